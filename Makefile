@@ -1,0 +1,37 @@
+# Every target that needs the virtual environment sets it up first; doing so again takes no time.
+
+VENV := .venv/bin
+# Once there is an environment, its own Python keeps it up to date: `make setup PYTHON=python3.12`
+# is only needed the first time.
+PYTHON ?= $(if $(wildcard $(VENV)/python),$(VENV)/python,python3)
+
+.PHONY: help setup demo test verify lint clean
+
+help:
+	@echo "make setup    create .venv and install, build and compile everything (PYTHON=python3.12)"
+	@echo "make demo     the mug placement on the real graph, live in the browser, results in out/"
+	@echo "make test     lint, types and all fast tests"
+	@echo "make verify   the long checks: seeds, sweeps, benchmarks"
+	@echo "make lint     ruff and mypy alone"
+	@echo "make clean    remove everything that was generated"
+
+setup:
+	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) was not found: install Python 3.12 (sudo apt install python3 python3-venv python3-dev)" >&2; exit 1; }
+	@$(PYTHON) -m bootstrap
+
+demo: setup
+	@$(VENV)/contact-stack demo mug_placement
+
+lint: setup
+	@$(VENV)/ruff check .
+	@$(VENV)/mypy
+
+test: lint
+	@$(VENV)/python -m pytest
+
+verify: setup
+	@$(VENV)/python -m pytest -m verify
+
+clean:
+	rm -rf .venv build install log out .mypy_cache .ruff_cache .pytest_cache *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Sets the project up from nothing with the standard library alone: ``make setup``."""

