@@ -1,0 +1,1 @@
+"""A ROS 2 control stack for robots that are not afraid of contact."""

@@ -1,0 +1,1 @@
+"""ROS-free ground floor shared by every package of the stack."""

@@ -1,0 +1,33 @@
+"""The state of the arm as a driver reports it, free of any message type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class ArmState:
+    """One sample of the arm's sensors.
+
+    Attributes:
+        stamp: Time of the sample [ns].
+        position: Measured joint positions q, shape (n,) [rad].
+        velocity: Joint velocities v, shape (n,) [rad/s]; NaN if the driver gives none.
+        commanded_position: The command the robot is following, shape (n,) [rad]; NaN if
+            the driver does not give it.
+        external_torque: Torque of the environment on the joints, shape (n,) [Nm], with
+            the sign of ``J^T f`` where f is the force of the environment on the robot.
+        joint_torque: Measured torque tau_m of the joints, shape (n,) [Nm], positive where it
+            accelerates the joint: M qdd + C qd + g = tau_m + tau_ext; None if the driver
+            gives none.
+    """
+
+    stamp: int
+    position: NDArray[np.float64]
+    velocity: NDArray[np.float64]
+    commanded_position: NDArray[np.float64]
+    external_torque: NDArray[np.float64]
+    joint_torque: NDArray[np.float64] | None = None
