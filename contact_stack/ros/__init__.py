@@ -1,0 +1,1 @@
+"""What the nodes share: parameters, driver profiles, lock-step, loop, diagnostics."""

@@ -1,0 +1,118 @@
+"""What a driver profile is: a translation between our dataclasses and a driver's messages."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_stack.core.arm_state import ArmState
+from contact_stack.core.config import parameter
+from contact_stack.core.errors import CommunicationError
+
+
+class MessageError(CommunicationError):
+    """A message of the driver cannot be used; its text says why."""
+
+
+@dataclass(frozen=True)
+class DriverConfig:
+    """What differs between installations of one driver."""
+
+    joint_names: tuple[str, ...] = parameter(
+        tuple(f"lbr_A{i}" for i in range(1, 8)),
+        "Names of the arm's joints, from the base to the flange.",
+    )
+    torque_sign: float = parameter(
+        1.0,
+        "Factor from the driver's external torque to that of the environment on the robot.",
+        options=(1.0, -1.0),
+    )
+
+
+class DriverProfile(ABC):
+    """Translate states and commands; it knows topics and messages, but no node.
+
+    An instance serves one side of the connection: decoding may keep the messages that
+    belong to a state whose others have not arrived yet.
+
+    Attributes:
+        name: Value of the ``driver`` parameter that selects the profile.
+        state_topics: Topic -> message type of everything the robot publishes.
+        needed_topics: The topics of them a controller reads.
+        command_topic: Topic of the commands.
+        command_type: Message type of the commands.
+    """
+
+    name: ClassVar[str]
+    state_topics: ClassVar[Mapping[str, type]]
+    needed_topics: ClassVar[tuple[str, ...]]
+    command_topic: ClassVar[str]
+    command_type: ClassVar[type]
+
+    @abstractmethod
+    def __init__(self, config: DriverConfig, period: float) -> None:
+        """Set the profile up.
+
+        Args:
+            config: Names and signs.
+            period: Period of the states [s].
+
+        Raises:
+            ConfigError: If the driver does not support this configuration.
+        """
+
+    @abstractmethod
+    def encode_state(self, state: ArmState) -> Mapping[str, Any]:
+        """Translate a state, on the robot's side.
+
+        Args:
+            state: The state; finite, but the velocity may be NaN.
+
+        Returns:
+            Topic -> message, in the order of publishing.
+        """
+
+    @abstractmethod
+    def decode_state(self, topic: str, message: Any) -> ArmState | None:
+        """Translate one message of a state, on the controller's side.
+
+        Args:
+            topic: The topic it came on.
+            message: The message.
+
+        Returns:
+            The state, or None if other messages of it are still missing.
+
+        Raises:
+            MessageError: If a length or a joint name is wrong, or a value is not finite.
+        """
+
+    @abstractmethod
+    def encode_command(self, position: NDArray[np.float64]) -> Any:
+        """Translate a command, on the controller's side.
+
+        Args:
+            position: Commanded joint positions q_cmd, shape (n,) [rad].
+
+        Returns:
+            The message.
+        """
+
+    @abstractmethod
+    def decode_command(self, message: Any) -> NDArray[np.float64]:
+        """Translate a command, on the robot's side.
+
+        Args:
+            message: The message.
+
+        Returns:
+            Commanded joint positions q_cmd, shape (n,) [rad].
+
+        Raises:
+            MessageError: If the length is wrong or a value is not finite.
+        """

@@ -1,0 +1,131 @@
+"""A loop of fixed rate in a thread of its own, for control in real time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+HISTORY = 4096
+"""Number of the latest ticks the statistics are over."""
+
+NANOSECONDS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class LoopStatistics:
+    """How well a loop keeps its time.
+
+    Attributes:
+        ticks: Ticks since the start.
+        deadline_misses: Ticks that started more than half a period late, or took longer
+            than a period.
+        tick_p50_us: Median of the duration of a tick [us], NaN before the first one.
+        tick_p99_us: 99th percentile of the duration of a tick [us].
+    """
+
+    ticks: int
+    deadline_misses: int
+    tick_p50_us: float
+    tick_p99_us: float
+
+
+class FixedRateLoop:
+    """Call a function at absolute deadlines of the steady clock.
+
+    Deadlines lie on a fixed grid. A tick that takes too long makes the loop skip the grid
+    points it has passed: there is never a burst of ticks to catch up.
+    """
+
+    def __init__(
+        self,
+        period: float,
+        tick: Callable[[], None],
+        on_error: Callable[[BaseException], None],
+        *,
+        on_start: Callable[[], None] = lambda: None,
+        clock: Callable[[], int] = time.monotonic_ns,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Prepare the loop; it starts with :meth:`start`.
+
+        Args:
+            period: Time between two ticks [s], above zero.
+            tick: What to do, called in the loop's thread.
+            on_error: Called in the loop's thread with the error of a tick that failed;
+                the loop has then ended.
+            on_start: Called first in the loop's thread, e.g. to raise its priority.
+            clock: A steady clock [ns].
+            sleep: Waits a time [s] on that clock.
+        """
+        self._period = round(period * NANOSECONDS)
+        self._tick = tick
+        self._on_error = on_error
+        self._on_start = on_start
+        self._clock = clock
+        self._sleep = sleep
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="fixed-rate loop", daemon=True)
+        self._durations = np.zeros(HISTORY, dtype=np.int64)
+        self._ticks = 0
+        self._misses = 0
+
+    def start(self) -> None:
+        """Start ticking, the first time at once. A loop starts only once."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the loop and wait for its last tick; also called on a loop that has ended."""
+        self._stopping.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    @property
+    def running(self) -> bool:
+        """True while the loop is ticking."""
+        return self._thread.is_alive()
+
+    @property
+    def deadline_misses(self) -> int:
+        """Ticks so far that started more than half a period late, or took longer than one."""
+        return self._misses
+
+    def statistics(self) -> LoopStatistics:
+        """Summarise the timing of the latest ticks; may be called from any thread.
+
+        Returns:
+            The statistics.
+        """
+        durations = self._durations[: min(self._ticks, HISTORY)].copy()
+        if durations.size == 0:
+            return LoopStatistics(0, self._misses, float("nan"), float("nan"))
+        p50, p99 = np.percentile(durations, (50, 99)) * 1e-3
+        return LoopStatistics(self._ticks, self._misses, float(p50), float(p99))
+
+    def _run(self) -> None:
+        try:
+            self._on_start()
+            deadline = self._clock()
+            while not self._stopping.is_set():
+                start = self._clock()
+                self._tick()
+                end = self._clock()
+                self._record(start - deadline, end - start)
+                deadline = self._next_deadline(deadline, end)
+                self._sleep(max(0, deadline - self._clock()) * 1e-9)
+        except BaseException as error:
+            self._on_error(error)
+
+    def _next_deadline(self, deadline: int, now: int) -> int:
+        """Return the first point of the grid after this one that is not a period old."""
+        passed = max(1, (now - deadline) // self._period)
+        return deadline + passed * self._period
+
+    def _record(self, delay: int, duration: int) -> None:
+        self._durations[self._ticks % HISTORY] = duration
+        self._ticks += 1
+        if 2 * delay > self._period or duration > self._period:
+            self._misses += 1

@@ -1,0 +1,54 @@
+"""The quality of service of every topic of the graph, by name.
+
+In lock-step nothing may be lost, also not the first message while the nodes are still
+discovering each other: signals are reliable and a late subscriber gets the last ones. In
+real time a sample that is late is worthless: signals have depth 1, publishers offer
+reliable delivery as the drivers of the hardware do, and subscribers ask for best effort.
+"""
+
+from __future__ import annotations
+
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+
+def _profile(depth: int, reliable: bool, latched: bool) -> QoSProfile:
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=depth,
+        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+    )
+
+
+LOCKSTEP = _profile(depth=10, reliable=True, latched=True)
+"""Lock-step messages, and every signal of a lock-step run."""
+
+LATCHED = _profile(depth=1, reliable=True, latched=True)
+"""Messages that stay valid, e.g. the robot description."""
+
+DIAGNOSTICS = _profile(depth=10, reliable=True, latched=False)
+"""Diagnostics."""
+
+
+def signal_publisher(lockstep: bool) -> QoSProfile:
+    """Return the profile for publishing a signal of the control loop.
+
+    Args:
+        lockstep: True in lock-step, False in real time.
+
+    Returns:
+        The profile.
+    """
+    return LOCKSTEP if lockstep else _profile(depth=1, reliable=True, latched=False)
+
+
+def signal_subscription(lockstep: bool) -> QoSProfile:
+    """Return the profile for reading a signal of the control loop.
+
+    Args:
+        lockstep: True in lock-step, False in real time.
+
+    Returns:
+        The profile.
+    """
+    return LOCKSTEP if lockstep else _profile(depth=1, reliable=False, latched=False)
