@@ -1,0 +1,1 @@
+"""Simulation of robots in compliant frictional contact: the TAMSI scheme."""

@@ -1,0 +1,76 @@
+"""The paper's simulation cases, ready to run: tests, benchmarks and examples use them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from contact_stack.core.config import load, nested, parameter
+from contact_stack.core.description import read_urdf, share
+from tamsi_sim.contact import Surface
+from tamsi_sim.engine import Engine, SolverConfig
+from tamsi_sim.model import Instance, build_model
+
+GRIPPER = "gripper"
+MUG = "mug"
+MOVING_MASS = 0.98888 + 2 * 0.05 + 0.1  # body, fingers and mug of the gripper case [kg]
+
+
+@dataclass(frozen=True)
+class ParallelGripper:
+    """The shaken parallel jaw gripper of ``tamsi`` Sec. VI-A; there is no gravity."""
+
+    time_step: float = parameter(3e-3, "step h", unit="s", above=0.0, high=0.1)
+    stiffness: float = parameter(1e4, "contact stiffness k", unit="N/m", above=0.0)
+    dissipation: float = parameter(10.0, "contact dissipation d", unit="s/m", low=0.0)
+    friction: float = parameter(0.1, "coefficient of friction", low=0.0, high=10.0)
+    shake_period: float = parameter(0.5, "period T of the shaking", unit="s", above=0.0)
+    shake_amplitude: float = parameter(0.15, "its amplitude A", unit="m", low=0.0)
+    grip_force: float = parameter(10.0, "force of the sliding finger", unit="N", low=0.0)
+    solver: SolverConfig = nested(SolverConfig)
+
+    @staticmethod
+    def load() -> ParallelGripper:
+        """Return the case as ``config/scenes/gripper.yaml`` has it."""
+        return load(ParallelGripper, share("config", "scenes", "gripper.yaml"))
+
+    def instances(self) -> list[Instance]:
+        """Return the gripper and the mug between its pads."""
+        gripper = read_urdf("urdf/parallel_gripper.urdf")
+        mug = read_urdf("urdf/mug.urdf")
+        return [Instance(GRIPPER, gripper), Instance(MUG, mug, pin.SE3.Identity(), free=True)]
+
+    def engine(self) -> Engine:
+        """Return an engine at the start: all of it moves down at the greatest speed."""
+        surface = Surface(2.0 * self.stiffness, self.dissipation, self.friction)
+        built = build_model(
+            self.instances(), lambda instance, link: surface, lambda a, b: a[0] != b[0]
+        )
+        engine = Engine(built, self.time_step, self.solver)
+        speed = -self.shake_amplitude * self._frequency
+        engine.v[built.joints["lift"]] = speed
+        engine.v[built.free_bodies[MUG][1] + 2] = speed
+        return engine
+
+    def forces(self, steps: int) -> np.ndarray:
+        """Return the force that shakes the gripper and closes its fingers.
+
+        Args:
+            steps: How many steps.
+
+        Returns:
+            (steps, nv) generalised forces for :meth:`Engine.roll` [N].
+        """
+        joints = self.engine().built.joints
+        time = np.arange(steps) * self.time_step
+        forces = np.zeros((steps, 8))
+        peak = MOVING_MASS * self.shake_amplitude * self._frequency**2
+        forces[:, joints["lift"]] = peak * np.sin(self._frequency * time)
+        forces[:, joints["close"]] = self.grip_force
+        return forces
+
+    @property
+    def _frequency(self) -> float:
+        return 2.0 * np.pi / self.shake_period

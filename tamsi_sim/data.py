@@ -1,0 +1,281 @@
+"""The engine's data: flat arrays that kernels read (Model) and write (Work).
+
+Sizes: nb moving bodies, nm motion columns, nq positions, nv velocities (degrees of
+freedom), ns shapes, np pairs of shapes, nc contact points.
+
+A motion column is the spatial velocity of a body per unit of one degree of freedom. A
+free body has six columns, another joint one; a mimic joint has a column of its own that
+is driven by its master's degree of freedom.
+
+Spatial vectors are (angular, linear), expressed in world axes about the world origin.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+REVOLUTE = 0
+PRISMATIC = 1
+FREE = 2
+
+# Entries of Work.counters.
+STEPS = 0
+ITERATIONS = 1
+RETRIES = 2
+CONTACTS = 3
+CONTACT_COUNT = 4
+WORST_SUBSTEPS = 5
+
+# Row of Work.contact_frame that holds the normal; the others are the tangents.
+NORMAL = 2
+
+
+class Settings(NamedTuple):
+    """Scalars of the scheme.
+
+    Attributes:
+        time_step: h [s].
+        stiction_velocity: v_s [m/s] of ``tamsi`` (7).
+        relative_tolerance: Newton stops when contact velocities change by less than this
+            times v_s.
+        max_iterations: Newton iterations of one (sub-)step.
+        max_substeps: A step that fails is retried with up to so many sub-steps.
+        friction_law: A FrictionLaw.
+        line_search: 1 to limit Newton updates by TALS, 0 not to.
+        cos_max_angle: Cosine of TALS's theta_max.
+        landing: Slip speed [v_s] at which TALS lands when an update would cross zero slip.
+        soft_norm: Regularisation of the slip speed's norm [v_s].
+    """
+
+    time_step: float
+    stiction_velocity: float
+    relative_tolerance: float
+    max_iterations: int
+    max_substeps: int
+    friction_law: int
+    line_search: int
+    cos_max_angle: float
+    landing: float
+    soft_norm: float
+
+
+class Model(NamedTuple):
+    """What does not change during a simulation.
+
+    Attributes:
+        parent: (nb) parent body, -1 for the world; parents come first.
+        joint_type: (nb) REVOLUTE, PRISMATIC or FREE.
+        joint_axis: (nb, 3) unit axis in the joint's frame.
+        joint_rotation: (nb, 3, 3) joint's frame in the parent's frame at q = 0.
+        joint_position: (nb, 3) [m].
+        joint_ratio: (nb) joint coordinate per master coordinate; 1 unless mimic.
+        joint_offset: (nb) joint coordinate where the master's is zero.
+        q_index: (nb) first entry in q; a mimic joint's is its master's.
+        first_column: (nb) first motion column.
+        last_column: (nb) last motion column of the body or of its nearest moving ancestor.
+        mass: (nb) [kg].
+        center: (nb, 3) centre of mass in the body's frame [m].
+        inertia: (nb, 3, 3) about the centre of mass, body axes [kg m^2].
+        gravity: (nb, 3) [m/s^2]; zero where a controller compensates it.
+        column_body: (nm) body.
+        column_dof: (nm) degree of freedom that drives the column.
+        column_parent: (nm) next column towards the world, -1 at its end.
+        dof_q: (nv) entry of q, -1 for those of free bodies.
+        armature: (nv) effective rotor inertia [kg m^2 or kg].
+        damping: (nv) viscous joint damping [Nm s/rad or N s/m].
+        friction: (nv) Coulomb friction of the joint [Nm or N].
+        lower: (nv) position limit; infinite if there is none.
+        upper: (nv) position limit.
+        limit_stiffness: (nv) stiffness of the joint's end stop [Nm/rad or N/m].
+        limit_dissipation: (nv) dissipation of the end stop [s/rad or s/m].
+        shape_kind: (ns) ShapeKind.
+        shape_size: (ns, 3), see Shape.size.
+        shape_body: (ns) body, -1 for the world.
+        shape_rotation: (ns, 3, 3) in the body's frame.
+        shape_position: (ns, 3) [m].
+        shape_radius: (ns) bounding radius [m].
+        pair_shapes: (np, 2) shapes A and B.
+        pair_routine: (np) entry of the narrow phase's table.
+        pair_stiffness: (np) k [N/m].
+        pair_dissipation: (np) d [s/m].
+        pair_friction: (np) mu.
+    """
+
+    parent: np.ndarray
+    joint_type: np.ndarray
+    joint_axis: np.ndarray
+    joint_rotation: np.ndarray
+    joint_position: np.ndarray
+    joint_ratio: np.ndarray
+    joint_offset: np.ndarray
+    q_index: np.ndarray
+    first_column: np.ndarray
+    last_column: np.ndarray
+    mass: np.ndarray
+    center: np.ndarray
+    inertia: np.ndarray
+    gravity: np.ndarray
+    column_body: np.ndarray
+    column_dof: np.ndarray
+    column_parent: np.ndarray
+    dof_q: np.ndarray
+    armature: np.ndarray
+    damping: np.ndarray
+    friction: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    limit_stiffness: np.ndarray
+    limit_dissipation: np.ndarray
+    shape_kind: np.ndarray
+    shape_size: np.ndarray
+    shape_body: np.ndarray
+    shape_rotation: np.ndarray
+    shape_position: np.ndarray
+    shape_radius: np.ndarray
+    pair_shapes: np.ndarray
+    pair_routine: np.ndarray
+    pair_stiffness: np.ndarray
+    pair_dissipation: np.ndarray
+    pair_friction: np.ndarray
+
+
+class Work(NamedTuple):
+    """State, inputs, results and scratch of one simulation.
+
+    Attributes:
+        q: (nq) positions; free bodies (x, y, z, qx, qy, qz, qw) in the world.
+        v: (nv) velocities; free bodies (linear velocity of the origin, angular), world axes.
+        applied: (nv) constant generalised force [Nm or N].
+        stiffness: (nv) of the joint's position controller [Nm/rad or N/m].
+        drive_damping: (nv) its constant damping [Nm s/rad or N s/m].
+        damping_ratio: (nv) its damping relative to critical, 2 ratio sqrt(K m_ii).
+        effort_limit: (nv) bound on its effort [Nm or N].
+        target: (nv) its target position at the start of the next step.
+        target_rate: (nv) change of the target per step.
+        contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
+        counters: (6) see the names above.
+        residuals: norms of the residual of the last solve's iterations [Nms or Ns].
+        rotation: (nb, 3, 3) bodies in the world.
+        position: (nb, 3) [m].
+        motion: (nm, 6) motion columns.
+        velocity: (nb, 6) spatial velocities.
+        acceleration: (nb, 6) velocity-dependent part of the spatial accelerations.
+        force: (nb, 6) spatial bias forces, then summed over subtrees.
+        composite_mass: (nb) [kg] of the subtree.
+        composite_moment: (nb, 3) first mass moment of the subtree [kg m].
+        composite_inertia: (nb, 3, 3) of the subtree about the world origin [kg m^2].
+        mass_matrix: (nv, nv) M with the effective armature.
+        bias: (nv) C(q, v) v - gravity.
+        drive_damping_now: (nv) damping of the position controller at this configuration.
+        shape_rotation: (ns, 3, 3) shapes in the world.
+        shape_position: (ns, 3) [m].
+        contact_pair: (nc) pair.
+        contact_depth: (nc) penetration delta [m].
+        contact_point: (nc, 3) midway between the witness points [m].
+        contact_frame: (nc, 3, 3) rows: two tangents, normal from B into A.
+        contact_stiffness: (nc) k [N/m].
+        contact_elastic: (nc) k delta at the start of the (sub-)step [N].
+        contact_velocity: (nc, 3) in the contact's frame [m/s].
+        contact_update: (nc, 3) its change by Newton's update [m/s].
+        contact_force: (nc, 3) on A in the contact's frame [N].
+        contact_gradient: (nc, 3, 3) minus its derivative by the velocity [N s/m].
+        contact_mean_force: (nc, 3) mean over the last step [N].
+        jacobian: (nc, 3, nv) its non-zero columns.
+        jacobian_dof: (nc, nv) their degrees of freedom.
+        jacobian_columns: (nc) how many there are.
+        joint_force: (nv) position controller, friction and limits [Nm or N].
+        joint_gradient: (nv) minus its derivative by the velocity.
+        joint_piece: (nv) which pieces of the piecewise laws are active.
+        joint_shift: (nv) motion since the start of the step, over its sub-steps.
+        v_next: (nv) Newton's iterate.
+        momentum: (nv) p* = M v0 + h tau.
+        system: (nv, nv) Newton's matrix.
+        update: (nv) residual, then Newton's update.
+        row_end: (nv) last non-zero column of a row of the system.
+        row_buffer: (6) spatial force.
+        clip: (2, 16, 3) polygons of the box-box routine.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    applied: np.ndarray
+    stiffness: np.ndarray
+    drive_damping: np.ndarray
+    damping_ratio: np.ndarray
+    effort_limit: np.ndarray
+    target: np.ndarray
+    target_rate: np.ndarray
+    contact_impulse: np.ndarray
+    counters: np.ndarray
+    residuals: np.ndarray
+    rotation: np.ndarray
+    position: np.ndarray
+    motion: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    force: np.ndarray
+    composite_mass: np.ndarray
+    composite_moment: np.ndarray
+    composite_inertia: np.ndarray
+    mass_matrix: np.ndarray
+    bias: np.ndarray
+    drive_damping_now: np.ndarray
+    shape_rotation: np.ndarray
+    shape_position: np.ndarray
+    contact_pair: np.ndarray
+    contact_depth: np.ndarray
+    contact_point: np.ndarray
+    contact_frame: np.ndarray
+    contact_stiffness: np.ndarray
+    contact_elastic: np.ndarray
+    contact_velocity: np.ndarray
+    contact_update: np.ndarray
+    contact_force: np.ndarray
+    contact_gradient: np.ndarray
+    contact_mean_force: np.ndarray
+    jacobian: np.ndarray
+    jacobian_dof: np.ndarray
+    jacobian_columns: np.ndarray
+    joint_force: np.ndarray
+    joint_gradient: np.ndarray
+    joint_piece: np.ndarray
+    joint_shift: np.ndarray
+    v_next: np.ndarray
+    momentum: np.ndarray
+    system: np.ndarray
+    update: np.ndarray
+    row_end: np.ndarray
+    row_buffer: np.ndarray
+    clip: np.ndarray
+
+
+class Shapes(NamedTuple):
+    """Collision shapes and their poses in the world, a selection of Model and Work.
+
+    Attributes:
+        kind: (ns) ShapeKind.
+        size: (ns, 3), see Shape.size.
+        rotation: (ns, 3, 3)
+        position: (ns, 3) [m].
+    """
+
+    kind: np.ndarray
+    size: np.ndarray
+    rotation: np.ndarray
+    position: np.ndarray
+
+
+class Contacts(NamedTuple):
+    """What the narrow phase writes, and the pairs it reads, a selection of Model and Work."""
+
+    pair_shapes: np.ndarray
+    pair_stiffness: np.ndarray
+    counters: np.ndarray
+    pair: np.ndarray
+    depth: np.ndarray
+    stiffness: np.ndarray
+    point: np.ndarray
+    frame: np.ndarray
+    clip: np.ndarray

@@ -1,0 +1,205 @@
+"""The simulation as Python sees it: state, inputs, contacts, and one call for many steps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from contact_stack.core.config import parameter
+from tamsi_sim.contact import FrictionLaw
+from tamsi_sim.data import CONTACT_COUNT, NORMAL, Settings, Work
+from tamsi_sim.handle import make_handle, make_work
+from tamsi_sim.model import BuiltModel
+from tamsi_sim.status import StepStatus
+from tamsi_sim.stepper import advance, evaluate_now, roll
+
+# Contact points of one pair of shapes, at most: two boxes, clipped to an octagon.
+POINTS_PER_PAIR = 8
+
+
+@dataclass(frozen=True)
+class SolverConfig:
+    """Settings of the TAMSI scheme."""
+
+    stiction_velocity: float = parameter(
+        1e-4, "slip speed v_s below which friction sticks", unit="m/s", above=0.0
+    )
+    relative_tolerance: float = parameter(
+        1e-2, "Newton stops at velocity changes below this times v_s", above=0.0, high=1.0
+    )
+    max_iterations: int = parameter(20, "Newton iterations of one step", low=1, high=1000)
+    max_substeps: int = parameter(20, "sub-steps into which a failed step is cut", low=1, high=100)
+    friction_law: str = parameter(
+        "linear",
+        "friction within stiction: the paper's, or Drake's",
+        options=("linear", "quadratic"),
+    )
+    line_search: bool = parameter(True, "limit Newton updates at slip-stick transitions (TALS)")
+    max_angle: float = parameter(
+        math.pi / 3,
+        "largest turn of a slip velocity in one update",
+        unit="rad",
+        above=0.0,
+        high=3.0,
+    )
+    landing: float = parameter(
+        0.0, "slip speed, in v_s, on which an update through zero lands", low=0.0, high=1.0
+    )
+    soft_norm: float = parameter(
+        0.0, "softening of the slip speed's norm, in v_s", low=0.0, high=1.0
+    )
+    max_contacts: int = parameter(512, "contact points the workspace holds", low=1, high=100000)
+
+    def settings(self, time_step: float) -> Settings:
+        """Return the scalars the kernels read, for a time step [s]."""
+        return Settings(
+            time_step=float(time_step),
+            stiction_velocity=self.stiction_velocity,
+            relative_tolerance=self.relative_tolerance,
+            max_iterations=self.max_iterations,
+            max_substeps=self.max_substeps,
+            friction_law=int(FrictionLaw[self.friction_law.upper()]),
+            line_search=int(self.line_search),
+            cos_max_angle=math.cos(self.max_angle),
+            landing=self.landing,
+            soft_norm=self.soft_norm,
+        )
+
+
+@dataclass(frozen=True)
+class ContactPoint:
+    """One contact of the last step.
+
+    Attributes:
+        shape_a: Name of collision shape A.
+        shape_b: Name of collision shape B.
+        link_a: Link of shape A.
+        link_b: Link of shape B.
+        instance_a: Instance of shape A.
+        instance_b: Instance of shape B.
+        point: (3) midway between the surfaces, world [m].
+        normal: (3) unit vector from B into A, world.
+        depth: Penetration at the start of the step [m].
+        force: (3) mean force on A over the step, world [N].
+        slip: Slip speed at the end of the step [m/s].
+    """
+
+    shape_a: str
+    shape_b: str
+    link_a: str
+    link_b: str
+    instance_a: str
+    instance_b: str
+    point: np.ndarray
+    normal: np.ndarray
+    depth: float
+    force: np.ndarray
+    slip: float
+
+
+class Engine:
+    """A model in motion.
+
+    Its arrays are shared with the kernels: read and write ``q``, ``v``, ``applied`` and
+    the fields of ``work`` in place.
+    """
+
+    def __init__(
+        self, built: BuiltModel, time_step: float, solver: SolverConfig | None = None
+    ) -> None:
+        """Allocate the workspace, with the state at the model's initial positions.
+
+        Args:
+            built: The model.
+            time_step: h [s].
+            solver: Settings of the scheme.
+        """
+        solver = solver or SolverConfig()
+        pairs = len(built.arrays.pair_routine)
+        room = min(solver.max_contacts, POINTS_PER_PAIR * pairs)
+        self.built = built
+        self.time_step = time_step
+        self.work: Work = make_work(built.arrays, len(built.q), max(room, 1), solver.max_iterations)
+        self.work.q[:] = built.q
+        self.work.effort_limit[:] = built.efforts
+        self._handle = make_handle(built.arrays, self.work, solver.settings(time_step))
+
+    @property
+    def q(self) -> np.ndarray:
+        """(nq) positions."""
+        return self.work.q
+
+    @property
+    def v(self) -> np.ndarray:
+        """(nv) velocities."""
+        return self.work.v
+
+    @property
+    def applied(self) -> np.ndarray:
+        """(nv) generalised force applied during the next steps [Nm or N]."""
+        return self.work.applied
+
+    def step(self, steps: int = 1) -> StepStatus:
+        """Advance the state; it stays at the last good one if a step fails.
+
+        Args:
+            steps: How many steps.
+
+        Returns:
+            OK, or why the last step failed.
+        """
+        return StepStatus(advance(self._handle, steps))
+
+    def roll(self, forces: np.ndarray) -> tuple[StepStatus, np.ndarray, np.ndarray]:
+        """Advance under given forces in one call, and record the states.
+
+        Args:
+            forces: (n, nv) generalised force of each step [Nm or N].
+
+        Returns:
+            The status of the last step; (n + 1, nq) positions and (n + 1, nv) velocities from
+            now on, NaN behind a failed step.
+        """
+        forces = np.ascontiguousarray(forces, dtype=float)
+        positions = np.full((len(forces) + 1, len(self.q)), np.nan)
+        velocities = np.full((len(forces) + 1, len(self.v)), np.nan)
+        status = StepStatus(roll(self._handle, forces, positions, velocities))
+        return status, positions, velocities
+
+    def evaluate(self) -> int:
+        """Compute kinematics, mass matrix, bias and contacts of the current state.
+
+        Returns:
+            The number of contact points.
+        """
+        return int(evaluate_now(self._handle))
+
+    def contacts(self) -> list[ContactPoint]:
+        """Return the contact points of the last step that carry a force."""
+        work, built = self.work, self.built
+        count = min(int(work.counters[CONTACT_COUNT]), len(work.contact_depth))
+        points = []
+        for c in range(count):
+            local = work.contact_mean_force[c]
+            if not local.any():
+                continue
+            frame = work.contact_frame[c]
+            a, b = built.arrays.pair_shapes[work.contact_pair[c]]
+            points.append(
+                ContactPoint(
+                    shape_a=built.shapes[a].name,
+                    shape_b=built.shapes[b].name,
+                    link_a=built.shapes[a].body,
+                    link_b=built.shapes[b].body,
+                    instance_a=built.instances[a],
+                    instance_b=built.instances[b],
+                    point=work.contact_point[c].copy(),
+                    normal=frame[NORMAL].copy(),
+                    depth=float(work.contact_depth[c]),
+                    force=frame.T @ local,
+                    slip=float(np.hypot(*work.contact_velocity[c, :NORMAL])),
+                )
+            )
+        return points

@@ -1,0 +1,29 @@
+"""Parameters of the simulator's node; what is simulated is in the scene."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contact_stack.core.config import nested, parameter
+from contact_stack.ros.driver_profile import DriverConfig
+
+
+@dataclass(frozen=True)
+class SimulatorConfig:
+    """The simulator in the graph."""
+
+    scene: str = parameter("mug_placement", "what to simulate, a file of config/scenes")
+    driver: str = parameter("lbr_fri", "driver profile to speak")
+    arm: DriverConfig = nested(DriverConfig)
+    seed: int = parameter(0, "seed of the sensor noise", low=0)
+    lockstep: bool = parameter(False, "wait for the participants instead of real time")
+    participants: tuple[str, ...] = parameter(
+        ("contact_estimator", "contact_aware_controller"), "nodes that take part in lock-step"
+    )
+    client: str = parameter("", "a further participant in lock-step, e.g. demo; empty for none")
+    lockstep_timeout: float = parameter(
+        10.0, "longest time participants may take for a tick", unit="s", above=0.0, high=3600.0
+    )
+    start_timeout: float = parameter(
+        60.0, "longest time until all participants have started", unit="s", above=0.0, high=3600.0
+    )

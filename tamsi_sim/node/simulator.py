@@ -1,0 +1,241 @@
+"""The simulator in the graph, in lock-step or in real time."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from contact_stack_msgs.msg import ContactArray
+from contact_stack_msgs.srv import Pause, Reset, Step
+from rclpy.node import Node
+from rclpy.task import Future
+from rosgraph_msgs.msg import Clock as ClockMessage
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+
+from contact_stack.core.errors import ContactStackError
+from contact_stack.ros.diagnostics import Diagnostics, Health, Level
+from contact_stack.ros.driver_profile import RobotSide, driver_profile
+from contact_stack.ros.entry_point import freeze_garbage_collector, run
+from contact_stack.ros.error_relay import ErrorRelay
+from contact_stack.ros.lockstep import ANNOUNCEMENT, Barrier
+from contact_stack.ros.loop import FixedRateLoop
+from contact_stack.ros.parameters import read
+from contact_stack.ros.qos import LATCHED, signal_publisher
+from contact_stack.ros.stamps import to_time
+from tamsi_sim.node.config import SimulatorConfig
+from tamsi_sim.node.gripper_server import GripperServer
+from tamsi_sim.node.messages import (
+    arm_state,
+    gripper_state,
+    true_contacts,
+    true_joint_states,
+    true_objects,
+)
+from tamsi_sim.plant import Plant
+from tamsi_sim.scene import Scene
+from tamsi_sim.status import StepStatus
+
+NAME = "tamsi_sim"
+COMMAND = "a command"
+NANOSECONDS = 1_000_000_000
+
+
+class SimulatorNode(Node):
+    """Advance the plant by one tick for every command."""
+
+    def __init__(self) -> None:
+        """Build the scene and connect it.
+
+        Raises:
+            ContactStackError: If a parameter, the scene or the driver profile is wrong.
+        """
+        super().__init__(NAME)
+        self._config = config = read(self, SimulatorConfig)
+        scene = Scene.load(config.scene)
+        self._plant = Plant(scene, config.seed)
+        self._measurement = self._plant.reset(config.seed)
+        self._command = self._measurement.commanded_position
+        self._frame = scene.robot.base_link
+        # Zero would mean "now" in goals, so simulated time begins later.
+        self._origin = NANOSECONDS if config.lockstep else self.get_clock().now().nanoseconds
+        self._seed = config.seed
+        self._paused = False
+        self._passed = False
+        self._steps_left = 0
+        self._stepped: Future | None = None
+        self._lock = threading.Lock()
+
+        profile = driver_profile(config.driver, config.arm, 1e-9 * self._plant.period_ns)
+        self._robot = RobotSide(self, profile, config.lockstep, self._command_arrived)
+        signal = signal_publisher(config.lockstep)
+        self._gripper_states = self.create_publisher(JointState, "gripper/joint_states", signal)
+        self._true_joints = self.create_publisher(JointState, "truth/joint_states", signal)
+        self._true_contacts = self.create_publisher(ContactArray, "truth/contacts", signal)
+        self._true_objects = self.create_publisher(TFMessage, "truth/objects", signal)
+        self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 1)
+        self._description = self.create_publisher(String, "robot_description", LATCHED)
+        self._description.publish(String(data=scene.robot.urdf))
+        self._gripper_joint = scene.robot.gripper_joint
+        self._gripper = GripperServer(
+            self,
+            self._gripper_joint,
+            scene.config.robot.gripper.initial_effort,
+            lambda: self._stamp,
+        )
+        self._services = [
+            self.create_service(Pause, f"{NAME}/pause", self._pause),
+            self.create_service(Step, f"{NAME}/step", self._step),
+            self.create_service(Reset, f"{NAME}/reset", self._reset),
+        ]
+        self._diagnostics = Diagnostics(self, self._health)
+        freeze_garbage_collector()
+        self._barrier: Barrier | None = None
+        self._loop: FixedRateLoop | None = None
+        if config.lockstep:
+            participants = [*config.participants, *filter(None, [config.client])]
+            self._barrier = Barrier(
+                self,
+                participants,
+                config.lockstep_timeout,
+                self._barrier_passed,
+                own=[COMMAND],
+                start_timeout=config.start_timeout,
+            )
+        else:
+            self._loop = FixedRateLoop(
+                1e-9 * self._plant.period_ns, self._real_time_tick, ErrorRelay(self)
+            )
+            self._loop.start()
+
+    def close(self) -> None:
+        """Stop the simulation."""
+        if self._loop is not None:
+            self._loop.stop()
+        self._gripper.close()
+
+    @property
+    def _stamp(self) -> int:
+        """Time of the present measurement on the clock of the graph [ns]."""
+        return self._origin + self._measurement.time_ns
+
+    def _command_arrived(self, position: np.ndarray) -> None:
+        with self._lock:
+            self._command = position
+        if self._barrier is not None:
+            self._barrier.mark(COMMAND)
+
+    def _barrier_passed(self, k: int) -> None:
+        """Everyone is done with tick k."""
+        if k == ANNOUNCEMENT:
+            self._open_tick(k + 1)
+        else:
+            self._passed = True
+            self._proceed()
+
+    def _proceed(self) -> None:
+        """In lock-step: go on if all are done and the simulation is not paused."""
+        if self._barrier is not None and self._passed and self._may_advance():
+            self._passed = False
+            self._advance()
+            self._open_tick(self._barrier.k + 1)
+
+    def _open_tick(self, k: int) -> None:
+        assert self._barrier is not None
+        self._publish()
+        self._barrier.open(k, self._stamp)
+
+    def _real_time_tick(self) -> None:
+        with self._lock:
+            if self._may_advance():
+                self._advance()
+            self._publish()
+
+    def _may_advance(self) -> bool:
+        return not self._paused or self._steps_left > 0
+
+    def _advance(self) -> None:
+        """Simulate one tick."""
+        gripper = self._gripper.command(self._stamp)
+        self._measurement = self._plant.tick(self._command, gripper)
+        if self._measurement.status is not StepStatus.OK:
+            seconds = 1e-9 * self._stamp
+            raise SimulationError(f"at {seconds:.3f} s: {self._measurement.status.remedy}")
+        if self._steps_left > 0:
+            self._steps_left -= 1
+            if self._steps_left == 0 and self._stepped is not None:
+                self._stepped.set_result(True)
+
+    def _publish(self) -> None:
+        """Publish everything about the present state."""
+        stamp, time = self._stamp, to_time(self._stamp)
+        truth = self._plant.truth()
+        gripper = gripper_state(self._measurement, self._gripper_joint, time)
+        if self._config.lockstep:
+            self._clock_publisher.publish(ClockMessage(clock=time))
+        self._true_joints.publish(true_joint_states(truth, time))
+        self._true_contacts.publish(true_contacts(truth, self._frame, time))
+        self._true_objects.publish(true_objects(truth, self._frame, time))
+        self._gripper_states.publish(gripper)
+        self._robot.publish_state(arm_state(self._measurement, stamp))
+        self._gripper.update(stamp, gripper)
+
+    def _pause(self, request: Pause.Request, response: Pause.Response) -> Pause.Response:
+        with self._lock:
+            self._paused = request.pause
+            self._proceed()
+        response.success = True
+        return response
+
+    async def _step(self, request: Step.Request, response: Step.Response) -> Step.Response:
+        if not self._paused or self._steps_left > 0 or request.ticks == 0:
+            response.message = "pause first, then step one or more ticks at a time"
+            return response
+        self._stepped = Future()
+        with self._lock:
+            self._steps_left = request.ticks
+            self._proceed()
+        await self._stepped
+        response.success = True
+        response.stamp = to_time(self._stamp)
+        return response
+
+    def _reset(self, request: Reset.Request, response: Reset.Response) -> Reset.Response:
+        with self._lock:
+            # Stamps go on: a clock that jumps back would confuse the other nodes.
+            self._origin = self._stamp + self._plant.period_ns
+            self._measurement = self._plant.reset(request.seed)
+            self._command = self._measurement.commanded_position
+        response.success = True
+        return response
+
+    def _health(self) -> Health:
+        values: dict[str, object] = {
+            "simulated_time_s": f"{1e-9 * self._measurement.time_ns:.3f}",
+            "paused": self._paused,
+            "rejected_commands": self._robot.rejections.count,
+        }
+        if self._robot.rejections.count:
+            values["last_rejection"] = self._robot.rejections.reason
+        if self._loop is not None:
+            timing = self._loop.statistics()
+            values["tick_p50_us"] = f"{timing.tick_p50_us:.0f}"
+            values["tick_p99_us"] = f"{timing.tick_p99_us:.0f}"
+            values["deadline_misses"] = timing.deadline_misses
+        elif self._barrier is not None and self._barrier.missing:
+            values["waiting_for"] = ", ".join(self._barrier.missing)
+        return Health(Level.OK, "paused" if self._paused else "running", values)
+
+
+class SimulationError(ContactStackError):
+    """A step of the simulation failed."""
+
+
+def main() -> int:
+    """Run the simulator.
+
+    Returns:
+        The exit code.
+    """
+    return run(SimulatorNode)

@@ -1,0 +1,244 @@
+"""Time stepping: one TAMSI step with sub-stepping retries, and many steps in one call."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from contact_stack.core.kernel import kernel
+from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.data import (
+    CONTACTS,
+    FREE,
+    NORMAL,
+    RETRIES,
+    STEPS,
+    WORST_SUBSTEPS,
+    Model,
+    Settings,
+    Work,
+)
+from tamsi_sim.dynamics import update_dynamics
+from tamsi_sim.handle import Handle
+from tamsi_sim.jacobian import update_jacobians
+from tamsi_sim.kinematics import update_kinematics
+from tamsi_sim.narrow_phase import update_contacts
+from tamsi_sim.solver import solve
+from tamsi_sim.status import StepStatus
+
+OK = int(StepStatus.OK)
+NOT_CONVERGED = int(StepStatus.NOT_CONVERGED)
+NOT_FINITE = int(StepStatus.NOT_FINITE)
+TOO_MANY_CONTACTS = int(StepStatus.TOO_MANY_CONTACTS)
+
+
+@kernel
+def advance(handle: Handle, steps: int) -> int:
+    """Advance by a number of steps, or up to the first that fails.
+
+    Args:
+        handle: The simulation; its work's q and v move, contact_impulse accumulates, the
+            joints' targets move by target_rate every step.
+        steps: How many steps.
+
+    Returns:
+        The status of the last step, a StepStatus.
+    """
+    return _advance(handle.model, handle.work, handle.settings, steps)
+
+
+@kernel
+def evaluate_now(handle: Handle) -> int:
+    """Compute all that depends on the current q and v, see :func:`evaluate`."""
+    return evaluate(handle.model, handle.work)
+
+
+@kernel
+def roll(handle: Handle, forces: np.ndarray, positions: np.ndarray, velocities: np.ndarray) -> int:
+    """Advance under a force that changes every step, and record the states.
+
+    Args:
+        handle: The simulation; its work's ``applied`` is overwritten.
+        forces: (n, nv) generalised force of each step [Nm or N].
+        positions: (n + 1, nq) row 0 is the state now, row k the one after k steps; rows
+            behind a failed step are not written.
+        velocities: (n + 1, nv)
+
+    Returns:
+        The status of the last step, a StepStatus.
+    """
+    return _roll(handle.model, handle.work, handle.settings, forces, positions, velocities)
+
+
+@inner_kernel
+def _roll(
+    model: Model,
+    work: Work,
+    settings: Settings,
+    forces: np.ndarray,
+    positions: np.ndarray,
+    velocities: np.ndarray,
+) -> int:
+    for k in range(forces.shape[0] + 1):
+        for i in range(work.q.shape[0]):
+            positions[k, i] = work.q[i]
+        for i in range(work.v.shape[0]):
+            velocities[k, i] = work.v[i]
+        if k < forces.shape[0]:
+            for i in range(work.v.shape[0]):
+                work.applied[i] = forces[k, i]
+            status = _advance(model, work, settings, 1)
+            if status != OK:
+                return status
+    return OK
+
+
+@inner_kernel
+def _advance(model: Model, work: Work, settings: Settings, steps: int) -> int:
+    for _ in range(steps):
+        for i in range(work.target.shape[0]):
+            work.target[i] += work.target_rate[i]
+        status = step(model, work, settings)
+        if status != OK:
+            return status
+    return OK
+
+
+@inner_kernel
+def step(model: Model, work: Work, settings: Settings) -> int:
+    """Advance by one step of tamsi (10), (21), everything but the velocity frozen at q0.
+
+    A step that Newton's method cannot solve is repeated with 2, 3, ... sub-steps, in which
+    the kinematics stay frozen.
+
+    Args:
+        model: The model.
+        work: Its q and v move if the step succeeds.
+        settings: The settings.
+
+    Returns:
+        A StepStatus.
+    """
+    work.counters[STEPS] += 1
+    contacts = evaluate(model, work)
+    if contacts > work.contact_depth.shape[0]:
+        return TOO_MANY_CONTACTS
+    work.counters[CONTACTS] += contacts
+    for substeps in range(1, settings.max_substeps + 1):
+        if _try_substeps(model, work, settings, contacts, substeps):
+            if substeps > 1:
+                work.counters[RETRIES] += 1
+                work.counters[WORST_SUBSTEPS] = max(work.counters[WORST_SUBSTEPS], substeps)
+            if not _finite(work):
+                return NOT_FINITE
+            _accept(model, work, settings.time_step, contacts)
+            return OK
+    return NOT_CONVERGED if _finite(work) else NOT_FINITE
+
+
+@inner_kernel
+def evaluate(model: Model, work: Work) -> int:
+    """Compute all that depends on q and v at the start of a step.
+
+    Args:
+        model: The model.
+        work: Reads q and v; writes kinematics, dynamics, contacts and their Jacobians.
+
+    Returns:
+        The number of contact points, possibly more than the workspace holds.
+    """
+    update_kinematics(model, work)
+    update_dynamics(model, work)
+    contacts = update_contacts(model, work)
+    update_jacobians(model, work, min(contacts, work.contact_depth.shape[0]))
+    for i in range(work.stiffness.shape[0]):
+        critical = 2.0 * math.sqrt(work.stiffness[i] * work.mass_matrix[i, i])
+        work.drive_damping_now[i] = work.drive_damping[i] + work.damping_ratio[i] * critical
+    return contacts
+
+
+@inner_kernel
+def _try_substeps(
+    model: Model, work: Work, settings: Settings, contacts: int, substeps: int
+) -> bool:
+    """Solve a step in equal parts; leave the mean contact forces in contact_mean_force."""
+    h = settings.time_step / substeps
+    v = work.v_next
+    for i in range(v.shape[0]):
+        v[i] = work.v[i]
+        work.joint_shift[i] = 0.0
+    for c in range(contacts):
+        work.contact_elastic[c] = work.contact_stiffness[c] * work.contact_depth[c]
+        for i in range(3):
+            work.contact_mean_force[c, i] = 0.0
+    for _ in range(substeps):
+        _set_momentum(work, h)
+        if not solve(model, work, settings, contacts, h):
+            return False
+        for i in range(v.shape[0]):
+            work.joint_shift[i] += h * v[i]
+        for c in range(contacts):
+            # (19): the penetration at the end of this part is where the next one starts.
+            change = h * work.contact_stiffness[c] * work.contact_velocity[c, NORMAL]
+            work.contact_elastic[c] = max(0.0, work.contact_elastic[c] - change)
+            for i in range(3):
+                work.contact_mean_force[c, i] += work.contact_force[c, i] / substeps
+    return True
+
+
+@inner_kernel
+def _set_momentum(work: Work, h: float) -> None:
+    """p* = M v + h tau, without the forces that depend on the velocity's end value."""
+    for i in range(work.v_next.shape[0]):
+        value = h * (work.applied[i] - work.bias[i])
+        for j in range(work.v_next.shape[0]):
+            value += work.mass_matrix[i, j] * work.v_next[j]
+        work.momentum[i] = value
+
+
+@inner_kernel
+def _finite(work: Work) -> bool:
+    total = 0.0
+    for i in range(work.v_next.shape[0]):
+        total += work.v_next[i]
+    for i in range(work.q.shape[0]):
+        total += work.q[i]
+    return math.isfinite(total)
+
+
+@inner_kernel
+def _accept(model: Model, work: Work, h: float, contacts: int) -> None:
+    """Take the new velocity, move the positions with it, and sum up contact impulses."""
+    for c in range(contacts):
+        force, jacobian, dofs = work.contact_mean_force[c], work.jacobian[c], work.jacobian_dof[c]
+        for k in range(work.jacobian_columns[c]):
+            work.contact_impulse[dofs[k]] += h * (
+                jacobian[0, k] * force[0] + jacobian[1, k] * force[1] + jacobian[2, k] * force[2]
+            )
+    v, q = work.v, work.q
+    for i in range(v.shape[0]):
+        v[i] = work.v_next[i]
+        if model.dof_q[i] >= 0:
+            q[model.dof_q[i]] += h * v[i]
+    for body in range(model.parent.shape[0]):
+        if model.joint_type[body] == FREE:
+            i = model.q_index[body]
+            dof = model.column_dof[model.first_column[body]]
+            for k in range(3):
+                q[i + k] += h * v[dof + k]
+            _turn_quaternion(q[i + 3 : i + 7], v[dof + 3 : dof + 6], h)
+
+
+@inner_kernel
+def _turn_quaternion(quaternion: np.ndarray, omega: np.ndarray, h: float) -> None:
+    """First-order step of a quaternion (x, y, z, w) by a world angular velocity, renormalised."""
+    x, y, z, w = quaternion
+    a, b, c = 0.5 * h * omega[0], 0.5 * h * omega[1], 0.5 * h * omega[2]
+    new_x = x + a * w + b * z - c * y
+    new_y = y + b * w + c * x - a * z
+    new_z = z + c * w + a * y - b * x
+    new_w = w - a * x - b * y - c * z
+    norm = math.sqrt(new_x * new_x + new_y * new_y + new_z * new_z + new_w * new_w)
+    quaternion[0], quaternion[1] = new_x / norm, new_y / norm
+    quaternion[2], quaternion[3] = new_z / norm, new_w / norm

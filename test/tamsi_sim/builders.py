@@ -1,0 +1,65 @@
+"""Small URDFs and engines that several tests use."""
+
+import numpy as np
+import pinocchio as pin
+
+from contact_stack.core.description import RobotDescription, read_urdf
+from tamsi_sim.contact import Surface
+from tamsi_sim.engine import Engine, SolverConfig
+from tamsi_sim.model import Instance, build_model
+
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+def body_urdf(name, geometry, mass=1.0, inertia=(1e-3, 1e-3, 1e-3), capsule=False):
+    """Return a URDF of one link with one collision shape."""
+    ixx, iyy, izz = inertia
+    mark = f'<collision_checking><capsule name="{name}_shape"/></collision_checking>'
+    return f"""<robot name="{name}"><link name="{name}">
+      <inertial><mass value="{mass}"/>
+        <inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="0" ixz="0" iyz="0"/></inertial>
+      <collision name="{name}_shape"><geometry>{geometry}</geometry></collision>
+      {mark if capsule else ""}</link></robot>"""
+
+
+def box(x, y, z):
+    """Return URDF's box."""
+    return f'<box size="{x} {y} {z}"/>'
+
+
+def sphere(radius):
+    """Return URDF's sphere."""
+    return f'<sphere radius="{radius}"/>'
+
+
+def cylinder(radius, length):
+    """Return URDF's cylinder, or a capsule's."""
+    return f'<cylinder radius="{radius}" length="{length}"/>'
+
+
+def pose(x=0.0, y=0.0, z=0.0, roll=0.0, pitch=0.0, yaw=0.0):
+    """Return a pose."""
+    return pin.SE3(pin.rpy.rpyToMatrix(roll, pitch, yaw), np.array([x, y, z]))
+
+
+def engine_of(instances, time_step=1e-3, surface=None, solver=None, touch=None):
+    """Return an engine in which different instances touch each other."""
+    surface = surface or Surface(2e4, 5.0, 0.5)
+    touch = touch or (lambda a, b: a[0] != b[0])
+    built = build_model(instances, lambda instance, link: surface, touch)
+    return Engine(built, time_step, solver or SolverConfig())
+
+
+def arm_instance(gravity=GRAVITY):
+    """Return the arm with its gripper, weight included."""
+    return Instance("robot", RobotDescription.load("iiwa14_wsg50").urdf, gravity=gravity)
+
+
+def mug_instance(placement=None):
+    """Return a free mug."""
+    return Instance("mug", read_urdf("urdf/mug.urdf"), placement or pose(), True, GRAVITY)
+
+
+def ground_instance():
+    """Return a big fixed box whose top is the plane z = 0."""
+    return Instance("ground", body_urdf("ground", box(40.0, 40.0, 1.0)), pose(z=-0.5))

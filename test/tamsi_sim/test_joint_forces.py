@@ -1,0 +1,102 @@
+"""Position controllers, end stops, friction and effort limits of joints."""
+
+import numpy as np
+import pytest
+from builders import engine_of
+
+from tamsi_sim.model import Instance
+from tamsi_sim.status import StepStatus
+
+SLIDER = """<robot name="slider"><link name="base"/><link name="cart">
+  <inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link><joint name="slide" type="prismatic"><parent link="base"/><child link="cart"/>
+  <axis xyz="1 0 0"/><limit lower="-0.5" upper="0.5" effort="{effort}" velocity="10"/>
+  <dynamics damping="0" friction="{friction}"/></joint></robot>"""
+
+
+def slider(time_step=1e-3, friction=0.0, effort=100.0):
+    """Return a 2 kg slider along x, without gravity."""
+    return engine_of(
+        [Instance("slider", SLIDER.format(friction=friction, effort=effort))], time_step
+    )
+
+
+def test_implicit_controller_is_stable_at_any_stiffness():
+    engine = slider(time_step=0.01, effort=1e12)
+    # Explicit integration would need h < 2 sqrt(m / K) = 9e-5 s.
+    engine.work.stiffness[:] = 1e9
+    engine.work.drive_damping[:] = 1e6
+    engine.q[:], engine.v[:] = 0.1, 1.0
+    for _ in range(200):
+        assert engine.step(1) == StepStatus.OK
+        assert abs(engine.q[0]) <= 0.11
+    assert engine.q[0] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_static_deflection_is_load_over_stiffness():
+    engine = slider()
+    engine.work.stiffness[:] = 400.0
+    engine.work.damping_ratio[:] = 1.0
+    engine.work.target[:] = 0.02
+    engine.applied[:] = 8.0
+    engine.step(4000)
+    assert engine.q[0] == pytest.approx(0.02 + 8.0 / 400.0, abs=1e-9)
+
+
+def test_damping_ratio_one_does_not_overshoot_and_a_smaller_one_does():
+    peaks = []
+    for ratio in (1.0, 0.2):
+        engine = slider()
+        engine.work.stiffness[:] = 400.0
+        engine.work.damping_ratio[:] = ratio
+        engine.q[:] = 0.1
+        _, positions, _ = engine.roll(np.zeros((2000, 1)))
+        peaks.append(positions.min())
+    assert peaks[0] > -1e-4
+    # Overshoot of a second-order system: exp(-pi zeta / sqrt(1 - zeta^2)).
+    assert peaks[1] == pytest.approx(-0.1 * np.exp(-np.pi * 0.2 / np.sqrt(0.96)), rel=0.03)
+
+
+def test_target_ramps_by_its_rate():
+    engine = slider()
+    engine.work.target_rate[:] = 1e-3
+    engine.step(5)
+    assert engine.work.target[0] == pytest.approx(5e-3)
+
+
+def test_the_urdfs_effort_limit_bounds_the_force():
+    engine = slider(effort=3.0)
+    engine.work.stiffness[:] = 1e6
+    engine.work.target[:] = 0.4
+    engine.step(100)
+    assert engine.v[0] == pytest.approx(3.0 / 2.0 * 0.1)
+
+
+def test_end_stop_holds_a_load():
+    engine = slider()
+    engine.applied[:] = 50.0
+    engine.step(5000)
+    stiffness = engine.built.arrays.limit_stiffness[0]
+    assert engine.q[0] == pytest.approx(0.5 + 50.0 / stiffness, abs=1e-6)
+    assert engine.v[0] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_joint_friction_holds_below_its_bound_and_slides_above():
+    engine = slider(friction=2.0)
+    engine.applied[:] = 1.9
+    engine.step(1000)
+    assert abs(engine.v[0]) < 1e-4
+    engine.applied[:] = 3.0
+    engine.step(1000)
+    assert engine.v[0] == pytest.approx(0.5, rel=0.01)
+
+
+def test_sliding_joint_comes_to_rest_without_chatter():
+    engine = slider(friction=2.0)
+    engine.v[:] = 0.3
+    status, positions, velocities = engine.roll(np.zeros((1000, 1)))
+    assert status == StepStatus.OK
+    assert velocities.min() > -1e-4
+    assert abs(velocities[-1, 0]) < 1e-6
+    # v^2 m / (2 F)
+    assert positions[-1, 0] == pytest.approx(0.3**2 * 2.0 / 4.0, rel=0.01)

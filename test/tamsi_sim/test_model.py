@@ -1,0 +1,87 @@
+"""Bad models are rejected with one error that names the body."""
+
+import numpy as np
+import pytest
+from builders import arm_instance, body_urdf, box, engine_of, mug_instance, pose, sphere
+
+from contact_stack.core.errors import ModelError
+from tamsi_sim.contact import Surface
+from tamsi_sim.model import Instance, build_model
+
+
+def build(*instances):
+    return build_model(instances, lambda i, link: Surface(1e4, 1.0, 0.5), lambda a, b: True)
+
+
+@pytest.mark.parametrize("mass", [0.0, -1.0])
+def test_mass_must_be_positive(mass):
+    with pytest.raises(ModelError, match=r"thing: body 'brick' has mass"):
+        build(Instance("thing", body_urdf("brick", box(1, 1, 1), mass=mass), free=True))
+
+
+def test_inertia_must_be_positive_definite():
+    urdf = body_urdf("brick", box(1, 1, 1), inertia=(1.0, 1.0, 0.0))
+    with pytest.raises(ModelError, match=r"body 'brick' has principal inertias"):
+        build(Instance("thing", urdf, free=True))
+
+
+def test_a_fixed_thing_needs_no_mass():
+    built = build(Instance("wall", body_urdf("brick", box(1, 1, 1), mass=0.0)))
+    assert len(built.arrays.parent) == 0
+
+
+def test_unsupported_joint_is_named():
+    urdf = """<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>
+      <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="spin" type="continuous"><parent link="a"/><child link="b"/>
+      <axis xyz="0 0 1"/></joint></robot>"""
+    with pytest.raises(ModelError, match=r"joint 'spin' is a .*valid: revolute"):
+        build(Instance("thing", urdf))
+
+
+def test_missing_mesh_is_named():
+    urdf = body_urdf("brick", '<mesh filename="missing.obj"/>')
+    with pytest.raises(ModelError, match=r"thing: .*missing.obj"):
+        build(Instance("thing", urdf, free=True))
+
+
+def test_unknown_shape_is_named(tmp_path):
+    mesh = tmp_path / "corner.obj"
+    mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n")
+    urdf = body_urdf("brick", f'<mesh filename="{mesh}"/>')
+    with pytest.raises(ModelError, match=r"thing: collision 'brick_shape' is a .*valid: sphere"):
+        build(Instance("thing", urdf, free=True))
+
+
+def test_text_that_is_no_urdf():
+    with pytest.raises(ModelError, match="thing"):
+        build(Instance("thing", "<robot/>"))
+
+
+def test_joint_names_are_unique():
+    with pytest.raises(ModelError, match="exists in another instance"):
+        build(arm_instance(), Instance("second", arm_instance().urdf, pose(x=2.0)))
+
+
+def test_pairs_that_cannot_move_relative_to_each_other_are_left_out():
+    ball = body_urdf("ball", sphere(0.1))
+    built = build(Instance("a", ball), Instance("b", ball), Instance("c", ball, free=True))
+    assert sorted(map(sorted, built.arrays.pair_shapes.tolist())) == [[0, 2], [1, 2]]
+
+
+def test_mimic_finger_shares_its_masters_degree_of_freedom():
+    engine = engine_of([arm_instance()], touch=lambda a, b: False)
+    assert len(engine.v) == 8
+    engine.q[7] = 0.03
+    engine.evaluate()
+    left, right = engine.work.position[7:9]
+    assert np.linalg.norm(left - right) == pytest.approx(0.06)
+
+
+def test_limits_damping_and_names_come_from_the_urdf():
+    built = build(arm_instance(), mug_instance())
+    assert list(built.joints)[:2] == ["lbr_A1", "lbr_A2"]
+    assert built.free_bodies == {"mug": (8, 8)}
+    assert built.arrays.upper[1] == pytest.approx(np.deg2rad(120.0), abs=1e-5)
+    assert built.arrays.damping[0] == 0.5
+    assert np.isinf(built.arrays.upper[9])

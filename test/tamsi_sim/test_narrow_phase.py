@@ -1,0 +1,174 @@
+"""Contact points against Coal's distances, and the points that make things stand."""
+
+import itertools
+
+import coal
+import numpy as np
+import pinocchio as pin
+import pytest
+from builders import body_urdf, box, cylinder, engine_of, pose, sphere
+
+from contact_stack.core.errors import ModelError
+from contact_stack.core.shapes import ShapeKind, shape_to_coal
+from tamsi_sim.model import Instance
+from tamsi_sim.narrow_phase import routine_of
+
+SHAPES = {
+    "sphere": (sphere(0.05), False),
+    "capsule": (cylinder(0.04, 0.15), True),
+    "cylinder": (cylinder(0.05, 0.12), False),
+    "box": (box(0.12, 0.08, 0.16), False),
+}
+
+
+def pair_engine(a, b):
+    """Return an engine with two free bodies."""
+    urdfs = [
+        body_urdf(name, SHAPES[kind][0], capsule=SHAPES[kind][1])
+        for name, kind in (("a", a), ("b", b))
+    ]
+    return engine_of([Instance("a", urdfs[0], free=True), Instance("b", urdfs[1], free=True)])
+
+
+def coal_distance(engine):
+    """Return Coal's signed distance and normal, which points from the first to the second."""
+    arrays, work = engine.built.arrays, engine.work
+    shapes = arrays.pair_shapes[0]
+    solids = [shape_to_coal(engine.built.shapes[s].shape) for s in shapes]
+    poses = [coal.Transform3s(work.shape_rotation[s], work.shape_position[s]) for s in shapes]
+    result = coal.DistanceResult()
+    request = coal.DistanceRequest()
+    distance = coal.distance(solids[0], poses[0], solids[1], poses[1], request, result)
+    return distance, np.asarray(result.normal)
+
+
+def scatter(engine, rng, reach):
+    for start in (0, 7):
+        quaternion = rng.standard_normal(4)
+        engine.q[start : start + 3] = rng.uniform(-reach, reach, 3)
+        engine.q[start + 3 : start + 7] = quaternion / np.linalg.norm(quaternion)
+
+
+# Rims that cross edges or rims are found by search: their contact may start a little late.
+LATE = {("cylinder", "box"): 2e-3, ("cylinder", "cylinder"): 4e-3}
+
+
+@pytest.mark.parametrize(("a", "b"), list(itertools.combinations_with_replacement(SHAPES, 2)))
+def test_touching_and_depth_against_coal(a, b):
+    engine = pair_engine(a, b)
+    late = LATE.get((a, b), 1e-6)
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(3000):
+        scatter(engine, rng, 0.08)
+        count = engine.evaluate()
+        distance, normal = coal_distance(engine)
+        if distance > 1e-6:
+            assert count == 0, "a contact between bodies that are apart"
+        elif -0.015 < distance < -late:
+            # Deeper poses have no well-defined normal.
+            assert count > 0, f"no contact at {distance:g}"
+            deepest = np.argmax(engine.work.contact_depth[:count])
+            found += 1
+            # Ours points into the first body.
+            alignment = -normal @ engine.work.contact_frame[deepest, 2]
+            if (a, b) not in LATE:
+                assert engine.work.contact_depth[deepest] == pytest.approx(-distance, abs=1e-4)
+                assert alignment > 0.99
+    assert found > 30
+
+
+def test_contact_point_is_midway_between_the_surfaces():
+    engine = pair_engine("sphere", "box")
+    engine.q[:3] = [0.01, 0.02, 0.08 + 0.05 - 0.004]
+    assert engine.evaluate() == 1
+    np.testing.assert_allclose(engine.work.contact_point[0], [0.01, 0.02, 0.08 - 0.002], atol=1e-12)
+    np.testing.assert_allclose(engine.work.contact_frame[0, 2], [0.0, 0.0, 1.0], atol=1e-12)
+    assert engine.work.contact_depth[0] == pytest.approx(0.004)
+
+
+def on_ground(kind, z, **angles):
+    ground = Instance("ground", body_urdf("ground", box(4, 4, 1)), pose(z=-0.5))
+    geometry, capsule = SHAPES[kind]
+    body = Instance("body", body_urdf("body", geometry, capsule=capsule), pose(z=z, **angles), True)
+    engine = engine_of([body, ground])
+    count = engine.evaluate()
+    return engine.work.contact_point[:count].copy(), engine.work.contact_depth[:count].copy()
+
+
+def test_standing_cylinder_touches_at_four_points():
+    points, depths = on_ground("cylinder", 0.0599)
+    assert len(points) == 4
+    np.testing.assert_allclose(depths, 1e-4, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(points[:, :2], axis=1), 0.05, atol=1e-12)
+
+
+def test_lying_cylinder_and_capsule_touch_at_both_ends():
+    for kind, radius, half in (("cylinder", 0.05, 0.06), ("capsule", 0.04, 0.075)):
+        points, depths = on_ground(kind, radius - 1e-4, pitch=np.pi / 2)
+        assert len(points) == 2
+        np.testing.assert_allclose(depths, 1e-4, atol=1e-12)
+        np.testing.assert_allclose(sorted(points[:, 0]), [-half, half], atol=1e-9)
+
+
+def test_box_on_its_face_touches_at_four_corners():
+    points, depths = on_ground("box", 0.0799)
+    assert len(points) == 4
+    np.testing.assert_allclose(depths, 1e-4, atol=1e-12)
+
+
+def test_equal_boxes_stacked_crosswise_touch_along_their_overlap():
+    urdf = body_urdf("body", box(0.1, 0.1, 0.1))
+    other = urdf.replace("body", "other")
+    engine = engine_of(
+        [
+            Instance("a", urdf, pose(z=0.0999, yaw=np.pi / 4), True),
+            Instance("b", other, pose(), True),
+        ]
+    )
+    # Two squares turned by 45 degrees overlap in an octagon.
+    assert engine.evaluate() == 8
+
+
+def test_capsule_rounds_an_edge_with_a_smoothly_turning_normal():
+    table = Instance("table", body_urdf("table", box(1, 1, 0.2)), pose(x=-0.5, z=-0.1))
+    arm = Instance("arm", body_urdf("arm", cylinder(0.07, 0.06), capsule=True), pose(), True)
+    engine = engine_of([arm, table])
+    normals = []
+    for angle in np.linspace(0.0, np.pi / 2, 400):
+        # The axis crosses the edge: its middle rolls around the edge 1 mm deep.
+        centre = 0.069 * np.array([np.sin(angle), 0.0, np.cos(angle)])
+        engine.q[:] = pin.SE3ToXYZQUAT(pose(*centre, roll=np.pi / 2))
+        count = engine.evaluate()
+        assert count > 0
+        normals.append(engine.work.contact_frame[0, 2].copy())
+        assert engine.work.contact_depth[:count].max() == pytest.approx(0.001, abs=1e-9)
+    turns = np.linalg.norm(np.diff(normals, axis=0), axis=1)
+    assert turns.max() < 1.1 * (np.pi / 2) / 399
+    np.testing.assert_allclose(normals[0], [0, 0, 1], atol=1e-9)
+    np.testing.assert_allclose(normals[-1], [1, 0, 0], atol=1e-9)
+
+
+def test_force_is_continuous_when_a_capsule_tips_over_an_edge():
+    table = Instance("table", body_urdf("table", box(1, 1, 0.2)), pose(x=-0.5, z=-0.1))
+    arm = Instance("arm", body_urdf("arm", cylinder(0.07, 0.2), capsule=True), pose(), True)
+    engine = engine_of([arm, table])
+    forces = []
+    for tilt in np.linspace(-0.02, 0.02, 2001):
+        # Across the edge, from resting on its end on the table to resting on the edge.
+        engine.q[:] = pin.SE3ToXYZQUAT(pose(z=0.069, pitch=np.pi / 2 + tilt))
+        count = engine.evaluate()
+        work = engine.work
+        forces.append((work.contact_stiffness[:count] * work.contact_depth[:count]).sum())
+    assert np.abs(np.diff(forces)).max() < 0.02 * max(forces)
+
+
+def test_shapes_on_a_half_space():
+    for kind, expected in ((ShapeKind.CAPSULE, 1), (ShapeKind.CYLINDER, 5), (ShapeKind.BOX, 8)):
+        assert routine_of(kind, ShapeKind.HALF_SPACE) == (expected, False)
+        assert routine_of(ShapeKind.HALF_SPACE, kind) == (expected, True)
+
+
+def test_unknown_pair_is_named():
+    with pytest.raises(ModelError, match="no contact between half_space and half_space"):
+        routine_of(ShapeKind.HALF_SPACE, ShapeKind.HALF_SPACE)

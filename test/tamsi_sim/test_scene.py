@@ -1,0 +1,144 @@
+"""Scenes: the files load, wrong keys are refused, and settings have an effect."""
+
+import dataclasses
+
+import coal
+import numpy as np
+import pinocchio as pin
+import pytest
+import yaml
+
+from contact_stack.core.description import collision_shapes, read_urdf, share
+from contact_stack.core.errors import ConfigError
+from contact_stack.core.shapes import shape_to_coal
+from tamsi_sim.scene import Scene
+
+
+def mapping(name="mug_placement"):
+    return yaml.safe_load(share("config", "scenes", f"{name}.yaml").read_text())
+
+
+@pytest.mark.parametrize("name", ["mug_placement", "free_space"])
+def test_scene_files_load(name):
+    scene = Scene.load(name)
+    assert scene.config.name == name
+    assert scene.engine().step(1) == 0
+
+
+def test_tool_starts_where_the_paper_has_it():
+    tool = Scene.load("mug_placement").link_placement("tool")
+    np.testing.assert_allclose(tool.translation, [0.78, 0.0, 0.55], atol=1e-6)
+    # rpy(0, pi/2, 0): the tool's z axis is world x.
+    np.testing.assert_allclose(tool.rotation, [[0, 0, 1], [0, 1, 0], [-1, 0, 0]], atol=1e-6)
+
+
+def test_mug_starts_upright_between_the_pads():
+    scene = Scene.load("mug_placement")
+    mug = scene.object_placement("mug")
+    np.testing.assert_allclose(mug.rotation, np.eye(3), atol=1e-6)
+    np.testing.assert_allclose(mug.translation, [0.78, 0.0, 0.525], atol=1e-6)
+    engine = scene.engine()
+    assert engine.evaluate() == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"robott": {}}, "unknown parameter 'robott'"),
+        ({"time_step": 0.0}, "time_step"),
+        ({"objects": {"mug": {"urdf": "urdf/mug.urdf", "colour": "red"}}}, "objects.mug.colour"),
+        ({"objects": {"mug": {"urdf": "urdf/mugg.urdf"}}, "surfaces": {}}, "mugg"),
+        ({"objects": ["mug"]}, "objects must map names"),
+        ({"surfaces": {"x": {"of": ["nobody"]}}}, "'nobody' is neither a group nor a body"),
+        ({"may_touch": ["robot"]}, "may_touch needs entries like"),
+    ],
+)
+def test_wrong_settings_are_refused(change, message):
+    with pytest.raises(ConfigError, match=message):
+        Scene.from_mapping(mapping() | change).engine()
+
+
+def test_stiffness_must_be_positive():
+    values = mapping()
+    values["robot"]["stiffness"] = [800, 600, 600, 600, 400, 200, 0]
+    with pytest.raises(ConfigError, match=r"robot.stiffness\[6\]"):
+        Scene.from_mapping(values)
+
+
+def test_missing_file_is_named():
+    with pytest.raises(ConfigError, match="nowhere"):
+        Scene.load("nowhere")
+
+
+def test_the_first_surface_that_lists_a_body_counts():
+    scene = Scene.load("mug_placement")
+    assert scene.surface_of("robot", "finger_left").friction == scene.surfaces["rubber"].friction
+    assert scene.surface_of("table", "table").friction == scene.surfaces["hard"].friction
+
+
+def test_robot_touches_objects_but_not_itself_unless_told():
+    scene = Scene.load("mug_placement")
+    finger, mug, table = ("robot", "finger_left"), ("mug", "mug"), ("table", "table")
+    assert scene.may_touch(finger, mug)
+    assert scene.may_touch(table, mug)
+    assert not scene.may_touch(finger, ("robot", "lbr_link_1"))
+    config = dataclasses.replace(scene.config, may_touch=("finger_left / table",))
+    narrow = dataclasses.replace(scene, config=config)
+    assert narrow.may_touch(table, finger)
+    assert not narrow.may_touch(finger, mug)
+
+
+def test_weight_is_felt_if_it_is_not_compensated():
+    values = mapping("free_space") | {"gravity_compensated": False}
+    engine = Scene.from_mapping(values).engine()
+    engine.evaluate()
+    assert abs(engine.work.bias[1]) > 10.0
+
+
+def test_only_link_6_is_in_the_tables_way_by_the_nominal_interference():
+    """Along the nominal motion, with Coal: who would touch what, and how deep."""
+    scene = Scene.load("mug_placement")
+    robot = scene.robot
+    model = robot.arm_model(0.04)
+    data = model.createData()
+    tool = model.getFrameId(robot.tool_link)
+    furniture = [
+        (item, scene.object_placement(name) * item.placement)
+        for name in ("table", "cart")
+        for item in collision_shapes(read_urdf(scene.objects[name].urdf))
+    ]
+    q = np.array(scene.config.robot.initial_positions)
+    start = scene.link_placement(robot.tool_link)
+    grasp = start.actInv(scene.object_placement("mug"))
+    mug = collision_shapes(read_urdf(scene.objects["mug"].urdf))[0]
+    nearest = {}
+    for drop in np.linspace(0.0, 0.25, 26):
+        target = start.copy()
+        target.translation[2] -= drop
+        for _ in range(20):
+            pin.framesForwardKinematics(model, data, q)
+            error = pin.log6(data.oMf[tool].actInv(target)).vector
+            jacobian = pin.computeFrameJacobian(model, data, q, tool, pin.LOCAL)
+            q = q + np.linalg.pinv(jacobian) @ error
+        placed = [
+            (s.name, s.shape, data.oMf[model.getFrameId(s.body)] * s.placement)
+            for s in robot.shapes()
+        ]
+        placed.append(("mug", mug.shape, target * grasp))
+        for name, shape, pose in placed[1:]:
+            for item, where in furniture:
+                distance = coal.distance(
+                    shape_to_coal(shape),
+                    coal.Transform3s(pose.rotation, pose.translation),
+                    shape_to_coal(item.shape),
+                    coal.Transform3s(where.rotation, where.translation),
+                    coal.DistanceRequest(),
+                    coal.DistanceResult(),
+                )
+                key = (name, item.name)
+                nearest[key] = min(distance, nearest.get(key, np.inf))
+    assert nearest.pop(("link_6_shell", "table_top")) == pytest.approx(-0.050, abs=1e-3)
+    # Link 6 is 10 mm ahead of link 5 and holds it off the table.
+    assert nearest.pop(("link_5_shell", "table_top")) > -0.041
+    assert nearest[("mug", "cart_top")] == pytest.approx(0.01, abs=1e-3)
+    assert min(nearest.values()) > 0.009

@@ -1,0 +1,59 @@
+"""tamsi Fig. 4: at a slip-stick transition plain Newton cycles, with TALS it converges."""
+
+import numpy as np
+from builders import body_urdf, box, engine_of, pose
+
+from tamsi_sim.contact import Surface
+from tamsi_sim.engine import SolverConfig
+from tamsi_sim.model import Instance
+from tamsi_sim.status import StepStatus
+
+MASS, WEIGHT = 0.33, 0.33 * 9.8
+STIFFNESS = 1e4
+BOX = """<robot name="sled"><link name="base"/><link name="sled">
+  <inertial><mass value="0.33"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision name="foot"><geometry><sphere radius="0.1"/></geometry></collision>
+  </link><joint name="slide" type="prismatic"><parent link="base"/><child link="sled"/>
+  <axis xyz="1 0 0"/><limit lower="-9" upper="9" effort="100" velocity="10"/></joint></robot>"""
+
+
+def sled(**solver):
+    """Return the paper's 2-D box: it slides along x, pressed down by its weight."""
+    press = 0.1 - WEIGHT / STIFFNESS
+    instances = [
+        Instance("sled", BOX, pose(z=press)),
+        Instance("ground", body_urdf("ground", box(40, 4, 1)), pose(z=-0.5)),
+    ]
+    config = SolverConfig(relative_tolerance=1e-9, **solver)
+    return engine_of(instances, 0.01, Surface(2 * STIFFNESS, 0.0, 1.0), config)
+
+
+def run_to_the_transition(engine):
+    """Step under 4 cos(2 pi t) at the end of each step, up to t = 0.160 s."""
+    for k in range(16):
+        engine.applied[0] = 4.0 * np.cos(2 * np.pi * (k + 1) * 0.01)
+        assert engine.step(1) == StepStatus.OK
+    engine.applied[0] = 4.0 * np.cos(2 * np.pi * 0.17)
+
+
+def test_tals_converges_in_three_iterations():
+    engine = sled()
+    run_to_the_transition(engine)
+    assert engine.v[0] > 1e-4
+    assert engine.step(1) == StepStatus.OK
+    assert abs(engine.v[0]) < 1e-4
+    residuals = engine.work.residuals[:3]
+    np.testing.assert_allclose(residuals[:2], [1.307e-2, 2.989e-2], rtol=1e-3)
+    assert residuals[2] < 1e-12
+
+
+def test_plain_newton_cycles():
+    engine = sled(line_search=False, max_substeps=1)
+    run_to_the_transition(engine)
+    before = engine.q.copy(), engine.v.copy()
+    assert engine.step(1) == StepStatus.NOT_CONVERGED
+    np.testing.assert_allclose(engine.work.residuals[2:20], 6.47e-2, rtol=1e-2)
+    # A failed step leaves the last good state.
+    np.testing.assert_array_equal(engine.q, before[0])
+    np.testing.assert_array_equal(engine.v, before[1])
