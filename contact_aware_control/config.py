@@ -1,0 +1,315 @@
+"""Every parameter of the contact-aware controller.
+
+Defaults are the paper's where it states them; the others were found in closed loop with
+the simulator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contact_aware_control.safety_config import (
+    SelfCollisionConfig,
+    SlowStartConfig,
+    WorkspaceConfig,
+)
+from contact_stack.core.config import nested, parameter
+from contact_stack.core.errors import ConfigError
+from contact_stack.core.quadratic_program import SOLVERS
+
+JOINTS = 7
+
+
+@dataclass(frozen=True)
+class TrackingConfig:
+    """The objective's first term: how the reference is followed."""
+
+    reading: str = parameter(
+        "absolute",
+        "(24a) with the command's distance to the reference (absolute) or with increments "
+        "that integrate the error of the predicted equilibrium (incremental)",
+        options=("absolute", "incremental"),
+    )
+    error_rate: float = parameter(
+        10.0, "rate at which a tracking error is reduced", unit="1/s", above=0.0, high=200.0
+    )
+    position_weight: float = parameter(
+        1.0, "weight of the tool's position error", unit="1/m^2", low=0.0, high=1e6
+    )
+    rotation_weight: float = parameter(
+        0.02,
+        "weight of the tool's rotation error; the default lets 1 rad count like 14 cm, the "
+        "length of the gripper",
+        unit="1/rad^2",
+        low=0.0,
+        high=1e6,
+    )
+    posture_weight: float = parameter(
+        1e-4,
+        "weight of staying near the start posture, relative to the tracking term",
+        above=0.0,
+        high=1.0,
+    )
+    regularization: float = parameter(
+        1e-3,
+        "eps of (22a), weight of a change of the command, relative to the tracking term",
+        above=0.0,
+        high=1.0,
+    )
+
+    def __post_init__(self) -> None:
+        """Check that something is tracked.
+
+        Raises:
+            ConfigError: If both weights are zero.
+        """
+        if self.position_weight == 0.0 and self.rotation_weight == 0.0:
+            raise ConfigError("position_weight and rotation_weight must not both be 0")
+
+
+@dataclass(frozen=True)
+class ForceConfig:
+    """The contacts the controller considers and the force it allows there."""
+
+    limit: float = parameter(
+        15.0, "f_max of (22d), on every contact", unit="N", above=0.0, high=200.0
+    )
+    contact_on: float = parameter(
+        5.0, "a contact is considered from this force on", unit="N", above=0.0, high=100.0
+    )
+    contact_off: float = parameter(
+        2.0, "a contact is dropped below this force", unit="N", low=0.0, high=100.0
+    )
+    release_rate: float = parameter(
+        200.0,
+        "rate at which a force above its limit is reduced",
+        unit="N/s",
+        above=0.0,
+        high=1e4,
+    )
+    bias_time: float = parameter(
+        0.1,
+        "time constant of the correction of the predicted force by the measured one",
+        unit="s",
+        above=0.0,
+        high=10.0,
+    )
+    merge_angle: float = parameter(
+        0.2,
+        "contacts whose joint torques differ by a smaller angle count as one",
+        unit="rad",
+        above=0.0,
+        high=1.5,
+    )
+    compliance: float = parameter(
+        1e-6,
+        "compliance of the environment, added to the diagonal of G",
+        unit="m/N",
+        above=0.0,
+        high=1e-2,
+    )
+    memory: float = parameter(
+        0.5,
+        "how long the place of a lost contact is approached slowly",
+        unit="s",
+        low=0.0,
+        high=10.0,
+    )
+    approach_speed: float = parameter(
+        0.02,
+        "speed towards the place of a lost contact",
+        unit="m/s",
+        above=0.0,
+        high=1.0,
+    )
+
+    def __post_init__(self) -> None:
+        """Check the hysteresis.
+
+        Raises:
+            ConfigError: If a contact would be dropped above the force that starts it.
+        """
+        if self.contact_off >= self.contact_on:
+            raise ConfigError(
+                f"contact_off ({self.contact_off} N) must be below contact_on "
+                f"({self.contact_on} N)"
+            )
+
+
+@dataclass(frozen=True)
+class DampingConfig:
+    """Adaptive damping, (28) and (29)."""
+
+    beta: float = parameter(
+        0.05, "weight of the force prediction error in (28)", unit="1/N^2", low=0.0, high=100.0
+    )
+    alpha: float = parameter(
+        0.05, "forget rate per tick of the low-pass (29)", above=0.0, high=1.0
+    )
+    weight_max: float = parameter(
+        4.0, "w_max of (29), relative to the tracking term", low=0.0, high=1e4
+    )
+
+
+@dataclass(frozen=True)
+class NullSpaceConfig:
+    """The null-space baseline; it has no inequality constraints."""
+
+    step: float = parameter(
+        0.0,
+        "bound on the change of its command per tick; 0 for none, then limits.step and "
+        "limits.velocity_fraction do not apply to it either",
+        unit="rad",
+        low=0.0,
+        high=1.0,
+    )
+
+
+@dataclass(frozen=True)
+class LimitsConfig:
+    """Bounds that every command respects, whatever the controller asks for."""
+
+    step: float = parameter(
+        0.002, "dq_max of (22e), per tick", unit="rad", above=0.0, high=0.05
+    )
+    velocity_fraction: float = parameter(
+        0.9, "share of the joint velocity limits that is used", above=0.0, high=1.0
+    )
+    position_margin: float = parameter(
+        0.03, "distance kept from the joint position limits", unit="rad", low=0.0, high=0.5
+    )
+    braking_rate: float = parameter(
+        5.0,
+        "speed towards a position limit per distance to it",
+        unit="1/s",
+        above=0.0,
+        high=100.0,
+    )
+    spring_torque: tuple[float, ...] = parameter(
+        (200.0, 200.0, 120.0, 120.0, 80.0, 30.0, 30.0),
+        "bound on |K (q_cmd - q)|",
+        unit="Nm",
+        above=0.0,
+        high=500.0,
+        size=JOINTS,
+    )
+
+
+@dataclass(frozen=True)
+class StartTolerance:
+    """How far the arm may be from the start of a reference."""
+
+    joint: float = parameter(
+        0.05, "largest distance of a joint", unit="rad", above=0.0, high=1.0
+    )
+    position: float = parameter(
+        0.03, "largest distance of the tool", unit="m", above=0.0, high=1.0
+    )
+    rotation: float = parameter(
+        0.1, "largest angle of the tool", unit="rad", above=0.0, high=3.2
+    )
+
+
+@dataclass(frozen=True)
+class SafetyConfig:
+    """Watchdogs, the conservative mode, faults. Not a certified safety function."""
+
+    state_timeout_periods: float = parameter(
+        3.0, "the arm is held when the joint state is older", unit="periods", low=1.0, high=100.0
+    )
+    recovery_window: float = parameter(
+        1.0,
+        "tracking goes on by itself if the joint state comes back within this time",
+        unit="s",
+        low=0.0,
+        high=60.0,
+    )
+    contacts_timeout: float = parameter(
+        0.05, "conservative mode when the contacts are older", unit="s", above=0.0, high=10.0
+    )
+    reference_timeout: float = parameter(
+        0.1, "the arm is held when a streamed reference is older", unit="s", above=0.0, high=10.0
+    )
+    bad_input_limit: int = parameter(
+        10, "fault after this many rejected messages in a row", low=1, high=10000
+    )
+    unexplained_residual: float = parameter(
+        10.0,
+        "a contact with a larger torque residual is not believed: the arm only stops "
+        "pressing against its joint springs",
+        above=0.0,
+        high=1e6,
+    )
+    conservative_force_share: float = parameter(
+        0.7, "share of the force limits used in conservative mode", above=0.0, high=1.0
+    )
+    blind_step_fraction: float = parameter(
+        0.25, "share of the step bound used while the contacts are too old", above=0.0, high=1.0
+    )
+    blind_weight: float = parameter(
+        20.0,
+        "damping weight while the contacts are too old, relative to the tracking term",
+        low=0.0,
+        high=1e4,
+    )
+    force_fault_factor: float = parameter(
+        6.0, "k: fault when a force stays above k f_max", low=1.0, high=1000.0
+    )
+    force_fault_time: float = parameter(
+        0.5, "T: for this long", unit="s", low=0.0, high=60.0
+    )
+    relax_speed: float = parameter(
+        0.05,
+        "speed at which a held command gives way to a force above its limit",
+        unit="rad/s",
+        above=0.0,
+        high=1.0,
+    )
+    start_command_distance: float = parameter(
+        0.1,
+        "largest distance between the driver's command and the measured position at start",
+        unit="rad",
+        above=0.0,
+        high=1.0,
+    )
+    start: StartTolerance = nested(StartTolerance)
+
+
+@dataclass(frozen=True)
+class ControllerConfig:
+    """The contact-aware controller."""
+
+    controller: str = parameter(
+        "qp",
+        "the controller: QP (24), QP (22), or a baseline for simulation",
+        options=("qp", "qp_frictionless", "null_space", "greedy"),
+    )
+    hardware: bool = parameter(
+        False, "a real robot is driven: baselines without force limits are refused"
+    )
+    rate: float = parameter(200.0, "ticks per second", unit="Hz", low=20.0, high=1000.0)
+    joint_stiffness: tuple[float, ...] = parameter(
+        (800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0),
+        "diagonal of K, as set on the robot",
+        unit="Nm/rad",
+        above=0.0,
+        high=1e5,
+        size=JOINTS,
+    )
+    solver: str = parameter(
+        "dual_active_set", "solver of the quadratic program", options=tuple(SOLVERS)
+    )
+    tracking: TrackingConfig = nested(TrackingConfig)
+    force: ForceConfig = nested(ForceConfig)
+    damping: DampingConfig = nested(DampingConfig)
+    null_space: NullSpaceConfig = nested(NullSpaceConfig)
+    limits: LimitsConfig = nested(LimitsConfig)
+    safety: SafetyConfig = nested(SafetyConfig)
+    workspace: WorkspaceConfig = nested(WorkspaceConfig)
+    self_collision: SelfCollisionConfig = nested(SelfCollisionConfig)
+    slow_start: SlowStartConfig = nested(SlowStartConfig)
+
+    @property
+    def period(self) -> float:
+        """Time between ticks [s]."""
+        return 1.0 / self.rate

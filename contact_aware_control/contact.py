@@ -1,0 +1,63 @@
+"""What the estimator tells the controller about one contact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class ContactMode:
+    """One place where the contact may be.
+
+    Attributes:
+        link: Name of the link.
+        point_world: (3) point on the robot's surface, world frame [m].
+        weight: Its probability among the modes found, in (0, 1].
+    """
+
+    link: str
+    point_world: np.ndarray
+    weight: float
+
+
+@dataclass(frozen=True)
+class ContactEstimate:
+    """One contact of the robot with its environment.
+
+    Attributes:
+        number: Counts the contacts; it stays the same as long as the contact lasts.
+        link: Name of the link in contact.
+        joints_moving: How many joints, counted from the base, move that link.
+        point_world: (3) contact point C, world frame [m].
+        point_link: (3) the same point, frame of the link [m].
+        normal_world: (3) unit vector along which the environment can push, into the robot.
+        force_world: (3) force f of the environment on the robot, world frame [N].
+        point_covariance: (3, 3) covariance of the point, world frame [m^2].
+        force_covariance: (3, 3) covariance of the force, world frame [N^2].
+        residual: Squared whitened torque residual per joint; about 1 or less if the model
+            explains the torque.
+        effective_sample_size: Of the particle set, 1 ... number of particles.
+        spread: Root mean square distance of the particles to the point [m].
+        identifiable: False if the torques fit other places about as well; the point must
+            then not be relied on.
+        age: Time since the contact began [s].
+        modes: All places found, the estimate's own first.
+    """
+
+    number: int
+    link: str
+    joints_moving: int
+    point_world: np.ndarray
+    point_link: np.ndarray
+    normal_world: np.ndarray
+    force_world: np.ndarray
+    point_covariance: np.ndarray
+    force_covariance: np.ndarray
+    residual: float
+    effective_sample_size: float
+    spread: float
+    identifiable: bool
+    age: float
+    modes: tuple[ContactMode, ...]

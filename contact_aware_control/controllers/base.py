@@ -1,0 +1,115 @@
+"""The interface every controller implements: one step from measurements to a command."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from contact_aware_control.contact import ContactEstimate
+from contact_aware_control.reference.base import Reference
+from contact_aware_control.status import Status
+
+
+def _nothing() -> np.ndarray:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerInput:
+    """What a controller knows in one tick.
+
+    Attributes:
+        time: Reference time [s].
+        position: (n) measured q [rad].
+        command: (n) present command q_cmd [rad].
+        lower: (n) lower bound on q_cmd+ - q_cmd [rad].
+        upper: (n) upper bound on q_cmd+ - q_cmd [rad].
+        contacts: Estimated contacts; None if they are old: the last ones have to do, and
+            the arm moves with strong damping.
+        conservative: The contacts are not trusted: keep a margin to the force limits.
+    """
+
+    time: float
+    position: np.ndarray
+    command: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    contacts: Sequence[ContactEstimate] | None
+    conservative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerOutput:
+    """The command, and why it is what it is. Failure is a status, not an exception.
+
+    Attributes:
+        command: (n) q_cmd+ [rad]; equal to q_cmd if the controller failed.
+        status: OK, QP_INFEASIBLE (force limits had to be relaxed) or QP_FAILED.
+        contact_links: Links in contact, one per row of the model.
+        measured_force: (nc) [N].
+        predicted_force: (nc) forces the model predicts for ``command`` [N].
+        force_limit: (nc) [N].
+        active_constraints: Names of the constraints that hold the command back, e.g.
+            "force lbr_link_6".
+        slack: How far the force limits had to be relaxed [N].
+        damping_weight: w of (24a).
+        iterations: Of the QP solver.
+        position_error: Distance of the measured tool to the reference [m].
+        rotation_error: Angle of the measured tool to the reference [rad].
+    """
+
+    command: np.ndarray
+    status: Status = Status.OK
+    contact_links: tuple[str, ...] = ()
+    measured_force: np.ndarray = field(default_factory=_nothing)
+    predicted_force: np.ndarray = field(default_factory=_nothing)
+    force_limit: np.ndarray = field(default_factory=_nothing)
+    active_constraints: tuple[str, ...] = ()
+    slack: float = 0.0
+    damping_weight: float = 0.0
+    iterations: int = 0
+    position_error: float = math.nan
+    rotation_error: float = math.nan
+
+
+class Controller(ABC):
+    """Follows one reference after the other.
+
+    Attributes:
+        limits_force: Whether contact forces are bounded; False for baselines.
+        bounds_step: Whether the bounds on step and speed apply to its command; False only
+            for a baseline whose abrupt motion is to be seen.
+    """
+
+    limits_force: bool
+    bounds_step: bool = True
+
+    @abstractmethod
+    def follow(
+        self, reference: Reference, command: np.ndarray, force_limits: dict[str, float]
+    ) -> None:
+        """Start to follow a reference, from reference time 0.
+
+        Args:
+            reference: The motion, already checked.
+            command: (n) present command q_cmd [rad].
+            force_limits: Force limit [N] by link, where contact is planned.
+
+        Raises:
+            TrajectoryError: If the controller cannot follow this kind of reference.
+        """
+
+    @abstractmethod
+    def step(self, inputs: ControllerInput) -> ControllerOutput:
+        """Compute the next command; :meth:`follow` has to be called before.
+
+        Args:
+            inputs: What is known in this tick.
+
+        Returns:
+            The command within the bounds of the inputs, and diagnostics.
+        """

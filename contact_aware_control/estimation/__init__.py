@@ -1,0 +1,1 @@
+"""Contact particle filter: where the robot is touched, and with what force."""

@@ -1,0 +1,250 @@
+"""The contact estimator: external torque in, contacts out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from contact_aware_control.contact import ContactEstimate, ContactMode
+from contact_aware_control.estimation.config import EstimatorConfig
+from contact_aware_control.estimation.filter_estimate import FilterEstimate
+from contact_aware_control.estimation.likelihood import Measurement
+from contact_aware_control.estimation.low_pass import JumpingLowPass
+from contact_aware_control.estimation.payload import Payload
+from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
+from contact_aware_control.estimation.tare import Tare, TareStatus
+from contact_aware_control.estimation.tracker import ContactTracker, Torques, Track
+from contact_stack.core.errors import ConfigError
+from contact_stack.core.robot import Robot
+
+LONGEST_PERIOD = 0.1
+"""A longer time [s] between samples is taken as this long by filters and tare."""
+
+
+class EstimatorStatus(Enum):
+    """What an update found; the value says what to do about it."""
+
+    FREE = "no contact"
+    CONTACT = "contact located"
+    CONVERGING = "contact found, place not settled yet: rely on the force only"
+    NOT_IDENTIFIABLE = "contact whose place the joint torques do not tell: be conservative"
+    REJECTED = "input not used: it must be finite, of the arm's size and newer than the last"
+
+
+@dataclass(frozen=True)
+class EstimatorOutput:
+    """Result of one update.
+
+    Attributes:
+        stamp_ns: Time of the input [ns].
+        status: What was found.
+        contacts: The contacts reported, in the order in which they began; none if the input
+            was rejected, which says nothing.
+        torque: (n) external torque without bias and payload [Nm].
+        bias: (n) bias in use [Nm].
+        tare: State of the bias measurement.
+        rejected: Number of inputs rejected since the last reset.
+        residual: Squared whitened torque, per joint, that all contacts together leave
+            unexplained; about 1 or less if the model explains it.
+    """
+
+    stamp_ns: int
+    status: EstimatorStatus
+    contacts: tuple[ContactEstimate, ...]
+    torque: np.ndarray
+    bias: np.ndarray
+    tare: TareStatus
+    rejected: int
+    residual: float
+
+
+class ContactEstimator:
+    """Finds where the robot is touched, from its joint positions and external torques."""
+
+    def __init__(self, robot: Robot, config: EstimatorConfig | None = None) -> None:
+        """Prepare an estimator; it starts with a tare.
+
+        Args:
+            robot: The arm; the estimator updates its configuration.
+            config: Parameters.
+
+        Raises:
+            ConfigError: If the thresholds contradict each other.
+            ModelError: If a candidate link is unknown.
+        """
+        self._robot = robot
+        self._config = config = config or EstimatorConfig()
+        on, off = config.detection.contact_on, config.detection.contact_off
+        if off > on:
+            raise ConfigError(f"contact_off is {off} N, more than contact_on, {on} N")
+        self._surface, self._links = surface_of_robot(robot, config.links)
+        names = list(dict.fromkeys(self._links))
+        self._body = np.array([names.index(link) for link in self._links])
+        self._placement = new_placement(self._surface)
+        self.reset(config.seed)
+
+    def reset(self, seed: int) -> None:
+        """Forget everything, payload and bias included, and tare.
+
+        Args:
+            seed: Seed of the particles.
+        """
+        config = self._config
+        self._tracker = ContactTracker(self._surface, self._body, config, seed)
+        self._tare = Tare(self._robot.n, config.tare, config.noise)
+        self._payload = Payload(config.payload)
+        self._low_pass = JumpingLowPass(config.detection.torque_time)
+        self._torque = np.zeros(self._robot.n)
+        self._last_ns: int | None = None
+        self._residual = 0.0
+        self._rejected = 0
+
+    def tare(self) -> None:
+        """Measure the bias anew; the robot must be free of contact."""
+        self._tare.start()
+
+    def set_payload(self, mass: float, center_of_mass: np.ndarray, start_ns: int) -> None:
+        """Tell what the robot holds from a time on.
+
+        Args:
+            mass: [kg], 0 when the object is dropped.
+            center_of_mass: (3) tool frame [m].
+            start_ns: The time [ns].
+        """
+        self._payload.set(mass, center_of_mass, start_ns)
+
+    def update(self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray) -> EstimatorOutput:
+        """Process one sample.
+
+        Args:
+            stamp_ns: Its time [ns].
+            q: (n) joint positions [rad].
+            external_torque: (n) tau_ext = J^T f as measured [Nm].
+
+        Returns:
+            The contacts at that time.
+        """
+        q, external_torque = np.asarray(q, dtype=float), np.asarray(external_torque, dtype=float)
+        if not self._valid(stamp_ns, q, external_torque):
+            self._rejected += 1
+            return self._output(stamp_ns, EstimatorStatus.REJECTED)
+        period = self._advance(stamp_ns)
+        self._robot.update(q)
+        payload, payload_deviation = self._payload.update(stamp_ns, self._robot)
+        without_payload = external_torque - payload
+        noise = np.sqrt(self._tare.noise**2 + self._tare.uncertainty**2 + payload_deviation**2)
+        self._torque = without_payload - self._tare.bias
+        smooth = self._low_pass.update(self._torque, noise, period)
+        evidence = float(np.sum((smooth / noise) ** 2))
+        contacts = self._track(stamp_ns, period, noise, smooth, evidence)
+        self._tare.update(
+            without_payload,
+            touched=bool(self._tracker.tracks),
+            free=evidence < 0.5 * self._config.detection.threshold,
+            period=period,
+        )
+        return self._output(stamp_ns, self._status(contacts), contacts)
+
+    def _valid(self, stamp_ns: int, q: np.ndarray, torque: np.ndarray) -> bool:
+        n = self._robot.n
+        if q.shape != (n,) or torque.shape != (n,):
+            return False
+        if self._last_ns is not None and stamp_ns <= self._last_ns:
+            return False
+        return bool(np.isfinite(q).all() and np.isfinite(torque).all())
+
+    def _advance(self, stamp_ns: int) -> float:
+        """Return the time since the last sample [s]."""
+        elapsed = 0.0 if self._last_ns is None else 1e-9 * (stamp_ns - self._last_ns)
+        self._last_ns = stamp_ns
+        return min(elapsed, LONGEST_PERIOD)
+
+    def _track(
+        self, stamp_ns: int, period: float, noise: np.ndarray, smooth: np.ndarray, evidence: float
+    ) -> tuple[ContactEstimate, ...]:
+        """Start, follow and end contacts; return those to be reported."""
+        robot = self._robot
+        if self._tracker.tracks or evidence >= self._config.detection.threshold:
+            place(self._surface, robot.joint_rotations, robot.joint_origins, self._placement)
+        model_error = self._config.noise.relative * np.linalg.norm(smooth)
+        precision = 1.0 / np.sqrt(noise**2 + model_error**2)
+        measured = Measurement(self._torque, precision, robot.joint_origins, robot.joint_axes)
+        torques = Torques(measured, measured._replace(torque=smooth), evidence)
+        found = self._tracker.update(stamp_ns, self._placement, torques, period)
+        self._residual = (
+            found[-1][1].residual if found else float(np.mean((precision * self._torque) ** 2))
+        )
+        return tuple(self._contact(track, estimate, stamp_ns) for track, estimate in found)
+
+    def _contact(self, track: Track, estimate: FilterEstimate, stamp_ns: int) -> ContactEstimate:
+        link = self._links[estimate.shape]
+        pose = self._robot.link_pose(link)
+        return ContactEstimate(
+            number=track.number,
+            link=link,
+            joints_moving=int(self._surface.joints[estimate.shape]),
+            point_world=estimate.point_world,
+            point_link=pose.actInv(estimate.point_world),
+            normal_world=estimate.normal_world,
+            force_world=estimate.force_world,
+            point_covariance=estimate.point_covariance,
+            force_covariance=estimate.force_covariance,
+            residual=estimate.residual,
+            effective_sample_size=estimate.effective_sample_size,
+            spread=estimate.spread,
+            identifiable=self._identifiable(estimate),
+            age=1e-9 * (stamp_ns - track.began_ns),
+            modes=tuple(
+                ContactMode(self._links[shape], point, weight)
+                for shape, point, weight in estimate.modes
+            ),
+        )
+
+    def _identifiable(self, estimate: FilterEstimate) -> bool:
+        limits = self._config.estimate
+        return bool(
+            self._surface.joints[estimate.shape] >= limits.identifiable_joints
+            and estimate.residual < limits.identifiable_residual
+            and estimate.modes[0][2] > limits.identifiable_weight
+            and _deviation(estimate.point_covariance) < limits.identifiable_spread
+        )
+
+    def _status(self, contacts: tuple[ContactEstimate, ...]) -> EstimatorStatus:
+        """Return the worst of what is known about the contacts."""
+        if not contacts:
+            return EstimatorStatus.FREE
+        doubtful = [contact for contact in contacts if not contact.identifiable]
+        if not doubtful:
+            return EstimatorStatus.CONTACT
+        limits = self._config.estimate
+        if all(
+            contact.joints_moving >= limits.identifiable_joints
+            and _deviation(contact.point_covariance) >= limits.identifiable_spread
+            for contact in doubtful
+        ):
+            return EstimatorStatus.CONVERGING
+        return EstimatorStatus.NOT_IDENTIFIABLE
+
+    def _output(
+        self,
+        stamp_ns: int,
+        status: EstimatorStatus,
+        contacts: tuple[ContactEstimate, ...] = (),
+    ) -> EstimatorOutput:
+        return EstimatorOutput(
+            stamp_ns=stamp_ns,
+            status=status,
+            contacts=contacts,
+            torque=self._torque.copy(),
+            bias=self._tare.bias.copy(),
+            tare=self._tare.status,
+            rejected=self._rejected,
+            residual=self._residual,
+        )
+
+
+def _deviation(covariance: np.ndarray) -> float:
+    """Root of the mean squared distance that a covariance stands for."""
+    return float(np.sqrt(np.trace(covariance)))

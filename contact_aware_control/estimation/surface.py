@@ -1,0 +1,359 @@
+"""The robot's collision surface: sampling it, and projecting points onto it.
+
+The surface is that of the union of all shapes: points inside another shape are not on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from contact_stack.core.errors import ModelError, choices
+from contact_stack.core.kernel import kernel
+from contact_stack.core.robot import Robot
+from contact_stack.core.shapes import PlacedShape, ShapeKind
+from contact_stack.core.signed_distance import signed_distance
+
+SPHERE = int(ShapeKind.SPHERE)
+BOX = int(ShapeKind.BOX)
+CAPSULE = int(ShapeKind.CAPSULE)
+
+ATTEMPTS = 50
+"""Draws of a point that is not hidden in another shape, before the last one is taken."""
+
+HIDDEN_DEPTH = 1e-3
+"""A point this deep [m] in another shape is not on the surface of the union."""
+
+
+class Surface(NamedTuple):
+    """The shapes of a robot with S shapes, as arrays for kernels.
+
+    Attributes:
+        kind: (S) ShapeKind.
+        size: (S, 3) see ``Shape.size`` [m].
+        joints: (S) how many joints, counted from the base, move the shape.
+        rotation: (S, 3, 3) orientation in the frame of the last of these joints.
+        translation: (S, 3) position in that frame [m].
+        bounding_radius: (S) [m] about the shape's origin.
+        cumulative_area: (S) running sum of the areas of the shapes that may be touched,
+            divided by the total; others add nothing.
+        candidate: (S) True for the shapes that may be touched.
+    """
+
+    kind: np.ndarray
+    size: np.ndarray
+    joints: np.ndarray
+    rotation: np.ndarray
+    translation: np.ndarray
+    bounding_radius: np.ndarray
+    cumulative_area: np.ndarray
+    candidate: np.ndarray
+
+
+class Placement(NamedTuple):
+    """Where the shapes are in the world.
+
+    Attributes:
+        rotation: (S, 3, 3) orientations.
+        translation: (S, 3) origins [m].
+    """
+
+    rotation: np.ndarray
+    translation: np.ndarray
+
+
+def surface_of_robot(robot: Robot, links: Sequence[str] = ()) -> tuple[Surface, tuple[str, ...]]:
+    """Collect the shapes that the arm moves.
+
+    Args:
+        robot: The robot.
+        links: The links that may be touched; empty for all that the arm moves.
+
+    Returns:
+        (the surface; the name of the link of each of its shapes).
+
+    Raises:
+        ModelError: If a link is unknown or has no shape, or a shape is a half space.
+    """
+    shapes = [shape for shape in robot.collision_shapes if robot.joints_moving(shape.body) > 0]
+    bodies = tuple(shape.body for shape in shapes)
+    for link in links:
+        if link not in bodies:
+            valid = choices(dict.fromkeys(bodies))
+            raise ModelError(f"no collision shape on link '{link}' ({valid})")
+    joints = [robot.joints_moving(body) for body in bodies]
+    in_joint = [
+        robot.model.frames[robot.model.getFrameId(shape.body)].placement * shape.placement
+        for shape in shapes
+    ]
+    candidate = np.array([not links or body in links for body in bodies])
+    placements = [(pose.rotation, pose.translation) for pose in in_joint]
+    return surface_of_shapes(shapes, placements, joints, candidate), bodies
+
+
+def surface_of_shapes(
+    shapes: Sequence[PlacedShape],
+    placements: Sequence[tuple[np.ndarray, np.ndarray]],
+    joints: Sequence[int],
+    candidate: np.ndarray,
+) -> Surface:
+    """Pack shapes into arrays.
+
+    Args:
+        shapes: The S shapes.
+        placements: Rotation and translation of each in the frame of its joint.
+        joints: How many joints move each, at least 1.
+        candidate: (S) True for those that may be touched.
+
+    Returns:
+        The surface.
+
+    Raises:
+        ModelError: If a shape is a half space.
+    """
+    for shape in shapes:
+        if shape.shape.kind is ShapeKind.HALF_SPACE:
+            raise ModelError(f"collision '{shape.name}' is a half space: a robot has no such part")
+    area = np.cumsum([shape.shape.area for shape in shapes] * candidate)
+    return Surface(
+        kind=np.array([int(shape.shape.kind) for shape in shapes]),
+        size=np.array([shape.shape.size for shape in shapes], dtype=float),
+        joints=np.array(joints),
+        rotation=np.array([rotation for rotation, _ in placements]),
+        translation=np.array([translation for _, translation in placements]),
+        bounding_radius=np.array([shape.shape.bounding_radius for shape in shapes]),
+        cumulative_area=area / area[-1],
+        candidate=candidate,
+    )
+
+
+def new_placement(surface: Surface) -> Placement:
+    """Return room for the world poses of a surface's shapes."""
+    return Placement(np.zeros_like(surface.rotation), np.zeros_like(surface.translation))
+
+
+@kernel
+def place(
+    surface: Surface,
+    joint_rotations: np.ndarray,
+    joint_origins: np.ndarray,
+    placement: Placement,
+) -> None:
+    """Compute where the shapes are.
+
+    Args:
+        surface: The shapes.
+        joint_rotations: (n, 3, 3) orientations of the joint frames, world frame.
+        joint_origins: (n, 3) their origins [m].
+        placement: Written.
+    """
+    for s in range(surface.kind.size):
+        joint = surface.joints[s] - 1
+        for i in range(3):
+            position = joint_origins[joint, i]
+            for k in range(3):
+                position += joint_rotations[joint, i, k] * surface.translation[s, k]
+                entry = 0.0
+                for m in range(3):
+                    entry += joint_rotations[joint, i, m] * surface.rotation[s, m, k]
+                placement.rotation[s, i, k] = entry
+            placement.translation[s, i] = position
+
+
+@kernel
+def to_world(
+    placement: Placement, shape: int, x: float, y: float, z: float
+) -> tuple[float, float, float]:
+    """Transform a point from a shape's frame to the world frame."""
+    r = placement.rotation[shape]
+    t = placement.translation[shape]
+    return (
+        r[0, 0] * x + r[0, 1] * y + r[0, 2] * z + t[0],
+        r[1, 0] * x + r[1, 1] * y + r[1, 2] * z + t[1],
+        r[2, 0] * x + r[2, 1] * y + r[2, 2] * z + t[2],
+    )
+
+
+@kernel
+def to_shape(
+    placement: Placement, shape: int, x: float, y: float, z: float
+) -> tuple[float, float, float]:
+    """Transform a point from the world frame to a shape's frame."""
+    r = placement.rotation[shape]
+    dx = x - placement.translation[shape, 0]
+    dy = y - placement.translation[shape, 1]
+    dz = z - placement.translation[shape, 2]
+    return (
+        r[0, 0] * dx + r[1, 0] * dy + r[2, 0] * dz,
+        r[0, 1] * dx + r[1, 1] * dy + r[2, 1] * dz,
+        r[0, 2] * dx + r[1, 2] * dy + r[2, 2] * dz,
+    )
+
+
+@kernel
+def hidden(
+    surface: Surface, placement: Placement, shape: int, x: float, y: float, z: float
+) -> bool:
+    """Tell whether a point on one shape lies inside another one.
+
+    Args:
+        surface: The shapes.
+        placement: Where they are.
+        shape: The shape that the point is on.
+        x: First coordinate of the point, world frame [m].
+        y: Second coordinate.
+        z: Third coordinate.
+
+    Returns:
+        True if the point is not on the surface of the union.
+    """
+    for s in range(surface.kind.size):
+        if s == shape:
+            continue
+        px, py, pz = to_shape(placement, s, x, y, z)
+        if px * px + py * py + pz * pz > surface.bounding_radius[s] ** 2:
+            continue
+        if signed_distance(surface.kind[s], surface.size[s], px, py, pz)[0] < -HIDDEN_DEPTH:
+            return True
+    return False
+
+
+@kernel
+def project(
+    surface: Surface, placement: Placement, shape: int, x: float, y: float, z: float
+) -> tuple[int, float, float, float, float, float, float]:
+    """Find the point of the surface that is closest to a point near it.
+
+    For a point outside every shape this is the closest point of the union. A point inside
+    leaves the shape it is deepest in; where that ends inside another shape, this repeats.
+
+    Args:
+        surface: The shapes.
+        placement: Where they are.
+        shape: The shape the point came from; the result if no other is closer.
+        x: First coordinate of the point, world frame [m].
+        y: Second coordinate.
+        z: Third coordinate.
+
+    Returns:
+        (shape; then the point and the outward normal, both in that shape's frame).
+    """
+    for _ in range(3):
+        px, py, pz = to_shape(placement, shape, x, y, z)
+        distance, nx, ny, nz = signed_distance(surface.kind[shape], surface.size[shape], px, py, pz)
+        for s in range(surface.kind.size):
+            if s == shape or not surface.candidate[s]:
+                continue
+            ox, oy, oz = to_shape(placement, s, x, y, z)
+            reach = surface.bounding_radius[s] + max(distance, 0.0)
+            if ox * ox + oy * oy + oz * oz > reach * reach:
+                continue
+            other, mx, my, mz = signed_distance(surface.kind[s], surface.size[s], ox, oy, oz)
+            if other < distance:
+                shape, distance = s, other
+                px, py, pz, nx, ny, nz = ox, oy, oz, mx, my, mz
+        px -= distance * nx
+        py -= distance * ny
+        pz -= distance * nz
+        if distance >= 0.0:
+            break
+        x, y, z = to_world(placement, shape, px, py, pz)
+    return shape, px, py, pz, nx, ny, nz
+
+
+def closest_on_shape(
+    surface: Surface, placement: Placement, shape: int, point: np.ndarray
+) -> np.ndarray:
+    """Return the point of one shape closest to a point.
+
+    Args:
+        surface: The shapes.
+        placement: Where they are.
+        shape: The shape.
+        point: (3) world frame [m].
+
+    Returns:
+        (3) frame of the shape [m].
+    """
+    x, y, z = to_shape(placement, shape, *point)
+    distance, *normal = signed_distance(surface.kind[shape], surface.size[shape], x, y, z)
+    return np.array([x, y, z]) - distance * np.array(normal)
+
+
+@kernel
+def outward_normal(surface: Surface, shape: int, point: np.ndarray) -> np.ndarray:
+    """Return the outward unit normal at a point of a shape, both in its frame."""
+    kind, size = surface.kind[shape], surface.size[shape]
+    _, nx, ny, nz = signed_distance(kind, size, point[0], point[1], point[2])
+    return np.array([nx, ny, nz])
+
+
+@kernel
+def sample(
+    surface: Surface, placement: Placement, rng: np.random.Generator
+) -> tuple[int, float, float, float, float, float, float]:
+    """Draw a point uniformly on the surface of the union that may be touched.
+
+    Args:
+        surface: The shapes.
+        placement: Where they are.
+        rng: Random numbers.
+
+    Returns:
+        (shape; then the point and the outward normal, both in that shape's frame).
+    """
+    shape, px, py, pz = 0, 0.0, 0.0, 0.0
+    for _ in range(ATTEMPTS):
+        share = rng.random()
+        shape = 0
+        while surface.cumulative_area[shape] <= share:
+            shape += 1
+        px, py, pz = _sample_shape(surface.kind[shape], surface.size[shape], rng)
+        x, y, z = to_world(placement, shape, px, py, pz)
+        if not hidden(surface, placement, shape, x, y, z):
+            break
+    _, nx, ny, nz = signed_distance(surface.kind[shape], surface.size[shape], px, py, pz)
+    return shape, px, py, pz, nx, ny, nz
+
+
+@kernel
+def _sample_shape(
+    kind: int, size: np.ndarray, rng: np.random.Generator
+) -> tuple[float, float, float]:
+    """Draw a point uniformly on the surface of one shape, in its frame."""
+    if kind == BOX:
+        return _sample_box(size, rng)
+    radius, half_length = size[0], size[1]
+    angle = 2.0 * math.pi * rng.random()
+    c, s = math.cos(angle), math.sin(angle)
+    height = 2.0 * rng.random() - 1.0
+    if kind in (SPHERE, CAPSULE):
+        if kind == SPHERE or rng.random() * (radius + half_length) < radius:
+            # Archimedes: the height on a sphere is uniform.
+            rho = radius * math.sqrt(1.0 - height * height)
+            offset = 0.0 if kind == SPHERE else math.copysign(half_length, height)
+            return rho * c, rho * s, radius * height + offset
+        return radius * c, radius * s, half_length * height
+    if rng.random() * (radius + 2.0 * half_length) < radius:
+        rho = radius * math.sqrt(rng.random())
+        return rho * c, rho * s, math.copysign(half_length, height)
+    return radius * c, radius * s, half_length * height
+
+
+@kernel
+def _sample_box(size: np.ndarray, rng: np.random.Generator) -> tuple[float, float, float]:
+    a, b, c = size[0], size[1], size[2]
+    x = a * (2.0 * rng.random() - 1.0)
+    y = b * (2.0 * rng.random() - 1.0)
+    z = c * (2.0 * rng.random() - 1.0)
+    face = rng.random() * (a * b + b * c + c * a)
+    if face < a * b:
+        z = math.copysign(c, z)
+    elif face < a * b + b * c:
+        x = math.copysign(a, x)
+    else:
+        y = math.copysign(b, y)
+    return x, y, z

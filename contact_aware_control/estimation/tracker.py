@@ -1,0 +1,260 @@
+"""Several contacts: one particle set each, added and removed as the torques demand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from contact_aware_control.estimation.config import EstimatorConfig
+from contact_aware_control.estimation.filter import ContactParticleFilter
+from contact_aware_control.estimation.filter_estimate import FilterEstimate
+from contact_aware_control.estimation.joint_fit import Companions, new_companions
+from contact_aware_control.estimation.likelihood import Measurement
+from contact_aware_control.estimation.surface import Placement, Surface
+from contact_stack.core.seeds import generator
+
+END_SHARE = 0.25
+"""Share of the detection threshold below which the evidence for contact is gone."""
+
+
+@dataclass(frozen=True)
+class Torques:
+    """What the particle sets are shown at one update.
+
+    Attributes:
+        measured: The torque as measured.
+        smooth: The torque, low-passed.
+        evidence: Squared whitened norm of the low-passed torque.
+    """
+
+    measured: Measurement
+    smooth: Measurement
+    evidence: float
+
+
+@dataclass
+class Track:
+    """One contact that is followed.
+
+    Attributes:
+        number: Counts the contacts.
+        filter: Its particle set.
+        began_ns: When it began [ns].
+        estimate: Of the last update.
+        reported: True once its force has exceeded the threshold.
+        superfluous_for: How long the others have explained the torque without it [s].
+    """
+
+    number: int
+    filter: ContactParticleFilter
+    began_ns: int
+    estimate: FilterEstimate | None = None
+    reported: bool = False
+    superfluous_for: float = 0.0
+
+
+class ContactTracker:
+    """Follows all contacts of the robot.
+
+    Attributes:
+        tracks: The contacts followed, in the order in which they began.
+    """
+
+    def __init__(
+        self, surface: Surface, body: np.ndarray, config: EstimatorConfig, seed: int
+    ) -> None:
+        """Allocate the particle sets.
+
+        Args:
+            surface: The robot's surface, S shapes.
+            body: (S) number of the link each shape belongs to.
+            config: Parameters.
+            seed: Seed of the particles.
+        """
+        self._config = config
+        self._unused = [
+            ContactParticleFilter(
+                surface,
+                body,
+                config.particles,
+                config.estimate,
+                generator(seed, f"contact particles {i}"),
+            )
+            for i in range(config.contacts.most)
+        ]
+        self.tracks: list[Track] = []
+        self._count = 0
+        self._ended_ns: int | None = None
+        self._changed_ns = 0
+        self._missing_for = 0.0
+        self._waiting = False
+
+    def update(
+        self, stamp_ns: int, placement: Placement, torques: Torques, period: float
+    ) -> list[tuple[Track, FilterEstimate]]:
+        """Process one sample.
+
+        Args:
+            stamp_ns: Its time [ns].
+            placement: Where the robot's shapes are.
+            torques: The torque and the evidence for contact.
+            period: Time since the last update [s].
+
+        Returns:
+            The contacts to be reported and their estimates.
+        """
+        if not self.tracks:
+            if torques.evidence < self._config.detection.threshold:
+                return []
+            self._add(stamp_ns, placement, torques)
+        self._watch(placement, torques, period)
+        if 1e-9 * (stamp_ns - self._changed_ns) >= self._config.contacts.change_time:
+            self._change(stamp_ns, placement, torques)
+        for track in self.tracks:
+            companions = self._companions(placement, torques.measured, [track])
+            track.estimate = track.filter.update(
+                placement,
+                torques.measured,
+                torques.smooth,
+                companions,
+                period,
+                self._mobility(track),
+            )
+        self._end_weak(stamp_ns, torques.evidence)
+        return self._reported()
+
+    def _mobility(self, track: Track) -> float:
+        """Keep contacts that were located before another one came where they are.
+
+        Two contacts have more unknowns than there are torques: an established contact that
+        were free to move would drift, or explain the new contact by a place of its own.
+        """
+        if self._waiting:
+            return 0.0
+        established = len(self.tracks) > 1 and track is not self.tracks[-1]
+        return self._config.contacts.mobility if established else 1.0
+
+    def _companions(
+        self, placement: Placement, measurement: Measurement, without: list[Track]
+    ) -> Companions:
+        """Collect the contacts other than those given, at their best places."""
+        others = [track for track in self.tracks if track not in without]
+        companions = new_companions(
+            len(others), measurement.torque.size, self._config.contacts.force_change
+        )
+        for i, track in enumerate(others):
+            track.filter.place.write_companion(placement, measurement, companions, i)
+        return companions
+
+    def _end_weak(self, stamp_ns: int, evidence: float) -> None:
+        """End all contacts with the evidence for them, or a single one with its force.
+
+        A single one that does not explain the torque stays: something does touch the robot.
+        """
+        over = evidence < END_SHARE * self._config.detection.threshold
+        if len(self.tracks) == 1 and self._missing_for == 0.0:
+            over = over or _force(self.tracks[0]) < self._config.detection.contact_off
+        if over:
+            while self.tracks:
+                self._remove(self.tracks[-1], stamp_ns)
+
+    def _watch(self, placement: Placement, torques: Torques, period: float) -> None:
+        """Measure for how long a contact has been missing or superfluous."""
+        config = self._config.contacts
+        residual = self._unexplained(placement, torques, None) if self.tracks else 0.0
+        if residual > config.add_residual:
+            residual = min(residual, self._slide(placement, torques))
+        missing = residual > config.add_residual
+        established = all(t.filter.settled_for >= config.settling_time for t in self.tracks)
+        if not missing:
+            self._missing_for = 0.0
+            self._waiting = False
+        else:
+            self._waiting = self._waiting or (established and len(self.tracks) < config.most)
+            self._missing_for += period
+        for track in self.tracks:
+            superfluous = len(self.tracks) > 1 and (
+                self._unexplained(placement, torques, track) < residual + config.remove_residual
+            )
+            track.superfluous_for = track.superfluous_for + period if superfluous else 0.0
+
+    def _slide(self, placement: Placement, torques: Torques) -> float:
+        """Let one contact slide if that explains the torque; return the residual per joint."""
+        lowest = np.inf
+        for track in self.tracks:
+            companions = self._companions(placement, torques.measured, [track])
+            residual = track.filter.slide(
+                placement, torques.smooth, companions, self._config.contacts.add_residual
+            )
+            if residual < self._config.contacts.add_residual:
+                return residual
+            lowest = min(lowest, residual)
+        return lowest
+
+    def _unexplained(
+        self, placement: Placement, torques: Torques, without: Track | None
+    ) -> float:
+        """Return the residual per joint at the contacts' places.
+
+        Without one of them, another may have slid: that must not take a further contact.
+        """
+        rest = next(track for track in self.tracks if track is not without)
+        excluded = [rest] if without is None else [rest, without]
+        companions = self._companions(placement, torques.measured, excluded)
+        if without is None:
+            return rest.filter.unexplained(placement, torques.smooth, companions)
+        return rest.filter.slide(placement, torques.smooth, companions, enough=0.0)
+
+    def _change(self, stamp_ns: int, placement: Placement, torques: Torques) -> None:
+        """Remove a contact that is superfluous, or add one that is missing; one at a time."""
+        config = self._config.contacts
+        superfluous = [t for t in self.tracks if t.superfluous_for > config.remove_time]
+        if superfluous:
+            self._remove(superfluous[-1], stamp_ns)
+        elif self._missing_for > config.add_time:
+            if len(self.tracks) < config.most:
+                self._add(stamp_ns, placement, torques)
+            elif len(self.tracks) > 1:
+                # As many contacts as allowed do not explain the torque: search without the
+                # oldest. A single one searches the whole surface by itself.
+                self._remove(self.tracks[0], stamp_ns)
+
+    def _add(self, stamp_ns: int, placement: Placement, torques: Torques) -> None:
+        companions = self._companions(placement, torques.measured, [])
+        self._count += 1
+        track = Track(self._count, self._unused.pop(), stamp_ns)
+        track.filter.start(placement, torques.measured, companions, self._remembers(stamp_ns))
+        self.tracks.append(track)
+        self._changed_ns = stamp_ns
+        self._missing_for = 0.0
+        self._waiting = False
+
+    def _remove(self, track: Track, stamp_ns: int) -> None:
+        self.tracks.remove(track)
+        self._unused.append(track.filter)
+        self._changed_ns = self._ended_ns = stamp_ns
+        self._missing_for = 0.0
+        self._waiting = False
+
+    def _remembers(self, stamp_ns: int) -> bool:
+        """Tell whether the last contact ended so recently that it may have come back."""
+        if self.tracks or self._ended_ns is None:
+            return False
+        return 1e-9 * (stamp_ns - self._ended_ns) < self._config.detection.memory_time
+
+    def _reported(self) -> list[tuple[Track, FilterEstimate]]:
+        """Select the contacts whose force is above the thresholds."""
+        detection = self._config.detection
+        reported = []
+        for track in self.tracks:
+            force = _force(track)
+            track.reported = track.reported or force >= detection.contact_on
+            held = force >= detection.contact_off or len(self.tracks) == 1
+            if track.estimate is not None and track.reported and held:
+                reported.append((track, track.estimate))
+        return reported
+
+
+def _force(track: Track) -> float:
+    return 0.0 if track.estimate is None else float(np.linalg.norm(track.estimate.force_world))

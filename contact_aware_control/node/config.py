@@ -1,0 +1,67 @@
+"""Parameters of the nodes: those of the algorithms, and how they sit in the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.estimation.config import EstimatorConfig, ObserverConfig
+from contact_aware_control.node.torque_source import DRIVER, SOURCES
+from contact_aware_control.safety_config import ExternalStopConfig, RecorderConfig
+from contact_stack.core.config import nested, parameter
+from contact_stack.ros.driver_profile import DriverConfig
+from contact_stack.ros.real_time import RealTimeConfig
+
+
+@dataclass(frozen=True)
+class ControllerNodeConfig(ControllerConfig):
+    """The contact-aware controller in the graph."""
+
+    robot: str = parameter("iiwa14_wsg50", "the robot, a file of config/robots")
+    driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
+    arm: DriverConfig = nested(DriverConfig)
+    lockstep: bool = parameter(False, "wait for the simulator's ticks instead of real time")
+    external_stop: ExternalStopConfig = nested(ExternalStopConfig)
+    recorder: RecorderConfig = nested(RecorderConfig)
+    real_time: RealTimeConfig = nested(RealTimeConfig)
+
+
+@dataclass(frozen=True)
+class HeldConfig:
+    """What the gripper holds when the node starts."""
+
+    mass: float = parameter(0.0, "mass of the held object", unit="kg", low=0.0, high=20.0)
+    center_of_mass: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0), "its centre of mass in the tool frame", unit="m", size=3
+    )
+
+
+@dataclass(frozen=True)
+class EstimatorNodeConfig(EstimatorConfig):
+    """The contact estimator in the graph."""
+
+    robot: str = parameter("iiwa14_wsg50", "the robot, a file of config/robots")
+    driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
+    arm: DriverConfig = nested(DriverConfig)
+    lockstep: bool = parameter(False, "wait for the simulator's ticks instead of real time")
+    held: HeldConfig = nested(HeldConfig)
+    torque_source: str = parameter(
+        DRIVER, "who estimates the external torque: the driver, or this node", options=SOURCES
+    )
+    observer: ObserverConfig = nested(ObserverConfig)
+
+
+@dataclass(frozen=True)
+class WatchdogConfig:
+    """The watchdog of the commands."""
+
+    driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
+    arm: DriverConfig = nested(DriverConfig)
+    rate: float = parameter(200.0, "ticks of the controller", unit="Hz", low=20.0, high=1000.0)
+    periods: float = parameter(
+        10.0,
+        "the controller counts as dead after this many periods without a sign of it",
+        unit="periods",
+        low=2.0,
+        high=1000.0,
+    )

@@ -1,0 +1,319 @@
+"""The contact-aware controller in the graph: states, contacts and goals in, commands out."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from contact_stack_msgs.msg import ContactArray, ControllerStatus
+from rclpy.node import Node
+from std_srvs.srv import Trigger
+
+from contact_aware_control.control_loop import ContactReport, ControlLoop, LoopStatus
+from contact_aware_control.flight import FlightRecorder
+from contact_aware_control.goal_checker import GoalChecker
+from contact_aware_control.node.config import ControllerNodeConfig
+from contact_aware_control.node.external_stop import ExternalStop
+from contact_aware_control.node.flight_log import FlightLog
+from contact_aware_control.node.goal_server import GoalServer
+from contact_aware_control.node.loop_clock import LoopClock
+from contact_aware_control.node.messages import from_message
+from contact_aware_control.request import Request
+from contact_aware_control.status import Mode, Status
+from contact_aware_control.warm import compile_kernels
+from contact_stack.core.arm_state import ArmState
+from contact_stack.core.description import RobotDescription
+from contact_stack.core.errors import ModelError
+from contact_stack.core.robot import Robot
+from contact_stack.ros.diagnostics import Diagnostics, Health, Level
+from contact_stack.ros.driver_profile import CommandWriter, StateReader, driver_profile
+from contact_stack.ros.entry_point import freeze_garbage_collector, run
+from contact_stack.ros.error_relay import ErrorRelay
+from contact_stack.ros.lockstep import Participant, TickInputs
+from contact_stack.ros.loop import FixedRateLoop
+from contact_stack.ros.parameters import read
+from contact_stack.ros.qos import signal_publisher, signal_subscription
+from contact_stack.ros.real_time import RealTimeReport, enter_real_time
+from contact_stack.ros.stamps import to_nanoseconds, to_time
+
+NAME = "contact_aware_controller"
+
+
+class ControllerNode(Node):
+    """Tick the control loop, in real time or at the simulator's ticks."""
+
+    def __init__(self) -> None:
+        """Build the control loop, connect it and activate it.
+
+        Raises:
+            ContactStackError: If a parameter, the robot or the driver profile is wrong.
+        """
+        super().__init__(NAME)
+        self._config = config = read(self, ControllerNodeConfig)
+        # Even from the cache a kernel takes a while to load: not at the first contact.
+        compile_kernels()
+        description = RobotDescription.load(config.robot)
+        self._robot = Robot.from_description(description)
+        self._loop = ControlLoop(Robot.from_description(description), config)
+        self._recorder = FlightRecorder(self._loop, description, config.recorder.duration)
+        self._loop_clock = LoopClock(lambda: int(self.get_clock().now().nanoseconds))
+        self._lock = threading.Lock()
+        self._state: ArmState | None = None
+        self._report: ContactReport | None = None
+        self._rejected = 0
+        self._bad_contacts = 0
+        self._status: LoopStatus | None = None
+        self._rate = _RateMeter()
+        self._real_time: RealTimeReport | None = None
+
+        profile = driver_profile(config.driver, config.arm, config.period)
+        self._writer = CommandWriter(self, profile, config.lockstep)
+        self._status_publisher = self.create_publisher(
+            ControllerStatus, "controller_status", signal_publisher(config.lockstep)
+        )
+        self._goals = GoalServer(
+            self,
+            self._loop,
+            GoalChecker(Robot.from_description(description), config),
+            self._robot,
+            config.arm.joint_names,
+            self._lock,
+            self._now,
+            (lambda stamp: stamp) if config.lockstep else self._loop_clock.from_ros,
+        )
+        self._services = [
+            self.create_service(Trigger, f"{NAME}/{request.name.lower()}", self._server(request))
+            for request in (Request.HOLD, Request.RESUME, Request.STOP, Request.RESET)
+        ]
+        self._external_stop = ExternalStop(self, config.external_stop, self._ask)
+        self._flight = FlightLog(
+            self, self._recorder, config.recorder, self._lock, f"{NAME}/dump_flight"
+        )
+        self._diagnostics = Diagnostics(self, self._health)
+        self._ask(Request.ACTIVATE)
+
+        self._inputs = TickInputs(["state", "contacts"], self._handle_tick)
+        self._participant = (
+            Participant(self, NAME, self._inputs.tick) if config.lockstep else None
+        )
+        self._reader = StateReader(
+            self, profile, config.lockstep, self._state_arrived, self._writer
+        )
+        self.create_subscription(
+            ContactArray,
+            "contacts",
+            self._contacts_arrived,
+            signal_subscription(config.lockstep),
+        )
+        freeze_garbage_collector()
+        self._timer: FixedRateLoop | None = None
+        if self._participant is not None:
+            self._participant.announce()
+        else:
+            self._timer = FixedRateLoop(
+                config.period,
+                lambda: self._tick(self._now()),
+                ErrorRelay(self),
+                on_start=self._enter_real_time,
+            )
+            self._timer.start()
+
+    def close(self) -> None:
+        """Stop ticking."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._goals.close()
+        self._flight.close()
+
+    def _now(self) -> int:
+        """Return the time of the control loop [ns]: simulated in lock-step, else steady."""
+        if self._participant is not None:
+            return 0 if self._state is None else self._state.stamp
+        return self._loop_clock.now()
+
+    def _enter_real_time(self) -> None:
+        self._real_time = enter_real_time(self._config.real_time)
+
+    def _state_arrived(self, state: ArmState) -> None:
+        if self._participant is not None:
+            self._inputs.put("state", state.stamp, state)
+            return
+        # Ages count from arrival: the robot's clock need not be ours.
+        with self._lock:
+            self._state = dataclasses.replace(state, stamp=self._now())
+
+    def _contacts_arrived(self, message: ContactArray) -> None:
+        try:
+            contacts = from_message(message, self._robot)
+        except ModelError as error:
+            self._bad_contacts += 1
+            self.get_logger().warning(f"contacts rejected: {error}", throttle_duration_sec=1.0)
+            return
+        stamp = to_nanoseconds(message.header.stamp)
+        if self._participant is not None:
+            self._inputs.put("contacts", stamp, ContactReport(stamp, contacts))
+            return
+        with self._lock:
+            self._report = ContactReport(self._now(), contacts)
+
+    def _handle_tick(self, k: int, samples: Mapping[str, Any]) -> None:
+        assert self._participant is not None
+        self._state, self._report = samples["state"], samples["contacts"]
+        self._tick(self._now())
+        self._participant.done(k)
+
+    def _tick(self, now: int) -> None:
+        """One period: decide, command, report."""
+        self._external_stop.check()
+        self._count_rejections()
+        with self._lock:
+            start = time.perf_counter()
+            goal = self._goals.current(now)
+            command, status = self._loop.tick(now, self._state, self._report, goal)
+            if command is not None:
+                self._writer.publish_command(command)
+            duration = time.perf_counter() - start
+            if self._state is not None:
+                self._goals.update(now, self._state.position, status)
+            self._rate.count(time.monotonic())
+            self._report_change(status)
+            if self._recorder.tick(now, self._state, self._report, goal, command, status):
+                self._flight.write(status.status.name)
+        self._publish_status(now, status, command, duration)
+        with self._lock:
+            self._recorder.roll()
+
+    def _report_change(self, status: LoopStatus) -> None:
+        """Log when a fault begins or ends."""
+        before, self._status = self._status, status
+        fault = status.mode is Mode.FAULT
+        if fault == (before is not None and before.mode is Mode.FAULT):
+            return
+        text = f"{status.status.name}: {status.detail}; {status.remedy}"
+        # One call site per severity, as the logger demands.
+        if fault:
+            self.get_logger().error(text)
+        else:
+            self.get_logger().info("the fault was reset")
+
+    def _count_rejections(self) -> None:
+        """Tell the supervisor about messages that did not get as far as the loop."""
+        rejected = self._reader.rejections.count + self._bad_contacts
+        for _ in range(rejected - self._rejected):
+            self._ask(Request.REJECT_INPUT, self._reader.rejections.reason)
+        self._rejected = rejected
+
+    def _publish_status(
+        self, now: int, status: LoopStatus, command: np.ndarray | None, duration: float
+    ) -> None:
+        output = status.output
+        message = ControllerStatus(
+            mode=int(status.mode),
+            status=int(status.status),
+            status_name=status.status.name,
+            remedy=status.remedy,
+            active_constraints=list(output.active_constraints),
+            contact_links=list(output.contact_links),
+            predicted_force=output.predicted_force,
+            measured_force=output.measured_force,
+            force_limit=output.force_limit,
+            damping_weight=float(output.damping_weight),
+            slack=float(output.slack),
+            joint_command=[] if command is None else command,
+            position_error=float(output.position_error),
+            rotation_error=float(output.rotation_error),
+            tick_time=duration,
+            ticks=status.ticks,
+            deadline_misses=self._deadline_misses(),
+            rejected_messages=status.rejected_messages,
+            rate=self._rate.rate,
+        )
+        message.header.stamp = to_time(now)
+        self._status_publisher.publish(message)
+
+    def _deadline_misses(self) -> int:
+        return 0 if self._timer is None else self._timer.deadline_misses
+
+    def _ask(self, request: Request, detail: str = "") -> bool:
+        """Ask something of the loop between two ticks, and note it for a replay."""
+        with self._lock:
+            self._recorder.note(request)
+            return self._loop.handle(request, detail)
+
+    def _server(
+        self, request_: Request
+    ) -> Callable[[Trigger.Request, Trigger.Response], Trigger.Response]:
+        """Return the callback of the service that asks for something."""
+
+        def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+            response.success = self._ask(request_)
+            if not response.success:
+                response.message = "refused: release the external stop first"
+            return response
+
+        return serve
+
+    def _health(self) -> Health:
+        status = self._status
+        values: dict[str, object] = {"rate_Hz": f"{self._rate.rate:.1f}"}
+        if self._timer is not None:
+            timing = self._timer.statistics()
+            values["tick_p50_us"] = f"{timing.tick_p50_us:.0f}"
+            values["tick_p99_us"] = f"{timing.tick_p99_us:.0f}"
+            values["deadline_misses"] = timing.deadline_misses
+        if self._real_time is not None:
+            values["scheduling"] = self._real_time.scheduling
+            values["processors"] = self._real_time.processors
+        if status is None:
+            return Health(Level.STALE, "waiting for the simulator's ticks", values)
+        values["mode"] = status.mode.name
+        if status.detail:
+            values["fault"] = status.detail
+        if self._external_stop.pressed:
+            values["external_stop"] = "pressed"
+        if self._flight.last:
+            values["flight_record"] = self._flight.last
+        values["rejected_messages"] = status.rejected_messages
+        if self._reader.rejections.count:
+            values["last_rejection"] = self._reader.rejections.reason
+        message = status.status.name
+        if status.remedy:
+            message += f": {status.remedy}"
+        return Health(_level(status), message, values)
+
+
+class _RateMeter:
+    """Ticks per second over the last whole second."""
+
+    def __init__(self) -> None:
+        self.rate = 0.0
+        self._start = 0.0
+        self._ticks = 0
+
+    def count(self, now: float) -> None:
+        """Count a tick at a time [s]."""
+        if self._ticks == 0:
+            self._start = now
+        elif now - self._start >= 1.0:
+            self.rate = self._ticks / (now - self._start)
+            self._start, self._ticks = now, 0
+        self._ticks += 1
+
+
+def _level(status: LoopStatus) -> Level:
+    if status.mode is Mode.FAULT:
+        return Level.ERROR
+    return Level.OK if status.status is Status.OK else Level.WARN
+
+
+def main() -> int:
+    """Run the contact-aware controller.
+
+    Returns:
+        The exit code.
+    """
+    return run(ControllerNode)

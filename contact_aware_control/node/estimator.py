@@ -1,0 +1,183 @@
+"""The contact estimator in the graph: joint states in, contacts out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from contact_stack_msgs.msg import Contact, ContactArray
+from contact_stack_msgs.srv import SetPayload
+from rclpy.node import Node
+from std_srvs.srv import Trigger
+from visualization_msgs.msg import Marker, MarkerArray
+
+from contact_aware_control.estimation.estimator import (
+    ContactEstimator,
+    EstimatorOutput,
+    EstimatorStatus,
+)
+from contact_aware_control.node.config import EstimatorNodeConfig
+from contact_aware_control.node.messages import to_message
+from contact_aware_control.node.torque_source import TorqueSource
+from contact_stack.core.arm_state import ArmState
+from contact_stack.core.description import RobotDescription
+from contact_stack.core.robot import Robot
+from contact_stack.ros.diagnostics import Diagnostics, Health, Level
+from contact_stack.ros.driver_profile import StateReader, driver_profile
+from contact_stack.ros.entry_point import freeze_garbage_collector, run
+from contact_stack.ros.lockstep import Participant, TickInputs
+from contact_stack.ros.parameters import read
+from contact_stack.ros.qos import signal_publisher
+from contact_stack.ros.stamps import to_nanoseconds
+
+NAME = "contact_estimator"
+PERIOD = 0.005
+METRES_PER_NEWTON = 0.01
+
+
+class EstimatorNode(Node):
+    """Estimate at every joint state."""
+
+    def __init__(self) -> None:
+        """Build the estimator and connect it.
+
+        Raises:
+            ContactStackError: If a parameter, the robot or the driver profile is wrong.
+        """
+        super().__init__(NAME)
+        config = read(self, EstimatorNodeConfig)
+        description = RobotDescription.load(config.robot)
+        self._robot = Robot.from_description(description)
+        self._frame = description.base_link
+        self._estimator = ContactEstimator(self._robot, config)
+        self._source = TorqueSource(config.torque_source, self._robot, config.observer)
+        self._seed = config.seed
+        if config.held.mass > 0.0:
+            self._estimator.set_payload(
+                config.held.mass, np.array(config.held.center_of_mass), start_ns=0
+            )
+        self._stamp = 0
+        self._updates = 0
+        self._last: EstimatorOutput | None = None
+        signal = signal_publisher(config.lockstep)
+        self._contacts = self.create_publisher(ContactArray, "contacts", signal)
+        self._markers = self.create_publisher(MarkerArray, "contact_markers", signal)
+        self.create_service(Trigger, "contact_estimator/tare", self._tare)
+        self.create_service(Trigger, "contact_estimator/reset", self._reset)
+        self.create_service(SetPayload, "set_payload", self._set_payload)
+        self._diagnostics = Diagnostics(self, self._health)
+        self._inputs = TickInputs(["state"], self._handle_tick)
+        self._participant = (
+            Participant(self, NAME, self._inputs.tick) if config.lockstep else None
+        )
+        profile = driver_profile(config.driver, config.arm, PERIOD)
+        self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
+        if self._participant is not None:
+            self._participant.announce()
+        freeze_garbage_collector()
+
+    def _state_arrived(self, state: ArmState) -> None:
+        if self._participant is None:
+            self._update(state)
+        else:
+            self._inputs.put("state", state.stamp, state)
+
+    def _handle_tick(self, k: int, samples: Mapping[str, Any]) -> None:
+        assert self._participant is not None
+        self._update(samples["state"])
+        self._participant.done(k)
+
+    def _update(self, state: ArmState) -> None:
+        torque = self._source.torque(state)
+        if torque is None:
+            return
+        output = self._estimator.update(state.stamp, state.position, torque)
+        self._stamp = state.stamp
+        self._updates += 1
+        self._last = output
+        if output.status is EstimatorStatus.REJECTED:
+            return
+        message = to_message(output, self._frame)
+        self._contacts.publish(message)
+        if self._markers.get_subscription_count():
+            self._markers.publish(_markers(message))
+
+    def _tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._estimator.tare()
+        response.success = True
+        response.message = "taring: keep the robot free of contact"
+        return response
+
+    def _reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._estimator.reset(self._seed)
+        self._source.reset()
+        response.success = True
+        response.message = "everything forgotten, payload included; taring"
+        return response
+
+    def _set_payload(
+        self, request: SetPayload.Request, response: SetPayload.Response
+    ) -> SetPayload.Response:
+        com = request.center_of_mass
+        center = np.array([com.x, com.y, com.z])
+        if not (math.isfinite(request.mass) and request.mass >= 0.0 and np.isfinite(center).all()):
+            response.message = f"mass {request.mass} kg, center of mass {center.tolist()} m"
+            return response
+        start = to_nanoseconds(request.start) or self._stamp
+        self._estimator.set_payload(request.mass, center, start)
+        response.success = True
+        return response
+
+    def _health(self) -> Health:
+        updates, self._updates = self._updates, 0
+        last = self._last
+        values: dict[str, object] = {
+            "updates_per_second": updates,
+            "rejected_messages": self._reader.rejections.count + (last.rejected if last else 0),
+        }
+        if self._source.problem:
+            return Health(Level.ERROR, self._source.problem, values)
+        if last is None or updates == 0:
+            return Health(Level.STALE, "no joint states: start the driver or simulator", values)
+        values["contacts"] = len(last.contacts)
+        values["residual"] = f"{math.sqrt(last.residual):.2f}"
+        values["tare"] = last.tare.value
+        values["bias_max_Nm"] = f"{np.abs(last.bias).max():.3f}"
+        if self._reader.rejections.count:
+            values["last_rejection"] = self._reader.rejections.reason
+        return Health(Level.OK, last.status.value, values)
+
+
+def main() -> int:
+    """Run the contact estimator.
+
+    Returns:
+        The exit code.
+    """
+    return run(EstimatorNode)
+
+
+def _markers(message: ContactArray) -> MarkerArray:
+    """Return the contact forces as arrows for RViz; old ones are deleted."""
+    clear = Marker(header=message.header, ns="contacts", action=Marker.DELETEALL)
+    arrows = [
+        _arrow(message, index, contact) for index, contact in enumerate(message.contacts)
+    ]
+    return MarkerArray(markers=[clear, *arrows])
+
+
+def _arrow(message: ContactArray, index: int, contact: Contact) -> Marker:
+    arrow = Marker(
+        header=message.header, ns="contacts", id=index, type=Marker.ARROW, action=Marker.ADD
+    )
+    tail = type(contact.point)(
+        x=contact.point.x - METRES_PER_NEWTON * contact.force.x,
+        y=contact.point.y - METRES_PER_NEWTON * contact.force.y,
+        z=contact.point.z - METRES_PER_NEWTON * contact.force.z,
+    )
+    arrow.points = [tail, contact.point]
+    arrow.scale.x, arrow.scale.y, arrow.scale.z = 0.01, 0.02, 0.03
+    arrow.color.b, arrow.color.g, arrow.color.a = 0.6, 0.43, 1.0
+    return arrow

@@ -1,0 +1,287 @@
+"""The two trajectory actions of the controller.
+
+One goal runs at a time; a new goal takes over from the running one, which is aborted. A
+goal that cannot be followed is aborted before anything moves, with the reason in its
+result.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from contact_stack_msgs.action import FollowPoseTrajectory
+from control_msgs.action import FollowJointTrajectory
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.node import Node
+from rclpy.task import Future
+
+from contact_aware_control.control_loop import ControlLoop, LoopStatus
+from contact_aware_control.goal import Goal
+from contact_aware_control.goal_checker import GoalChecker
+from contact_aware_control.node.joint_goal import JointGoal, JointNamesError
+from contact_aware_control.node.pose_goal import PoseGoal
+from contact_aware_control.node.trajectory_goal import Progress, TrajectoryGoal, Violation
+from contact_aware_control.status import Mode, Status
+from contact_stack.core.errors import TrajectoryError
+from contact_stack.core.robot import Robot
+
+FEEDBACK_EVERY = 10
+"""Ticks between two feedback messages."""
+
+HOLDING_STATUSES = (Status.LIMIT_REACHED, Status.SELF_COLLISION, Status.WORKSPACE)
+"""Statuses that explain why an arm is not where it should be."""
+
+LATEST_START = 0.05
+"""How far in the past a goal's start may lie, for the time its message took [s]."""
+
+
+class _Running:
+    """A goal between its acceptance and its end."""
+
+    def __init__(self, handle: ServerGoalHandle, goal: TrajectoryGoal, start: int) -> None:
+        self.handle = handle
+        self.goal = goal
+        self.start = start
+        self.ended = Future()
+        self.max_force = 0.0
+        self.overtime = 0.0
+        self.ticks = 0
+
+
+class GoalServer:
+    """Accept goals, feed them to the control loop, report how they end."""
+
+    def __init__(
+        self,
+        node: Node,
+        loop: ControlLoop,
+        checker: GoalChecker,
+        robot: Robot,
+        joint_names: tuple[str, ...],
+        lock: threading.Lock,
+        now: Callable[[], int],
+        local_time: Callable[[int], int],
+    ) -> None:
+        """Create the action servers.
+
+        Args:
+            node: The controller's node.
+            loop: What follows the goals.
+            checker: What judges them beforehand; with a robot of its own, because it works
+                while the loop ticks.
+            robot: The arm, for measuring errors.
+            joint_names: The driver's names of the arm's joints, base to wrist.
+            lock: Held while the loop ticks.
+            now: The clock of the loop [ns].
+            local_time: Translates a stamp of a message to that clock [ns].
+        """
+        self._node = node
+        self._loop = loop
+        self._checker = checker
+        self._robot = robot
+        self._joint_names = joint_names
+        self._lock = lock
+        self._now = now
+        self._local_time = local_time
+        self._running: _Running | None = None
+        self._servers = [
+            ActionServer(
+                node,
+                action,
+                name,
+                execute,
+                cancel_callback=lambda handle: CancelResponse.ACCEPT,
+            )
+            for action, name, execute in (
+                (FollowPoseTrajectory, "follow_pose_trajectory", self._follow_pose),
+                (FollowJointTrajectory, "follow_joint_trajectory", self._follow_joints),
+            )
+        ]
+
+    def close(self) -> None:
+        """Destroy the action servers."""
+        for server in self._servers:
+            server.destroy()
+
+    def current(self, stamp: int) -> Goal | None:
+        """Return what the loop is to follow in the tick of a stamp.
+
+        Args:
+            stamp: Time of the tick [ns].
+
+        Returns:
+            The goal, None before its start or without one.
+        """
+        if self._running is None or stamp < self._running.start:
+            return None
+        return self._running.goal.goal
+
+    def update(self, stamp: int, position: np.ndarray, status: LoopStatus) -> None:
+        """Judge the running goal after a tick.
+
+        Args:
+            stamp: Time of the tick [ns].
+            position: (n) measured joint positions [rad].
+            status: What the loop did.
+        """
+        running = self._running
+        if running is None:
+            return
+        if running.handle.is_cancel_requested:
+            self._end(running, stamp, position, status, running.handle.canceled, None)
+            return
+        if stamp < running.start:
+            return
+        running.max_force = max(
+            running.max_force, float(np.max(status.output.measured_force, initial=0.0))
+        )
+        running.ticks += 1
+        progress = self._progress(running, stamp, position, status)
+        violation = self._violation(running, progress, status)
+        if violation is not None:
+            self._end(running, stamp, position, status, running.handle.abort, violation)
+        elif self._reached(running, progress):
+            self._end(running, stamp, position, status, running.handle.succeed, None)
+        elif running.ticks % FEEDBACK_EVERY == 0:
+            running.handle.publish_feedback(running.goal.feedback(progress))
+
+    def _violation(
+        self, running: _Running, progress: Progress, status: LoopStatus
+    ) -> Violation | None:
+        goal = running.goal
+        if status.mode is Mode.FAULT:
+            text = ": ".join(filter(None, (status.status.name, status.detail, status.remedy)))
+            return Violation(goal.codes["fault"], text)
+        path = goal.path_violation(progress)
+        if path is not None:
+            return path
+        duration = goal.goal.reference.duration
+        if progress.reference_time < duration:
+            return None
+        running.overtime += self._loop.config.period
+        if running.overtime <= goal.patience:
+            return None
+        return goal.goal_violation(progress)
+
+    def _reached(self, running: _Running, progress: Progress) -> bool:
+        duration = running.goal.goal.reference.duration
+        return (
+            progress.reference_time >= duration
+            and running.goal.goal_violation(progress) is None
+        )
+
+    def _progress(
+        self, running: _Running, stamp: int, position: np.ndarray, status: LoopStatus
+    ) -> Progress:
+        return Progress(stamp, position, status.reference_time, running.max_force)
+
+    def _end(
+        self,
+        running: _Running,
+        stamp: int,
+        position: np.ndarray,
+        status: LoopStatus,
+        transition: Callable[[], None],
+        violation: Violation | None,
+    ) -> None:
+        transition()
+        note = held_back(status)
+        if violation is not None:
+            self._node.get_logger().warning(f"goal aborted: {violation.text}{note}")
+        self._running = None
+        progress = self._progress(running, stamp, position, status)
+        running.ended.set_result(running.goal.result(progress, violation, note))
+
+    async def _follow_pose(self, handle: ServerGoalHandle) -> Any:
+        def translate() -> TrajectoryGoal:
+            self._robot.update(self._command())
+            return PoseGoal(handle.request, self._robot, self._robot.tool_pose())
+
+        return await self._run(handle, translate, FollowPoseTrajectory.Result())
+
+    async def _follow_joints(self, handle: ServerGoalHandle) -> Any:
+        def translate() -> TrajectoryGoal:
+            return JointGoal(handle.request, self._joint_names, self._command())
+
+        return await self._run(handle, translate, FollowJointTrajectory.Result())
+
+    async def _run(
+        self,
+        handle: ServerGoalHandle,
+        translate: Callable[[], TrajectoryGoal],
+        refusal: Any,
+    ) -> Any:
+        """Start a goal and wait for its end."""
+        try:
+            with self._lock:
+                goal, command = translate(), self._command().copy()
+            # Only the loop's own work may make it wait.
+            self._checker.check(goal.goal, command)
+            with self._lock:
+                running = self._start(handle, goal)
+        except TrajectoryError as error:
+            handle.abort()
+            self._node.get_logger().warning(f"goal refused: {error}")
+            refusal.error_code = _refusal_code(error, refusal)
+            refusal.error_string = str(error)
+            return refusal
+        return await running.ended
+
+    def _start(self, handle: ServerGoalHandle, goal: TrajectoryGoal) -> _Running:
+        """Take over from the running goal; the lock is held."""
+        now = self._now()
+        start = self._local_time(goal.start) if goal.start else now
+        if start < now - LATEST_START * 1e9:
+            raise OldStampError(f"the start lies {1e-9 * (now - start):.3f} s in the past")
+        if self._running is not None:
+            replaced, self._running = self._running, None
+            replaced.handle.abort()
+            violation = Violation(replaced.goal.codes["invalid"], "a new goal took over")
+            progress = Progress(now, self._command(), 0.0, replaced.max_force)
+            replaced.ended.set_result(replaced.goal.result(progress, violation, ""))
+        self._running = _Running(handle, goal, start)
+        return self._running
+
+    def _command(self) -> np.ndarray:
+        if self._loop.command is None:
+            raise TrajectoryError("there is no joint state yet: start the driver or the simulator")
+        return self._loop.command
+
+
+def held_back(status: LoopStatus) -> str:
+    """Say what holds the arm back, for the text of a result.
+
+    Args:
+        status: What the loop did last.
+
+    Returns:
+        For instance "; in contact: lbr_link_6 with 14.9 N (limit 15 N)"; empty if nothing does.
+    """
+    output = status.output
+    contacts = [
+        f"{link} with {force:.1f} N (limit {limit:g} N)"
+        for link, force, limit in zip(
+            output.contact_links, output.measured_force, output.force_limit, strict=True
+        )
+    ]
+    parts = [f"in contact: {', '.join(contacts)}"] if contacts else []
+    if status.status in HOLDING_STATUSES:
+        parts.append(f"{status.status.name}: {status.remedy}")
+    return "".join(f"; {part}" for part in parts)
+
+
+class OldStampError(TrajectoryError):
+    """A goal would have had to start in the past."""
+
+
+def _refusal_code(error: TrajectoryError, result: Any) -> int:
+    """Return the error code of a result for a goal that was refused."""
+    if isinstance(error, OldStampError):
+        return int(result.OLD_HEADER_TIMESTAMP)
+    if isinstance(error, JointNamesError):
+        return int(result.INVALID_JOINTS)
+    return int(result.INVALID_GOAL)

@@ -1,0 +1,63 @@
+"""What a reference has to provide."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+import pinocchio as pin
+
+from contact_aware_control.config import StartTolerance
+from contact_stack.core.robot import Robot
+
+
+class Reference(ABC):
+    """A motion over time; it rests at its end."""
+
+    @property
+    @abstractmethod
+    def duration(self) -> float:
+        """Time from start to end [s]."""
+
+    @abstractmethod
+    def check(self, robot: Robot, q_start: np.ndarray, tolerance: StartTolerance) -> None:
+        """Check that the arm can follow, before it moves.
+
+        Args:
+            robot: The arm.
+            q_start: (n) where it is commanded to be now [rad].
+            tolerance: How far from there the reference may start.
+
+        Raises:
+            TrajectoryError: If the reference starts too far away or violates a limit.
+        """
+
+
+class JointReference(Reference):
+    """A motion of the joints."""
+
+    @abstractmethod
+    def sample(self, time: float) -> np.ndarray:
+        """Return q_ref.
+
+        Args:
+            time: Since the start [s]; clipped to 0 ... duration.
+
+        Returns:
+            (n) [rad].
+        """
+
+
+class PoseReference(Reference):
+    """A motion of the tool."""
+
+    @abstractmethod
+    def sample(self, time: float) -> pin.SE3:
+        """Return X_ref.
+
+        Args:
+            time: Since the start [s]; clipped to 0 ... duration.
+
+        Returns:
+            Tool pose, world frame.
+        """

@@ -1,0 +1,136 @@
+"""Tool trajectories through poses, at rest in every pose."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import numpy as np
+import pinocchio as pin
+
+from contact_aware_control.config import StartTolerance
+from contact_aware_control.reference.base import PoseReference
+from contact_stack.core.errors import TrajectoryError
+from contact_stack.core.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
+from contact_stack.core.robot import Robot
+
+# Reach and joint speed are checked at this many points of every segment.
+CHECKS_PER_SEGMENT = 20
+
+
+class PoseTrajectory(PoseReference):
+    """Straight lines of the tool and rotations about one axis, with a quintic time law."""
+
+    def __init__(self, times: Sequence[float], poses: Sequence[pin.SE3]) -> None:
+        """Interpolate poses.
+
+        Args:
+            times: (p) when each pose is reached, from the start of the motion [s].
+            poses: (p) tool poses, world frame.
+
+        Raises:
+            TrajectoryError: If there are no poses, a number is not finite or the times do
+                not increase.
+        """
+        self._times = [float(time) for time in times]
+        self._poses = [pose.copy() for pose in poses]
+        self._check_points()
+        self._turns = [
+            pin.log3(start.rotation.T @ end.rotation)
+            for start, end in zip(self._poses, self._poses[1:], strict=False)
+        ]
+
+    @classmethod
+    def from_start(
+        cls, start: pin.SE3, times: Sequence[float], poses: Sequence[pin.SE3]
+    ) -> PoseTrajectory:
+        """Interpolate poses, beginning where the tool is if the first is in the future.
+
+        Args:
+            start: Commanded tool pose now, world frame.
+            times: See the constructor.
+            poses: See the constructor.
+
+        Returns:
+            The trajectory.
+
+        Raises:
+            TrajectoryError: See the constructor.
+        """
+        later = len(times) > 0 and times[0] > 0.0
+        return cls([0.0, *times], [start, *poses]) if later else cls(times, poses)
+
+    @property
+    def duration(self) -> float:
+        """Time from start to end [s]."""
+        return self._times[-1]
+
+    def sample(self, time: float) -> pin.SE3:
+        """Return X_ref, see :meth:`PoseReference.sample`."""
+        if time >= self._times[-1]:
+            return self._poses[-1].copy()
+        if time <= self._times[0]:
+            return self._poses[0].copy()
+        segment = bisect_right(self._times, time) - 1
+        start, end = self._poses[segment], self._poses[segment + 1]
+        passed = (time - self._times[segment]) / (self._times[segment + 1] - self._times[segment])
+        share = _rest_to_rest(passed)
+        return pin.SE3(
+            start.rotation @ pin.exp3(share * self._turns[segment]),
+            start.translation + share * (end.translation - start.translation),
+        )
+
+    def check(self, robot: Robot, q_start: np.ndarray, tolerance: StartTolerance) -> None:
+        """Check start, reach, joint limits and joint speeds, see :meth:`Reference.check`."""
+        robot.update(q_start)
+        difference = robot.tool_pose().actInv(self._poses[0])
+        distance = float(np.linalg.norm(difference.translation))
+        angle = float(np.linalg.norm(pin.log3(difference.rotation)))
+        if distance > tolerance.position or angle > tolerance.rotation:
+            raise TrajectoryError(
+                f"the trajectory starts {distance:.3f} m and {angle:.3f} rad away from the tool "
+                f"(valid: <= {tolerance.position:g} m and {tolerance.rotation:g} rad)"
+            )
+        search = InverseKinematics(robot)
+        q = q_start
+        for segment in range(len(self._turns)):
+            length = self._times[segment + 1] - self._times[segment]
+            step = length / CHECKS_PER_SEGMENT
+            for k in range(1, CHECKS_PER_SEGMENT + 1):
+                found = search.solve(self.sample(self._times[segment] + k * step), q)
+                if found.status is not InverseKinematicsStatus.CONVERGED:
+                    raise TrajectoryError(f"pose {segment + 1}: {found.status.value}")
+                speed = np.abs(found.q - q) / step
+                joint = int(np.argmax(speed - robot.velocity_limits))
+                # The first step also makes up the distance to the start pose.
+                if (segment, k) != (0, 1) and speed[joint] > robot.velocity_limits[joint]:
+                    raise TrajectoryError(
+                        f"pose {segment + 1}: joint {robot.joint_names[joint]} would move at "
+                        f"{speed[joint]:.3f} rad/s before it "
+                        f"(valid: <= {robot.velocity_limits[joint]:.3f} rad/s)"
+                    )
+                q = found.q
+
+    def _check_points(self) -> None:
+        if not self._times:
+            raise TrajectoryError("the trajectory has no poses")
+        if len(self._times) != len(self._poses):
+            raise TrajectoryError(f"{len(self._times)} times for {len(self._poses)} poses")
+        previous = -1e-9
+        for i, (time, pose) in enumerate(zip(self._times, self._poses, strict=True)):
+            if not np.isfinite(time):
+                raise TrajectoryError(f"pose {i}: time {time} is not finite")
+            if time <= previous or time < 0.0:
+                raise TrajectoryError(
+                    f"pose {i}: time {time:g} s must be later than that of the pose before it"
+                )
+            if not np.isfinite(pose.homogeneous).all():
+                raise TrajectoryError(f"pose {i} is not finite")
+            if not np.allclose(pose.rotation @ pose.rotation.T, np.eye(3), atol=1e-6):
+                raise TrajectoryError(f"pose {i}: its rotation is none (unit quaternion?)")
+            previous = time
+
+
+def _rest_to_rest(passed: float) -> float:
+    """Quintic from 0 to 1 with zero velocity and acceleration at both ends."""
+    return passed**3 * (10.0 - 15.0 * passed + 6.0 * passed**2)

@@ -1,0 +1,246 @@
+"""Simulator, estimator and controller in one process, tick by tick, without ROS.
+
+The order within a tick is that of the graph in lock-step: the plant's measurement, the
+estimator's contacts, the controller's command, one period of the plant.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.contact import ContactEstimate
+from contact_aware_control.control_loop import ContactReport, ControlLoop
+from contact_aware_control.estimation.config import EstimatorConfig
+from contact_aware_control.estimation.estimator import ContactEstimator
+from contact_aware_control.goal import Goal
+from contact_aware_control.tracking.pose_tracking import pose_distance
+from contact_stack.app.demo.experiment import Experiment
+from contact_stack.app.demo.experiment_data import ContactSample, ExperimentData
+from contact_stack.app.demo.mug_placement import MugPlacement
+from contact_stack.app.demo.summary import summarize
+from contact_stack.core.arm_state import ArmState
+from contact_stack.core.description import RobotDescription
+from contact_stack.core.robot import Robot
+from tamsi_sim.plant import GripperCommand, Measurement, Plant, TrueContact
+from tamsi_sim.scene import Scene
+
+# Free space before the motion, in which the estimator tares [s].
+TARE_TIME = 0.5
+# Where the mug's centre of mass is while it is held, tool frame [m].
+MUG_CENTER = np.array([0.025, 0.0, 0.0])
+
+Estimate = Callable[[Measurement, Plant], Sequence[ContactEstimate]]
+
+
+class ClosedLoopRun:
+    """One run of an experiment; :meth:`run` can be called once.
+
+    Attributes:
+        status: LoopStatus of every tick of the motion.
+    """
+
+    def __init__(
+        self,
+        controller: ControllerConfig,
+        experiment: Experiment | None = None,
+        *,
+        seed: int = 0,
+        true_contacts: bool = False,
+        scene: Scene | None = None,
+        estimator: EstimatorConfig | None = None,
+        force_limits: dict[str, float] | None = None,
+        arm: Callable[[], Robot] | None = None,
+        load: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> None:
+        """Build everything.
+
+        Args:
+            controller: The controller's parameters.
+            experiment: The experiment, by default the mug placement.
+            seed: Seed of the sensor noise and of the particles.
+            true_contacts: Give the controller the true contacts instead of estimates.
+            scene: The scene, by default the experiment's.
+            estimator: The estimator's parameters, by default the defaults.
+            force_limits: Force limit [N] by link, where contact is planned.
+            arm: Makes the arm that controller and estimator take it for, by default the
+                true one.
+            load: From q (7) to a torque (7) [Nm] that neither of them knows of; it acts on
+                the joints and shows in the measured external torque.
+        """
+        self.experiment = experiment or MugPlacement()
+        scene = scene or Scene.load(self.experiment.scene)
+        description: RobotDescription = scene.robot
+        self.plant = Plant(scene, seed)
+        arm = arm or (lambda: Robot.from_description(description))
+        self.loop = ControlLoop(arm(), controller)
+        self._load = load
+        self._plant_stiffness = np.array(scene.config.robot.stiffness)
+        self._tool = Robot.from_description(description)
+        self._reference_arm = Robot.from_description(description)
+        self._estimator: ContactEstimator | None = None
+        if not true_contacts:
+            self._estimator = ContactEstimator(arm(), estimator or EstimatorConfig())
+            self._estimator.reset(seed)
+            if self.experiment.held is not None:
+                self._estimator.set_payload(self.experiment.held.mass, MUG_CENTER, 0)
+        self._seed = seed
+        self._force_limits = force_limits or {}
+        self.status: list[Any] = []
+
+    def run(self) -> ExperimentData:
+        """Run it.
+
+        Returns:
+            The ticks from the start of the motion on.
+        """
+        measurement = self.plant.reset(self._seed)
+        self.loop.supervisor.activate()
+        motion = self.experiment.motion(self._tool, measurement.commanded_position)
+        period = self.loop.config.period
+        ticks = round((self.experiment.duration + self.experiment.settling) / period)
+        for _ in range(round(TARE_TIME / period)):
+            measurement = self._tick(measurement, None, None)[0]
+        goal = Goal(motion.reference, self._force_limits)
+        self.loop.check(goal)
+        rows: list[tuple[Any, ...]] = []
+        for k in range(ticks):
+            moment = k * period
+            gripper = None
+            release = self.experiment.release
+            if release is not None and moment <= release.time < moment + period:
+                gripper = GripperCommand(release.opening, release.effort)
+                if self._estimator is not None:
+                    self._estimator.set_payload(0.0, MUG_CENTER, measurement.time_ns)
+            measurement, estimates, tick_time = self._tick(measurement, goal, gripper)
+            truth = self.plant.truth()
+            self._tool.update(truth.joint_position[:7])
+            error = pose_distance(
+                self._tool.tool_pose(), motion.tool(self._reference_arm, moment + period)
+            )
+            rows.append(
+                (
+                    moment + period,
+                    truth.joint_position,
+                    truth.joint_velocity[:7],
+                    tuple(_sample(c) for c in truth.contacts if c.body != self._held),
+                    estimates,
+                    *error,
+                    tick_time,
+                )
+            )
+        return self._data(rows)
+
+    def summary(self, data: ExperimentData) -> dict[str, Any]:
+        """Return the figures of a run, with the demo's definitions.
+
+        Args:
+            data: What :meth:`run` returned.
+        """
+        return summarize(data, self.loop.config.force.limit, self.experiment.passes)
+
+    def _tick(
+        self, measurement: Measurement, goal: Goal | None, gripper: GripperCommand | None
+    ) -> tuple[Measurement, tuple[ContactSample, ...], float]:
+        """Advance by one period; return what was measured, estimated, and the compute time."""
+        now = measurement.time_ns
+        sag = np.zeros(7)
+        if self._load is not None:
+            torque = self._load(measurement.position)
+            sag = torque / self._plant_stiffness
+            measurement = dataclasses.replace(
+                measurement, external_torque=measurement.external_torque + torque
+            )
+        state = ArmState(
+            now,
+            measurement.position,
+            measurement.velocity,
+            measurement.commanded_position,
+            measurement.external_torque,
+        )
+        contacts = self._contacts(measurement)
+        began = time.perf_counter()
+        command, status = self.loop.tick(now, state, ContactReport(now, contacts), goal)
+        elapsed = time.perf_counter() - began
+        if goal is not None:
+            self.status.append(status)
+        assert command is not None
+        estimates = tuple(
+            ContactSample(c.link, c.point_world, c.force_world, c.identifiable) for c in contacts
+        )
+        # A torque on a joint moves the rest position of its spring.
+        after = self.plant.tick(command + sag, gripper)
+        after = dataclasses.replace(after, commanded_position=command)
+        return after, estimates, elapsed
+
+    def _contacts(self, measurement: Measurement) -> Sequence[ContactEstimate]:
+        if self._estimator is not None:
+            return self._estimator.update(
+                measurement.time_ns, measurement.position, measurement.external_torque
+            ).contacts
+        touching = [c for c in self.plant.truth().contacts if c.body != self._held]
+        return tuple(_as_estimate(number, contact) for number, contact in enumerate(touching))
+
+    def _data(self, rows: list[tuple[Any, ...]]) -> ExperimentData:
+        moment, position, velocity, contacts, estimates, shift, turn, tick_time = zip(
+            *rows, strict=True
+        )
+        return ExperimentData(
+            time=np.array(moment),
+            period=self.loop.config.period,
+            joint_position=np.array(position),
+            joint_velocity=np.array(velocity),
+            contacts=contacts,
+            estimates=estimates,
+            position_error=np.array(shift),
+            rotation_error=np.array(turn),
+            tick_time=np.array(tick_time),
+            deadline_misses=0,
+            control_rate=self.loop.config.rate,
+            estimator_rate=self.loop.config.rate,
+            mug_tilt=self._mug_tilt(),
+            mug_on_cart=None,
+        )
+
+    @property
+    def _held(self) -> str | None:
+        """Name of the object in the gripper."""
+        return self.experiment.held.name if self.experiment.held is not None else None
+
+    def _mug_tilt(self) -> float | None:
+        """Angle between the held object's axis and the vertical [rad]."""
+        if self._held is None:
+            return None
+        mug = next(o for o in self.plant.truth().objects if o.name == self._held)
+        x, y = mug.quaternion[:2]
+        return float(np.arccos(np.clip(1.0 - 2.0 * (x * x + y * y), -1.0, 1.0)))
+
+
+def _sample(contact: TrueContact) -> ContactSample:
+    return ContactSample(contact.link, contact.point, contact.force)
+
+
+def _as_estimate(number: int, contact: TrueContact) -> ContactEstimate:
+    """What a perfect estimator would report."""
+    return ContactEstimate(
+        number=number,
+        link=contact.link,
+        joints_moving=7,
+        point_world=contact.point,
+        point_link=contact.point,
+        normal_world=contact.normal,
+        force_world=contact.force,
+        point_covariance=np.zeros((3, 3)),
+        force_covariance=np.zeros((3, 3)),
+        residual=0.0,
+        effective_sample_size=1.0,
+        spread=0.0,
+        identifiable=True,
+        age=1.0,
+        modes=(),
+    )

@@ -1,0 +1,395 @@
+"""The estimator finds contacts made by the model itself, and says when it cannot."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from contact_aware_control.estimation.config import EstimatorConfig, ParticleConfig
+from contact_aware_control.estimation.estimator import ContactEstimator, EstimatorStatus
+from contact_aware_control.estimation.tare import TareStatus
+from contact_stack.core.config import flatten, from_mapping, unflatten
+from contact_stack.core.errors import ConfigError
+
+# Arm stretched over a table, wrist low: the pose of the paper's mug placement.
+TABLE_POSE = np.array([0.0, 0.384, 0.0, -1.709, 0.0, -0.522, 0.0])
+NO_ESTIMATE = np.inf
+
+
+def trial(make_plant, robot, touch, random_configuration, link, seed, noise, bias=0.0, ticks=60):
+    """Touch one link at one pose; return location and force errors, and the last estimate."""
+    rng = np.random.default_rng([seed, 1])
+    q = random_configuration(rng)
+    plant = make_plant(seed=seed, noise=noise, bias=bias * rng.choice([-1.0, 1.0], 7))
+    plant.free(q)
+    robot.update(q)
+    point, force = touch(rng, link)
+    location = []
+    for _ in range(ticks):
+        contacts = plant.tick(q, link, point, force).contacts
+        error = np.linalg.norm(contacts[0].point_world - point) if contacts else NO_ESTIMATE
+        location.append(error)
+    force_error = np.linalg.norm(contacts[0].force_world - force) if contacts else NO_ESTIMATE
+    return np.array(location), force_error, contacts[0] if contacts else None
+
+
+def settling_time(location):
+    """Time until the error stays below 3 cm, or 1.5 times its final value."""
+    outside = np.flatnonzero(location > max(0.03, 1.5 * location[-1]))
+    return 0.005 * (outside[-1] + 1 if outside.size else 1)
+
+
+@pytest.mark.parametrize(
+    ("link", "noise", "location_limit", "force_limit"),
+    [
+        ("lbr_link_5", 0.1, 0.01, 1.0),
+        ("lbr_link_5", 0.3, 0.02, 2.1),
+        ("lbr_link_6", 0.1, 0.005, 0.5),
+        ("lbr_link_6", 0.3, 0.008, 1.5),
+        ("lbr_link_7", 0.1, 0.004, 0.4),
+        ("lbr_link_7", 0.3, 0.01, 1.3),
+    ],
+)
+def test_localisation_and_settling_over_random_poses(
+    make_plant, robot, touch, random_configuration, link, noise, location_limit, force_limit
+):
+    """Medians of about the noise; settling p90 <= 0.15 s; honest flag: <= 5 % wrong by 10 cm.
+
+    Link 5 pays for friction up to 0.8: its places are harder to tell apart.
+    """
+    results = [
+        trial(make_plant, robot, touch, random_configuration, link, seed, noise)
+        for seed in range(40)
+    ]
+    location = np.array([result[0][-1] for result in results])
+    assert np.median(location) <= location_limit
+    assert np.median([result[1] for result in results]) <= force_limit
+    assert np.percentile([settling_time(result[0]) for result in results], 90) <= 0.15
+    estimates = [result[2] for result in results]
+    assert np.mean([e is not None and e.link == link for e in estimates]) >= 0.85
+    flagged = np.array([e is not None and e.identifiable for e in estimates])
+    assert flagged.mean() >= (0.5 if link == "lbr_link_5" else 0.8)
+    assert np.mean(flagged & (location > 0.1)) <= 0.05
+
+
+@pytest.mark.parametrize("link", ["lbr_link_1", "lbr_link_2", "lbr_link_3", "lbr_link_4"])
+def test_contacts_near_the_base_are_flagged(make_plant, robot, touch, random_configuration, link):
+    estimates = [
+        trial(make_plant, robot, touch, random_configuration, link, seed, 0.3, ticks=30)[2]
+        for seed in range(20)
+    ]
+    flagged = [estimate is not None and estimate.identifiable for estimate in estimates]
+    assert np.mean(flagged) <= 0.05
+
+
+def test_status_of_a_contact_near_the_base(make_plant, robot, touch):
+    plant = make_plant()
+    plant.free(TABLE_POSE)
+    robot.update(TABLE_POSE)
+    point, force = touch(plant.rng, "lbr_link_3", force=30.0)
+    for _ in range(20):
+        output = plant.tick(TABLE_POSE, "lbr_link_3", point, force)
+    assert output.status is EstimatorStatus.NOT_IDENTIFIABLE
+    assert "conservative" in output.status.value
+
+
+def test_tare_removes_a_constant_bias(make_plant, robot, touch, random_configuration):
+    """With 0.5 Nm of bias per joint, within 1.5 x of the figures without."""
+    results = [
+        trial(make_plant, robot, touch, random_configuration, "lbr_link_6", seed, 0.3, bias=0.5)
+        for seed in range(30)
+    ]
+    assert np.median([result[0][-1] for result in results]) <= 1.5 * 0.008
+    assert np.median([result[1] for result in results]) <= 1.5 * 1.5
+
+
+def wrist_contact(robot, time, phase, tilt):
+    """Return the point of link 6's capsule that faces down, sliding along it, and its normal."""
+    capsule = next(s for s in robot.collision_shapes if s.body == "lbr_link_6")
+    radius, half_length, _ = capsule.shape.size
+    pose = robot.link_pose("lbr_link_6") * capsule.placement
+    axis = pose.rotation[:, 2]
+    down = np.array([np.sin(tilt), 0.0, -np.cos(tilt)])
+    outward = down - axis * (axis @ down)
+    outward /= np.linalg.norm(outward)
+    center = pose.translation + half_length * np.sin(1.2 * time + phase) * axis
+    return center + radius * outward, -outward
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sliding_contact_on_the_moving_wrist_from_the_first_tick(make_plant, robot, seed):
+    """Arm over a table, 5-60 N with impacts, friction 0.3, noise 0.1 Nm.
+
+    Over ALL ticks with 5 N or more: location p50 <= 2 cm, link 6 in >= 80 %.
+    """
+    plant = make_plant(seed=seed)
+    plant.free(TABLE_POSE)
+    phase, tilt = plant.rng.uniform(0, 6), plant.rng.uniform(-0.7, 0.7)
+    errors, links, force_errors, last = [], [], [], None
+    for i in range(400):
+        time = 0.005 * i
+        q = TABLE_POSE + np.array([0, 0.1, 0, 0.1, 0, -0.1, 0]) * np.sin(0.7 * time)
+        robot.update(q)
+        point, inward = wrist_contact(robot, time, phase, tilt)
+        slip = np.zeros(3) if last is None else point - last
+        last = point
+        slip -= inward * (slip @ inward)
+        direction = inward - 0.3 * slip / (np.linalg.norm(slip) + 1e-9)
+        since_impact = time % 1.0
+        size = 15.0 + 45.0 * np.exp(-since_impact / 0.03) if since_impact < 0.9 else 0.0
+        force = size * direction / np.linalg.norm(direction)
+        contacts = plant.tick(q, "lbr_link_6", point, force).contacts
+        if size >= 5.0:
+            found = bool(contacts)
+            errors.append(np.linalg.norm(contacts[0].point_world - point) if found else NO_ESTIMATE)
+            links.append(contacts[0].link if found else "")
+            force_errors.append(np.linalg.norm(contacts[0].force_world - force) if found else size)
+    assert np.median(errors) <= 0.02
+    assert np.mean([link == "lbr_link_6" for link in links]) >= 0.8
+    assert np.median(force_errors) <= 1.0
+
+
+def test_force_has_no_lag_when_it_jumps_and_the_contact_ends_at_once(make_plant, robot, touch):
+    plant = make_plant()
+    plant.free(TABLE_POSE)
+    robot.update(TABLE_POSE)
+    point, force = touch(plant.rng, "lbr_link_6", force=15.0)
+    for _ in range(40):
+        plant.tick(TABLE_POSE, "lbr_link_6", point, force)
+    contact = plant.tick(TABLE_POSE, "lbr_link_6", point, 4.0 * force).contacts[0]
+    assert np.linalg.norm(contact.force_world) == pytest.approx(60.0, rel=0.1)
+    assert contact.age == pytest.approx(0.2)
+    assert plant.tick(TABLE_POSE).status is EstimatorStatus.FREE
+
+
+def test_an_estimate_is_consistent_with_itself(make_plant, robot, touch):
+    plant = make_plant()
+    plant.free(TABLE_POSE)
+    robot.update(TABLE_POSE)
+    point, force = touch(plant.rng, "lbr_link_6", force=20.0)
+    for _ in range(40):
+        output = plant.tick(TABLE_POSE, "lbr_link_6", point, force)
+    contact = output.contacts[0]
+    assert output.status is EstimatorStatus.CONTACT
+    assert contact.joints_moving == 6
+    back = robot.link_pose(contact.link).act(contact.point_link)
+    np.testing.assert_allclose(back, contact.point_world, atol=1e-12)
+    normal_force = contact.normal_world @ contact.force_world
+    assert normal_force > 0.8 * np.linalg.norm(contact.force_world)
+    for covariance in (contact.point_covariance, contact.force_covariance):
+        assert np.linalg.eigvalsh(covariance).min() >= -1e-12
+    assert 1.0 <= contact.effective_sample_size <= 500.0
+    assert contact.residual < 2.0
+    assert contact.modes[0].link == contact.link
+    assert sum(mode.weight for mode in contact.modes) <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.3])
+def test_noise_in_free_space_is_no_contact_while_the_robot_moves(make_plant, noise):
+    plant = make_plant(noise=noise, bias=np.full(7, 0.4))
+    for i in range(4000):
+        time = 0.005 * i
+        q = TABLE_POSE + 0.3 * np.sin(time * np.arange(1, 8))
+        output = plant.tick(q)
+        assert output.status is EstimatorStatus.FREE
+    assert output.tare is TareStatus.DONE
+    np.testing.assert_allclose(output.bias, 0.4, atol=0.1)
+    assert np.abs(output.torque).max() < 6 * noise
+
+
+def test_a_contact_during_the_first_tare_is_reported_and_not_taken_for_a_bias(
+    make_plant, robot, touch
+):
+    plant = make_plant()
+    robot.update(TABLE_POSE)
+    point, force = touch(plant.rng, "lbr_link_6", force=30.0)
+    for _ in range(100):
+        output = plant.tick(TABLE_POSE, "lbr_link_6", point, force)
+    assert output.tare is TareStatus.TOUCHED
+    assert output.contacts
+    np.testing.assert_array_equal(output.bias, np.zeros(7))
+    assert plant.free(TABLE_POSE, 120).tare is TareStatus.DONE
+
+
+@pytest.mark.parametrize("announced_late_by", [-20_000_000, 0, 20_000_000])
+def test_a_dropped_object_is_no_contact(make_plant, robot, announced_late_by):
+    """0.1 kg held, announced, dropped; the drop is announced up to 20 ms early or late."""
+    mass, center = 0.1, np.array([0.0, 0.0, 0.02])
+    plant = make_plant()
+    plant.estimator.set_payload(mass, center, 0)
+    robot.update(TABLE_POSE)
+    weight = robot.gravity_torque_of_payload(mass, center)
+    assert np.abs(weight).max() > 0.5
+    for _ in range(100):
+        assert not plant.tick(TABLE_POSE, extra=weight).contacts
+    drop_ns = plant.stamp_ns + 30_000_000
+    plant.estimator.set_payload(0.0, center, drop_ns + announced_late_by)
+    reported = 0
+    for _ in range(100):
+        held = plant.stamp_ns + 5_000_000 < drop_ns
+        output = plant.tick(TABLE_POSE, extra=weight if held else 0.0)
+        # Before a late announcement, a missing weight is indeed a force of 1 N.
+        reported += bool(output.contacts)
+    assert reported == 0
+    np.testing.assert_allclose(output.bias, 0.0, atol=0.1)
+
+
+def test_an_object_is_dropped_while_the_wrist_leans_on_something(make_plant, robot, touch):
+    mass, center = 0.1, np.array([0.0, 0.0, 0.02])
+    plant = make_plant()
+    plant.estimator.set_payload(mass, center, 0)
+    robot.update(TABLE_POSE)
+    weight = robot.gravity_torque_of_payload(mass, center)
+    for _ in range(60):
+        plant.tick(TABLE_POSE, extra=weight)
+    point, force = touch(plant.rng, "lbr_link_6", force=15.0)
+    plant.estimator.set_payload(0.0, center, plant.stamp_ns + 200_000_000)
+    errors = []
+    for i in range(100):
+        extra = weight if i < 42 else 0.0
+        contacts = plant.tick(TABLE_POSE, "lbr_link_6", point, force, extra).contacts
+        errors.append(np.linalg.norm(contacts[0].point_world - point) if contacts else NO_ESTIMATE)
+    assert np.median(errors) < 0.01
+    assert np.max(errors[20:]) < 0.1
+
+
+def test_same_seed_same_bits_another_seed_other_bits(make_plant, robot, touch):
+    robot.update(TABLE_POSE)
+    point, force = touch(np.random.default_rng(0), "lbr_link_6", force=15.0)
+    torque = robot.point_jacobian("lbr_link_6", point).T @ force
+
+    def run(seed):
+        estimator = ContactEstimator(robot)
+        estimator.reset(seed)
+        outputs = [
+            estimator.update(stamp, TABLE_POSE, torque if stamp > 60 else np.zeros(7))
+            for stamp in range(5_000_000, 600_000_000, 5_000_000)
+        ]
+        return np.concatenate([output.contacts[0].point_world for output in outputs])
+
+    assert run(3).tobytes() == run(3).tobytes()
+    assert run(3).tobytes() != run(4).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("q", "torque"),
+    [
+        (np.full(7, np.nan), np.zeros(7)),
+        (np.zeros(7), np.array([0, 0, np.inf, 0, 0, 0, 0])),
+        (np.zeros(6), np.zeros(7)),
+        (np.zeros(7), np.zeros(8)),
+    ],
+)
+def test_bad_input_is_rejected_counted_and_without_effect(make_plant, q, torque):
+    plant = make_plant()
+    twin = make_plant()
+    plant.free(TABLE_POSE, 10)
+    twin.free(TABLE_POSE, 10)
+    output = plant.estimator.update(plant.stamp_ns + 1, q, torque)
+    assert output.status is EstimatorStatus.REJECTED
+    assert output.rejected == 1
+    after, expected = plant.free(TABLE_POSE, 60), twin.free(TABLE_POSE, 60)
+    np.testing.assert_array_equal(after.torque, expected.torque)
+    np.testing.assert_array_equal(after.bias, expected.bias)
+
+
+def test_an_old_stamp_is_rejected(make_plant):
+    plant = make_plant()
+    plant.free(TABLE_POSE, 10)
+    output = plant.estimator.update(plant.stamp_ns, TABLE_POSE, np.zeros(7))
+    assert output.status is EstimatorStatus.REJECTED
+    plant.estimator.reset(0)
+    plant.stamp_ns = 0
+    assert plant.free(TABLE_POSE).rejected == 0
+
+
+def test_contradicting_thresholds_are_refused(robot):
+    config = from_mapping(EstimatorConfig, {"detection": {"contact_on": 2.0, "contact_off": 3.0}})
+    with pytest.raises(ConfigError, match=r"contact_off is 3\.0 N, more than contact_on, 2\.0 N"):
+        ContactEstimator(robot, config)
+
+
+FEW = {"particles.count": 100}
+"""Few particles make the test fast."""
+
+OTHER_VALUES = {
+    "links": ("lbr_link_5",),
+    "particles.acquisition_rounds": 2,
+    "particles.effective_share": 0.8,
+    "contacts.most": 1,
+    "contacts.settling_time": 10.0,
+    "contacts.mobility": 0.5,
+    "contacts.add_residual": 1000.0,
+    "contacts.remove_residual": 1000.0,
+    "contacts.remove_time": 0.0,
+    "estimate.identifiable_joints": 7,
+    "estimate.identifiable_weight": 1.0,
+    "estimate.identifiable_spread": 1e-6,
+    "estimate.identifiable_residual": 1e-6,
+    "estimate.search_residual": 1e-6,
+    "estimate.smallest_mode": 1e-6,
+    "detection.contact_on": 30.0,
+    "detection.contact_off": 2.9,
+    "detection.threshold": 1000.0,
+    "detection.memory_time": 0.0,
+    "noise.smallest": 0.3,
+    "tare.largest_bias": 0.05,
+    "tare.largest_variation": 0.01,
+    "tare.largest_drift": 0.0,
+}
+
+
+@pytest.fixture(scope="session")
+def scenario(robot):
+    """Contacts before and after the tare, clear, weak, repeated, two at a time; a payload."""
+    robot.update(TABLE_POSE)
+    point, inward = wrist_contact(robot, 0.0, 0.0, 0.3)
+    torque = robot.point_jacobian("lbr_link_6", point).T @ inward
+    elbow = robot.link_pose("lbr_link_4").translation
+    second = robot.point_jacobian("lbr_link_4", elbow).T @ np.array([0.0, 40.0, -40.0])
+    nonsense = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 30.0])
+
+    def force_at(tick):
+        pushes = ((5, 10, 10.0), (80, 120, 20.0), (140, 200, 5.0), (200, 220, 2.0))
+        for first, last, force in pushes:
+            if first <= tick < last:
+                return force
+        return 0.0
+
+    def run(config):
+        estimator = ContactEstimator(robot, config)
+        rng = np.random.default_rng(0)
+        estimator.set_payload(0.02, np.zeros(3), 500_000_000)
+        numbers = []
+        for tick in range(440):
+            true = force_at(tick) * torque
+            if 222 <= tick < 400:
+                true = 20.0 * torque + (second if 262 <= tick < 330 else 0.0)
+            if tick >= 380:
+                true = true + nonsense
+            sample = true + 0.05 + 0.3 * rng.standard_normal(7)
+            output = estimator.update(tick * 5_000_000, TABLE_POSE, sample)
+            numbers.extend([*output.torque, len(output.contacts)])
+            for contact in output.contacts:
+                numbers.extend([*contact.point_world, *contact.force_world, contact.residual])
+                numbers.extend([contact.identifiable, contact.spread, len(contact.modes)])
+                numbers.extend(mode.weight for mode in contact.modes)
+        return np.array(numbers)
+
+    return run, run(from_mapping(EstimatorConfig, unflatten(FEW)))
+
+
+@pytest.mark.parametrize("name", list(flatten(EstimatorConfig())))
+def test_every_parameter_has_an_effect(scenario, name):
+    run, reference = scenario
+    value = flatten(EstimatorConfig())[name][0]
+    other = OTHER_VALUES.get(name, value * 2 if value else 1)
+    changed = run(from_mapping(EstimatorConfig, unflatten(FEW | {name: other})))
+    assert changed.shape != reference.shape or not np.array_equal(changed, reference)
+
+
+def test_configurations_are_not_changed(make_plant):
+    config = dataclasses.replace(EstimatorConfig(), particles=ParticleConfig(count=100))
+    before = dataclasses.asdict(config)
+    make_plant(config).free(TABLE_POSE)
+    assert dataclasses.asdict(config) == before

@@ -1,0 +1,85 @@
+"""The likelihood kernel agrees with Jacobians of the robot and a general solver."""
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from contact_aware_control.estimation.joint_fit import new_companions
+from contact_aware_control.estimation.likelihood import (
+    Friction,
+    Measurement,
+    best_force,
+    evaluate,
+    tangents,
+)
+from contact_aware_control.estimation.particles import new_particles, scatter
+from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
+
+WIDTH = 0.5
+FRICTION = Friction(usual=WIDTH, largest=WIDTH, surprise=0.0)
+ALONE = new_companions(0, 7, 1.0)
+
+
+def test_cost_and_force_against_numpy_and_nnls(robot):
+    rng = np.random.default_rng(0)
+    surface, links = surface_of_robot(robot)
+    placement = new_placement(surface)
+    particles = new_particles(100)
+    deviation = rng.uniform(0.1, 0.5, 7)
+    compared = 0
+    for q in rng.uniform(-1.5, 1.5, (5, 7)):
+        robot.update(q)
+        place(surface, robot.joint_rotations, robot.joint_origins, placement)
+        torque = 5 * rng.standard_normal(7)
+        scatter(surface, placement, particles, 0, rng)
+        evaluate(
+            Measurement(torque, 1.0 / deviation, robot.joint_origins, robot.joint_axes),
+            ALONE,
+            placement,
+            surface.joints,
+            FRICTION,
+            particles.shape,
+            particles.point,
+            particles.normal,
+            particles.point_world,
+            particles.force,
+            particles.cost,
+        )
+        for i, s in enumerate(particles.shape):
+            point = particles.point_world[i]
+            inward = -placement.rotation[s] @ particles.normal[i]
+            t1, t2 = np.reshape(tangents(*inward), (2, 3))
+            rays = np.array([inward + WIDTH * t for t in (t1, t2, -t1, -t2)]).T
+            jacobian = robot.point_jacobian(links[s], point)
+            weighted = (jacobian.T @ rays) / deviation[:, None]
+            weights, residual = nnls(weighted, torque / deviation)
+            # The axes of joints 1-3 meet: on link 3 the Jacobian is singular, and NNLS may
+            # balance rounding errors with forces of 1e15 N.
+            if weights.max() < 1e6:
+                assert particles.cost[i] == pytest.approx(residual**2, rel=1e-6, abs=1e-6)
+                compared += 1
+            remaining = (torque - jacobian.T @ particles.force[i]) / deviation
+            assert remaining @ remaining == pytest.approx(particles.cost[i], rel=1e-6, abs=1e-6)
+    assert compared > 450
+
+
+def test_tangents_make_a_right_handed_frame():
+    for normal in np.random.default_rng(0).standard_normal((100, 3)):
+        n = normal / np.linalg.norm(normal)
+        t1, t2 = np.reshape(tangents(*n), (2, 3))
+        np.testing.assert_allclose(
+            np.linalg.det(np.column_stack([t1, t2, n])), 1.0, atol=1e-12
+        )
+        np.testing.assert_allclose([t1 @ n, t2 @ n, t1 @ t2], 0.0, atol=1e-12)
+
+
+def test_the_true_contact_explains_its_torque(robot, touch):
+    rng = np.random.default_rng(0)
+    robot.update(np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3]))
+    point, force = touch(rng, "lbr_link_6", friction=0.0)
+    torque = robot.point_jacobian("lbr_link_6", point).T @ force
+    measurement = Measurement(torque, np.full(7, 10.0), robot.joint_origins, robot.joint_axes)
+    inward = force / np.linalg.norm(force)
+    cost, *found = best_force(measurement, ALONE, 6, *point, *inward, FRICTION)
+    assert cost == pytest.approx(0.0, abs=1e-6)
+    np.testing.assert_allclose(found, force, rtol=1e-6)

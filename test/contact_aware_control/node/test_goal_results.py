@@ -1,0 +1,85 @@
+"""What a client is told when contact or a limit holds the arm off its path."""
+
+import math
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Duration
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from contact_aware_control.control_loop import LoopStatus
+from contact_aware_control.controllers import ControllerOutput
+from contact_aware_control.node.goal_server import held_back
+from contact_aware_control.node.joint_goal import JointGoal
+from contact_aware_control.node.trajectory_goal import Progress
+from contact_aware_control.status import Mode, Status
+from contact_stack.core.errors import TrajectoryError
+
+NAMES = [f"lbr_A{i}" for i in range(1, 8)]
+Result = FollowJointTrajectory.Result
+
+
+def goal_of(path=0.0, goal=0.0, patience=(0, 0), **tolerance):
+    request = FollowJointTrajectory.Goal()
+    request.trajectory.joint_names = NAMES
+    point = JointTrajectoryPoint(positions=[0.5] * 7, time_from_start=Duration(sec=2))
+    request.trajectory.points = [point]
+    request.path_tolerance = [JointTolerance(name="lbr_A2", position=path, **tolerance)]
+    request.goal_tolerance = [JointTolerance(name="lbr_A2", position=goal)]
+    request.goal_time_tolerance = Duration(sec=patience[0], nanosec=patience[1])
+    return JointGoal(request, NAMES, np.zeros(7))
+
+
+def progress(time, offset):
+    position = np.full(7, 0.25 * time)
+    position[1] += offset
+    return Progress(0, position, time, 14.9)
+
+
+def status_of(reason=Status.OK, force=14.9):
+    links = ("lbr_link_6",) if force else ()
+    output = ControllerOutput(
+        np.zeros(7),
+        contact_links=links,
+        measured_force=np.full(len(links), force),
+        force_limit=np.full(len(links), 15.0),
+    )
+    return LoopStatus(Mode.TRACKING, reason, 2.0, output, 1, 0, 0)
+
+
+def test_the_contact_is_named():
+    assert held_back(status_of()) == "; in contact: lbr_link_6 with 14.9 N (limit 15 N)"
+    assert held_back(status_of(force=0.0)) == ""
+    assert "SELF_COLLISION" in held_back(status_of(Status.SELF_COLLISION, 0.0))
+
+
+def test_path_tolerance_ends_the_goal_with_joint_error_and_contact():
+    goal = goal_of(path=0.05)
+    assert goal.path_violation(progress(1.0, 0.04)) is None
+    violation = goal.path_violation(progress(1.0, -0.08))
+    result = goal.result(progress(1.0, -0.08), violation, held_back(status_of()))
+    assert result.error_code == Result.PATH_TOLERANCE_VIOLATED
+    assert "lbr_A2 is 0.080 rad from its path" in result.error_string
+    assert "in contact: lbr_link_6" in result.error_string
+
+
+def test_without_tolerances_success_still_tells_where_it_ended():
+    goal = goal_of()
+    result = goal.result(progress(2.0, 0.2), None, held_back(status_of()))
+    assert result.error_code == Result.SUCCESSFUL
+    assert "ended 0.200 rad from the goal; in contact: lbr_link_6" in result.error_string
+    assert goal.result(progress(2.0, 0.0), None, held_back(status_of())).error_string == ""
+
+
+@pytest.mark.parametrize(
+    ("requested", "expected"), [((0, 0), 1.0), ((3, 500_000_000), 3.5), ((-1, 0), math.inf)]
+)
+def test_patience_follows_the_convention_of_the_action(requested, expected):
+    assert goal_of(patience=requested).patience == pytest.approx(expected)
+
+
+def test_tolerances_that_would_not_be_checked_are_refused():
+    with pytest.raises(TrajectoryError, match="only positions are checked"):
+        goal_of(velocity=0.1)

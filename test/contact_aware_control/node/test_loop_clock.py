@@ -1,0 +1,22 @@
+"""The loop's time goes on evenly, whatever ROS time does."""
+
+from contact_aware_control.node.loop_clock import LoopClock
+
+
+def test_jumps_of_ros_time_do_not_reach_the_loop():
+    ros, steady = [10_000], [500]
+    clock = LoopClock(lambda: ros[0], lambda: steady[0])
+    assert clock.now() == 10_000
+    steady[0] += 5
+    ros[0] += 1_000_000
+    assert clock.now() == 10_005
+    ros[0] = 3
+    assert clock.now() == 10_005
+
+
+def test_stamps_are_translated_with_the_present_offset():
+    """A goal that starts in 7 ns by ROS time starts in 7 ns, also after a jump."""
+    ros, steady = [10_000], [500]
+    clock = LoopClock(lambda: ros[0], lambda: steady[0])
+    ros[0] = 99_000
+    assert clock.from_ros(99_007) == clock.now() + 7

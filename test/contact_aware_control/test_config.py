@@ -1,0 +1,287 @@
+"""No dead parameters: every one changes what the controller does, or is refused."""
+
+import dataclasses
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.control_loop import ContactReport, ControlLoop
+from contact_aware_control.controllers import make_controller
+from contact_aware_control.goal import Goal
+from contact_aware_control.reference import JointTrajectory, PoseTrajectory
+from contact_stack.core.config import flatten, from_mapping, unflatten
+from contact_stack.core.errors import ConfigError, TrajectoryError
+
+Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
+UP = np.array([0.0, 0.0, 1.0])
+# The gripper is about to come close to the lower arm.
+FOLDED = np.array([0.0, 0.5, 0.0, -1.8, 0.0, 1.8, 0.0])
+
+# Another valid value of every parameter.
+OTHER = {
+    "controller": "greedy",
+    "hardware": True,
+    "rate": 100.0,
+    "joint_stiffness": (400.0, 300.0, 300.0, 300.0, 200.0, 100.0, 100.0),
+    "solver": "osqp",
+    "tracking.reading": "incremental",
+    "tracking.error_rate": 5.0,
+    "tracking.position_weight": 0.1,
+    "tracking.rotation_weight": 0.5,
+    "tracking.posture_weight": 0.1,
+    "tracking.regularization": 0.1,
+    "force.limit": 10.0,
+    "force.contact_on": 9.0,
+    "force.contact_off": 0.5,
+    "force.release_rate": 20.0,
+    "force.bias_time": 1.0,
+    "force.merge_angle": 1.5,
+    "force.compliance": 1e-3,
+    "force.memory": 0.0,
+    "force.approach_speed": 0.001,
+    "damping.beta": 0.0,
+    "damping.alpha": 0.5,
+    "damping.weight_max": 1.0,
+    "null_space.step": 0.001,
+    "limits.step": 0.0002,
+    "limits.velocity_fraction": 0.01,
+    "limits.position_margin": 0.2,
+    "limits.braking_rate": 1.0,
+    "limits.spring_torque": (1.0,) * 7,
+    "safety.state_timeout_periods": 1.5,
+    "safety.recovery_window": 0.0,
+    "safety.contacts_timeout": 0.004,
+    "safety.reference_timeout": 0.004,
+    "safety.bad_input_limit": 1,
+    "safety.unexplained_residual": 1.0,
+    "safety.conservative_force_share": 0.3,
+    "safety.blind_step_fraction": 0.01,
+    "safety.blind_weight": 1000.0,
+    "safety.force_fault_factor": 1.1,
+    "safety.force_fault_time": 0.0,
+    "safety.relax_speed": 0.5,
+    "safety.start_command_distance": 0.001,
+    "safety.start.joint": 0.001,
+    "safety.start.position": 0.001,
+    "safety.start.rotation": 0.001,
+    "workspace.lowest": (0.5, -1.0, 0.0),
+    "workspace.highest": (0.3, 1.0, 2.0),
+    "self_collision.enabled": False,
+    "self_collision.distance": 0.05,
+    "self_collision.joints_between": 7,
+    "self_collision.pairs": "lbr_link_0:lbr_link_7",
+    "slow_start.duration": 0.1,
+    "slow_start.fraction": 0.5,
+}
+
+
+class Script:
+    """Inputs that meet every feature of the controller once, and what comes out."""
+
+    def __init__(self, robot, contact, arm_state, config):
+        """Take what the scripts need."""
+        self.robot = robot
+        self.contact = contact
+        self.make_state = arm_state
+        self.config = config
+        self.seen = []
+
+    def run(self):
+        """Run every script; return all that came out, as bytes."""
+        self._in_contact()
+        self._doubtful_contact()
+        self._near_joint_limit()
+        self._near_itself()
+        self._watchdogs()
+        self._checks()
+        return b"".join(np.asarray(item, dtype=float).tobytes() for item in self.seen)
+
+    def _loop(self):
+        self.now = 0
+        self.q = Q.copy()
+        self.report = None
+        self.state = None
+        loop = ControlLoop(self.robot, self.config)
+        loop.supervisor.activate()
+        return loop
+
+    def _tick(self, loop, goal, contacts=(), offset=0.0, state=True, report=True):
+        self.now += round(self.config.period * 1e9)
+        if state:
+            self.state = self.make_state(self.now, self.q + offset, self.q)
+        if report:
+            self.report = ContactReport(self.now, contacts)
+        command, status = loop.tick(self.now, self.state, self.report, goal)
+        self.q = command if command is not None else self.q
+        self.seen += [self.q, status.mode, status.status, status.output.damping_weight]
+
+    def _in_contact(self):
+        """Forces that rise, jitter, pass the limit, vanish and return; two at once."""
+        self.robot.update(Q)
+        start = self.robot.tool_pose()
+        end = start * pin.SE3(pin.exp3(np.array([0.1, 0.2, 0.0])), np.array([0.02, 0.0, 0.3]))
+        goal = Goal(PoseTrajectory([0.0, 1.0], [start, end]))
+        loop = self._loop()
+        rng = np.random.default_rng(0)
+        forces = [0.0] * 10 + [4.0, 7.0, 3.0, 1.5, 10.0] * 3 + [14.0] * 10 + [22.0] * 5
+        forces += [0.0] * 10 + [12.0] * 10
+        for force in forces:
+            point = np.array([0.5, 0.02, 0.5]) + rng.normal(scale=0.002, size=3)
+            self._tick(loop, goal, [self.contact(force * UP, point)], offset=0.01)
+        for _ in range(10):
+            pair = [
+                self.contact(9.0 * UP, [0.5, 0.0, 0.5]),
+                self.contact([0.0, 4.0, 8.0], [0.5, 0.1, 0.5]),
+            ]
+            self._tick(loop, goal, pair, offset=0.01)
+
+    def _doubtful_contact(self):
+        """The reference presses on a contact whose place is not certain."""
+        self.robot.update(Q)
+        point = self.robot.link_pose("lbr_link_6").translation
+        row = UP @ self.robot.point_jacobian("lbr_link_6", point)
+        goal = Goal(JointTrajectory([0.0, 1.0], np.array([Q, Q - row])))
+        loop = self._loop()
+        for _ in range(20):
+            report = [self.contact(8.0 * UP, point, identifiable=False, residual=3.0)]
+            self._tick(loop, goal, report, offset=row / np.array(self.config.joint_stiffness) * 8.0)
+
+    def _near_joint_limit(self):
+        target = Q.copy()
+        target[5] = self.robot.position_limits[1, 5]
+        goal = Goal(JointTrajectory([0.0, 2.0], np.array([Q, target])))
+        loop = self._loop()
+        for _ in range(600):
+            self._tick(loop, goal, offset=-0.002)
+
+    def _near_itself(self):
+        loop = self._loop()
+        self.q = FOLDED.copy()
+        target = np.array([0.0, 0.5, 0.0, -2.05, 0.0, 2.05, 0.0])
+        goal = Goal(JointTrajectory([0.0, 0.5], np.array([FOLDED, target])))
+        for _ in range(300):
+            self._tick(loop, goal)
+
+    def _watchdogs(self):
+        reference = JointTrajectory([0.0, 0.3], np.array([Q, Q + 0.1]))
+        loop = self._loop()
+        hard = [self.contact(40.0 * UP, [0.5, 0.0, 0.5])]
+        goal = Goal(reference)
+        for _ in range(10):
+            self._tick(loop, goal)
+        for k in range(6):
+            self._tick(loop, goal, state=k % 3 != 1)
+        for _ in range(5):
+            self._tick(loop, goal, state=False)
+        for k in range(8):
+            self._tick(loop, goal, report=k % 2 == 0)
+        for _ in range(30):
+            self._tick(loop, goal, report=False)
+        streamed = Goal(reference, refreshed=self.now)
+        for _ in range(5):
+            self._tick(loop, streamed)
+        bad, self.q = self.q, np.full(7, np.nan)
+        self.state = self.make_state(self.now, self.q)
+        self.q = bad
+        self._tick(loop, goal, state=False)
+        for _ in range(5):
+            self._tick(loop, goal)
+        for _ in range(5):
+            self._tick(loop, None, hard, offset=0.05)
+        for _ in range(5):
+            self._tick(loop, goal, [self.contact(100.0 * UP, [0.5, 0.0, 0.5])])
+        for _ in range(3):
+            self._tick(loop, None)
+
+    def _checks(self):
+        loop = self._loop()
+        state = self.make_state(1, Q, Q + 0.02)
+        command, _ = loop.tick(1, state, None, None)
+        self.seen.append(command)
+        self.robot.update(command)
+        tool = self.robot.tool_pose()
+        shifted = tool * pin.SE3(np.eye(3), np.array([0.01, 0.0, 0.0]))
+        turned = tool * pin.SE3(pin.exp3(np.array([0.02, 0.0, 0.0])), np.zeros(3))
+        for reference in (
+            JointTrajectory([0.0], command[None] + 0.01),
+            PoseTrajectory([0.0], [shifted]),
+            PoseTrajectory([0.0], [turned]),
+        ):
+            try:
+                loop.check(Goal(reference))
+                self.seen.append(0.0)
+            except TrajectoryError:
+                self.seen.append(1.0)
+
+
+@pytest.fixture
+def outcome(robot, contact, arm_state):
+    """Run the script with some parameters."""
+
+    def run(**values):
+        config = from_mapping(ControllerConfig, unflatten(values))
+        return Script(robot, contact, arm_state, config).run()
+
+    return run
+
+
+def test_every_parameter_is_covered():
+    assert set(OTHER) == set(flatten(ControllerConfig()))
+
+
+def test_script_is_reproducible(outcome):
+    assert outcome() == outcome()
+
+
+@pytest.mark.parametrize("name", [name for name in OTHER if name != "hardware"])
+def test_every_parameter_has_an_effect(outcome, name):
+    assert flatten(ControllerConfig())[name][0] != OTHER[name]
+    # What only one controller has shows with that controller.
+    chosen = {"controller": "null_space"} if name.startswith("null_space.") else {}
+    assert outcome(**{**chosen, name: OTHER[name]}) != outcome(**chosen)
+
+
+def test_hardware_refuses_baselines(robot):
+    values = {"hardware": True, "controller": "greedy"}
+    with pytest.raises(ConfigError, match="refused on hardware"):
+        make_controller(robot, from_mapping(ControllerConfig, values))
+
+
+@pytest.mark.parametrize("name", flatten(ControllerConfig()))
+def test_every_parameter_is_described_and_bounded(name):
+    value, valid = flatten(ControllerConfig())[name]
+    assert len(valid.description) > 10
+    first = value[0] if isinstance(value, tuple) else value
+    if isinstance(first, bool):
+        wrong = "yes"
+    elif isinstance(first, str):
+        wrong = "nonsense"
+    else:
+        assert np.isfinite(valid.low)
+        assert np.isfinite(valid.high)
+        wrong = valid.high + 1
+    invalid = (wrong,) * len(value) if isinstance(value, tuple) else wrong
+    with pytest.raises(ConfigError, match=name.replace(".", r"\.")):
+        from_mapping(ControllerConfig, unflatten({name: invalid}))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"force": {"contact_on": 3.0, "contact_off": 4.0}}, "contact_off"),
+        ({"tracking": {"position_weight": 0.0, "rotation_weight": 0.0}}, "both be 0"),
+        ({"joint_stiffness": [1.0] * 6}, "needs 7 values"),
+        ({"joint_stiffness": [0.0] * 7}, "joint_stiffness"),
+        ({"no_such": 1.0}, "unknown parameter 'no_such'"),
+    ],
+)
+def test_contradictions_are_refused(values, message):
+    with pytest.raises(ConfigError, match=message):
+        from_mapping(ControllerConfig, values)
+
+
+def test_configuration_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        ControllerConfig().force.limit = 1.0

@@ -1,0 +1,199 @@
+"""The state machine: every mode, its reason, and the way out of it."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from contact_aware_control.config import SafetyConfig
+from contact_aware_control.request import Request
+from contact_aware_control.status import Mode, Status
+from contact_aware_control.supervisor import Conditions, Supervisor
+
+PERIOD = 0.005
+GOOD = Conditions(state_age=0.0, contacts_age=0.0, has_reference=True)
+
+
+@pytest.fixture
+def supervisor():
+    machine = Supervisor(SafetyConfig(), PERIOD)
+    machine.activate()
+    machine.update(GOOD)
+    return machine
+
+
+def test_inactive_until_activated():
+    assert Supervisor(SafetyConfig(), PERIOD).update(GOOD) == (Mode.INACTIVE, Status.OK)
+
+
+def test_nothing_is_sent_before_the_first_state():
+    machine = Supervisor(SafetyConfig(), PERIOD)
+    machine.activate()
+    waiting = replace(GOOD, state_age=math.inf)
+    assert machine.update(waiting) == (Mode.INACTIVE, Status.WAITING_FOR_STATE)
+    assert machine.update(GOOD) == (Mode.TRACKING, Status.OK)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, (Mode.TRACKING, Status.OK)),
+        ({"has_reference": False}, (Mode.HOLD, Status.OK)),
+        ({"state_age": 3.1 * PERIOD}, (Mode.HOLD, Status.STATE_STALE)),
+        ({"state_age": 2.9 * PERIOD}, (Mode.TRACKING, Status.OK)),
+        ({"contacts_age": 0.051}, (Mode.CONSERVATIVE, Status.CONTACTS_STALE)),
+        ({"contacts_age": math.inf}, (Mode.CONSERVATIVE, Status.CONTACTS_STALE)),
+        ({"contacts_age": 0.049}, (Mode.TRACKING, Status.OK)),
+        ({"identifiable": False}, (Mode.CONSERVATIVE, Status.CONTACT_UNIDENTIFIABLE)),
+        ({"reference_age": 0.11}, (Mode.HOLD, Status.REFERENCE_STALE)),
+        ({"force_ratio": 6.1}, (Mode.TRACKING, Status.FORCE_EXCEEDED)),
+    ],
+)
+def test_each_condition_has_its_mode_and_reason(supervisor, change, expected):
+    assert supervisor.update(replace(GOOD, **change)) == expected
+
+
+def test_short_outage_ends_by_itself(supervisor):
+    supervisor.update(replace(GOOD, state_age=0.5))
+    assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
+
+
+def test_long_outage_waits_for_resume(supervisor):
+    supervisor.update(replace(GOOD, state_age=1.5))
+    assert supervisor.update(GOOD) == (Mode.HOLD, Status.STATE_STALE)
+    supervisor.resume()
+    assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
+
+
+def test_resume_during_an_outage_does_not_help(supervisor):
+    supervisor.update(replace(GOOD, state_age=1.5))
+    supervisor.resume()
+    assert supervisor.update(replace(GOOD, state_age=1.6)) == (Mode.HOLD, Status.STATE_STALE)
+    assert supervisor.update(GOOD) == (Mode.HOLD, Status.STATE_STALE)
+
+
+def test_hold_and_resume(supervisor):
+    supervisor.hold()
+    assert supervisor.update(GOOD) == (Mode.HOLD, Status.OK)
+    supervisor.resume()
+    assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
+
+
+def test_stop_is_latched_until_reset(supervisor):
+    supervisor.stop()
+    assert supervisor.update(GOOD) == (Mode.FAULT, Status.STOPPED)
+    supervisor.resume()
+    assert supervisor.update(GOOD) == (Mode.FAULT, Status.STOPPED)
+    supervisor.reset()
+    assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
+
+
+def test_force_has_to_stay_too_high_before_it_is_a_fault(supervisor):
+    config = SafetyConfig()
+    high = replace(GOOD, force_ratio=config.force_fault_factor + 0.1)
+    ticks = round(config.force_fault_time / PERIOD)
+    for _ in range(ticks - 1):
+        assert supervisor.update(high)[0] is Mode.TRACKING
+    supervisor.update(GOOD)
+    for _ in range(ticks - 1):
+        assert supervisor.update(high)[0] is Mode.TRACKING
+    supervisor.update(high)
+    supervisor.update(high)
+    assert supervisor.update(GOOD) == (Mode.FAULT, Status.FORCE_EXCEEDED)
+
+
+def test_bad_inputs_in_a_row_are_a_fault(supervisor):
+    limit = SafetyConfig().bad_input_limit
+    for _ in range(limit - 1):
+        supervisor.reject_input()
+    assert supervisor.update(GOOD) == (Mode.TRACKING, Status.BAD_INPUT)
+    supervisor.accept_input()
+    assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
+    for _ in range(limit):
+        supervisor.reject_input()
+    assert supervisor.update(GOOD) == (Mode.FAULT, Status.BAD_INPUT)
+    assert supervisor.rejected == 2 * limit - 1
+    supervisor.reset()
+    assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
+
+
+def test_the_first_fault_is_the_one_reported(supervisor):
+    supervisor.stop()
+    for _ in range(20):
+        supervisor.reject_input()
+    assert supervisor.fault is Status.STOPPED
+
+
+def test_deactivated_arm_gets_no_commands(supervisor):
+    supervisor.deactivate()
+    assert supervisor.update(GOOD) == (Mode.INACTIVE, Status.OK)
+
+
+@pytest.mark.parametrize("status", [s for s in Status if s is not Status.OK])
+def test_every_status_has_a_remedy(status):
+    assert len(status.remedy) > 10
+
+
+def test_numbers_are_those_of_the_message():
+    """ControllerStatus.msg is what other processes read."""
+    from contact_stack.core.description import share
+
+    text = share("msgs", "msg", "ControllerStatus.msg").read_text()
+    constants = dict(
+        line.split()[1].split("=") for line in text.splitlines() if line.startswith("uint8 ")
+        and "=" in line
+    )
+    expected = {member.name: str(int(member)) for member in [*Mode, *Status]}
+    assert constants == expected
+
+
+def test_external_stop_is_latched_until_it_is_released_and_reset(supervisor):
+    supervisor.press_external_stop()
+    assert supervisor.update(GOOD) == (Mode.FAULT, Status.EXTERNAL_STOP)
+    assert not supervisor.reset()
+    assert supervisor.update(GOOD) == (Mode.FAULT, Status.EXTERNAL_STOP)
+    supervisor.release_external_stop()
+    assert supervisor.update(GOOD) == (Mode.FAULT, Status.EXTERNAL_STOP)
+    assert supervisor.reset()
+    assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
+
+
+def test_a_stop_stays_pressed_under_an_earlier_fault(supervisor):
+    """The first reason stays, but a reset has to wait for the release as well."""
+    supervisor.stop()
+    supervisor.press_external_stop()
+    assert supervisor.update(GOOD) == (Mode.FAULT, Status.STOPPED)
+    assert not supervisor.reset()
+
+
+def test_faults_say_what_led_to_them(supervisor):
+    for _ in range(SafetyConfig().bad_input_limit):
+        supervisor.reject_input("position is not finite")
+    supervisor.update(GOOD)
+    assert supervisor.fault_detail == (
+        "10 rejected messages in a row, the last: position is not finite"
+    )
+    supervisor.reset()
+    assert supervisor.fault_detail == ""
+    for _ in range(200):
+        supervisor.update(replace(GOOD, force_ratio=7.0))
+    assert "7.0 times its limit" in supervisor.fault_detail
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        (Request.HOLD, Mode.HOLD),
+        (Request.STOP, Mode.FAULT),
+        (Request.PRESS_EXTERNAL_STOP, Mode.FAULT),
+        (Request.DEACTIVATE, Mode.INACTIVE),
+        (Request.RESUME, Mode.TRACKING),
+        (Request.RESET, Mode.TRACKING),
+        (Request.RELEASE_EXTERNAL_STOP, Mode.TRACKING),
+        (Request.REJECT_INPUT, Mode.TRACKING),
+        (Request.ACTIVATE, Mode.TRACKING),
+    ],
+)
+def test_requests(supervisor, request_, expected):
+    assert supervisor.handle(request_)
+    assert supervisor.update(GOOD)[0] is expected
