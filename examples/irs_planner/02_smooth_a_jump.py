@@ -1,0 +1,17 @@
+"""Why zero-order bundles survive where first-order ones fail: the Heaviside function."""
+
+from pathlib import Path
+
+import numpy as np
+
+from irs_planner.plots import figure_3
+from irs_planner.smoothing import Heaviside, first_order_bundle, zero_order_bundle
+
+step, std = Heaviside(), 0.2
+samples = std * np.random.default_rng(0).standard_normal(10_000)
+points = np.array([-0.2, 0.0, 0.2])
+
+print("true slope of the bundled step", step.bundled_gradient(points, std))
+print("zero-order bundle             ", zero_order_bundle(step.value, points, samples))
+print("first-order bundle            ", first_order_bundle(step.gradient, points, samples))
+print(figure_3(Path("out")))

@@ -1,0 +1,165 @@
+"""The interface of everything iRS-LQR can plan with."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Jacobians(NamedTuple):
+    """Derivatives of x+ = f(x, u) at a batch of points.
+
+    Attributes:
+        state: (K, n, n) A = df/dx.
+        input: (K, n, m) B = df/du.
+    """
+
+    state: np.ndarray
+    input: np.ndarray
+
+
+class Dynamics(ABC):
+    """A discrete-time system x+ = f(x, u) (bundled_gradients (11)).
+
+    Methods are pure: they may be called from several threads at a time. A point at which
+    f cannot be evaluated yields NaN, never an exception.
+    """
+
+    @property
+    @abstractmethod
+    def state_size(self) -> int:
+        """The number n of states."""
+
+    @property
+    @abstractmethod
+    def input_size(self) -> int:
+        """The number m of inputs."""
+
+    @property
+    @abstractmethod
+    def state_names(self) -> tuple[str, ...]:
+        """One name per state."""
+
+    @property
+    def commanded_states(self) -> tuple[int, ...]:
+        """States that the inputs command, if inputs are positions; empty otherwise.
+
+        For such systems the cost is on increments u_t - u_{t-1}, starting from the
+        actual positions.
+        """
+        return ()
+
+    @abstractmethod
+    def step_batch(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+        """Advance a batch by one step.
+
+        Args:
+            states: (K, n) x.
+            inputs: (K, m) u.
+
+        Returns:
+            (K, n) x+ = f(x, u).
+        """
+
+    @abstractmethod
+    def jacobians(self, states: np.ndarray, inputs: np.ndarray) -> Jacobians:
+        """Differentiate a batch exactly.
+
+        Args:
+            states: (K, n) x.
+            inputs: (K, m) u.
+
+        Returns:
+            A and B at every point.
+        """
+
+    def step(self, state: np.ndarray, control: np.ndarray) -> np.ndarray:
+        """Advance by one step.
+
+        Args:
+            state: (n) x.
+            control: (m) u.
+
+        Returns:
+            (n) x+ = f(x, u).
+        """
+        return self.step_batch(state[np.newaxis], control[np.newaxis])[0]
+
+    def rollout(self, initial_state: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+        """Simulate a sequence of inputs.
+
+        Args:
+            initial_state: (n) x_0.
+            inputs: (T, m) u_0 .. u_{T-1}.
+
+        Returns:
+            (T + 1, n) x_0 .. x_T.
+        """
+        states = np.empty((len(inputs) + 1, self.state_size))
+        states[0] = initial_state
+        for t, control in enumerate(inputs):
+            states[t + 1] = self.step(states[t], control)
+        return states
+
+
+@dataclass(frozen=True)
+class ContactForces:
+    """What touches what along a motion.
+
+    Attributes:
+        pairs: (P) names of the two parts of every contact pair; "" for anything fixed.
+        force: (K, P, 2) force on the first part from the second, y, z in the world [N].
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    force: np.ndarray
+
+
+class ContactDynamics(Dynamics):
+    """Dynamics with objects that move only when robots touch them."""
+
+    @property
+    @abstractmethod
+    def object_states(self) -> tuple[int, ...]:
+        """Indices of the states of the objects."""
+
+    @property
+    @abstractmethod
+    def link_names(self) -> tuple[str, ...]:
+        """Names of the robot links that can touch something."""
+
+    @abstractmethod
+    def barrier_jacobians(
+        self, states: np.ndarray, inputs: np.ndarray, width: np.ndarray
+    ) -> Jacobians:
+        """Differentiate the log-barrier approximation of a batch.
+
+        Args:
+            states: (K, n) x.
+            inputs: (K, m) u.
+            width: (m) distance [m, rad] over which contact is felt: what the standard
+                deviation is for a sampled bundle.
+
+        Returns:
+            A and B at every point.
+        """
+
+    @abstractmethod
+    def penetration(self, state: np.ndarray) -> float:
+        """Return the deepest penetration of a state [m], 0 if nothing overlaps.
+
+        Args:
+            state: (n) x.
+        """
+
+    @abstractmethod
+    def contact_forces(self, states: np.ndarray, inputs: np.ndarray) -> ContactForces:
+        """Return the contact forces during a batch of steps.
+
+        Args:
+            states: (K, n) x.
+            inputs: (K, m) u.
+        """

@@ -1,0 +1,175 @@
+"""The paper's examples by name, from config/irs/examples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from contact_stack.core.config import load, nested, parameter
+from contact_stack.core.description import share
+from contact_stack.core.errors import ConfigError, choices
+from irs_planner.dynamics import Bicycle, Dynamics, Pendulum, Quadrotor
+from irs_planner.problem import Bounds, PlanningProblem, QuadraticCost
+from irs_planner.quasi_dynamic.planar_quasi_dynamics import PlanarQuasiDynamics
+from irs_planner.scenes import load_scene
+from irs_planner.variance_schedule import VarianceSchedule
+
+MODELS: dict[str, Callable[[float], Dynamics]] = {
+    "pendulum": Pendulum,
+    "bicycle": Bicycle,
+    "quadrotor": Quadrotor,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostConfig:
+    """Diagonal weights, see :class:`QuadraticCost`."""
+
+    state: tuple[float, ...] = parameter((), "Q, one weight per state", low=0.0)
+    final: tuple[float, ...] = parameter((), "Qd, one weight per state", low=0.0)
+    input: tuple[float, ...] = parameter((), "R, one weight per input", low=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundsConfig:
+    """Bounds, see :class:`Bounds`; empty lists mean none."""
+
+    input_low: tuple[float, ...] = parameter((), "lowest inputs")
+    input_high: tuple[float, ...] = parameter((), "highest inputs")
+    increment: tuple[float, ...] = parameter((), "largest change of every command", low=0.0)
+    around_actual: tuple[float, ...] = parameter(
+        (), "largest distance of every command to the nominal actual position", low=0.0
+    )
+    bounded_states: tuple[int, ...] = parameter((), "indices of bounded states", low=0)
+    state_low: tuple[float, ...] = parameter((), "their lower bounds")
+    state_high: tuple[float, ...] = parameter((), "their upper bounds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HelixConfig:
+    """A desired helix: (radius cos a, radius sin a, climb t), a = turn t, for step t."""
+
+    radius: float = parameter(0.0, "radius; 0 for no helix", unit="m", low=0.0)
+    turn: float = parameter(0.0, "angle per step", unit="rad")
+    climb: float = parameter(0.0, "height per step", unit="m")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleConfig:
+    """One example: the schema of a file in config/irs/examples."""
+
+    title: str = parameter(description="what the example shows")
+    scene: str = parameter("", "planar scene of a contact example")
+    model: str = parameter("", "smooth system", options=("", *MODELS))
+    time_step: float = parameter(description="h", unit="s", above=0.0)
+    horizon: int = parameter(description="number of steps T", low=1)
+    iterations: int = parameter(description="iterations the paper runs", low=1)
+    initial_state: tuple[float, ...] = parameter(description="x_0")
+    goal_state: tuple[float, ...] = parameter(description="desired state at all times")
+    helix: HelixConfig = nested(HelixConfig)
+    first_input: tuple[float, ...] = parameter(description="first guess: where inputs begin")
+    last_input: tuple[float, ...] = parameter(
+        (), "first guess: where inputs end, linear in between; empty: constant"
+    )
+    cost: CostConfig = nested(CostConfig)
+    reported_cost: CostConfig = nested(CostConfig)
+    bounds: BoundsConfig = nested(BoundsConfig)
+    schedule: VarianceSchedule = parameter(description="spread of the samples")
+    allowed_penetration: float = parameter(
+        0.01, "deepest overlap of the initial state that is accepted", unit="m", low=0.0
+    )
+    tolerance: tuple[float, ...] = parameter(
+        (), "largest final error of every state; empty: no goal region", above=0.0
+    )
+
+
+def example_names() -> tuple[str, ...]:
+    """Return the names of all examples."""
+    return tuple(sorted(path.stem for path in share("config", "irs", "examples").glob("*.yaml")))
+
+
+def load_example(name: str | Path) -> ExampleConfig:
+    """Read an example.
+
+    Args:
+        name: One of :func:`example_names`, or the path of a YAML file.
+
+    Returns:
+        Its configuration.
+
+    Raises:
+        ConfigError: If there is no such example, or its values are invalid.
+    """
+    path = Path(name)
+    if path.suffix != ".yaml":
+        if str(name) not in example_names():
+            raise ConfigError(f"unknown example '{name}' ({choices(example_names())})")
+        path = share("config", "irs", "examples", f"{name}.yaml")
+    return load(ExampleConfig, path)
+
+
+def build_problem(config: ExampleConfig) -> PlanningProblem:
+    """Build the planning problem of an example.
+
+    Args:
+        config: The example.
+
+    Returns:
+        The problem.
+
+    Raises:
+        ConfigError: If sizes do not fit, or not exactly one of scene and model is given.
+    """
+    if bool(config.scene) == bool(config.model):
+        raise ConfigError("an example needs either a scene or a model")
+    dynamics: Dynamics
+    if config.scene:
+        dynamics = PlanarQuasiDynamics(load_scene(config.scene), config.time_step)
+    else:
+        dynamics = MODELS[config.model](config.time_step)
+    cost = _cost(config.cost)
+    last = config.last_input or config.first_input
+    progress = np.arange(1, config.horizon + 1)[:, np.newaxis] / config.horizon
+    first_guess = np.array(config.first_input) + progress * np.subtract(last, config.first_input)
+    tolerance = np.array(config.tolerance or [math.inf] * dynamics.state_size)
+    bounds = config.bounds
+    return PlanningProblem(
+        dynamics,
+        np.array(config.initial_state),
+        _reference(config),
+        first_guess,
+        cost,
+        Bounds(
+            np.array(bounds.input_low),
+            np.array(bounds.input_high),
+            np.array(bounds.increment),
+            np.array(bounds.around_actual),
+            bounds.bounded_states,
+            np.array(bounds.state_low),
+            np.array(bounds.state_high),
+        ),
+        config.schedule,
+        _cost(config.reported_cost) if config.reported_cost.state else cost,
+        tolerance,
+        allowed_penetration=config.allowed_penetration,
+    )
+
+
+def _cost(config: CostConfig) -> QuadraticCost:
+    return QuadraticCost(np.array(config.state), np.array(config.final), np.array(config.input))
+
+
+def _reference(config: ExampleConfig) -> np.ndarray:
+    """Return the (T + 1, n) desired states."""
+    step = np.arange(config.horizon + 1)
+    reference = np.tile(np.array(config.goal_state), (config.horizon + 1, 1))
+    helix = config.helix
+    if helix.radius > 0.0:
+        reference[:, 0] += helix.radius * np.cos(helix.turn * step)
+        reference[:, 1] += helix.radius * np.sin(helix.turn * step)
+        reference[:, 2] += helix.climb * step
+    return reference

@@ -1,0 +1,100 @@
+"""iRS-LQR, Algorithm 1 of bundled_gradients: iterative LQR on randomly smoothed dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event
+
+import numpy as np
+
+from contact_stack.core.seeds import generator
+from irs_planner.diagnosis import check_start, diagnose, goal_reached, link_forces
+from irs_planner.iteration import iterate
+from irs_planner.mpc import make_mpc_solver
+from irs_planner.problem import PlanningProblem
+from irs_planner.progress import Progress
+from irs_planner.result import IterationReport, PlanResult, Trajectory
+from irs_planner.settings import PlannerSettings
+from irs_planner.status import PlanStatus
+from irs_planner.stop_condition import StopCondition
+from irs_planner.trust_region import refine
+
+
+def plan(
+    problem: PlanningProblem,
+    settings: PlannerSettings | None = None,
+    *,
+    callback: Callable[[IterationReport], None] | None = None,
+    cancel: Event | None = None,
+) -> PlanResult:
+    """Plan a motion.
+
+    To warm-start, replace ``problem.initial_inputs`` by the inputs of an earlier result.
+
+    Args:
+        problem: System, start, goal, cost, bounds and first guess.
+        settings: Mode, samples, iterations, seed and so on; None for the defaults.
+        callback: Called after every iteration, in the calling thread.
+        cancel: Set it from another thread to stop planning within one simulation step.
+
+    Returns:
+        The best iterate and the reason why planning stopped. Failures are a status.
+
+    Raises:
+        ConfigError: If the settings do not fit the problem.
+    """
+    settings = settings or PlannerSettings()
+    stop = StopCondition(settings.time_budget, cancel)
+    samples = generator(settings.seed, "irs_lqr samples")
+    mpc = make_mpc_solver(settings.mpc_solver)
+
+    states = problem.dynamics.rollout(problem.initial_state, problem.initial_inputs)  # line 4
+    cost = problem.evaluate(states, problem.initial_inputs)
+    nominal = Trajectory(states, problem.initial_inputs, cost)
+    progress = Progress(problem, nominal)
+    status = check_start(problem)
+    if status is None and not np.isfinite(cost):
+        status = PlanStatus.NOT_FINITE
+    if status is not None:
+        return _finish(problem, progress, status, stop)
+
+    status = PlanStatus.ITERATION_LIMIT
+    for k in range(1, settings.iterations + 1):  # line 5
+        if stop.reason is not None:
+            break
+        scale = problem.schedule.scale(k)  # line 7, the variance of iteration k
+        result = iterate(problem, settings, nominal, scale, samples, mpc, stop)  # lines 6 to 12
+        if result.trajectory is None:
+            if stop.reason is None:
+                status = PlanStatus.NOT_FINITE
+            break
+        report = progress.add(result, result.trajectory, stop.elapsed)
+        if callback is not None:
+            callback(report)
+        # A motion that could not be simulated cannot be linearised: go back to the best one.
+        nominal = result.trajectory if np.isfinite(result.trajectory.cost) else progress.best
+        if progress.converged(settings):
+            status = PlanStatus.CONVERGED
+            break
+    refine(problem, settings, progress, samples, mpc, stop, callback)
+    status = diagnose(problem, progress.best, tuple(progress.reports), stop.reason or status)
+    return _finish(problem, progress, status, stop)
+
+
+def _finish(
+    problem: PlanningProblem, progress: Progress, status: PlanStatus, stop: StopCondition
+) -> PlanResult:
+    best = progress.best
+    return PlanResult(
+        status,
+        f"{status}: {status.remedy}",
+        best.states,
+        best.inputs,
+        best.cost,
+        tuple(progress.costs),
+        best.states[-1] - problem.goal,
+        goal_reached(problem, best),
+        tuple(progress.reports),
+        link_forces(problem, best),
+        stop.elapsed,
+    )

@@ -1,0 +1,48 @@
+"""Shrinking-horizon MPC: one problem type, interchangeable solvers."""
+
+from collections.abc import Callable
+
+from contact_stack.core.errors import ConfigError, choices
+from irs_planner.mpc.mpc_solver import MpcSolution, MpcSolver
+from irs_planner.mpc.riccati_solver import RiccatiSolver
+from irs_planner.mpc.tracking_problem import MpcStatus, TrackingProblem
+
+__all__ = [
+    "MPC_SOLVERS",
+    "MpcSolution",
+    "MpcSolver",
+    "MpcStatus",
+    "RiccatiSolver",
+    "TrackingProblem",
+    "make_mpc_solver",
+]
+
+
+def _osqp() -> MpcSolver:
+    # Importing OSQP takes a third of a second: only those who choose it pay for it.
+    from irs_planner.mpc.osqp_solver import OsqpSolver
+
+    return OsqpSolver()
+
+
+MPC_SOLVERS: dict[str, Callable[[], MpcSolver]] = {"riccati": RiccatiSolver, "osqp": _osqp}
+
+
+def make_mpc_solver(name: str) -> MpcSolver:
+    """Create an MPC solver.
+
+    Args:
+        name: One of ``MPC_SOLVERS``.
+
+    Returns:
+        The solver.
+
+    Raises:
+        ConfigError: If there is no solver of that name, or it is not installed.
+    """
+    if name not in MPC_SOLVERS:
+        raise ConfigError(f"unknown MPC solver '{name}' ({choices(MPC_SOLVERS)})")
+    try:
+        return MPC_SOLVERS[name]()
+    except ImportError as error:
+        raise ConfigError(f"MPC solver '{name}' is not installed: pip install {name}") from error

@@ -1,0 +1,1 @@
+"""The planner in the graph: the action ``plan_through_contact``."""

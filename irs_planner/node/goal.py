@@ -1,0 +1,286 @@
+"""Goals of plan_through_contact: checked, and turned into a planning task."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from contact_stack.core.errors import ConfigError, choices
+from irs_planner.dynamics.dynamics import Dynamics
+from irs_planner.examples import (
+    MODELS,
+    CostConfig,
+    ExampleConfig,
+    HelixConfig,
+    build_problem,
+    example_names,
+    load_example,
+)
+from irs_planner.node.config import LimitsConfig, PlannerNodeConfig
+from irs_planner.node.goal_array import read_array, read_number
+from irs_planner.node.task import PlanningTask
+from irs_planner.problem import Bounds, PlanningProblem
+from irs_planner.quasi_dynamic import PlanarQuasiDynamics
+from irs_planner.scenes import load_scene, scene_names
+from irs_planner.settings import PlannerSettings
+from irs_planner.smoothing import GradientMode
+from irs_planner.variance_schedule import VarianceSchedule
+
+SAMPLED = (GradientMode.FIRST, GradientMode.ZERO)
+SCENE_MODELS = ("quasi_dynamic", "quasi_static")
+DECAYS = ("power", "geometric")
+
+SCENE_NEEDS = (
+    "initial_state",
+    "goal_state",
+    "state_weight",
+    "terminal_weight",
+    "input_weight",
+    "standard_deviation",
+    "horizon",
+    "time_step",
+)
+"""What a goal with a scene has to state; an example has values of its own."""
+
+
+def read_goal(goal: Any, config: PlannerNodeConfig) -> PlanningTask:
+    """Check a goal and turn it into a task.
+
+    Args:
+        goal: A PlanThroughContact goal.
+        config: The node's limits and threads.
+
+    Returns:
+        The task.
+
+    Raises:
+        ContactStackError: If anything in the goal is malformed or not supported; the
+            message names the field, the value and what is valid.
+    """
+    _check_name(goal)
+    example = _with_times(_own_config(goal), goal, config.limits)
+    dynamics = _dynamics(example, goal.dynamics)
+    states, inputs = dynamics.state_names, _input_names(dynamics)
+    problem = build_problem(_with_values(example, goal, states, inputs))
+    problem = replace(
+        problem,
+        dynamics=dynamics,
+        initial_inputs=_initial_inputs(goal, problem, inputs),
+        bounds=_bounds(goal, problem.bounds, states, inputs),
+        tolerance=_tolerance(goal, problem.tolerance, states),
+    )
+    settings = _settings(goal, problem, config)
+    return PlanningTask(problem, settings, _starts(goal, settings, config.limits))
+
+
+def _check_name(goal: Any) -> None:
+    """Refuse goals without one known name, and what needs a live arm."""
+    if bool(goal.example) == bool(goal.scene):
+        raise ConfigError(
+            f"exactly one of example and scene must be set, got example '{goal.example}' and "
+            f"scene '{goal.scene}'"
+        )
+    if goal.example and goal.example not in example_names():
+        raise ConfigError(f"unknown example '{goal.example}' ({choices(example_names())})")
+    if goal.scene and goal.scene not in scene_names():
+        raise ConfigError(
+            f"unknown planar scene '{goal.scene}' ({choices(scene_names())}); scenes in 3-D "
+            "cannot be planned"
+        )
+    if goal.start_from_joint_states:
+        raise ConfigError(
+            "start_from_joint_states is true, but planar scenes have no joint_states: give "
+            "initial_state"
+        )
+
+
+def _own_config(goal: Any) -> ExampleConfig:
+    """Return the values that hold where the goal states none."""
+    if goal.example:
+        return load_example(goal.example)
+    missing = [name for name in SCENE_NEEDS if not _given(getattr(goal, name))]
+    if missing:
+        raise ConfigError(f"a goal with a scene needs {', '.join(missing)}")
+    return ExampleConfig(
+        title=goal.scene,
+        scene=goal.scene,
+        time_step=goal.time_step,
+        horizon=goal.horizon,
+        iterations=1,
+        initial_state=(),
+        goal_state=(),
+        first_input=(),
+        schedule=VarianceSchedule(input_std=()),
+    )
+
+
+def _given(value: Any) -> bool:
+    return value != 0 if isinstance(value, int | float) else len(value) > 0
+
+
+def _with_times(config: ExampleConfig, goal: Any, limits: LimitsConfig) -> ExampleConfig:
+    _check_at_most("horizon", goal.horizon, limits.horizon)
+    time_step = read_number(goal, "time_step")
+    return replace(
+        config,
+        horizon=goal.horizon or config.horizon,
+        time_step=time_step or config.time_step,
+    )
+
+
+def _dynamics(config: ExampleConfig, model: str) -> Dynamics:
+    """Build the system with the model the goal asks for."""
+    if config.model:
+        if model:
+            raise ConfigError(
+                f"dynamics is '{model}', but {config.model} has dynamics of its own (valid: empty)"
+            )
+        return MODELS[config.model](config.time_step)
+    if model not in ("", *SCENE_MODELS):
+        raise ConfigError(f"dynamics is '{model}' ({choices(SCENE_MODELS)}, or empty)")
+    return PlanarQuasiDynamics(
+        load_scene(config.scene), config.time_step, quasi_static=model == "quasi_static"
+    )
+
+
+def _input_names(dynamics: Dynamics) -> tuple[str, ...]:
+    if dynamics.commanded_states:
+        return tuple(dynamics.state_names[i] for i in dynamics.commanded_states)
+    return tuple(f"input {i}" for i in range(dynamics.input_size))
+
+
+def _with_values(
+    config: ExampleConfig, goal: Any, states: tuple[str, ...], inputs: tuple[str, ...]
+) -> ExampleConfig:
+    """Replace states, weights and schedule by what the goal states."""
+    initial = read_array(goal, "initial_state", states)
+    if initial is not None:
+        config = replace(config, initial_state=tuple(initial))
+        if goal.scene:  # the robots hold still
+            config = replace(config, first_input=tuple(initial[-len(inputs) :]))
+    target = read_array(goal, "goal_state", states)
+    if target is not None:
+        config = replace(config, goal_state=tuple(target), helix=HelixConfig())
+    weights = {
+        "state": read_array(goal, "state_weight", states, low=0.0),
+        "final": read_array(goal, "terminal_weight", states, low=0.0),
+        "input": read_array(goal, "input_weight", inputs, low=0.0),
+    }
+    given = {name: tuple(value) for name, value in weights.items() if value is not None}
+    if "input" in given and min(given["input"]) == 0.0:
+        raise ConfigError(f"input_weight is {list(given['input'])} (valid: > 0)")
+    if given:
+        # Plans are then compared by the cost that was asked for.
+        config = replace(config, cost=replace(config.cost, **given), reported_cost=CostConfig())
+    return replace(config, schedule=_schedule(goal, config.schedule, states, inputs))
+
+
+def _schedule(
+    goal: Any, own: VarianceSchedule, states: tuple[str, ...], inputs: tuple[str, ...]
+) -> VarianceSchedule:
+    std = read_array(goal, "standard_deviation", (*states, *inputs), low=0.0)
+    if std is not None:
+        state_std = tuple(std[: len(states)]) if std[: len(states)].any() else ()
+        own = replace(own, state_std=state_std, input_std=tuple(std[len(states) :]))
+    if goal.schedule not in ("", *DECAYS):
+        raise ConfigError(f"schedule is '{goal.schedule}' ({choices(DECAYS)}, or empty)")
+    rate, floor = read_number(goal, "schedule_rate"), goal.standard_deviation_floor
+    if goal.schedule or rate > 0.0:
+        own = replace(own, decay=goal.schedule or own.decay, rate=rate)
+    if floor != 0.0:
+        own = replace(own, floor=read_number(goal, "standard_deviation_floor", high=1.0))
+    return own
+
+
+def _initial_inputs(goal: Any, problem: PlanningProblem, inputs: tuple[str, ...]) -> np.ndarray:
+    entries = tuple(f"knot {t}, {name}" for t in range(problem.horizon) for name in inputs)
+    size = len(goal.initial_inputs)
+    if size not in (0, len(entries)):
+        raise ConfigError(
+            f"initial_inputs has {size} values, but needs {problem.horizon} knots x {len(inputs)}"
+        )
+    guess = read_array(goal, "initial_inputs", entries)
+    return problem.initial_inputs if guess is None else guess.reshape(problem.horizon, -1)
+
+
+def _bounds(goal: Any, own: Bounds, states: tuple[str, ...], inputs: tuple[str, ...]) -> Bounds:
+    input_low = read_array(goal, "input_lower", inputs)
+    input_high = read_array(goal, "input_upper", inputs)
+    increment = read_array(goal, "input_step_limit", inputs, low=0.0)
+    bounds = replace(
+        own,
+        input_low=own.input_low if input_low is None else input_low,
+        input_high=own.input_high if input_high is None else input_high,
+        increment=own.increment if increment is None else increment,
+    )
+    if bounds.input_low.size and bounds.input_high.size:
+        _check_order("input", bounds.input_low, bounds.input_high, inputs)
+    low = read_array(goal, "state_lower", states, infinite=True)
+    high = read_array(goal, "state_upper", states, infinite=True)
+    if low is None and high is None:
+        return bounds
+    if low is None or high is None or (np.isinf(low) != np.isinf(high)).any():
+        raise ConfigError(
+            "state_lower and state_upper have to bound a state from both sides, or be infinite both"
+        )
+    _check_order("state", low, high, states)
+    bounded = np.flatnonzero(np.isfinite(low))
+    return replace(
+        bounds,
+        bounded_states=tuple(int(i) for i in bounded),
+        state_low=low[bounded],
+        state_high=high[bounded],
+    )
+
+
+def _check_order(what: str, low: np.ndarray, high: np.ndarray, entries: tuple[str, ...]) -> None:
+    for name, lower, upper in zip(entries, low, high, strict=True):
+        if lower > upper:
+            raise ConfigError(f"{what}_lower of {name} is {lower:g}, above {what}_upper {upper:g}")
+
+
+def _tolerance(goal: Any, own: np.ndarray, states: tuple[str, ...]) -> np.ndarray:
+    tolerance = read_array(goal, "goal_tolerance", states, low=0.0)
+    return own if tolerance is None else np.where(tolerance > 0.0, tolerance, np.inf)
+
+
+def _settings(goal: Any, problem: PlanningProblem, config: PlannerNodeConfig) -> PlannerSettings:
+    mode = goal.mode or str(GradientMode.FIRST)
+    modes = [str(mode) for mode in GradientMode]
+    if not problem.dynamics.commanded_states:
+        modes.remove(str(GradientMode.LOG_BARRIER))
+    if mode not in modes:
+        raise ConfigError(f"mode is '{mode}' ({choices(modes)})")
+    if mode in SAMPLED:
+        most = config.limits.samples // problem.horizon
+        if not 1 <= goal.samples <= most:
+            raise ConfigError(f"samples is {goal.samples} (valid: 1 .. {most} with this horizon)")
+    _check_at_most("iterations", goal.iterations, config.limits.iterations)
+    budget = goal.time_budget.sec + 1e-9 * goal.time_budget.nanosec
+    if budget < 0.0:
+        raise ConfigError(f"time_budget is {budget:g} s (valid: >= 0, 0 for no limit)")
+    return PlannerSettings(
+        mode=mode,
+        iterations=goal.iterations or config.limits.iterations,
+        samples=max(goal.samples, 1),
+        seed=goal.seed,
+        workers=config.workers,
+        time_budget=budget,
+    )
+
+
+def _starts(goal: Any, settings: PlannerSettings, limits: LimitsConfig) -> int:
+    _check_at_most("starts", goal.starts, limits.starts)
+    if goal.starts > 1 and settings.mode not in SAMPLED:
+        raise ConfigError(
+            f"starts is {goal.starts}, but plans in mode {settings.mode} do not depend on the seed "
+            f"(valid: 1, or mode {' or '.join(SAMPLED)})"
+        )
+    return max(goal.starts, 1)
+
+
+def _check_at_most(name: str, value: int, most: int) -> None:
+    if value > most:
+        raise ConfigError(f"{name} is {value} (valid: at most {most})")

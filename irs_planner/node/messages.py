@@ -1,0 +1,163 @@
+"""Plans as messages.
+
+Everything of a planar scene lies in the y-z plane; angles turn about x. Knot k is at time
+k h: the predicted trajectory has the state x_k there, the commanded one u_{k-1}, which acts
+in the step that ends there, and begins where the arm is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from contact_stack_msgs.action import PlanThroughContact
+from contact_stack_msgs.msg import ContactForceTrajectory, LinkForceLimit, ObjectTrajectory
+from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from contact_stack.ros.stamps import NANOSECONDS, to_duration
+from irs_planner.diagnosis import link_forces
+from irs_planner.node.contacts import TOUCH, planned_contacts
+from irs_planner.node.outcome import Outcome, remedy_of
+from irs_planner.node.task import PlanningTask, TaskResult, relative_error
+from irs_planner.problem import PlanningProblem
+from irs_planner.quasi_dynamic import PlanarQuasiDynamics
+from irs_planner.result import IterationReport, Trajectory
+
+
+def feedback_message(report: IterationReport, problem: PlanningProblem) -> Any:
+    """Return the feedback after an iteration.
+
+    Args:
+        report: The iteration.
+        problem: What is planned.
+    """
+    return PlanThroughContact.Feedback(
+        iteration=report.iteration,
+        cost=report.cost,
+        best_cost=report.best_cost,
+        standard_deviation=report.std,
+        goal_error=relative_error(report.final_error, problem.tolerance),
+        elapsed=report.elapsed,
+    )
+
+
+def refusal(outcome: Outcome, reason: str) -> Any:
+    """Return the result of a goal that was not planned.
+
+    Args:
+        outcome: Its status.
+        reason: What is wrong with it.
+    """
+    return PlanThroughContact.Result(
+        status=int(outcome),
+        status_name=outcome.name,
+        remedy=reason,
+        best_cost=math.inf,
+        goal_error=math.nan,
+    )
+
+
+def result_message(
+    result: TaskResult, task: PlanningTask, outcome: Outcome, force_margin: float
+) -> Any:
+    """Return the result of a goal.
+
+    Args:
+        result: The plan.
+        task: What was asked for.
+        outcome: How it ended.
+        force_margin: Force limit relative to the largest planned force.
+    """
+    best, problem = result.best, task.problem
+    message = PlanThroughContact.Result(
+        status=int(outcome),
+        status_name=outcome.name,
+        remedy=remedy_of(best, problem, outcome),
+        states=best.states.ravel(),
+        inputs=best.inputs.ravel(),
+        cost_history=best.costs,
+        best_cost=best.cost,
+        goal_error=relative_error(best.final_error, problem.tolerance),
+        iterations_done=result.iterations,
+        elapsed=result.seconds,
+    )
+    dynamics = problem.dynamics
+    if isinstance(dynamics, PlanarQuasiDynamics):
+        joints = list(dynamics.commanded_states)
+        names, positions = dynamics.link_names, best.states[:, joints]
+        commands = np.vstack((positions[:1], best.inputs))
+        message.predicted = _trajectory(names, positions, dynamics.time_step)
+        message.commanded = _trajectory(names, commands, dynamics.time_step)
+        message.objects = _objects(dynamics, best.states)
+        if np.isfinite(best.states).all():
+            message.contacts = _contacts(dynamics, best.states, best.inputs)
+            message.planned_contact = _limits(
+                problem, Trajectory(best.states, best.inputs, best.cost), force_margin
+            )
+    return message
+
+
+def _time(knot: int, time_step: float) -> Any:
+    return to_duration(round(knot * time_step * NANOSECONDS))
+
+
+def _trajectory(names: tuple[str, ...], positions: np.ndarray, time_step: float) -> JointTrajectory:
+    return JointTrajectory(
+        joint_names=list(names),
+        points=[
+            JointTrajectoryPoint(positions=row, time_from_start=_time(k, time_step))
+            for k, row in enumerate(positions)
+        ],
+    )
+
+
+def _objects(dynamics: PlanarQuasiDynamics, states: np.ndarray) -> list[ObjectTrajectory]:
+    times = [_time(k, dynamics.time_step) for k in range(len(states))]
+    return [
+        ObjectTrajectory(
+            name=item.name,
+            time_from_start=times,
+            poses=[_pose(*row) for row in states[:, 3 * i : 3 * i + 3]],
+        )
+        for i, item in enumerate(dynamics.scene.objects)
+    ]
+
+
+def _pose(y: float, z: float, angle: float) -> Pose:
+    return Pose(
+        position=Point(x=0.0, y=float(y), z=float(z)),
+        orientation=Quaternion(x=math.sin(0.5 * angle), w=math.cos(0.5 * angle)),
+    )
+
+
+def _contacts(
+    dynamics: PlanarQuasiDynamics, states: np.ndarray, inputs: np.ndarray
+) -> list[ContactForceTrajectory]:
+    times = [_time(k, dynamics.time_step) for k in range(1, len(states))]
+    return [
+        ContactForceTrajectory(
+            link=contact.link,
+            other=contact.other,
+            time_from_start=times,
+            force=[Vector3(x=0.0, y=float(y), z=float(z)) for y, z in contact.force],
+            normal_force=contact.normal_force,
+            distance=contact.distance,
+        )
+        for contact in planned_contacts(dynamics, states, inputs)
+    ]
+
+
+def _limits(
+    problem: PlanningProblem, best: Trajectory, force_margin: float
+) -> list[LinkForceLimit]:
+    largest = {
+        link: float(np.linalg.norm(force, axis=1).max())
+        for link, force in link_forces(problem, best).items()
+    }
+    return [
+        LinkForceLimit(link=link, force_limit=force_margin * force)
+        for link, force in largest.items()
+        if force > TOUCH
+    ]

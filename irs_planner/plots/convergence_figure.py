@@ -1,0 +1,49 @@
+"""Fig. 9: cost against iteration, one panel per example."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.lines import Line2D
+
+from irs_planner.plots.style import MODE_COLORS, MODE_LABELS, save
+
+
+def figure_9(folder: Path, examples: dict[str, dict[str, Any]], columns: int = 5) -> Path:
+    """Draw the cost curves of several examples.
+
+    Args:
+        folder: Where to save ``fig9.png``.
+        examples: What :func:`irs_planner.benchmark.run_examples` found.
+        columns: Panels per row.
+
+    Returns:
+        The file.
+    """
+    columns = min(columns, len(examples))
+    rows = -(-len(examples) // columns)
+    figure, grid = plt.subplots(
+        rows, columns, figsize=(3.2 * columns, 2.7 * rows), layout="constrained", squeeze=False
+    )
+    for axes in grid.flat[len(examples) :]:
+        axes.set_visible(False)
+    for axes, (name, modes) in zip(grid.flat, examples.items(), strict=False):
+        for mode, figures in modes.items():
+            costs = np.array(figures["costs"])
+            axes.plot(costs, color=MODE_COLORS[mode], marker=".", ms=4, label=MODE_LABELS[mode])
+        finite = np.concatenate([m["costs"] for m in modes.values()])
+        finite = finite[np.isfinite(finite)]
+        axes.set_yscale("log")
+        # A diverging curve leaves the picture instead of flattening the others.
+        axes.set_ylim(0.8 * finite.min(), 2.0 * max(m["initial"] for m in modes.values()))
+        axes.set(title=name.replace("_", " "), xlabel="iteration")
+    grid[0, 0].set_ylabel("cost")
+    handles = {
+        label: Line2D([], [], color=MODE_COLORS[mode], marker=".")
+        for mode, label in MODE_LABELS.items()
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+    return save(figure, folder / "fig9.png")

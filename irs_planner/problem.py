@@ -1,0 +1,171 @@
+"""What to plan: system, start, goal, cost and bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from contact_stack.core.errors import ConfigError
+from irs_planner.dynamics.dynamics import ContactDynamics, Dynamics
+from irs_planner.variance_schedule import VarianceSchedule
+
+
+@dataclass(frozen=True)
+class QuadraticCost:
+    """sum_t |x_t - r_t|_Q^2 + |u_t|_R^2 + |x_T - r_T|_Qd^2, with diagonal weights.
+
+    If inputs are commanded positions, u_t stands for the increment u_t - u_{t-1}, the first
+    one from the actual positions.
+
+    Attributes:
+        state: (n) diagonal of Q.
+        final: (n) diagonal of Qd.
+        input: (m) diagonal of R.
+    """
+
+    state: np.ndarray
+    final: np.ndarray
+    input: np.ndarray
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds on inputs, hard, and on states, soft. Empty arrays mean none.
+
+    Attributes:
+        input_low: (m) lowest input.
+        input_high: (m) highest input.
+        increment: (m) largest |u_t - u_{t-1}| in MPC, for inputs that are commanded
+            positions; the first increment of every solve counts from the actual position.
+        around_actual: (m) largest |u_t - q_a,t| to the nominal actual position, likewise.
+        bounded_states: Indices of bounded states.
+        state_low: Their lower bounds.
+        state_high: Their upper bounds.
+        softness: A violation e of a state bound costs e^2 / (2 softness).
+    """
+
+    input_low: np.ndarray = field(default_factory=lambda: np.empty(0))
+    input_high: np.ndarray = field(default_factory=lambda: np.empty(0))
+    increment: np.ndarray = field(default_factory=lambda: np.empty(0))
+    around_actual: np.ndarray = field(default_factory=lambda: np.empty(0))
+    bounded_states: tuple[int, ...] = ()
+    state_low: np.ndarray = field(default_factory=lambda: np.empty(0))
+    state_high: np.ndarray = field(default_factory=lambda: np.empty(0))
+    softness: float = 1e-6
+
+
+@dataclass(frozen=True)
+class PlanningProblem:
+    """Everything Algorithm 1 is given.
+
+    Attributes:
+        dynamics: The system.
+        initial_state: (n) x_0.
+        reference: (T + 1, n) desired states r_t; the last one is the goal.
+        initial_inputs: (T, m) first guess.
+        cost: What MPC minimises.
+        bounds: What inputs and states have to respect.
+        schedule: Spread of the samples.
+        reported_cost: What iterates are compared by, and what Fig. 9 shows.
+        tolerance: (n) largest final error of every state, inf where it does not matter.
+        decoupled: Leave the robot out of the linear model: its actual positions are
+            predicted by the nominal motion alone, as in the paper's contact examples.
+        allowed_penetration: Deepest overlap of the initial state that is accepted [m].
+    """
+
+    dynamics: Dynamics
+    initial_state: np.ndarray
+    reference: np.ndarray
+    initial_inputs: np.ndarray
+    cost: QuadraticCost
+    bounds: Bounds
+    schedule: VarianceSchedule
+    reported_cost: QuadraticCost
+    tolerance: np.ndarray
+    decoupled: bool = True
+    allowed_penetration: float = 0.01
+
+    def __post_init__(self) -> None:
+        """Check sizes and values.
+
+        Raises:
+            ConfigError: If a size does not fit the system, a value is not finite, or a
+                weight is negative.
+        """
+        n, m, horizon = self.dynamics.state_size, self.dynamics.input_size, self.horizon
+        bounds = self.bounds
+        _check("initial_state", self.initial_state, (n,))
+        _check("initial_inputs", self.initial_inputs, (horizon, m))
+        _check("reference", self.reference, (horizon + 1, n))
+        for name, cost in (("cost", self.cost), ("reported_cost", self.reported_cost)):
+            _check(f"{name}.state", cost.state, (n,), low=0.0)
+            _check(f"{name}.final", cost.final, (n,), low=0.0)
+            _check(f"{name}.input", cost.input, (m,), low=0.0)
+        if not (self.cost.input > 0.0).all():
+            raise ConfigError(f"cost.input must be positive, got {self.cost.input}")
+        for name in ("input_low", "input_high", "increment", "around_actual"):
+            value = getattr(bounds, name)
+            if value.size:
+                low = 0.0 if name in ("increment", "around_actual") else -np.inf
+                _check(f"bounds.{name}", value, (m,), low=low)
+                if low == 0.0 and not self.dynamics.commanded_states:
+                    raise ConfigError(f"bounds.{name} needs inputs that are commanded positions")
+        for name in ("state_low", "state_high"):
+            _check(f"bounds.{name}", getattr(bounds, name), (len(bounds.bounded_states),))
+        for index in bounds.bounded_states:
+            if not 0 <= index < n:
+                raise ConfigError(f"bounds.bounded_states: {index} (valid: 0 .. {n - 1})")
+        if self.schedule.state_std:
+            _check("schedule.state_std", np.array(self.schedule.state_std), (n,), low=0.0)
+        _check("schedule.input_std", np.array(self.schedule.input_std), (m,), low=0.0)
+        if self.tolerance.shape != (n,) or not (self.tolerance > 0.0).all():
+            raise ConfigError(f"tolerance needs {n} positive values, got {self.tolerance}")
+
+    @property
+    def horizon(self) -> int:
+        """The number T of steps."""
+        return len(self.initial_inputs)
+
+    @property
+    def goal(self) -> np.ndarray:
+        """(n) the last desired state."""
+        return np.asarray(self.reference[-1])
+
+    @property
+    def planned_states(self) -> np.ndarray:
+        """Indices of the states in the linear model of MPC."""
+        if self.decoupled and isinstance(self.dynamics, ContactDynamics):
+            return np.array(self.dynamics.object_states)
+        return np.arange(self.dynamics.state_size)
+
+    def evaluate(self, states: np.ndarray, inputs: np.ndarray) -> float:
+        """Return the reported cost of a trajectory.
+
+        Args:
+            states: (T + 1, n) x.
+            inputs: (T, m) u.
+
+        Returns:
+            The cost, inf if a state is not finite.
+        """
+        cost, error = self.reported_cost, states - self.reference
+        commanded = list(self.dynamics.commanded_states)
+        effort = inputs
+        if commanded:
+            effort = np.diff(inputs, axis=0, prepend=states[:1, commanded])
+        total = (
+            np.sum(error[:-1] ** 2 * cost.state)
+            + np.sum(error[-1] ** 2 * cost.final)
+            + np.sum(effort**2 * cost.input)
+        )
+        return float(total) if np.isfinite(total) else np.inf
+
+
+def _check(name: str, value: np.ndarray, shape: tuple[int, ...], low: float = -np.inf) -> None:
+    if value.shape != shape:
+        raise ConfigError(f"{name} has shape {value.shape}, expected {shape}")
+    if not np.isfinite(value).all():
+        raise ConfigError(f"{name} is not finite: {value}")
+    if (value < low).any():
+        raise ConfigError(f"{name} must be >= {low:g}, got {value}")

@@ -1,0 +1,6 @@
+"""Convex quasi-dynamic contact (bundled_gradients, Sec. IV-A and reference [17])."""
+
+from irs_planner.quasi_dynamic.linear_contact import LinearContact
+from irs_planner.quasi_dynamic.planar_quasi_dynamics import PlanarQuasiDynamics
+
+__all__ = ["LinearContact", "PlanarQuasiDynamics"]

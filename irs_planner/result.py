@@ -1,0 +1,100 @@
+"""What planning reports, iteration by iteration and at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from irs_planner.status import PlanStatus
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A simulated motion.
+
+    Attributes:
+        states: (T + 1, n) x.
+        inputs: (T, m) u.
+        cost: Its reported cost.
+    """
+
+    states: np.ndarray
+    inputs: np.ndarray
+    cost: float
+
+
+@dataclass(frozen=True)
+class IterationTimes:
+    """Where the time of one iteration went [s]."""
+
+    linearisation: float
+    mpc: float
+    rollout: float
+
+    @property
+    def total(self) -> float:
+        """Their sum [s]."""
+        return self.linearisation + self.mpc + self.rollout
+
+
+@dataclass(frozen=True)
+class IterationReport:
+    """One iteration of Algorithm 1, as the callback sees it.
+
+    Attributes:
+        iteration: k, starting at 1.
+        cost: Cost of this iterate, inf if its simulation failed.
+        best_cost: Lowest cost so far.
+        std: Largest standard deviation of the samples; 0 for exact derivatives.
+        goal_error: Norm of the final error of the planned states of the best iterate.
+        elapsed: Time since planning began [s].
+        times: How this iteration spent it.
+        mpc_failures: MPC problems of this iteration that were not solved to optimality.
+        flat: Whether no input changed any planned state anywhere.
+        final_error: (n) x_T - goal of the best iterate.
+    """
+
+    iteration: int
+    cost: float
+    best_cost: float
+    std: float
+    goal_error: float
+    elapsed: float
+    times: IterationTimes
+    mpc_failures: int
+    flat: bool
+    final_error: np.ndarray
+
+
+@dataclass(frozen=True)
+class PlanResult:
+    """The best iterate, and how planning went.
+
+    Attributes:
+        status: Why planning stopped, or why the result cannot be used.
+        message: The status and its remedy, for a person.
+        states: (T + 1, n) predicted states, the robot's actual positions among them.
+        inputs: (T, m) inputs; commanded positions are what to send to a robot.
+        cost: Reported cost of the best iterate.
+        costs: Reported cost of the first guess and of every iterate.
+        final_error: (n) x_T - goal.
+        goal_reached: Whether every final error is within its tolerance; False if all
+            tolerances are infinite.
+        iterations: One report per iteration.
+        link_forces: Link name -> (T, 2) sum of the contact forces on it, y, z [N]; empty
+            for systems without contact.
+        seconds: Planning time [s].
+    """
+
+    status: PlanStatus
+    message: str
+    states: np.ndarray
+    inputs: np.ndarray
+    cost: float
+    costs: tuple[float, ...]
+    final_error: np.ndarray
+    goal_reached: bool
+    iterations: tuple[IterationReport, ...]
+    link_forces: dict[str, np.ndarray]
+    seconds: float

@@ -1,0 +1,30 @@
+"""Randomised smoothing: bundles of scalar gradients and of Jacobians."""
+
+from irs_planner.smoothing.gradient_bundle import (
+    bundled_objective,
+    first_order_bundle,
+    reconstruct,
+    zero_order_bundle,
+)
+from irs_planner.smoothing.jacobian_bundle import (
+    GradientMode,
+    Perturbations,
+    draw_perturbations,
+    linearize,
+)
+from irs_planner.smoothing.scalar_examples import Heaviside, ManyMinima, ScalarExample, Vee
+
+__all__ = [
+    "GradientMode",
+    "Heaviside",
+    "ManyMinima",
+    "Perturbations",
+    "ScalarExample",
+    "Vee",
+    "bundled_objective",
+    "draw_perturbations",
+    "first_order_bundle",
+    "linearize",
+    "reconstruct",
+    "zero_order_bundle",
+]

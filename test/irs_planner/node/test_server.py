@@ -1,0 +1,91 @@
+"""plan_through_contact on the real node: plans, cancel, budget, refusals, several goals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from action_msgs.msg import GoalStatus
+from contact_stack_msgs.action import PlanThroughContact
+
+from contact_stack.ros.stamps import to_duration
+from irs_planner import PlannerSettings, build_problem, load_example, plan
+
+pytestmark = pytest.mark.graph
+
+Result = PlanThroughContact.Result
+LONG = {"example": "hand_move", "mode": "zero", "iterations": 1000, "samples": 200}
+
+
+def test_the_plan_is_that_of_the_library_with_feedback_of_every_iteration(client) -> None:
+    state, result = client.plan(example="pushing", iterations=3, seed=5)
+    settings = PlannerSettings(iterations=3, seed=5, samples=20)
+    expected = plan(build_problem(load_example("pushing")), settings)
+    assert state == GoalStatus.STATUS_SUCCEEDED
+    assert (result.status, result.status_name) == (Result.ITERATIONS_REACHED, "ITERATIONS_REACHED")
+    assert result.remedy
+    np.testing.assert_array_equal(result.states, expected.states.ravel())
+    np.testing.assert_array_equal(result.cost_history, expected.costs)
+    assert [step.iteration for step in client.feedback] == [1, 2, 3]
+    assert [step.cost for step in client.feedback] == list(expected.costs[1:])
+    assert client.feedback[-1].best_cost == result.best_cost
+    assert result.objects and result.contacts and result.planned_contact
+
+
+def test_cancel_ends_planning_within_an_iteration(client) -> None:
+    handle = client.send(**LONG)
+    client.spin_until(lambda: len(client.feedback) >= 2)
+    cancel = handle.cancel_goal_async()
+    client.spin_until(cancel.done)
+    done = len(client.feedback)
+    state, result = client.result(handle)
+    assert state == GoalStatus.STATUS_CANCELED
+    assert result.status == Result.CANCELED
+    # The iteration during which the request was on its way may still have ended.
+    assert result.iterations_done <= done + 1
+    assert result.best_cost == min(result.cost_history)
+
+
+def test_a_time_budget_returns_the_best_plan_so_far(client) -> None:
+    state, result = client.plan(**LONG, time_budget=to_duration(400_000_000))
+    assert state == GoalStatus.STATUS_SUCCEEDED
+    assert result.status == Result.TIME_BUDGET_REACHED
+    assert 0 < result.iterations_done < LONG["iterations"]
+    assert result.best_cost == min(result.cost_history) < result.cost_history[0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"example": "pushing", "goal_state": [0.0]}, "goal_state has 1 values, but needs 5"),
+        ({"example": "pushing", "goal_state": [0.0, np.nan, 0.0, 0.0, 0.0]}, "box/z) is nan"),
+        ({"scene": "mug_placement"}, "unknown planar scene 'mug_placement'"),
+        ({"example": "pushing", "input_weight": [1.0, -1.0]}, "input_weight[1]"),
+        ({"example": "pushing", "samples": 0}, "samples is 0"),
+    ],
+)
+def test_a_malformed_goal_is_refused_with_the_reason(client, fields, reason: str) -> None:
+    state, result = client.plan(**fields)
+    assert state == GoalStatus.STATUS_ABORTED
+    assert result.status == Result.INVALID_GOAL
+    assert reason in result.remedy
+    assert not client.feedback
+
+
+def test_many_goals_in_a_row_leave_nothing_behind(client) -> None:
+    for seed in range(20):
+        _, result = client.plan(example="pendulum", iterations=1, seed=seed)
+        assert result.status == Result.ITERATIONS_REACHED
+        assert result.iterations_done == 1
+
+
+def test_a_newer_goal_takes_over_and_a_malformed_one_does_not(client) -> None:
+    first = client.send(**LONG)
+    client.spin_until(lambda: client.feedback)
+    _, refused = client.plan(example="no_such_example")
+    assert refused.status == Result.INVALID_GOAL
+    client.spin_until(lambda: client.feedback)  # the first one goes on
+    second = client.send(example="pendulum", iterations=1)
+    state, result = client.result(first)
+    assert (state, result.status) == (GoalStatus.STATUS_ABORTED, Result.PREEMPTED)
+    assert result.iterations_done >= 1
+    assert client.result(second)[1].status == Result.ITERATIONS_REACHED

@@ -1,0 +1,121 @@
+"""MPC: Riccati against dense algebra and OSQP, with and without active bounds."""
+
+import numpy as np
+import pytest
+
+from contact_stack.core.errors import ConfigError
+from irs_planner.mpc import MpcStatus, TrackingProblem, make_mpc_solver
+
+
+def random_problem(seed=0, horizon=15, n=4, m=2, control_limit=np.inf, state_limit=np.inf):
+    rng = np.random.default_rng(seed)
+    bound = np.concatenate((np.full(n, np.inf), np.full(m, control_limit)))
+    bound[0] = state_limit
+    softness = np.zeros(n + m)
+    softness[:n] = 1e-2
+    return TrackingProblem(
+        np.eye(n) + 0.1 * rng.normal(size=(horizon, n, n)),
+        rng.normal(size=(horizon, n, m)),
+        0.1 * rng.normal(size=(horizon, n)),
+        rng.normal(size=(horizon + 1, n)),
+        np.diag(rng.uniform(0.1, 1.0, n)),
+        np.diag(rng.uniform(1.0, 3.0, n)),
+        np.diag(rng.uniform(0.1, 1.0, m)),
+        np.tile(-bound, (horizon, 1)),
+        np.tile(bound, (horizon, 1)),
+        softness,
+    )
+
+
+def simulate(problem, start, state, controls):
+    states = [state]
+    for t, w in enumerate(controls, start):
+        states.append(
+            problem.transition[t] @ states[-1] + problem.control[t] @ w + problem.offset[t]
+        )
+    return np.array(states)
+
+
+def dense_solution(problem, start, state):
+    """Minimise over all controls at once: states are affine in them."""
+    horizon, _, m = problem.control.shape
+    count = (horizon - start) * m
+    zero = simulate(problem, start, state, np.zeros((horizon - start, m)))
+    columns = [
+        simulate(problem, start, state, unit.reshape(-1, m)) - zero for unit in np.eye(count)
+    ]
+    map_ = np.stack(columns, axis=-1)
+    hessian = np.kron(np.eye(horizon - start), problem.control_weight)
+    gradient = np.zeros(count)
+    for k, t in enumerate(range(start, horizon + 1)):
+        weight = problem.final_weight if t == horizon else problem.weight
+        hessian += map_[k].T @ weight @ map_[k]
+        gradient += map_[k].T @ weight @ (zero[k] - problem.reference[t])
+    return np.linalg.solve(hessian, -gradient).reshape(-1, m)
+
+
+@pytest.mark.parametrize("name", ["riccati", "osqp"])
+@pytest.mark.parametrize("start", [0, 6, 14])
+def test_without_bounds_one_pass_equals_dense_algebra(name, start):
+    problem, state = random_problem(), np.array([1.0, -0.5, 0.3, 2.0])
+    solver = make_mpc_solver(name)
+    assert solver.prepare(problem) == MpcStatus.OPTIMAL
+    solution = solver.solve(start, state)
+    expected = dense_solution(problem, start, state)
+    np.testing.assert_allclose(
+        solution.controls, expected, atol=1e-10 if name == "riccati" else 1e-5
+    )
+    if name == "riccati":
+        assert solution.iterations == 0
+
+
+@pytest.mark.parametrize("limits", [(0.3, np.inf), (np.inf, 0.5), (0.3, 0.5)])
+@pytest.mark.parametrize("seed", range(4))
+def test_with_active_bounds_riccati_agrees_with_osqp(limits, seed):
+    problem = random_problem(seed, control_limit=limits[0], state_limit=limits[1])
+    rng = np.random.default_rng(seed)
+    riccati, osqp = make_mpc_solver("riccati"), make_mpc_solver("osqp")
+    riccati.prepare(problem)
+    osqp.prepare(problem)
+    for start in (0, 7, 14):
+        state = rng.normal(size=4)
+        ours, theirs = riccati.solve(start, state), osqp.solve(start, state)
+        assert ours.status == theirs.status == MpcStatus.OPTIMAL
+        np.testing.assert_allclose(ours.controls, theirs.controls, atol=2e-4)
+        assert np.abs(ours.controls).max() <= limits[0] + 1e-8
+
+
+def test_the_first_state_may_violate_its_soft_bound():
+    problem, solver = random_problem(state_limit=0.1), make_mpc_solver("riccati")
+    solver.prepare(problem)
+    solution = solver.solve(0, np.array([5.0, 0.0, 0.0, 0.0]))
+    assert solution.status == MpcStatus.OPTIMAL
+    assert solution.iterations > 0
+
+
+def test_shrinking_horizon_follows_the_first_plan_if_the_model_is_right():
+    """Bellman's principle: nothing changes if every prediction comes true."""
+    problem, solver = random_problem(control_limit=0.3), make_mpc_solver("riccati")
+    solver.prepare(problem)
+    state = np.array([1.0, -0.5, 0.3, 2.0])
+    plan = solver.solve(0, state).controls
+    for t in range(len(plan)):
+        again = solver.solve(t, state).controls
+        np.testing.assert_allclose(again, plan[t:], atol=1e-5)
+        state = simulate(problem, t, state, plan[t : t + 1])[1]
+
+
+def test_a_linearisation_with_nan_is_reported():
+    problem = random_problem()
+    problem.control[3, 0, 0] = np.nan
+    for name in ("riccati", "osqp"):
+        assert make_mpc_solver(name).prepare(problem) == MpcStatus.NOT_CONVEX
+
+
+def test_unknown_solver_lists_the_valid_ones():
+    with pytest.raises(ConfigError, match="riccati, osqp"):
+        make_mpc_solver("gurobi")
+
+
+def test_every_status_has_a_remedy():
+    assert all(status.remedy for status in MpcStatus)

@@ -1,0 +1,38 @@
+"""Every figure can be drawn, and shows something."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from irs_planner import PlannerSettings, build_problem, load_example, plan
+from irs_planner.benchmark import summarise
+
+mpl.use("Agg")
+plots = pytest.importorskip("irs_planner.plots")
+
+
+def assert_shows_something(path):
+    pixels = mpl.image.imread(path)[..., :3]
+    assert min(pixels.shape[:2]) > 100
+    assert 0.01 < np.mean(pixels < 0.9) < 0.9
+
+
+@pytest.mark.parametrize("number", [2, 3, 4, 5, 7, 8])
+def test_figures_of_the_paper(number, tmp_path):
+    path = getattr(plots, f"figure_{number}")(tmp_path, samples=20)
+    assert path.name == f"fig{number}.png"
+    assert_shows_something(path)
+
+
+def test_cost_curves_and_frames(tmp_path):
+    problem = build_problem(load_example("pushing"))
+    result = plan(problem, PlannerSettings(mode="zero", iterations=2))
+    curves = {"pushing": {"zero": summarise(result)}, "again": {"first": summarise(result)}}
+    assert_shows_something(plots.figure_9(tmp_path, curves))
+    strip = tmp_path / "strip.png"
+    assert_shows_something(
+        plots.draw_strip(problem.dynamics, result.states, problem.goal, strip, frames=3)
+    )
+    movie = tmp_path / "movie.gif"
+    plots.animate(problem.dynamics, result.states[:3], problem.goal, movie)
+    assert movie.read_bytes()[:3] == b"GIF"
