@@ -1,0 +1,26 @@
+"""Push a block over ground of uncertain friction: reference against robust plan.
+
+Run with ``python examples/robust_planner/01_sliding_block.py [picture.png]``.
+"""
+
+import sys
+
+from robust_planner.evaluation.final_error import final_errors
+from robust_planner.figures.block_plans import plot_simulations
+from robust_planner.planner import plan
+from robust_planner.problems.registry import make_example
+from robust_planner.sweep import plan_reference
+
+example = make_example("block")
+reference = plan_reference(example)
+robust = plan(example.robust_problem, example.config, reference)
+
+results = {
+    name: final_errors(result.trajectory, example.problem, example.test_friction)
+    for name, result in (("reference", reference), ("robust", robust))
+}
+for name, errors in results.items():
+    print(f"{name}: final error {errors.mean:+.3f} m on average, range {errors.range:.3f} m")
+path = sys.argv[1] if len(sys.argv) > 1 else "sliding_block.png"
+plot_simulations(results, goal=example.problem.goal[0]).savefig(path, dpi=110)
+print(f"wrote {path}")

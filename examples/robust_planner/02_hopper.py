@@ -1,0 +1,26 @@
+"""Hop 4 m in 3 s over ground of uncertain height (about three minutes).
+
+Run with ``python examples/robust_planner/02_hopper.py [picture.png]``.
+"""
+
+import sys
+
+from robust_planner.evaluation.violation import highest_force
+from robust_planner.figures.hopper_plans import plot_frames
+from robust_planner.planner import plan
+from robust_planner.problems.registry import make_example
+from robust_planner.report import mean_foot_height
+from robust_planner.sweep import plan_reference
+
+example = make_example("hopper")
+reference = plan_reference(example)
+robust = plan(example.robust_problem, example.config, reference)
+
+plans = {"reference": reference, "robust": robust}
+for name, result in plans.items():
+    height = highest_force(result.trajectory, example.problem)
+    print(f"{name}: {result.status.name}, mean foot height {mean_foot_height(result):.3f} m, ")
+    print(f"    force acts up to {height:.4f} m over the mean terrain")
+path = sys.argv[1] if len(sys.argv) > 1 else "hopper.png"
+plot_frames(plans).savefig(path, dpi=110)
+print(f"wrote {path}")

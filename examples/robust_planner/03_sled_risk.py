@@ -1,0 +1,27 @@
+"""Slide a gripped tool over a table, and ask how often the planned forces are impossible.
+
+Run with ``python examples/robust_planner/03_sled_risk.py [picture.png]``.
+"""
+
+import dataclasses
+import sys
+
+from robust_planner.config import RiskConfig
+from robust_planner.evaluation.violation import violation_rate
+from robust_planner.figures.block_plans import plot_controls
+from robust_planner.planner import plan
+from robust_planner.problems.registry import make_example
+from robust_planner.sweep import plan_reference
+
+example = make_example("sled")
+reference = plan_reference(example)
+plans = {"reference": reference}
+for risk in (0.6, 0.9):
+    config = dataclasses.replace(example.config, risk=RiskConfig(True, beta=risk, theta=risk))
+    result = plan(example.robust_problem, config, reference)
+    rate = violation_rate(result.trajectory, example.robust_problem, config)
+    print(f"declared bound {risk}: sampled {rate.sampled:.3f}, predicted {rate.predicted:.3f}")
+    plans[f"ERM + chance {risk}"] = result
+path = sys.argv[1] if len(sys.argv) > 1 else "sled_risk.png"
+plot_controls(plans).savefig(path, dpi=110)
+print(f"wrote {path}")

@@ -1,0 +1,125 @@
+"""Warnings about parameters with which a plan does not mean what it seems to mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from robust_planner.chance_constraint import SMALLEST_RISK, chance_bounds
+from robust_planner.config import PlannerConfig
+from robust_planner.problem import PlanningProblem
+from robust_planner.trajectory import Trajectory
+
+# Relaxations that start larger than this led into infeasible basins.
+LARGEST_RELAXATION = 0.1
+# A plan that dissipates less than this share of the expected power has no friction to speak of.
+SMALLEST_FRICTION_SHARE = 0.5
+# With less expected power nothing slides [W, summed over knots].
+SMALLEST_POWER = 1e-3
+
+
+class AdviceKind(Enum):
+    """What is wrong; the value says why and what to do."""
+
+    BOUND_INACTIVE = (
+        "kappa_theta sigma >= mu: the risk bound allows sliding without friction; "
+        "lower theta or sigma"
+    )
+    NEGATIVE_FRICTION = (
+        "mu < 2 sigma: the Gaussian gives negative friction a noticeable probability; "
+        "lower sigma or expect pessimistic plans"
+    )
+    VACUOUS_BOUND = (
+        "a risk bound of 0.5 is no safety statement: read the violation rate instead"
+    )
+    RELAXATION_START = (
+        f"relaxation starts above {LARGEST_RELAXATION:g}, which can end in an infeasible basin; "
+        "start lower"
+    )
+    SLIP_SCALE = (
+        "the plan slides without friction: slip_scale times the slip is small against the "
+        "deviation of the cone, so that no friction costs least; raise slip_scale, lower sigma "
+        "or set risk bounds"
+    )
+    NO_UNCERTAINTY = (
+        "sigma is 0: planned as if nothing was uncertain; give the standard deviation"
+    )
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One warning.
+
+    Attributes:
+        kind: What is wrong and the remedy.
+        values: The values that caused it.
+    """
+
+    kind: AdviceKind
+    values: str
+
+    def __str__(self) -> str:
+        """Render kind and values in one line."""
+        return f"{self.kind.name}: {self.kind.value} ({self.values})"
+
+
+def advise(problem: PlanningProblem, config: PlannerConfig) -> list[Advice]:
+    """Find doubtful parameters before planning.
+
+    Args:
+        problem: The problem.
+        config: The parameters.
+
+    Returns:
+        The warnings, none if all is well.
+    """
+    advice = []
+    continuation = config.continuation
+    if continuation.method == "relaxation" and continuation.relaxations[0] > LARGEST_RELAXATION:
+        advice.append(Advice(AdviceKind.RELAXATION_START, f"s = {continuation.relaxations[0]:g}"))
+    if config.uncertainty.kind != "none" and config.uncertainty.sigma == 0.0:
+        advice.append(Advice(AdviceKind.NO_UNCERTAINTY, "sigma = 0"))
+    if not config.robust:
+        return advice
+    sigma, mu = config.uncertainty.sigma, problem.friction
+    friction = config.uncertainty.kind == "friction"
+    if friction and mu < 2.0 * sigma:
+        advice.append(Advice(AdviceKind.NEGATIVE_FRICTION, f"mu = {mu:g}, sigma = {sigma:g}"))
+    if config.risk.enabled:
+        beta, theta = config.risk.beta, config.risk.theta
+        kappa_theta = chance_bounds(beta, theta).kappa_theta
+        if friction and kappa_theta * sigma >= mu:
+            values = f"kappa_theta sigma = {kappa_theta * sigma:.3g}, mu = {mu:g}"
+            advice.append(Advice(AdviceKind.BOUND_INACTIVE, values))
+        if SMALLEST_RISK in (beta, theta):
+            advice.append(
+                Advice(AdviceKind.VACUOUS_BOUND, f"beta = {beta:g}, theta = {theta:g}")
+            )
+    return advice
+
+
+def advise_on_plan(
+    trajectory: Trajectory, problem: PlanningProblem, config: PlannerConfig
+) -> list[Advice]:
+    """Find out whether the mixed units of the expected residual switched friction off.
+
+    Args:
+        trajectory: The plan.
+        problem: The problem, for the mean friction.
+        config: The parameters.
+
+    Returns:
+        The warnings, none if all is well.
+    """
+    scored = config.robust and config.expected_residual.enabled
+    if not scored or config.uncertainty.kind != "friction":
+        return []
+    # Shares of power, so that knots at rest do not count.
+    dissipated = float(np.sum(trajectory.tangent_force.sum(axis=2) * trajectory.slip))
+    expected = float(np.sum(problem.friction * trajectory.normal_force * trajectory.slip))
+    share = dissipated / max(expected, SMALLEST_POWER)
+    if expected < SMALLEST_POWER or share >= SMALLEST_FRICTION_SHARE:
+        return []
+    return [Advice(AdviceKind.SLIP_SCALE, f"{100 * share:.0f} % of the expected power")]

@@ -1,0 +1,153 @@
+"""Every parameter of a plan; the dataclasses are the YAML schema and the action goal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contact_stack.core.config import nested, parameter
+from robust_planner.chance_constraint import LARGEST_RISK, SMALLEST_RISK
+
+UNCERTAINTY_KINDS = ("none", "friction", "distance")
+MODES = ("physical", "paper")
+METHODS = ("penalty", "relaxation")
+
+
+@dataclass(frozen=True)
+class UncertaintyConfig:
+    """What about the contact is Gaussian; the mean belongs to the problem."""
+
+    kind: str = parameter(
+        "none", "Uncertain quantity: friction coefficient or terrain height.",
+        options=UNCERTAINTY_KINDS,
+    )
+    sigma: float = parameter(
+        0.0, "Standard deviation of the friction coefficient [-] or of the height [m].", low=0.0
+    )
+
+
+@dataclass(frozen=True)
+class ExpectedResidualConfig:
+    """The cost alpha E[min(z, F)^2] per knot that replaces the uncertain pair, eq. (3)."""
+
+    enabled: bool = parameter(True, "Whether an uncertain pair gets the cost.")
+    weight: float = parameter(5e4, "alpha, weight of the cost.", above=0.0)
+    slip_scale: float = parameter(
+        10.0,
+        "kappa_v / sigma, kappa_v >= 1: slip is multiplied with kappa_v before it is compared "
+        "with a force; about ten times weight / speed of the motion. Paper mode: kappa_v = 1.",
+        unit="N s/m",
+        above=0.0,
+    )
+    distance_scale: float = parameter(
+        10.0,
+        "What distance is multiplied with before it is compared with a force.",
+        unit="N/m",
+        above=0.0,
+    )
+    friction_bias: float = parameter(
+        0.01, "Deviation of the cone that is left without normal force.", unit="N", above=0.0
+    )
+
+
+@dataclass(frozen=True)
+class RiskConfig:
+    """Chance complementarity constraints on the uncertain pair (Sec. 3.3)."""
+
+    enabled: bool = parameter(False, "Whether the mean of the uncertain pair is bounded.")
+    beta: float = parameter(
+        0.5, "Accepted probability that the function is negative.",
+        low=SMALLEST_RISK, high=LARGEST_RISK,
+    )
+    theta: float = parameter(
+        0.5, "Accepted probability that it is positive while its multiplier is.",
+        low=SMALLEST_RISK, high=LARGEST_RISK,
+    )
+
+
+@dataclass(frozen=True)
+class ContinuationConfig:
+    """The sequence of problems that leads to the plan."""
+
+    method: str = parameter(
+        "penalty", "How complementarity is imposed on the reference.", options=METHODS
+    )
+    penalties: tuple[float, ...] = parameter(
+        (1e3,), "rho of each stage of the penalty method, ascending.", above=0.0
+    )
+    relaxations: tuple[float, ...] = parameter(
+        (0.1, 1e-2, 1e-4, 1e-6, 1e-8), "s of each stage of progressive tightening, descending.",
+        low=0.0,
+    )
+    robust_method: str = parameter(
+        "relaxation", "How the certain pairs are imposed in the robust stages.", options=METHODS
+    )
+    robust_penalty: float = parameter(
+        10.0, "rho of the robust stages if they use the penalty method.", above=0.0
+    )
+    robust_relaxation: float = parameter(
+        1e-6, "s of the robust stages, of relaxed products and of chance constraints.", low=0.0
+    )
+    weight_fractions: tuple[float, ...] = parameter(
+        (1e-3, 1e-2, 0.1, 1.0),
+        "Fractions of alpha, one robust stage each, ascending to 1.",
+        above=0.0,
+        high=1.0,
+    )
+    restarts: int = parameter(
+        2, "How often a stage that did not converge is solved again from its best iterate.", low=0
+    )
+
+
+@dataclass(frozen=True)
+class SolverConfig:
+    """The nonlinear-programming solver and when to believe it."""
+
+    name: str = parameter("ipopt", "Solver.", options=("ipopt", "snopt"))
+    tolerance: float = parameter(1e-7, "Optimality tolerance of the solver.", above=0.0)
+    bound_relaxation: float = parameter(
+        0.0, "How far IPOPT may relax bounds and inequalities, relative.", low=0.0
+    )
+    max_iterations: int = parameter(3000, "Iteration limit of each stage.", low=1)
+    budget: float = parameter(600.0, "Wall-clock time for the whole plan.", unit="s", above=0.0)
+    accepted_dynamics: float = parameter(
+        1e-6, "Largest accepted error of a dynamics equation [m or N s].", above=0.0
+    )
+    accepted_complementarity: float = parameter(
+        1e-5, "Largest accepted product of a complementarity pair.", above=0.0
+    )
+    accepted_violation: float = parameter(
+        1e-6, "Largest accepted violation of an inequality or boundary state.", above=0.0
+    )
+
+
+@dataclass(frozen=True)
+class TimeStepConfig:
+    """Whether the solver chooses the time steps."""
+
+    free: bool = parameter(False, "Whether each time step is a variable.")
+    shortest: float = parameter(0.5, "Shortest step relative to the nominal one.", above=0.0)
+    longest: float = parameter(2.0, "Longest step relative to the nominal one.", low=1.0)
+
+
+@dataclass(frozen=True)
+class PlannerConfig:
+    """All parameters of the planner."""
+
+    mode: str = parameter(
+        "physical",
+        "physical: the deviation of the cone grows with the normal force; "
+        "paper: as published, constant deviation in newtons.",
+        options=MODES,
+    )
+    uncertainty: UncertaintyConfig = nested(UncertaintyConfig)
+    expected_residual: ExpectedResidualConfig = nested(ExpectedResidualConfig)
+    risk: RiskConfig = nested(RiskConfig)
+    continuation: ContinuationConfig = nested(ContinuationConfig)
+    solver: SolverConfig = nested(SolverConfig)
+    time_step: TimeStepConfig = nested(TimeStepConfig)
+
+    @property
+    def robust(self) -> bool:
+        """Whether the uncertain pair is treated differently from the others."""
+        uncertain = self.uncertainty.kind != "none" and self.uncertainty.sigma > 0.0
+        return uncertain and (self.expected_residual.enabled or self.risk.enabled)

@@ -1,0 +1,126 @@
+"""Open-loop simulation with the time stepping of Stewart and Trinkle (1996)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi
+import numpy as np
+
+from robust_planner.evaluation.lemke import solve_lcp
+from robust_planner.model.contact_model import ContactModel
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """The motion that followed from a sequence of controls.
+
+    Attributes:
+        time: (N) [s].
+        position: q (N, nq) [m, rad].
+        velocity: v (N, nq) [m/s, rad/s].
+        normal_force: lamN (N, nc) [N], mean over the step that ends at the knot.
+    """
+
+    time: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    normal_force: np.ndarray
+
+
+class TimeStepping:
+    """Simulates a model on flat ground of given height and friction.
+
+    Each step solves for impulses p = h lambda such that, with v+ from
+    M (v+ - v) = h (B u - c) + J' p,
+
+        0 <= pN _|_ phi + h Jn v+ >= 0
+        0 <= pT _|_ e gamma + Jt v+ >= 0
+        0 <= gamma _|_ mu pN - e' pT >= 0
+
+    Position limits are frictionless contacts. Contacts are inelastic.
+    """
+
+    def __init__(self, model: ContactModel, friction: float, height: float = 0.0) -> None:
+        """Choose the world.
+
+        Args:
+            model: The model.
+            friction: mu.
+            height: Height of the ground [m].
+        """
+        self._model = model
+        self._height = height
+        self._friction = friction
+        q, v = casadi.SX.sym("q", model.coordinates), casadi.SX.sym("v", model.coordinates)
+        # One call per step instead of five: calls cost more than the arithmetic.
+        self._terms = casadi.Function(
+            "terms",
+            [q, v],
+            [
+                model.mass_matrix(q),
+                model.bias_force(q, v),
+                model.distance(q),
+                model.normal_jacobian(q),
+                model.tangent_jacobian(q),
+            ],
+        )
+        self._cone = np.kron(np.eye(model.contacts), np.ones((model.directions, 1)))
+
+    def simulate(self, start: np.ndarray, controls: np.ndarray, time: np.ndarray) -> Simulation:
+        """Apply controls one after the other.
+
+        Args:
+            start: x = (q, v) (2 nq) at the first knot.
+            controls: u (N, nu) [N, Nm]; the last one is not used.
+            time: Knot times (N) [s].
+
+        Returns:
+            The simulation.
+        """
+        count, model = len(time), self._model
+        q, v = (np.zeros((count, model.coordinates)) for _ in range(2))
+        normal = np.zeros((count, model.contacts))
+        q[0], v[0] = np.split(np.asarray(start, dtype=float), 2)
+        for k, step in enumerate(np.diff(time)):
+            v[k + 1], normal[k + 1] = self.step(q[k], v[k], controls[k], step)
+            q[k + 1] = q[k] + step * v[k + 1]
+        return Simulation(time, q, v, normal)
+
+    def step(
+        self, q: np.ndarray, v: np.ndarray, control: np.ndarray, step: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Advance by one step.
+
+        Args:
+            q: Configuration (nq) [m, rad].
+            v: Velocity (nq) [m/s, rad/s].
+            control: u (nu) [N, Nm].
+            step: h [s].
+
+        Returns:
+            v+ (nq) and the normal forces lamN (nc) [N].
+
+        Raises:
+            ComplementarityError: If the step has no solution.
+        """
+        model = self._model
+        mass, bias, phi, normal, tangent = (np.asarray(term) for term in self._terms(q, v))
+        free = v + np.linalg.solve(mass, step * (model.actuation @ control - bias.ravel()))
+        gaps = np.concatenate(
+            [phi.ravel() - self._height, q @ model.limit_directions + model.limit_offsets]
+        )
+        unilateral = np.vstack([normal, model.limit_directions.T])
+        jacobian = np.vstack([unilateral, tangent])
+        inverse = np.linalg.solve(mass, jacobian.T)
+        rows, faces = len(unilateral), len(tangent)
+        size = rows + faces + model.contacts
+        matrix, offset = np.zeros((size, size)), np.zeros(size)
+        matrix[: rows + faces, : rows + faces] = jacobian @ inverse
+        matrix[rows : rows + faces, rows + faces :] = self._cone
+        matrix[rows + faces :, rows : rows + faces] = -self._cone.T
+        matrix[rows + faces :, : model.contacts] = self._friction * np.eye(model.contacts)
+        offset[: rows + faces] = jacobian @ free
+        offset[:rows] += gaps / step
+        impulses = solve_lcp(matrix, offset)[: rows + faces]
+        return free + inverse @ impulses, impulses[: model.contacts] / step

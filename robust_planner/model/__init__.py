@@ -1,0 +1,1 @@
+"""Small models with analytic kinematics, from which CasADi derives the dynamics."""

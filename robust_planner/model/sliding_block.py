@@ -1,0 +1,46 @@
+"""A block that slides on the ground, pushed horizontally at its centre."""
+
+from __future__ import annotations
+
+import casadi
+import numpy as np
+
+from robust_planner.model.contact_model import Body, ContactModel, ContactPoint, Limits, build_model
+
+
+def sliding_block(
+    mass: float = 1.0,
+    half_height: float = 0.5,
+    dimension: int = 2,
+    max_force: float = np.inf,
+    max_speed: float = np.inf,
+) -> ContactModel:
+    """Describe a block that does not turn (`chance_constraints`, Sec. 4.1).
+
+    Args:
+        mass: [kg].
+        half_height: Height of the centre over the ground in contact [m].
+        dimension: 2 for (x, z), 3 for (x, y, z).
+        max_force: Largest pushing force along each axis [N].
+        max_speed: Largest horizontal speed along each axis [m/s].
+
+    Returns:
+        q = position of the centre [m], world; u = horizontal force [N].
+    """
+    axes = ("x", "z") if dimension == 2 else ("x", "y", "z")
+    q = casadi.SX.sym("q", dimension)
+    bottom = q - casadi.vertcat(*[0.0] * (dimension - 1), half_height)
+    horizontal = axes[:-1]
+    return build_model(
+        name="sliding_block",
+        q=q,
+        bodies=[Body(q, mass)],
+        contacts=[ContactPoint("bottom", bottom)],
+        actuation=np.eye(dimension)[:, :-1],
+        position_names=axes,
+        control_names=tuple(f"force_{axis}" for axis in horizontal),
+        limits=Limits(
+            speed=(max_speed,) * len(horizontal) + (np.inf,),
+            control=(max_force,),
+        ),
+    )

@@ -1,0 +1,227 @@
+"""Results and feedback of plan_robust_contact."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from contact_stack_msgs.action import PlanRobustContact
+from contact_stack_msgs.msg import ContactForceTrajectory
+from geometry_msgs.msg import Vector3
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from contact_stack.ros.stamps import to_duration
+from robust_planner.evaluation.spread import predicted_spread
+from robust_planner.evaluation.violation import highest_force, violation_rate
+from robust_planner.model.contact_model import ContactModel
+from robust_planner.monitor import Progress
+from robust_planner.request import Answer, PlanRequest
+from robust_planner.result import PlanResult, PlanStatus
+from robust_planner.trajectory import Trajectory
+
+Result = PlanRobustContact.Result
+Feedback = PlanRobustContact.Feedback
+
+GROUND = "ground"
+EVALUATION = "evaluation"
+
+STATUS_NAMES = {
+    getattr(Result, name): name
+    for name in (
+        "SUCCEEDED", "TIME_BUDGET_REACHED", "CANCELED", "NOT_CONVERGED", "INFEASIBLE",
+        "INITIAL_PENETRATION", "SOLVER_MISSING", "INVALID_GOAL", "PREEMPTED",
+    )
+}  # fmt: skip
+
+STATUSES = {
+    PlanStatus.SOLVED: Result.SUCCEEDED,
+    PlanStatus.NOT_CONVERGED: Result.NOT_CONVERGED,
+    PlanStatus.RESIDUAL_TOO_LARGE: Result.NOT_CONVERGED,
+    PlanStatus.BUDGET_EXHAUSTED: Result.TIME_BUDGET_REACHED,
+    PlanStatus.CANCELLED: Result.CANCELED,
+}
+
+INFEASIBLE_MESSAGE = "Infeasible_Problem_Detected"
+"""IPOPT's words when no step reduces the violation of the constraints any more."""
+
+INFEASIBLE_REMEDY = (
+    "near the best iterate no motion satisfies dynamics, limits and risk bounds: lengthen the "
+    "duration, loosen limits or risk bounds"
+)
+PREEMPTED_REMEDY = "a newer goal took over, the trajectory is the best iterate; send it again"
+NOT_ROBUST = (
+    "neither expected_residual_weight nor risk bounds are given: the plan is the reference, the "
+    "uncertainty only enters its evaluation"
+)
+
+
+def refusal(reason: str, status: int) -> Any:
+    """Build the result of a goal that was not planned.
+
+    Args:
+        reason: The offending value and the valid ones.
+        status: One of the action's constants.
+
+    Returns:
+        The message; every figure is NaN.
+    """
+    unknown = dict.fromkeys(
+        (
+            "cost", "merit", "dynamics_residual", "complementarity_residual", "penetration",
+            "force_distance", "predicted_spread", "violation_rate", "risk_bound",
+        ),
+        math.nan,
+    )  # fmt: skip
+    return Result(status=status, status_name=STATUS_NAMES[status], remedy=reason, **unknown)
+
+
+def plan_result(
+    request: PlanRequest, answer: Answer, samples: int, seed: int, preempted: bool
+) -> Any:
+    """Evaluate a plan and build its result.
+
+    Args:
+        request: What was asked for.
+        answer: The plan.
+        samples: Sampled worlds of the violation rate, 0 for none.
+        seed: Of the samples.
+        preempted: Whether a newer goal ended this one.
+
+    Returns:
+        The message.
+    """
+    problem, plan, config = answer.problem, answer.result, request.config
+    trajectory, parameters = plan.trajectory, plan.stages[-1].parameters if plan.stages else None
+    status, remedy = _status(plan, preempted)
+    rate = violation_rate(trajectory, problem, config, samples, seed) if samples else None
+    uncertain, sigma = config.uncertainty.kind, config.uncertainty.sigma
+    spread = math.nan
+    if request.example.test_friction and uncertain == "friction":
+        spread = predicted_spread(trajectory, problem, sigma)
+    risk_bound = math.nan
+    if config.robust and config.risk.enabled:
+        risk_bound = config.risk.beta if uncertain == "friction" else config.risk.theta
+    warnings = [str(advice) for advice in plan.advice]
+    if sigma > 0.0 and not config.robust:
+        warnings.append(NOT_ROBUST)
+    force_distance = highest_force(trajectory, problem)
+    return Result(
+        status=status,
+        status_name=STATUS_NAMES[status],
+        remedy=remedy,
+        warnings=warnings,
+        trajectory=_motion(trajectory, problem.model),
+        contacts=_contacts(trajectory, problem.model),
+        cost=plan.cost,
+        merit=plan.merit,
+        dynamics_residual=plan.residuals.dynamics,
+        complementarity_residual=plan.residuals.complementarity,
+        penetration=plan.residuals.penetration,
+        force_distance=force_distance if math.isfinite(force_distance) else math.nan,
+        predicted_spread=spread,
+        violation_rate=rate.sampled if rate else math.nan,
+        risk_bound=risk_bound,
+        relaxation=parameters.relaxation if parameters else 0.0,
+        penalty_weight=parameters.penalty if parameters else 0.0,
+        expected_residual_weight=parameters.residual_weight if parameters else 0.0,
+        elapsed=plan.seconds,
+    )
+
+
+def plan_feedback(phase: str, progress: Progress) -> Any:
+    """Build the feedback of a solver's iteration.
+
+    Args:
+        phase: What is being solved.
+        progress: Where the planner is.
+
+    Returns:
+        The message; the solvers do not report the cost, which is NaN.
+    """
+    return Feedback(
+        stage=phase,
+        iteration=progress.iterations,
+        relaxation=progress.relaxation,
+        penalty_weight=progress.penalty,
+        expected_residual_weight=progress.residual_weight,
+        cost=math.nan,
+        residual=progress.residual,
+        elapsed=progress.elapsed,
+    )
+
+
+def evaluation_feedback(plan: PlanResult) -> Any:
+    """Build the feedback at the beginning of the evaluation.
+
+    Args:
+        plan: What is evaluated.
+
+    Returns:
+        The message.
+    """
+    return Feedback(
+        stage=EVALUATION, cost=plan.cost, residual=plan.residuals.worst, elapsed=plan.seconds
+    )
+
+
+def _status(plan: PlanResult, preempted: bool) -> tuple[int, str]:
+    if plan.solved:
+        return Result.SUCCEEDED, ""
+    if plan.status is PlanStatus.CANCELLED and preempted:
+        return Result.PREEMPTED, PREEMPTED_REMEDY
+    worst = f"{plan.status.remedy} (largest residual {plan.residuals.worst:.3g})"
+    if plan.status is PlanStatus.NOT_CONVERGED and plan.stages:
+        words = plan.stages[-1].message
+        if words == INFEASIBLE_MESSAGE:
+            return Result.INFEASIBLE, INFEASIBLE_REMEDY
+        worst += f"; the solver says {words}"
+    return STATUSES[plan.status], worst
+
+
+def _motion(trajectory: Trajectory, model: ContactModel) -> Any:
+    points = [
+        JointTrajectoryPoint(
+            positions=position.tolist(),
+            velocities=velocity.tolist(),
+            effort=control.tolist(),
+            time_from_start=_duration(time),
+        )
+        for time, position, velocity, control in zip(
+            trajectory.time,
+            trajectory.position,
+            trajectory.velocity,
+            trajectory.control,
+            strict=True,
+        )
+    ]
+    return JointTrajectory(joint_names=list(model.position_names), points=points)
+
+
+def _contacts(trajectory: Trajectory, model: ContactModel) -> list[Any]:
+    """Return the forces of the ground on each contact point; the ground is level."""
+    distance = trajectory.distance(model)
+    times = [_duration(time) for time in trajectory.time]
+    contacts = []
+    for index, name in enumerate(model.contact_names):
+        normal = trajectory.normal_force[:, index]
+        friction = np.zeros((len(times), 2))
+        friction[:, : model.dimension - 1] = trajectory.friction_force[:, index]
+        contacts.append(
+            ContactForceTrajectory(
+                link=name,
+                other=GROUND,
+                time_from_start=times,
+                force=[
+                    Vector3(x=float(x), y=float(y), z=float(z))
+                    for (x, y), z in zip(friction, normal, strict=True)
+                ],
+                normal_force=normal.tolist(),
+                distance=distance[:, index].tolist(),
+            )
+        )
+    return contacts
+
+
+def _duration(seconds: float) -> Any:
+    return to_duration(round(1e9 * seconds))

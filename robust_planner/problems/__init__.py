@@ -1,0 +1,1 @@
+"""The named problems: what a person can ask to be planned."""

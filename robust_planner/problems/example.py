@@ -1,0 +1,31 @@
+"""What a named problem consists of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from robust_planner.config import PlannerConfig
+from robust_planner.problem import PlanningProblem
+
+
+@dataclass(frozen=True)
+class Example:
+    """A named problem with the settings it is known to work with.
+
+    Attributes:
+        name: What a person types.
+        description: One sentence.
+        problem: The problem planned under certainty.
+        robust_problem: The problem planned under uncertainty; the published robust runs
+            use other weights than the reference.
+        config: Settings; its uncertainty is the one the example is about.
+        test_friction: mu of the simulations that judge the plan; empty if it cannot be
+            executed without feedback.
+    """
+
+    name: str
+    description: str
+    problem: PlanningProblem
+    robust_problem: PlanningProblem
+    config: PlannerConfig
+    test_friction: tuple[float, ...] = ()

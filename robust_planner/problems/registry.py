@@ -1,0 +1,35 @@
+"""The named problems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from contact_stack.core.errors import choices
+from robust_planner.errors import PlanningProblemError
+from robust_planner.problems.block import block
+from robust_planner.problems.example import Example
+from robust_planner.problems.hopper import hopper
+from robust_planner.problems.sled import sled
+
+EXAMPLES: dict[str, Callable[[], Example]] = {
+    "block": block,
+    "hopper": hopper,
+    "sled": sled,
+}
+
+
+def make_example(name: str) -> Example:
+    """Build a named problem.
+
+    Args:
+        name: One of ``EXAMPLES``.
+
+    Returns:
+        The problem with its settings.
+
+    Raises:
+        PlanningProblemError: If there is no problem of that name.
+    """
+    if name not in EXAMPLES:
+        raise PlanningProblemError(f"unknown problem '{name}' ({choices(EXAMPLES)})")
+    return EXAMPLES[name]()

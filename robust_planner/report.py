@@ -1,0 +1,78 @@
+"""The figures of one plan, as ``contact-stack robust`` prints them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robust_planner.config import PlannerConfig
+from robust_planner.evaluation.final_error import FinalErrors, final_errors
+from robust_planner.evaluation.violation import highest_force, violation_rate
+from robust_planner.model.hopper import joint_positions
+from robust_planner.problem import PlanningProblem
+from robust_planner.problems.example import Example
+from robust_planner.result import PlanResult
+
+
+def report(
+    example: Example, problem: PlanningProblem, config: PlannerConfig, result: PlanResult
+) -> dict[str, Any]:
+    """Judge a plan.
+
+    Args:
+        example: Tells with which frictions to simulate.
+        problem: The problem that was planned.
+        config: The parameters it was planned with.
+        result: The plan.
+
+    Returns:
+        JSON content in SI units; None where a quantity does not apply to the problem.
+    """
+    trajectory = result.trajectory
+    middle = len(trajectory.time) // 2
+    rate = violation_rate(trajectory, problem, config)
+    is_hopper = problem.model.name == "hopper"
+    errors = None
+    if example.test_friction:
+        errors = _error_entry(final_errors(trajectory, problem, example.test_friction))
+    return {
+        "problem": problem.name,
+        "status": result.status.name,
+        "seconds": result.seconds,
+        "cost": result.cost,
+        "merit": result.merit,
+        "max_speed": float(np.abs(trajectory.velocity).max()),
+        "friction_mid_N": float(trajectory.friction_force[middle, :, 0].sum()),
+        "final_error": errors,
+        "foot_height_mean_m": mean_foot_height(result) if is_hopper else None,
+        "force_distance_max_m": _finite(highest_force(trajectory, problem)),
+        "violation_rate": rate.sampled if rate else None,
+        "risk_bound": rate.declared if rate else None,
+    }
+
+
+def mean_foot_height(result: PlanResult) -> float:
+    """Average the ankle height of a hopper's plan over the knots.
+
+    Args:
+        result: A plan of the hopper.
+
+    Returns:
+        The height over the mean terrain [m].
+    """
+    ankle = joint_positions(result.trajectory.position)[:, 2]
+    return float(ankle[:, 1].mean())
+
+
+def _error_entry(errors: FinalErrors) -> dict[str, Any]:
+    return {
+        "mu": list(errors.friction),
+        "error_m": errors.errors.tolist(),
+        "mean": errors.mean,
+        "range": errors.range,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

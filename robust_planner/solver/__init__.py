@@ -1,0 +1,1 @@
+"""Nonlinear-programming solvers behind one interface."""

@@ -1,0 +1,131 @@
+"""IPOPT through CasADi, with exact Hessians: the default solver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi
+import numpy as np
+
+from robust_planner.config import SolverConfig
+from robust_planner.monitor import Monitor
+from robust_planner.program import ProgramParameters, StagedProgram
+from robust_planner.solver.assembly import assemble
+from robust_planner.solver.best_iterate import BestIterate
+from robust_planner.solver.solver import IterationCallback, NonlinearSolver, SolverOutcome
+
+CONVERGED = ("Solve_Succeeded", "Solved_To_Acceptable_Level")
+
+
+class IpoptSolver(NonlinearSolver):
+    """Interior-point solver; the first choice."""
+
+    def __init__(self, program: StagedProgram, config: SolverConfig) -> None:
+        """Build the derivatives of a program.
+
+        Args:
+            program: The program.
+            config: Tolerances and limits.
+        """
+        self._program = program
+        nlp, self._lower_g, self._upper_g = assemble(program)
+        self._watch = _IterationWatch(program, self._lower_g, self._upper_g, config.tolerance)
+        self._solver = casadi.nlpsol(
+            "ipopt",
+            "ipopt",
+            nlp,
+            {
+                "iteration_callback": self._watch,
+                "print_time": False,
+                "error_on_fail": False,
+                "ipopt.print_level": 0,
+                "ipopt.sb": "yes",
+                "ipopt.max_iter": config.max_iterations,
+                "ipopt.tol": config.tolerance,
+                "ipopt.constr_viol_tol": 1e-8,
+                "ipopt.bound_relax_factor": config.bound_relaxation,
+            },
+        )
+
+    def solve(
+        self,
+        guess: np.ndarray,
+        parameters: ProgramParameters,
+        monitor: Monitor,
+        on_iteration: IterationCallback,
+    ) -> SolverOutcome:
+        """Find a local optimum; see the base class."""
+        best = self._watch.begin(guess, monitor, on_iteration)
+        answer = self._solver(
+            x0=guess.ravel(),
+            p=parameters.vector(),
+            lbx=self._program.lower.ravel(),
+            ubx=self._program.upper.ravel(),
+            lbg=self._lower_g,
+            ubg=self._upper_g,
+        )
+        stats = self._solver.stats()
+        converged = stats["return_status"] in CONVERGED
+        last = np.asarray(answer["x"]).reshape(guess.shape)
+        return SolverOutcome(
+            values=last if converged else best.values,
+            cost=float(answer["f"]) if converged else best.cost,
+            converged=converged,
+            interrupted=self._watch.interrupted,
+            iterations=int(stats["iter_count"]),
+            message=stats["return_status"],
+        )
+
+
+class _IterationWatch(casadi.Callback):
+    """What IPOPT calls at every iteration."""
+
+    def __init__(
+        self, program: StagedProgram, lower: np.ndarray, upper: np.ndarray, tolerance: float
+    ) -> None:
+        casadi.Callback.__init__(self)
+        self._shape = program.lower.shape
+        self._bounds = (lower, upper)
+        self._tolerance = tolerance
+        self.interrupted = False
+        self.construct("iteration_watch", {})
+
+    def begin(
+        self, guess: np.ndarray, monitor: Monitor, on_iteration: IterationCallback
+    ) -> BestIterate:
+        """Forget the previous solve."""
+        self._best = BestIterate(guess, self._tolerance)
+        self._monitor, self._on_iteration = monitor, on_iteration
+        self._iterations = 0
+        self.interrupted = False
+        return self._best
+
+    def get_n_in(self) -> int:
+        return casadi.nlpsol_n_out()
+
+    def get_n_out(self) -> int:
+        return 1
+
+    def get_name_in(self, index: int) -> str:
+        return str(casadi.nlpsol_out(index))
+
+    def get_name_out(self, index: int) -> str:
+        return "stop"
+
+    def get_sparsity_in(self, index: int) -> casadi.Sparsity:
+        name = casadi.nlpsol_out(index)
+        sizes = {"f": 1, "x": int(np.prod(self._shape)), "g": len(self._bounds[0])}
+        sizes["lam_x"], sizes["lam_g"] = sizes["x"], sizes["g"]
+        return casadi.Sparsity.dense(sizes[name], 1) if name in sizes else casadi.Sparsity(0, 0)
+
+    def eval(self, arguments: Sequence[casadi.DM]) -> list[int]:
+        names = {casadi.nlpsol_out(i): value for i, value in enumerate(arguments)}
+        g = np.asarray(names["g"]).ravel()
+        lower, upper = self._bounds
+        violation = float(np.max(np.maximum(lower - g, g - upper), initial=0.0))
+        values = np.asarray(names["x"]).reshape(self._shape)
+        self._best.offer(values, float(names["f"]), violation)
+        self._on_iteration(self._iterations, self._best.violation)
+        self._iterations += 1
+        self.interrupted = self._monitor.stop_reason() is not None
+        return [int(self.interrupted)]

@@ -1,0 +1,48 @@
+"""Nonlinear-programming solvers by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from contact_stack.core.errors import choices
+from robust_planner.config import SolverConfig
+from robust_planner.errors import SolverMissingError
+from robust_planner.program import StagedProgram
+from robust_planner.solver.ipopt import IpoptSolver
+from robust_planner.solver.solver import NonlinearSolver
+
+
+def _snopt(program: StagedProgram, config: SolverConfig) -> NonlinearSolver:
+    # Drake is optional and takes a second to import: only those who choose it pay for it.
+    from robust_planner.solver.snopt import SnoptSolver
+
+    return SnoptSolver(program, config)
+
+
+SOLVERS: dict[str, Callable[[StagedProgram, SolverConfig], NonlinearSolver]] = {
+    "ipopt": IpoptSolver,
+    "snopt": _snopt,
+}
+
+
+def make_solver(program: StagedProgram, config: SolverConfig) -> NonlinearSolver:
+    """Create the solver of a program.
+
+    Args:
+        program: The program.
+        config: Names the solver.
+
+    Returns:
+        The solver.
+
+    Raises:
+        SolverMissingError: If there is no solver of that name, or it is not installed.
+    """
+    if config.name not in SOLVERS:
+        raise SolverMissingError(f"unknown solver '{config.name}' ({choices(SOLVERS)})")
+    try:
+        return SOLVERS[config.name](program, config)
+    except ImportError as error:
+        raise SolverMissingError(
+            f"solver '{config.name}' is not installed: pip install drake ({choices(SOLVERS)})"
+        ) from error

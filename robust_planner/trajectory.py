@@ -1,0 +1,91 @@
+"""A planned motion with its contact forces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robust_planner.layout import knot_layout
+from robust_planner.model.contact_model import ContactModel
+from robust_planner.problem import PlanningProblem
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """States, controls and forces at N knots; forces act from knot k - 1 to knot k.
+
+    Attributes:
+        time: (N) [s].
+        position: q (N, nq) [m, rad].
+        velocity: v (N, nq) [m/s, rad/s].
+        control: u (N, nu) [N, Nm], from knot k to k + 1; zero at the last knot.
+        normal_force: lamN (N, nc) [N].
+        tangent_force: lamT (N, nc, nd) [N], along the friction directions.
+        slip: gamma (N, nc) [m/s].
+        limit_force: Forces of the position limits (N, nl) [N, Nm].
+    """
+
+    time: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    control: np.ndarray
+    normal_force: np.ndarray
+    tangent_force: np.ndarray
+    slip: np.ndarray
+    limit_force: np.ndarray
+
+    @property
+    def friction_force(self) -> np.ndarray:
+        """Friction of the ground on the body along the axes (N, nc, nd / 2) [N]."""
+        return self.tangent_force[..., ::2] - self.tangent_force[..., 1::2]
+
+    def friction_cone(self, friction: float | np.ndarray) -> np.ndarray:
+        """Evaluate F = mu lamN - e' lamT, eq. (1f).
+
+        Args:
+            friction: mu.
+
+        Returns:
+            (N, nc) [N], negative where the force is outside the cone.
+        """
+        return friction * self.normal_force - self.tangent_force.sum(axis=2)
+
+    def distance(self, model: ContactModel) -> np.ndarray:
+        """Height of the contact points over the mean terrain.
+
+        Args:
+            model: The model that was planned with.
+
+        Returns:
+            phi (N, nc) [m].
+        """
+        return np.asarray(model.distance(self.position.T)).T
+
+
+def to_trajectory(values: np.ndarray, problem: PlanningProblem) -> Trajectory:
+    """Name the decision variables.
+
+    Args:
+        values: Decision variables (N, n), with or without free time steps.
+        problem: The problem they belong to.
+
+    Returns:
+        The trajectory.
+    """
+    model = problem.model
+    layout = knot_layout(model, free_time_step=False)
+    steps = np.full(len(values) - 1, problem.time_step)
+    if values.shape[1] > layout.size:
+        layout = knot_layout(model, free_time_step=True)
+        steps = values[:-1, layout.step].ravel()
+    return Trajectory(
+        time=np.concatenate([[0.0], np.cumsum(steps)]),
+        position=values[:, layout.position],
+        velocity=values[:, layout.velocity],
+        control=values[:, layout.control],
+        normal_force=values[:, layout.normal],
+        tangent_force=values[:, layout.tangent].reshape(-1, model.contacts, model.directions),
+        slip=values[:, layout.slip],
+        limit_force=values[:, layout.limit],
+    )

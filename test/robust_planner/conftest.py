@@ -1,0 +1,34 @@
+"""Plans that several tests look at."""
+
+from __future__ import annotations
+
+import pytest
+
+from robust_planner.problems.example import Example
+from robust_planner.problems.registry import make_example
+from robust_planner.result import PlanResult
+from robust_planner.sweep import plan_reference
+
+
+@pytest.fixture(scope="session")
+def block() -> Example:
+    """The sliding block."""
+    return make_example("block")
+
+
+@pytest.fixture(scope="session")
+def block_reference(block: Example) -> PlanResult:
+    """Plan of the block under certainty, from a cold start."""
+    return plan_reference(block)
+
+
+@pytest.fixture(scope="session")
+def sled() -> Example:
+    """The gripped sled."""
+    return make_example("sled")
+
+
+@pytest.fixture(scope="session")
+def sled_reference(sled: Example) -> PlanResult:
+    """Plan of the sled under certainty, from a cold start."""
+    return plan_reference(sled)

@@ -1,0 +1,77 @@
+"""Every pitfall of the parameters has a warning that names the values."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from robust_planner.advice import AdviceKind, advise, advise_on_plan
+from robust_planner.config import (
+    ContinuationConfig,
+    PlannerConfig,
+    RiskConfig,
+    UncertaintyConfig,
+)
+from robust_planner.problems.example import Example
+from robust_planner.result import PlanResult
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (PlannerConfig(), set()),
+        (PlannerConfig(uncertainty=UncertaintyConfig("friction", 0.1)), set()),
+        (
+            PlannerConfig(uncertainty=UncertaintyConfig("friction", 0.3)),
+            {AdviceKind.NEGATIVE_FRICTION},
+        ),
+        (
+            PlannerConfig(uncertainty=UncertaintyConfig("friction", 0.0)),
+            {AdviceKind.NO_UNCERTAINTY},
+        ),
+        (
+            PlannerConfig(
+                uncertainty=UncertaintyConfig("friction", 1.0), risk=RiskConfig(True, 0.6, 0.7)
+            ),
+            {AdviceKind.NEGATIVE_FRICTION, AdviceKind.BOUND_INACTIVE},
+        ),
+        (
+            PlannerConfig(
+                uncertainty=UncertaintyConfig("distance", 0.1), risk=RiskConfig(True, 0.5, 0.7)
+            ),
+            {AdviceKind.VACUOUS_BOUND},
+        ),
+        (
+            PlannerConfig(
+                continuation=ContinuationConfig(method="relaxation", relaxations=(10.0, 1e-8))
+            ),
+            {AdviceKind.RELAXATION_START},
+        ),
+    ],
+)
+def test_doubtful_parameters(
+    block: Example, config: PlannerConfig, expected: set[AdviceKind]
+) -> None:
+    assert {advice.kind for advice in advise(block.problem, config)} == expected
+
+
+def test_warning_names_the_values_and_the_remedy(block: Example) -> None:
+    config = PlannerConfig(
+        uncertainty=UncertaintyConfig("friction", 0.2), risk=RiskConfig(True, 0.5, 0.999)
+    )
+    text = " ".join(str(advice) for advice in advise(block.problem, config))
+    assert "kappa_theta sigma = 0.618, mu = 0.5" in text
+    assert "lower theta or sigma" in text
+
+
+def test_sliding_without_friction_is_found_in_the_plan(
+    block: Example, block_reference: PlanResult
+) -> None:
+    config = PlannerConfig(uncertainty=UncertaintyConfig("friction", 0.1))
+    plan = block_reference.trajectory
+    assert advise_on_plan(plan, block.problem, config) == []
+    without = dataclasses.replace(plan, tangent_force=0.1 * plan.tangent_force)
+    (advice,) = advise_on_plan(without, block.problem, config)
+    assert advice.kind is AdviceKind.SLIP_SCALE
+    assert advice.values == "10 % of the expected power"

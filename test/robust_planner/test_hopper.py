@@ -1,0 +1,65 @@
+"""The hopper of Sec. 4.2 and 5.3; minutes of solving."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from robust_planner.chance_constraint import normal_quantile
+from robust_planner.evaluation.violation import highest_force
+from robust_planner.problems.example import Example
+from robust_planner.problems.registry import make_example
+from robust_planner.report import mean_foot_height
+from robust_planner.result import PlanResult
+from robust_planner.sweep import GridPoint, plan_reference, sweep
+
+pytestmark = pytest.mark.verify
+
+
+@pytest.fixture(scope="module")
+def hopper() -> Example:
+    """The hopper."""
+    return make_example("hopper")
+
+
+@pytest.fixture(scope="module")
+def reference(hopper: Example) -> PlanResult:
+    """Plan of the hopper under certainty, from a cold start."""
+    return plan_reference(hopper)
+
+
+def test_reference_from_a_cold_start(reference: PlanResult) -> None:
+    assert reference.solved
+    assert reference.residuals.dynamics <= 1e-8
+    assert reference.residuals.complementarity <= 1e-5
+    assert reference.residuals.penetration <= 1e-6
+
+
+def test_force_acts_up_to_the_chance_bound(hopper: Example, reference: PlanResult) -> None:
+    """Fig. 6b, c: without the cost the bound is used to the full."""
+    point = GridPoint(0.5, 0.5, 0.6, expected_residual=False)
+    result = sweep(hopper, [point], reference)[point]
+    assert result.solved
+    highest = highest_force(result.trajectory, hopper.robust_problem)
+    assert highest == pytest.approx(normal_quantile(0.6) * 0.5, abs=1e-4)
+
+
+def test_foot_rises_with_the_weight_of_the_expected_residual(
+    hopper: Example, reference: PlanResult
+) -> None:
+    point = GridPoint(0.05)
+    heights = [mean_foot_height(reference)]
+    for weight in (1.0, 100.0):
+        residual = dataclasses.replace(hopper.config.expected_residual, weight=weight)
+        continuation = dataclasses.replace(
+            hopper.config.continuation,
+            weight_fractions=tuple(f for f in (1e-2, 0.1, 1.0) if f * weight >= 1.0),
+        )
+        config = dataclasses.replace(
+            hopper.config, expected_residual=residual, continuation=continuation
+        )
+        result = sweep(hopper, [point], reference, config)[point]
+        assert result.solved
+        heights.append(mean_foot_height(result))
+    assert heights == sorted(heights)

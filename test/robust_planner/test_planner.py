@@ -1,0 +1,195 @@
+"""The planner's answers when things go wrong, and its solvers and methods."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from robust_planner.config import (
+    ContinuationConfig,
+    PlannerConfig,
+    SolverConfig,
+    TimeStepConfig,
+    UncertaintyConfig,
+)
+from robust_planner.errors import PlanningProblemError, SolverMissingError
+from robust_planner.model.sliding_block import sliding_block
+from robust_planner.monitor import Progress
+from robust_planner.planner import plan
+from robust_planner.problem import PlanningProblem
+from robust_planner.problems.example import Example
+from robust_planner.problems.registry import make_example
+from robust_planner.result import PlanResult, PlanStatus
+
+
+@pytest.mark.parametrize(
+    "continuation",
+    [
+        ContinuationConfig(method="relaxation"),
+        ContinuationConfig(method="relaxation", relaxations=(1e-8,)),
+        ContinuationConfig(method="penalty", penalties=(1e2, 1e3)),
+    ],
+    ids=("progressive tightening", "tight relaxation", "exact penalty"),
+)
+def test_all_methods_find_the_reference(
+    block: Example, continuation: ContinuationConfig
+) -> None:
+    """Up to local optima: relaxation starts to slide one knot later, which costs 2.7 %."""
+    result = plan(block.problem, PlannerConfig(continuation=continuation))
+    assert result.solved
+    assert result.cost == pytest.approx(3280.18, rel=0.03)
+    assert np.abs(result.trajectory.velocity).max() == pytest.approx(7.5, abs=0.1)
+
+
+def test_strict_complementarity_of_a_short_problem(block: Example) -> None:
+    problem = dataclasses.replace(block.problem, knots=21)
+    strict = ContinuationConfig(method="relaxation", relaxations=(1e-2, 1e-5, 0.0))
+    result = plan(problem, PlannerConfig(continuation=strict))
+    assert result.residuals.complementarity <= 1e-6
+
+
+def test_snopt_agrees(block: Example, block_reference: PlanResult) -> None:
+    pytest.importorskip("pydrake")
+    result = plan(block.problem, PlannerConfig(solver=SolverConfig(name="snopt", tolerance=1e-6)))
+    assert result.cost == pytest.approx(block_reference.cost, rel=1e-4)
+    assert result.residuals.dynamics <= 1e-8
+
+
+def test_pyramid_in_space_moves_along_the_diagonal() -> None:
+    """In 3-D the block obeys both axes; by symmetry they are alike."""
+    problem = PlanningProblem(
+        name="diagonal",
+        model=sliding_block(dimension=3),
+        start=(0.0, 0.0, 0.5, 0.0, 0.0, 0.0),
+        goal=(1.0, 1.0, 0.5, 0.0, 0.0, 0.0),
+        duration=1.0,
+        knots=21,
+        friction=0.5,
+        state_weight=(1.0,) * 6,
+        control_weight=(1.0, 1.0),
+    )
+    result = plan(problem)
+    assert result.solved
+    friction = result.trajectory.friction_force[:, 0]
+    # The sum of the components reaches the cone: the pyramid, not the circle.
+    np.testing.assert_allclose(-friction[2:-2].sum(axis=1), 0.5 * 9.81, atol=1e-3)
+
+
+def test_free_time_steps_are_used_and_bounded(block: Example) -> None:
+    problem = dataclasses.replace(block.problem, knots=31)
+    steps = TimeStepConfig(free=True, shortest=0.5, longest=1.5)
+    fixed, free = plan(problem), plan(problem, PlannerConfig(time_step=steps))
+    durations = np.diff(free.trajectory.time)
+    assert free.residuals.dynamics <= 1e-6
+    assert free.cost < fixed.cost
+    assert durations.min() >= 0.5 * problem.time_step - 1e-9
+    assert durations.max() <= 1.5 * problem.time_step + 1e-9
+    assert durations.max() > 1.1 * problem.time_step
+
+
+def test_progress_is_reported_per_stage(block: Example) -> None:
+    reports: list[Progress] = []
+    continuation = ContinuationConfig(penalties=(1e2, 1e3))
+    plan(block.problem, PlannerConfig(continuation=continuation), on_progress=reports.append)
+    finished = [report for report in reports if report.finished]
+    assert [report.stage for report in finished] == ["penalty 1/2", "penalty 2/2"]
+    assert [report.penalty for report in finished] == [1e2, 1e3]
+    assert all(a.elapsed <= b.elapsed for a, b in itertools.pairwise(reports))
+
+
+def test_cancelled_plan_returns_the_best_iterate(block: Example) -> None:
+    asked = 0
+
+    def cancelled() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 40
+
+    result = plan(block.problem, cancelled=cancelled)
+    assert result.status is PlanStatus.CANCELLED
+    assert "best iterate" in result.status.remedy
+    assert result.stages[-1].message == "User_Requested_Stop"
+    assert result.stages[-1].parameters.penalty == 1e3
+    assert 0 < result.stages[-1].iterations <= 41
+    # Better than the straight line it started from, whose dynamics are off by metres.
+    assert np.isfinite(result.residuals.worst)
+
+
+def test_cancelled_before_the_start_returns_the_guess(block: Example) -> None:
+    result = plan(block.problem, cancelled=lambda: True)
+    assert result.status is PlanStatus.CANCELLED
+    assert result.stages == ()
+
+
+def test_exhausted_budget_is_a_status(block: Example) -> None:
+    result = plan(block.problem, PlannerConfig(solver=SolverConfig(budget=1e-3)))
+    assert result.status is PlanStatus.BUDGET_EXHAUSTED
+
+
+def test_iteration_limit_is_not_success(block: Example) -> None:
+    config = PlannerConfig(
+        solver=SolverConfig(max_iterations=20), continuation=ContinuationConfig(restarts=1)
+    )
+    result = plan(block.problem, config)
+    assert result.status is PlanStatus.NOT_CONVERGED
+    assert [stage.name for stage in result.stages] == ["penalty 1/1"] * 2
+    assert result.stages[-1].message == "Maximum_Iterations_Exceeded"
+    assert result.residuals.worst > 1e-6
+
+
+def test_claim_of_the_solver_is_checked(block: Example) -> None:
+    """A penalty that is too weak converges to a plan that violates complementarity."""
+    weak = PlannerConfig(continuation=ContinuationConfig(penalties=(0.1,)))
+    result = plan(block.problem, weak)
+    assert result.stages[-1].converged
+    assert result.status is PlanStatus.RESIDUAL_TOO_LARGE
+    assert result.residuals.complementarity > 1e-2
+
+
+def test_impossible_horizon_returns_its_residuals(sled: Example) -> None:
+    """0.35 m in 0.1 s needs 3.5 m/s, the limit is 1.5 m/s."""
+    problem = dataclasses.replace(sled.problem, duration=0.1, knots=21)
+    config = dataclasses.replace(
+        sled.config,
+        uncertainty=UncertaintyConfig(),
+        continuation=ContinuationConfig(penalties=(1.0,), restarts=0),
+    )
+    result = plan(problem, config)
+    assert result.status is PlanStatus.NOT_CONVERGED
+    assert result.residuals.worst > 1e-3
+
+
+def test_reference_of_another_problem_is_refused(
+    block: Example, block_reference: PlanResult
+) -> None:
+    problem = dataclasses.replace(block.robust_problem, knots=51)
+    with pytest.raises(PlanningProblemError, match=r"\(101, 9\) variables \(valid: \(51, 9\)"):
+        plan(problem, block.config, block_reference)
+
+
+def test_missing_solver_is_named(block: Example, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pydrake.solvers", None)
+    monkeypatch.delitem(sys.modules, "robust_planner.solver.snopt", raising=False)
+    with pytest.raises(SolverMissingError, match=r"'snopt' is not installed: pip install drake"):
+        plan(block.problem, PlannerConfig(solver=SolverConfig(name="snopt")))
+
+
+def test_unknown_solver_lists_the_known_ones(block: Example) -> None:
+    with pytest.raises(SolverMissingError, match=r"'knitro' \(valid: ipopt, snopt\)"):
+        plan(block.problem, PlannerConfig(solver=SolverConfig(name="knitro")))
+
+
+@pytest.mark.verify
+def test_budget_is_kept_within_ten_percent() -> None:
+    example = make_example("hopper")
+    for budget in (1.0, 5.0):
+        solver = dataclasses.replace(example.config.solver, budget=budget)
+        began = time.monotonic()
+        result = plan(example.problem, dataclasses.replace(example.config, solver=solver))
+        assert result.status is PlanStatus.BUDGET_EXHAUSTED
+        assert time.monotonic() - began <= 1.1 * budget

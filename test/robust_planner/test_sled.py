@@ -1,0 +1,26 @@
+"""The gripped sled: robust against non-robust plan, within the limits of the arm."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robust_planner.evaluation.final_error import final_errors
+from robust_planner.planner import plan
+from robust_planner.problems.example import Example
+from robust_planner.result import PlanResult
+
+
+def test_robust_plan_ends_closer_to_the_goal(sled: Example, sled_reference: PlanResult) -> None:
+    robust = plan(sled.robust_problem, sled.config, sled_reference)
+    before, after = (
+        final_errors(result.trajectory, sled.problem, sled.test_friction)
+        for result in (sled_reference, robust)
+    )
+    assert sled_reference.solved and robust.solved
+    assert after.range <= 0.25 * before.range
+    assert abs(after.mean) <= 0.010
+
+
+def test_reference_respects_force_and_speed(sled_reference: PlanResult) -> None:
+    assert np.abs(sled_reference.trajectory.control).max() <= 60.0
+    assert np.abs(sled_reference.trajectory.velocity).max() <= 1.5

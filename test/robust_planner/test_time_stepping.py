@@ -1,0 +1,67 @@
+"""Stewart-Trinkle time stepping against motions that can be calculated by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robust_planner.evaluation.final_error import final_errors
+from robust_planner.evaluation.time_stepping import TimeStepping
+from robust_planner.model.contact_model import GRAVITY
+from robust_planner.model.hopper import hopper
+from robust_planner.model.sliding_block import sliding_block
+from robust_planner.problems.example import Example
+from robust_planner.result import PlanResult
+
+TIME = np.linspace(0.0, 1.0, 101)
+
+
+def test_block_coasts_to_a_stop() -> None:
+    world = TimeStepping(sliding_block(), friction=0.5)
+    run = world.simulate(np.array([0.0, 0.5, 3.0, 0.0]), np.zeros((101, 1)), TIME)
+    speed = np.maximum(0.0, 3.0 - 0.5 * GRAVITY * TIME)
+    np.testing.assert_allclose(run.velocity[:, 0], speed, atol=1e-9)
+    np.testing.assert_allclose(run.normal_force[1:, 0], GRAVITY, rtol=1e-9)
+
+
+def test_push_inside_the_cone_does_not_move_the_block() -> None:
+    world = TimeStepping(sliding_block(), friction=0.5)
+    run = world.simulate(np.array([0.0, 0.5, 0.0, 0.0]), np.full((101, 1), 4.9), TIME)
+    np.testing.assert_allclose(run.position[:, 0], 0.0, atol=1e-12)
+
+
+def test_block_falls_onto_raised_ground_and_stays() -> None:
+    world = TimeStepping(sliding_block(), friction=0.5, height=0.2)
+    run = world.simulate(np.array([0.0, 1.0, 0.0, 0.0]), np.zeros((101, 1)), TIME)
+    assert run.position[:, 1].min() >= 0.7 - 1e-12
+    assert run.position[-1, 1] == pytest.approx(0.7)
+    assert run.velocity[-1, 1] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_friction_in_space_opposes_the_motion_along_an_axis() -> None:
+    world = TimeStepping(sliding_block(dimension=3), friction=0.3)
+    start = np.array([0.0, 0.0, 0.5, 0.0, -2.0, 0.0])
+    run = world.simulate(start, np.zeros((101, 2)), TIME)
+    np.testing.assert_allclose(run.velocity[:, 0], 0.0, atol=1e-12)
+    speed = -np.maximum(0.0, 2.0 - 0.3 * GRAVITY * TIME)
+    np.testing.assert_allclose(run.velocity[:, 1], speed, atol=1e-9)
+
+
+def test_hopper_collapses_onto_its_limits_without_penetrating() -> None:
+    model = hopper()
+    bend = np.arccos(0.75)
+    start = np.array([0.0, 1.6, bend, -2 * bend, np.pi / 2 + bend, *[0.0] * 5])
+    run = TimeStepping(model, friction=0.5).simulate(start, np.zeros((101, 3)), TIME)
+    assert np.asarray(model.distance(run.position.T)).min() >= -0.05  # linearised in a step
+    room = run.position @ model.limit_directions + model.limit_offsets
+    assert room.min() >= -1e-9
+    assert run.position[-1, 1] < 1.2
+
+
+def test_plan_is_reproduced_under_its_own_friction(
+    block: Example, block_reference: PlanResult
+) -> None:
+    errors = final_errors(block_reference.trajectory, block.problem, (block.problem.friction,))
+    assert abs(errors.mean) <= 1e-3
+    planned = block_reference.trajectory.position
+    np.testing.assert_allclose(errors.simulations[0].position, planned, atol=1e-3)
