@@ -1,0 +1,1 @@
+"""The command ``contact-stack bench``: how fast and how accurate the parts are."""

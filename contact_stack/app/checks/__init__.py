@@ -1,0 +1,1 @@
+"""Checks of this machine, which ``contact-stack doctor`` runs."""

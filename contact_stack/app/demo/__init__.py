@@ -1,0 +1,1 @@
+"""Experiments on the running graph, with their figures."""

@@ -1,0 +1,66 @@
+"""Motions as goals of the controller's actions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pinocchio as pin
+from contact_stack_msgs.action import FollowPoseTrajectory
+from contact_stack_msgs.msg import PoseTrajectoryPoint
+from control_msgs.action import FollowJointTrajectory
+from geometry_msgs.msg import Point, Pose, Quaternion
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from contact_stack.app.demo.motion import JointMotion, PoseMotion
+from contact_stack.ros.stamps import NANOSECONDS, to_duration, to_time
+
+
+def pose_goal(motion: PoseMotion, start: int) -> FollowPoseTrajectory.Goal:
+    """Return the goal that asks for a motion of the tool.
+
+    Args:
+        motion: The motion.
+        start: Stamp at which it begins [ns].
+    """
+    goal = FollowPoseTrajectory.Goal()
+    goal.trajectory.header.stamp = to_time(start)
+    goal.trajectory.points = [
+        PoseTrajectoryPoint(
+            pose=_pose(pose), time_from_start=to_duration(round(time * NANOSECONDS))
+        )
+        for time, pose in zip(motion.times, motion.poses, strict=True)
+    ]
+    return goal
+
+
+def joint_goal(
+    motion: JointMotion, start: int, names: Sequence[str]
+) -> FollowJointTrajectory.Goal:
+    """Return the goal that asks for a motion of the joints.
+
+    Args:
+        motion: The motion.
+        start: Stamp at which it begins [ns].
+        names: The driver's names of the joints, in the order of the motion.
+    """
+    knots = motion.knots
+    goal = FollowJointTrajectory.Goal()
+    goal.trajectory.header.stamp = to_time(start)
+    goal.trajectory.joint_names = list(names)
+    goal.trajectory.points = [
+        JointTrajectoryPoint(
+            positions=position.tolist(),
+            velocities=velocity.tolist(),
+            time_from_start=to_duration(round(time * NANOSECONDS)),
+        )
+        for time, position, velocity in zip(
+            knots.times, knots.positions, knots.velocities, strict=True
+        )
+    ]
+    return goal
+
+
+def _pose(pose: pin.SE3) -> Pose:
+    x, y, z, w = pin.Quaternion(pose.rotation).coeffs()
+    px, py, pz = pose.translation
+    return Pose(position=Point(x=px, y=py, z=pz), orientation=Quaternion(x=x, y=y, z=z, w=w))

@@ -1,0 +1,147 @@
+"""One run of the experiment with one controller on a graph of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+
+from contact_stack.app.demo.assemble import assemble
+from contact_stack.app.demo.demo_node import NAME, DemoNode
+from contact_stack.app.demo.experiment import Experiment
+from contact_stack.app.demo.experiment_data import ExperimentData
+from contact_stack.app.demo.variants import VARIANTS
+from contact_stack.app.launch.command import find_launch_file
+from contact_stack.app.launch.parser import parse
+from contact_stack.app.launch.runner import NodeGraph
+from contact_stack.app.launch.signals import deferred
+from contact_stack.app.recording.mcap_recorder import McapRecorder
+from contact_stack.core.errors import CommunicationError
+from contact_stack.core.robot import Robot
+from contact_stack.ros.driver_profile import DriverConfig, driver_profile
+from tamsi_sim.scene import Scene
+
+NAMESPACE = "lbr"
+PERIOD = 0.005
+
+SILENCE_LIMIT = 60.0
+"""A graph in which nothing has happened for this long has failed [s]."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How the graph is started.
+
+    Attributes:
+        controller: Name of the controller's variant.
+        driver: The driver profile.
+        lockstep: Lock-step instead of real time.
+        seed: Of all random numbers.
+        view: Whether the live page is opened.
+    """
+
+    controller: str
+    driver: str
+    lockstep: bool
+    seed: int
+    view: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run left.
+
+    Attributes:
+        data: The run itself.
+        wall_time: Real time the motion took [s].
+    """
+
+    data: ExperimentData
+    wall_time: float
+
+
+def run_experiment(
+    experiment: Experiment,
+    options: RunOptions,
+    recording: Path,
+    on_progress: Callable[[float], None],
+) -> Run:
+    """Start the graph, run the experiment, stop the graph.
+
+    Args:
+        experiment: The experiment.
+        options: How the graph is started.
+        recording: MCAP file to write.
+        on_progress: Called with the simulated time since the start of the motion [s].
+
+    Returns:
+        The run.
+
+    Raises:
+        ContactStackError: If the graph does not start, a node ends, or a goal fails.
+    """
+    plan = parse(
+        find_launch_file("demo"),
+        {
+            "driver": options.driver,
+            "lockstep": str(options.lockstep).lower(),
+            "seed": str(options.seed),
+            "scene": experiment.scene,
+            "held_mass": str(experiment.held.mass if experiment.held is not None else 0.0),
+            "view": str(options.view).lower(),
+            "robot_name": NAMESPACE,
+            "client": NAME if options.lockstep else "",
+            **VARIANTS[options.controller].arguments,
+        },
+    )
+    description = Scene.load(experiment.scene).robot
+    robot = Robot.from_description(description)
+    driver = DriverConfig()
+    profile = driver_profile(options.driver, driver, PERIOD)
+    with NodeGraph(plan) as graph, McapRecorder(recording) as recorder:
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        try:
+            with deferred():
+                node = DemoNode(
+                    experiment,
+                    robot,
+                    driver.joint_names,
+                    description.gripper_joint,
+                    profile,
+                    recorder,
+                    NAMESPACE,
+                    options.lockstep,
+                )
+            _spin(node, graph, on_progress)
+            node.destroy_node()
+        finally:
+            with deferred():
+                rclpy.try_shutdown()
+    return Run(assemble(node, experiment, robot), node.wall_time)
+
+
+def _spin(node: DemoNode, graph: NodeGraph, on_progress: Callable[[float], None]) -> None:
+    """Handle messages until the experiment is over."""
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    progress, changed = -1.0, time.monotonic()
+    try:
+        while not node.finished:
+            # An interrupt inside rclpy would leave half-made objects that complain.
+            with deferred():
+                executor.spin_once(timeout_sec=0.1)
+            graph.check()
+            if node.stamp != progress:
+                progress, changed = node.stamp, time.monotonic()
+                on_progress(node.progress)
+            elif time.monotonic() - changed > SILENCE_LIMIT:
+                raise CommunicationError(
+                    f"the graph has been silent for {SILENCE_LIMIT:g} s: {node.waiting_for}"
+                )
+    finally:
+        executor.shutdown()

@@ -1,0 +1,1 @@
+"""The command ``contact-stack plan``: a motion through contact, planned and drawn."""

@@ -1,0 +1,1 @@
+"""Recording of the graph's topics."""

@@ -1,0 +1,124 @@
+"""The node behind the live page: it listens to the graph and never speaks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from contact_stack_msgs.msg import ContactArray, ControllerStatus
+from geometry_msgs.msg import Point, Quaternion, Vector3
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+from contact_stack.app.viewer.config import ViewerConfig
+from contact_stack.app.viewer.page import Page, Snapshot
+from contact_stack.core.description import RobotDescription, read_urdf
+from contact_stack.ros.entry_point import run
+from contact_stack.ros.parameters import read
+from contact_stack.ros.qos import signal_subscription
+from contact_stack.ros.stamps import to_nanoseconds
+from tamsi_sim.scene import Scene
+
+MODES = {
+    ControllerStatus.INACTIVE: "INACTIVE",
+    ControllerStatus.HOLD: "HOLD",
+    ControllerStatus.TRACKING: "TRACKING",
+    ControllerStatus.CONSERVATIVE: "CONSERVATIVE",
+    ControllerStatus.FAULT: "FAULT",
+}
+
+
+class ViewerNode(Node):
+    """Keep the latest of every topic and draw it at the page's rate."""
+
+    def __init__(self) -> None:
+        """Open the page and print its address.
+
+        Raises:
+            ContactStackError: If a parameter, the robot or the scene is wrong.
+        """
+        super().__init__("viewer")
+        config = read(self, ViewerConfig)
+        self._now = Snapshot()
+        objects = Scene.load(config.scene).objects if config.scene else {}
+        # What can be held is part of the robot's load, not of its environment.
+        self._movable = {name for name, item in objects.items() if item.free}
+        self._page = Page(
+            RobotDescription.load(config.robot).urdf,
+            {name: read_urdf(item.urdf) for name, item in objects.items()},
+            config.host,
+            config.port,
+            history=math.ceil(config.history * config.rate),
+        )
+        # In any mode the latest sample is enough: the page is no participant.
+        latest = signal_subscription(lockstep=False)
+        for message_type, topic, callback in (
+            (JointState, "joint_states", self._joints),
+            (JointState, "gripper/joint_states", self._joints),
+            (TFMessage, "truth/objects", self._objects),
+            (ContactArray, "truth/contacts", self._true_contacts),
+            (ContactArray, "contacts", self._estimated_contacts),
+            (ControllerStatus, "controller_status", self._status),
+        ):
+            self.create_subscription(message_type, topic, callback, latest)
+        self.create_timer(
+            1.0 / config.rate,
+            lambda: self._page.draw(self._now),
+            clock=Clock(clock_type=ClockType.STEADY_TIME),
+        )
+        self.get_logger().info(f"live page at {self._page.address}")
+
+    def close(self) -> None:
+        """Close the page."""
+        self._page.close()
+
+    def _joints(self, message: JointState) -> None:
+        self._now.time = 1e-9 * to_nanoseconds(message.header.stamp)
+        self._now.joints = {
+            **self._now.joints, **dict(zip(message.name, message.position, strict=True))
+        }  # fmt: skip
+
+    def _objects(self, message: TFMessage) -> None:
+        self._now.objects = {
+            frame.child_frame_id: (
+                _vector(frame.transform.translation),
+                _quaternion(frame.transform.rotation),
+            )
+            for frame in message.transforms
+        }
+
+    def _true_contacts(self, message: ContactArray) -> None:
+        contacts = [c for c in message.contacts if c.other not in self._movable]
+        self._now.true_points = [_vector(c.point) for c in contacts]
+        self._now.true_forces = [_vector(c.force) for c in contacts]
+
+    def _estimated_contacts(self, message: ContactArray) -> None:
+        self._now.estimated_points = [_vector(c.point) for c in message.contacts]
+        self._now.estimated_forces = [_vector(c.force) for c in message.contacts]
+
+    def _status(self, message: ControllerStatus) -> None:
+        self._now.force_limit = max(message.force_limit, default=self._now.force_limit)
+        self._now.position_error = message.position_error
+        self._now.rotation_error = message.rotation_error
+        self._now.state = MODES[message.mode]
+        self._now.remedy = message.remedy
+
+
+def main() -> int:
+    """Run the viewer.
+
+    Returns:
+        The exit code.
+    """
+    return run(ViewerNode)
+
+
+def _vector(message: Point | Vector3) -> np.ndarray:
+    return np.array([message.x, message.y, message.z])
+
+
+def _quaternion(message: Quaternion) -> np.ndarray:
+    return np.array([message.x, message.y, message.z, message.w])

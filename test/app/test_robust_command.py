@@ -1,0 +1,109 @@
+"""``contact-stack robust`` and ``bench robust``: figures, files, exit codes, refusals."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contact_stack.app import cli
+from contact_stack.app.bench import robust as bench
+from robust_planner.sweep import GridPoint
+
+KEYS = [
+    "problem", "status", "seconds", "cost", "merit", "max_speed", "friction_mid_N",
+    "final_error", "foot_height_mean_m", "force_distance_max_m", "violation_rate", "risk_bound",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def keep_signal_handlers() -> Iterator[None]:
+    handler = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, handler)
+
+
+def test_reference_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without uncertainty; standard output holds nothing but the JSON."""
+    assert cli.main(["robust", "block", "--sigma", "0", "--json", "--out", str(tmp_path)]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert list(summary) == KEYS
+    assert summary["cost"] == pytest.approx(3280.18, rel=1e-3)
+    assert summary["final_error"]["range"] == pytest.approx(1.943, abs=0.005)
+    assert json.loads((tmp_path / "summary.json").read_text()) == summary
+
+
+def test_robust_plan_beside_its_reference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "deep" / "sled.json"
+    words = ["robust", "sled", "--theta", "0.7", "--out", str(tmp_path), "--json", str(file)]
+    assert cli.main(words) == 0
+    summary = json.loads(file.read_text())
+    assert summary["risk_bound"] == 0.5  # beta, not given
+    table = capsys.readouterr().out
+    assert "reference" in table
+    assert "robust" in table
+    for name in ("controls.png", "simulations.png"):
+        assert (tmp_path / name).stat().st_size > 10_000
+
+
+def test_exhausted_budget_shows_the_best_iterate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["robust", "block", "--budget", "0.05", "--out", str(tmp_path)]
+    assert cli.main(words) == 1
+    shown = capsys.readouterr().out
+    assert "BUDGET_EXHAUSTED: the trajectory is the best iterate" in shown
+    assert "largest residual" in shown
+
+
+def test_a_signal_ends_a_long_plan(tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "contact_stack.app.cli", "robust", "hopper")
+    with subprocess.Popen(
+        (*command, "--out", str(tmp_path)), stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        shown = ""
+        while "iteration" not in shown:  # the progress bar: it plans
+            shown += process.stderr.read(1)
+        process.terminate()
+        shown += process.stderr.read()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "Traceback" not in shown
+    assert not (tmp_path / "summary.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["blok"], "unknown problem 'blok' (valid: block, hopper, sled)"),
+        (["block", "--sigma", "-1"], "'uncertainty.sigma' is -1.0 (valid: >= 0)"),
+        (["block", "--beta", "0.3"], "'risk.beta' is 0.3 (valid: >= 0.5, <= 0.999)"),
+        (["block", "--budget", "0"], "'solver.budget' is 0.0 (valid: > 0 s)"),
+    ],
+)
+def test_bad_values_are_named_in_one_line(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["robust", *words, "--out", str(tmp_path / "out")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_benchmark_lists_reference_and_grid(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "QUICK", {"sled": (GridPoint(0.08, 0.7, 0.7, False),)})
+    file = tmp_path / "figures.json"
+    assert cli.main(["bench", "robust", "--quick", "--json", str(file)]) == 0
+    reference, robust = json.loads(file.read_text())["plans"]
+    assert reference["point"] is None
+    assert reference["violation_rate"] is not None
+    assert robust["point"] == {"sigma": 0.08, "beta": 0.7, "theta": 0.7, "expected_residual": False}
+    assert "chance, theta = 0.7, sigma = 0.08" in capsys.readouterr().out
