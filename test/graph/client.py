@@ -1,0 +1,110 @@
+"""A node that tests use to listen to the graph and to send goals."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import rclpy
+from contact_stack_msgs.action import FollowPoseTrajectory
+from contact_stack_msgs.msg import ContactArray, ControllerStatus
+from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import qos_profile_sensor_data
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+
+TOPICS = {
+    "truth/joint_states": JointState,
+    "truth/contacts": ContactArray,
+    "contacts": ContactArray,
+    "controller_status": ControllerStatus,
+    "gripper/joint_states": JointState,
+    "/diagnostics": DiagnosticArray,
+}
+
+
+class GraphClient:
+    """Keeps every message of the topics above, with its arrival time."""
+
+    def __init__(self) -> None:
+        """Join the graph in namespace lbr."""
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        self.node = rclpy.create_node("test_client", namespace="lbr")
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self.heard: dict[str, list[tuple[float, Any]]] = {topic: [] for topic in TOPICS}
+        for topic, message_type in TOPICS.items():
+            self.node.create_subscription(
+                message_type,
+                topic,
+                lambda message, topic=topic: self.heard[topic].append(
+                    (time.monotonic(), message)
+                ),
+                qos_profile_sensor_data,
+            )
+        self.pose = ActionClient(self.node, FollowPoseTrajectory, "follow_pose_trajectory")
+        self.joints = ActionClient(self.node, FollowJointTrajectory, "follow_joint_trajectory")
+        self.gripper = ActionClient(self.node, ParallelGripperCommand, "gripper")
+
+    def close(self) -> None:
+        """Leave the graph."""
+        self._executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown()
+
+    def latest(self, topic: str) -> Any:
+        """Return the latest message of a topic, None if there was none."""
+        return self.heard[topic][-1][1] if self.heard[topic] else None
+
+    def spin_until(self, condition: Callable[[], Any], timeout: float = 30.0) -> Any:
+        """Handle messages until a condition is truthy, and return its value."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            value = condition()
+            if value:
+                return value
+            self._executor.spin_once(timeout_sec=0.05)
+        raise TimeoutError(f"the condition did not come true within {timeout} s")
+
+    def spin_for(self, duration: float) -> None:
+        """Handle messages for a while."""
+        end = time.monotonic() + duration
+        while time.monotonic() < end:
+            self._executor.spin_once(timeout_sec=0.05)
+
+    def wait_until_ready(self) -> None:
+        """Wait until the arm is held and the estimator has tared."""
+        self.spin_until(self.pose.server_is_ready, 60.0)
+        self.spin_until(self.joints.server_is_ready)
+        self.spin_until(
+            lambda: self.latest("controller_status")
+            and self.latest("controller_status").mode == ControllerStatus.HOLD
+            and self.latest("contacts")
+            and self.latest("contacts").state != ContactArray.UNTARED
+            and self.latest("truth/joint_states")
+        )
+
+    def send(self, client: ActionClient, goal: Any) -> Any:
+        """Send a goal that is expected to be accepted; return its handle."""
+        future = client.send_goal_async(goal)
+        self.spin_until(future.done)
+        assert future.result().accepted
+        return future.result()
+
+    def result(self, client: ActionClient, goal: Any, timeout: float = 30.0) -> Any:
+        """Send a goal and return its result."""
+        future = self.send(client, goal).get_result_async()
+        self.spin_until(future.done, timeout)
+        return future.result().result
+
+    def call(self, service_type: Any, name: str, request: Any) -> Any:
+        """Call a service."""
+        client = self.node.create_client(service_type, name)
+        self.spin_until(client.service_is_ready)
+        future = client.call_async(request)
+        self.spin_until(future.done)
+        return future.result()

@@ -1,0 +1,42 @@
+"""Fixtures that start the graph, each in a ROS domain of its own."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from contact_stack.app.launch.command import find_launch_file
+from contact_stack.app.launch.parser import parse
+from contact_stack.app.launch.runner import NodeGraph
+
+sys.path.insert(0, str(Path(__file__).parent))
+from client import GraphClient
+
+
+@pytest.fixture
+def launch(ros_domain: int, alive: Callable[[int], bool]) -> Iterator[Callable[..., NodeGraph]]:
+    """Start ``sim.launch.xml`` with arguments; at the end no process may be left."""
+    graphs: list[NodeGraph] = []
+    with ExitStack() as stack:
+
+        def start(**arguments: str) -> NodeGraph:
+            plan = parse(find_launch_file("sim"), {"view": "false", **arguments})
+            graphs.append(stack.enter_context(NodeGraph(plan, io.StringIO())))
+            return graphs[-1]
+
+        yield start
+    for graph in graphs:
+        assert not any(alive(pid) for pid in graph.pids)
+
+
+@pytest.fixture
+def client(ros_domain: int) -> Iterator[GraphClient]:
+    """A node of the test that listens to the graph."""
+    client = GraphClient()
+    yield client
+    client.close()

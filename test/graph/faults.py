@@ -1,0 +1,69 @@
+"""What the tests of failures have in common."""
+
+from __future__ import annotations
+
+import numpy as np
+from client import GraphClient
+from contact_stack_msgs.action import FollowPoseTrajectory
+from contact_stack_msgs.msg import PoseTrajectoryPoint
+from geometry_msgs.msg import Point, Quaternion
+from rclpy.duration import Duration
+from scipy.spatial.transform import Rotation
+from std_srvs.srv import Trigger
+
+from contact_stack.core.description import RobotDescription
+from contact_stack.core.robot import Robot
+
+REPORT_TIME = 0.1
+"""What a busy machine may add until a status has been received [s]."""
+
+
+def goal_down(client: GraphClient, distance: float, duration: float) -> FollowPoseTrajectory.Goal:
+    """A goal that moves the tool straight down."""
+    robot = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
+    robot.update(np.array(client.latest("truth/joint_states").position[:7]))
+    pose = robot.tool_pose()
+    x, y, z = pose.translation
+    orientation = dict(zip("xyzw", _quaternion(pose.rotation), strict=True))
+    point = PoseTrajectoryPoint(time_from_start=Duration(seconds=duration).to_msg())
+    point.pose.position = Point(x=x, y=y, z=z - distance)
+    point.pose.orientation = Quaternion(**orientation)
+    goal = FollowPoseTrajectory.Goal()
+    goal.trajectory.points = [point]
+    return goal
+
+
+def _quaternion(rotation: np.ndarray) -> list[float]:
+    return [float(value) for value in Rotation.from_matrix(rotation).as_quat()]
+
+
+def mode(client: GraphClient) -> int:
+    return int(client.latest("controller_status").mode)
+
+
+def first_status(client: GraphClient, name: str, after: float) -> float:
+    """Return the arrival time of the first status of a name after a time."""
+
+    def find() -> float:
+        arrivals = client.heard["controller_status"]
+        return next((t for t, s in arrivals if t > after and s.status_name == name), 0.0)
+
+    return client.spin_until(find, 10.0)
+
+
+def last_arrival(client: GraphClient, topic: str) -> float:
+    return client.heard[topic][-1][0]
+
+
+def ask(client: GraphClient, service: str) -> Trigger.Response:
+    """Call one of the controller's services."""
+    return client.call(Trigger, f"contact_aware_controller/{service}", Trigger.Request())
+
+
+def diagnostic(client: GraphClient, node: str, after: float = 0.0) -> tuple[str, dict[str, str]]:
+    """Return message and values of a node's latest report after a time, empty if none."""
+    for arrival, message in reversed(client.heard["/diagnostics"]):
+        for status in message.status:
+            if arrival > after and status.name.endswith(node):
+                return status.message, {pair.key: pair.value for pair in status.values}
+    return "", {}

@@ -1,0 +1,209 @@
+"""Bad input is refused with one clear line, and nothing moves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from client import GraphClient
+from contact_stack_msgs.action import FollowPoseTrajectory
+from contact_stack_msgs.msg import (
+    Contact,
+    ContactArray,
+    ControllerStatus,
+    PoseTrajectoryPoint,
+)
+from contact_stack_msgs.srv import SetPayload
+from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
+from lbr_fri_idl.msg import LBRJointPositionCommand
+from rclpy.duration import Duration
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+pytestmark = pytest.mark.graph
+
+NODES = {
+    "tamsi_sim": "tamsi_sim.node.simulator",
+    "contact_estimator": "contact_aware_control.node.estimator",
+    "contact_aware_controller": "contact_aware_control.node.controller",
+}
+JOINTS = [f"lbr_A{i}" for i in range(1, 8)]
+
+
+@pytest.mark.parametrize(
+    ("node", "parameter", "message"),
+    [
+        ("tamsi_sim", "speed:=1.0", "unknown parameter 'speed'"),
+        ("tamsi_sim", "scene:=moon", "moon"),
+        ("tamsi_sim", "driver:=fanuc", "unknown driver 'fanuc' (valid: lbr_fri, ros2_control)"),
+        ("contact_estimator", "particles.count:=1", "'particles.count' is 1"),
+        ("contact_aware_controller", "force.limt:=3.0", "unknown parameter 'force.limt'"),
+        ("contact_aware_controller", "force.limit:=.nan", "'force.limit' is nan"),
+        (
+            "contact_aware_controller",
+            "joint_stiffness:=[800.0, 600.0, 0.0, 600.0, 400.0, 200.0, 200.0]",
+            "'joint_stiffness[2]' is 0.0",
+        ),
+        ("contact_aware_controller", "joint_stiffness:=[800.0]", "needs 7 values, got 1"),
+        ("contact_aware_controller", "arm.joint_names:=[a, b]", "has 7 joints"),
+    ],
+)
+def test_a_bad_parameter_is_one_line(
+    ros_domain: int, node: str, parameter: str, message: str
+) -> None:
+    start = f"import sys; from {NODES[node]} import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", start, "--ros-args", "-p", parameter],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.fixture
+def held_arm(launch: Callable[..., Any], client: GraphClient) -> GraphClient:
+    """The graph in real time, the arm held and tared."""
+    launch(held_mass="0.1")
+    client.wait_until_ready()
+    return client
+
+
+def joint_goal(
+    client: GraphClient, offset: float = 0.0, duration: float = 3.0
+) -> FollowJointTrajectory.Goal:
+    """A goal that moves every joint by an offset from where it is."""
+    position = np.array(client.latest("truth/joint_states").position[:7]) + offset
+    goal = FollowJointTrajectory.Goal()
+    goal.trajectory.joint_names = list(JOINTS)
+    goal.trajectory.points = [
+        JointTrajectoryPoint(
+            positions=position.tolist(), time_from_start=Duration(seconds=duration).to_msg()
+        )
+    ]
+    return goal
+
+
+def wrong_names(goal: FollowJointTrajectory.Goal) -> None:
+    goal.trajectory.joint_names[0] = "elbow"
+
+
+def wrong_length(goal: FollowJointTrajectory.Goal) -> None:
+    goal.trajectory.points[0].positions = [0.0] * 6
+
+
+def not_finite(goal: FollowJointTrajectory.Goal) -> None:
+    goal.trajectory.points[0].positions[3] = float("nan")
+
+
+def beyond_limits(goal: FollowJointTrajectory.Goal) -> None:
+    goal.trajectory.points[0].positions[1] = 3.0
+
+
+def too_fast(goal: FollowJointTrajectory.Goal) -> None:
+    goal.trajectory.points[0].positions[0] += 1.0
+    goal.trajectory.points[0].time_from_start = Duration(seconds=0.1).to_msg()
+
+
+def starts_far_away(goal: FollowJointTrajectory.Goal) -> None:
+    first = JointTrajectoryPoint(positions=(np.array(goal.trajectory.points[0].positions) + 0.3))
+    goal.trajectory.points.insert(0, first)
+
+
+def no_points(goal: FollowJointTrajectory.Goal) -> None:
+    goal.trajectory.points = []
+
+
+def old_stamp(goal: FollowJointTrajectory.Goal) -> None:
+    goal.trajectory.header.stamp.sec = 1
+
+
+def test_goals_and_messages_that_are_refused(held_arm: GraphClient) -> None:
+    """One graph for all of them: afterwards the arm is where it was."""
+    client = held_arm
+    result = FollowJointTrajectory.Result
+    start = np.array(client.latest("truth/joint_states").position)
+    for spoil, code, text in (
+        (wrong_names, result.INVALID_JOINTS, "elbow"),
+        (wrong_length, result.INVALID_GOAL, "has 6 positions instead of 7"),
+        (not_finite, result.INVALID_GOAL, "not finite"),
+        (beyond_limits, result.INVALID_GOAL, "lbr_A2 would be outside its limits"),
+        (too_fast, result.INVALID_GOAL, "lbr_A1 would move at"),
+        (starts_far_away, result.INVALID_GOAL, "rad away from the arm"),
+        (no_points, result.INVALID_GOAL, "no points"),
+        (old_stamp, result.OLD_HEADER_TIMESTAMP, "in the past"),
+    ):
+        goal = joint_goal(client)
+        spoil(goal)
+        answer = client.result(client.joints, goal)
+        assert answer.error_code == code, answer.error_string
+        assert text in answer.error_string
+        assert "\n" not in answer.error_string
+
+    far = FollowPoseTrajectory.Goal()
+    point = PoseTrajectoryPoint()
+    point.pose.orientation.w = 1.0
+    far.trajectory.points = [point]
+    answer = client.result(client.pose, far)
+    assert answer.error_code == FollowPoseTrajectory.Result.INVALID_GOAL
+    assert "away from the tool" in answer.error_string
+
+    gripper = ParallelGripperCommand.Goal()
+    gripper.command.position = [float("nan")]
+    future = client.gripper.send_goal_async(gripper)
+    client.spin_until(future.done)
+    assert not future.result().accepted
+
+    payload = client.call(SetPayload, "set_payload", SetPayload.Request(mass=-1.0))
+    assert not payload.success
+    assert "-1.0 kg" in payload.message
+
+    client.spin_for(0.3)
+    assert np.abs(np.array(client.latest("truth/joint_states").position) - start).max() < 1e-4
+
+
+def test_a_command_that_is_not_finite_never_reaches_the_arm(held_arm: GraphClient) -> None:
+    client = held_arm
+    start = np.array(client.latest("truth/joint_states").position)
+    publisher = client.node.create_publisher(
+        LBRJointPositionCommand, "command/joint_position", 1
+    )
+    client.spin_until(publisher.get_subscription_count)
+    bad = LBRJointPositionCommand(joint_position=[float("nan")] * 7)
+    for _ in range(20):
+        publisher.publish(bad)
+        client.spin_for(0.01)
+    rejected = client.spin_until(lambda: _diagnostic(client, "tamsi_sim", "last_rejection"))
+    assert "not finite" in rejected
+    assert np.abs(np.array(client.latest("truth/joint_states").position) - start).max() < 1e-4
+
+
+def test_contacts_on_unknown_links_are_a_latched_fault(held_arm: GraphClient) -> None:
+    """Several bad messages in a row stop the controller until it is reset."""
+    client = held_arm
+    publisher = client.node.create_publisher(ContactArray, "contacts", 1)
+    client.spin_until(publisher.get_subscription_count)
+    bad = ContactArray()
+    bad.contacts.append(Contact(link="elbow"))
+    client.spin_until(lambda: publisher.publish(bad) or _mode(client) == ControllerStatus.FAULT)
+    assert client.latest("controller_status").status_name == "BAD_INPUT"
+    assert client.latest("controller_status").remedy
+
+
+def _mode(client: GraphClient) -> int:
+    return int(client.latest("controller_status").mode)
+
+
+def _diagnostic(client: GraphClient, node: str, key: str) -> str:
+    """Return a value of a node's latest report, empty if it has none."""
+    for _, message in reversed(client.heard["/diagnostics"]):
+        for status in message.status:
+            values = {pair.key: pair.value for pair in status.values}
+            if status.name.endswith(node) and key in values:
+                return str(values[key])
+    return ""

@@ -1,0 +1,105 @@
+"""When a part of the graph fails in real time, the arm is held or turns conservative."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from client import GraphClient
+from contact_stack_msgs.action import FollowPoseTrajectory
+from contact_stack_msgs.msg import ControllerStatus
+from faults import REPORT_TIME, first_status, goal_down, last_arrival, mode
+from std_srvs.srv import Trigger
+
+from contact_stack.app.launch.runner import NodeGraph
+
+pytestmark = pytest.mark.graph
+
+NODES = ("tamsi_sim", "contact_estimator", "contact_aware_controller")
+
+@pytest.fixture
+def moving_arm(
+    launch: Callable[..., NodeGraph], client: GraphClient
+) -> tuple[GraphClient, dict[str, int]]:
+    """The graph in real time, following a slow goal; and the process of each node."""
+    graph = launch(held_mass="0.1")
+    client.wait_until_ready()
+    client.send(client.pose, goal_down(client, 0.1, 20.0))
+    client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
+    return client, dict(zip(NODES, graph.pids, strict=True))
+
+
+def test_dead_estimator_means_conservative(moving_arm: tuple[Any, dict[str, int]]) -> None:
+    client, pids = moving_arm
+    os.kill(pids["contact_estimator"], signal.SIGSTOP)
+    try:
+        client.spin_for(0.02)
+        died = last_arrival(client, "contacts")
+        changed = first_status(client, "CONTACTS_STALE", died)
+        assert changed - died <= 0.05 + REPORT_TIME
+        client.spin_until(lambda: mode(client) == ControllerStatus.CONSERVATIVE, 1.0)
+        assert client.latest("controller_status").remedy
+    finally:
+        os.kill(pids["contact_estimator"], signal.SIGCONT)
+    client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
+
+
+def test_stale_state_means_hold_until_it_is_back(
+    moving_arm: tuple[Any, dict[str, int]],
+) -> None:
+    client, pids = moving_arm
+    os.kill(pids["tamsi_sim"], signal.SIGSTOP)
+    try:
+        client.spin_for(0.02)
+        died = last_arrival(client, "truth/joint_states")
+        changed = first_status(client, "STATE_STALE", died)
+        assert changed - died <= 3 * 0.005 + REPORT_TIME
+        client.spin_for(0.1)
+        commands = [
+            s.joint_command for t, s in client.heard["controller_status"] if t > changed
+        ]
+        assert len(commands) > 5
+        assert all(np.array_equal(command, commands[0]) for command in commands)
+        assert mode(client) == ControllerStatus.HOLD
+    finally:
+        os.kill(pids["tamsi_sim"], signal.SIGCONT)
+    client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
+
+
+def test_hold_resume_stop_and_reset(moving_arm: tuple[Any, dict[str, int]]) -> None:
+    client, _ = moving_arm
+
+    def call(service: str) -> None:
+        answer = client.call(Trigger, f"contact_aware_controller/{service}", Trigger.Request())
+        assert answer.success
+
+    call("hold")
+    client.spin_until(lambda: mode(client) == ControllerStatus.HOLD)
+    call("resume")
+    client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
+    call("stop")
+    client.spin_until(lambda: mode(client) == ControllerStatus.FAULT)
+    assert client.latest("controller_status").status_name == "STOPPED"
+    call("reset")
+    client.spin_until(lambda: mode(client) == ControllerStatus.HOLD)
+
+
+def test_cancel_holds_the_arm(launch: Callable[..., NodeGraph], client: GraphClient) -> None:
+    launch(held_mass="0.1")
+    client.wait_until_ready()
+    handle = client.send(client.pose, goal_down(client, 0.1, 20.0))
+    client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
+    future = handle.cancel_goal_async()
+    client.spin_until(future.done)
+    client.spin_until(lambda: mode(client) == ControllerStatus.HOLD)
+
+
+def test_a_new_goal_takes_over(moving_arm: tuple[Any, dict[str, int]]) -> None:
+    client, _ = moving_arm
+    result = client.result(client.pose, goal_down(client, 0.005, 1.0))
+    assert result.error_code == FollowPoseTrajectory.Result.SUCCESSFUL
+    assert result.position_error < 0.01

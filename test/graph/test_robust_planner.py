@@ -1,0 +1,237 @@
+"""The planner's action server as a process of its own, over DDS; no other node runs."""
+
+from __future__ import annotations
+
+import math
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import rclpy
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration
+from contact_stack_msgs.action import PlanRobustContact
+from contact_stack_msgs.msg import UncertainParameter
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from contact_stack.ros.stamps import to_nanoseconds
+
+pytestmark = pytest.mark.graph
+
+Goal, Result = PlanRobustContact.Goal, PlanRobustContact.Result
+
+SERVER = "import sys; from robust_planner.node.server import main; sys.exit(main())"
+
+FRICTION = UncertainParameter(kind=UncertainParameter.FRICTION, sigma=0.1)
+
+
+class PlannerClient:
+    """Sends goals and keeps the feedback."""
+
+    def __init__(self) -> None:
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        self.node = rclpy.create_node("test_client", namespace="lbr")
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self._action = ActionClient(self.node, PlanRobustContact, "plan_robust_contact")
+        self.feedback: list[Any] = []
+
+    def close(self) -> None:
+        self._executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown()
+
+    def wait_for_server(self) -> None:
+        self.spin_until(self._action.server_is_ready)
+
+    def spin_until(self, condition: Callable[[], Any], timeout: float = 60.0) -> Any:
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            value = condition()
+            if value:
+                return value
+            self._executor.spin_once(timeout_sec=0.05)
+        raise TimeoutError(f"the condition did not come true within {timeout} s")
+
+    def send(self, goal: Any) -> Any:
+        """Send a goal; return its handle."""
+        feedback = self.feedback = []
+        future = self._action.send_goal_async(
+            goal, feedback_callback=lambda message: feedback.append(message.feedback)
+        )
+        self.spin_until(future.done)
+        assert future.result().accepted
+        return future.result()
+
+    def end_of(self, handle: Any) -> tuple[int, Any]:
+        """Wait for the end of a goal; return its state and its result."""
+        future = handle.get_result_async()
+        self.spin_until(future.done)
+        return future.result().status, future.result().result
+
+    def run(self, **fields: Any) -> tuple[int, Any]:
+        """Send a goal and wait for its end."""
+        return self.end_of(self.send(Goal(**fields)))
+
+    def cancel(self, handle: Any) -> None:
+        future = handle.cancel_goal_async()
+        self.spin_until(future.done)
+        assert future.result().goals_canceling
+
+
+@pytest.fixture
+def client(
+    start_process: Callable[..., subprocess.Popen[str]],
+) -> Iterator[PlannerClient]:
+    """A client, and a server that ends well when the test is over."""
+    server = start_process(
+        sys.executable, "-c", SERVER, "--ros-args", "-r", "__ns:=/lbr"
+    )
+    client = PlannerClient()
+    try:
+        client.wait_for_server()
+        yield client
+    finally:
+        client.close()
+        server.send_signal(signal.SIGINT)
+        _, errors = server.communicate(timeout=30)
+    assert server.returncode == 0, errors
+    assert "Traceback" not in errors
+
+
+def test_plans_of_the_block(client: PlannerClient) -> None:
+    """The reference costs what the paper's does, and the expected residual narrows the spread."""
+    state, reference = client.run(problem="block", uncertainty=[FRICTION], evaluation_samples=2000)
+    assert state == GoalStatus.STATUS_SUCCEEDED
+    assert (reference.status, reference.status_name) == (Result.SUCCEEDED, "SUCCEEDED")
+    assert reference.remedy == ""
+    assert reference.cost == pytest.approx(3280.18, rel=1e-3)
+    assert reference.merit <= 1e-10
+    assert reference.complementarity_residual <= 1e-5
+    assert reference.violation_rate == pytest.approx(0.5, abs=0.05)
+    assert math.isnan(reference.risk_bound)
+    assert any("the plan is the reference" in warning for warning in reference.warnings)
+    points = reference.trajectory.points
+    assert reference.trajectory.joint_names == ["x", "z"]
+    assert len(points) == 101
+    assert list(points[-1].positions) == pytest.approx([5.0, 0.5], abs=1e-6)
+    assert max(point.velocities[0] for point in points) == pytest.approx(7.5, abs=0.01)
+    assert to_nanoseconds(points[-1].time_from_start) == 1_000_000_000
+    (contact,) = reference.contacts
+    assert (contact.link, contact.other) == ("bottom", "ground")
+    assert contact.normal_force[50] == pytest.approx(9.81, abs=1e-3)
+    assert contact.force[50].x == pytest.approx(-4.905, abs=1e-3)
+    assert np.abs(contact.distance).max() <= 1e-6
+    assert {feedback.stage for feedback in client.feedback} == {"reference", "evaluation"}
+    assert client.feedback[0].penalty_weight == 1e3
+
+    state, robust = client.run(
+        problem="block",
+        knots=51,
+        uncertainty=[FRICTION],
+        expected_residual_weight=5e4,
+        mode="paper",
+    )
+    assert state == GoalStatus.STATUS_SUCCEEDED
+    assert robust.expected_residual_weight == 5e4
+    assert robust.predicted_spread < 0.4 * reference.predicted_spread
+    assert math.isnan(robust.violation_rate)
+    stages = [feedback.stage for feedback in client.feedback]
+    assert sorted(set(stages), key=stages.index) == ["reference", "expected_residual", "evaluation"]
+    elapsed = [feedback.elapsed for feedback in client.feedback]
+    assert elapsed == sorted(elapsed)
+
+
+def test_malformed_goals_are_refused_before_planning(client: PlannerClient) -> None:
+    """Each reason names the bad value and the valid ones."""
+    weighted = {"problem": "block", "expected_residual_weight": 1.0}
+    negative = UncertainParameter(kind=UncertainParameter.FRICTION, sigma=-0.1)
+    raised = UncertainParameter(kind=UncertainParameter.DISTANCE, mean=0.1, sigma=0.1)
+    guess = Goal(problem="block")
+    guess.initial_guess.points = [JointTrajectoryPoint(positions=[0.0, 0.5])]
+    cases = (
+        (Goal(problem="blok"), "unknown problem 'blok' (valid: block, hopper, sled)"),
+        (
+            Goal(problem="block", initial_state=[math.nan, 0.5, 0.0, 0.0]),
+            "start is (nan, 0.5, 0.0, 0.0) (valid: 4 finite values for 'sliding_block')",
+        ),
+        (Goal(problem="block", final_state=[5.0, 0.5]), "goal is (5.0, 0.5) (valid: 4 finite"),
+        (Goal(problem="block", input_weight=[1.0, 1.0]), "control_weight is (1.0, 1.0) (valid: 1"),
+        (Goal(**weighted, uncertainty=[negative]), "'uncertainty.sigma' is -0.1 (valid: >= 0)"),
+        (Goal(**weighted, uncertainty=[raised]), "mean of the distance is 0.1 m (valid: 0 m)"),
+        (Goal(**weighted, uncertainty=[FRICTION] * 2), "has 2 entries (valid: 0 or 1)"),
+        (Goal(**weighted), "need an entry in uncertainty"),
+        (
+            Goal(problem="block", uncertainty=[FRICTION], beta=0.3, theta=0.7),
+            "'risk.beta' is 0.3 (valid: >= 0.5, <= 0.999)",
+        ),
+        (
+            Goal(problem="block", uncertainty=[FRICTION], beta=0.7, theta=1.0),
+            "'risk.theta' is 1.0 (valid: >= 0.5, <= 0.999)",
+        ),
+        (Goal(problem="block", knots=1), "knots is 1 (valid: >= 2, <= 401)"),
+        (Goal(problem="block", time_step_min=0.02, time_step_max=0.01), "time_step_min is 0.02 s"),
+        (Goal(problem="block", solver="knitro"), "is 'knitro' (valid: ipopt, snopt)"),
+        (Goal(problem="block", complementarity="soft"), "valid: strict, relaxed, penalty"),
+        (guess, "initial_guess: plans start from a straight line"),
+    )
+    for goal, reason in cases:
+        state, result = client.end_of(client.send(goal))
+        assert state == GoalStatus.STATUS_ABORTED
+        assert (result.status, result.status_name) == (Result.INVALID_GOAL, "INVALID_GOAL")
+        assert reason in result.remedy
+        assert not result.trajectory.points
+        assert math.isnan(result.cost)
+        assert not client.feedback
+
+    _, result = client.run(problem="block", initial_state=[0.0, 0.4, 0.0, 0.0])
+    assert result.status == Result.INITIAL_PENETRATION
+    assert "bottom is at -0.1 m (valid: >= 0 m)" in result.remedy
+
+
+def test_long_plans_end_when_they_should(client: PlannerClient) -> None:
+    """By a cancel, a budget and a newer goal; each with the best iterate."""
+    hopper = {"problem": "hopper"}
+
+    handle = client.send(Goal(**hopper))
+    client.spin_until(lambda: len(client.feedback) >= 2)
+    client.cancel(handle)
+    state, result = client.end_of(handle)
+    assert state == GoalStatus.STATUS_CANCELED
+    assert (result.status, result.status_name) == (Result.CANCELED, "CANCELED")
+    assert "best iterate" in result.remedy
+    assert len(result.trajectory.points) == 101
+    assert math.isfinite(result.dynamics_residual)
+    assert result.penalty_weight == 1.0
+
+    state, result = client.run(**hopper, time_budget=Duration(sec=2))
+    assert state == GoalStatus.STATUS_ABORTED
+    assert result.status == Result.TIME_BUDGET_REACHED
+    assert len(result.trajectory.points) == 101
+    assert result.elapsed >= 2.0
+
+    first = client.send(Goal(**hopper))
+    client.spin_until(lambda: client.feedback)
+    refused, _ = client.run(problem="blok")
+    assert refused == GoalStatus.STATUS_ABORTED
+    short = client.send(Goal(problem="block", knots=31))
+    state, result = client.end_of(first)
+    assert state == GoalStatus.STATUS_ABORTED
+    assert (result.status, result.status_name) == (Result.PREEMPTED, "PREEMPTED")
+    state, result = client.end_of(short)
+    assert state == GoalStatus.STATUS_SUCCEEDED
+    assert len(result.trajectory.points) == 31
+
+
+def test_a_running_plan_does_not_keep_the_server_alive(client: PlannerClient) -> None:
+    """The fixture interrupts the server while it plans: it ends without an error."""
+    client.send(Goal(problem="hopper"))
+    client.spin_until(lambda: len(client.feedback) >= 2)

@@ -1,0 +1,291 @@
+"""Deaths, bad messages, clocks that jump and the external stop, on the graph in real time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Time
+from client import GraphClient
+from contact_stack_msgs.msg import ControllerStatus
+from faults import REPORT_TIME, ask, diagnostic, first_status, goal_down, last_arrival, mode
+from lbr_fri_idl.msg import LBRState
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
+
+from contact_aware_control.flight import replay
+from contact_aware_control.flight.file import load
+from contact_stack.app.launch.runner import NodeGraph
+from contact_stack.ros.qos import LATCHED
+
+pytestmark = pytest.mark.graph
+
+NODES = ("tamsi_sim", "contact_estimator", "contact_aware_controller")
+MAIN = "import sys; from contact_aware_control.node.{} import main; sys.exit(main())"
+NAMESPACE = ("--ros-args", "-r", "__ns:=/lbr")
+
+Moving = tuple[GraphClient, dict[str, int]]
+
+
+@pytest.fixture
+def start_motion(
+    launch: Callable[..., NodeGraph],
+    client: GraphClient,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[..., Moving]:
+    """Start the graph in real time and a slow goal; return also the nodes' processes."""
+    monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path))
+
+    def start(**arguments: str) -> Moving:
+        graph = launch(held_mass="0.1", **arguments)
+        client.wait_until_ready()
+        client.send(client.pose, goal_down(client, 0.1, 30.0))
+        client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
+        return client, dict(zip(NODES, graph.pids, strict=True))
+
+    return start
+
+
+def wait_for(client: GraphClient, wanted: int, name: str | None = None) -> ControllerStatus:
+    """Wait for a mode, and the name of a status."""
+
+    def reached() -> bool:
+        latest = client.latest("controller_status")
+        return latest.mode == wanted and name in (None, latest.status_name)
+
+    client.spin_until(reached, 10.0)
+    return client.latest("controller_status")
+
+
+def test_a_late_state_and_an_outage(start_motion: Callable[..., Moving]) -> None:
+    """50 ms late: on by itself. Over a second: only after resume."""
+    client, pids = start_motion()
+    os.kill(pids["tamsi_sim"], signal.SIGSTOP)
+    time.sleep(0.05)
+    os.kill(pids["tamsi_sim"], signal.SIGCONT)
+    stopped = last_arrival(client, "truth/joint_states")
+    assert first_status(client, "STATE_STALE", stopped) - stopped <= 3 * 0.005 + REPORT_TIME
+    wait_for(client, ControllerStatus.TRACKING, "OK")
+
+    os.kill(pids["tamsi_sim"], signal.SIGSTOP)
+    try:
+        client.spin_for(1.3)
+        assert "STATE_STALE" in diagnostic(client, "contact_aware_controller")[0]
+    finally:
+        os.kill(pids["tamsi_sim"], signal.SIGCONT)
+    client.spin_for(0.3)
+    assert mode(client) == ControllerStatus.HOLD
+    assert ask(client, "resume").success
+    wait_for(client, ControllerStatus.TRACKING, "OK")
+
+
+def test_dead_nodes(start_motion: Callable[..., Moving]) -> None:
+    """First the estimator, then the simulator: conservative, then held, each with a reason."""
+    client, pids = start_motion()
+    os.kill(pids["contact_estimator"], signal.SIGKILL)
+    client.spin_for(0.02)
+    died = last_arrival(client, "contacts")
+    assert first_status(client, "CONTACTS_STALE", died) - died <= 0.05 + REPORT_TIME
+    assert wait_for(client, ControllerStatus.CONSERVATIVE).remedy
+    os.kill(pids["tamsi_sim"], signal.SIGKILL)
+    client.spin_for(0.02)
+    died = last_arrival(client, "truth/joint_states")
+    changed = first_status(client, "STATE_STALE", died)
+    assert changed - died <= 3 * 0.005 + REPORT_TIME
+    client.spin_for(3 * REPORT_TIME)
+    settled = changed + REPORT_TIME
+    commands = [s.joint_command for t, s in client.heard["controller_status"] if t > settled]
+    assert len(commands) > 10
+    assert all(np.array_equal(command, commands[0]) for command in commands)
+    client.spin_until(
+        lambda: "STATE_STALE" in diagnostic(client, "contact_aware_controller", changed)[0]
+    )
+
+
+class FakeRobot:
+    """The test as the robot: a still arm, without a simulator.
+
+    Attributes:
+        spoil: Changes every state before it is sent.
+    """
+
+    def __init__(self, client: GraphClient) -> None:
+        """Send states at 200 Hz while the client spins."""
+        self._clock = client.node.get_clock()
+        self._states = client.node.create_publisher(JointState, "joint_states", 1)
+        self._torques = client.node.create_publisher(
+            JointState, "external_torque_broadcaster/joint_states", 1
+        )
+        self.spoil: Callable[[list[float]], Any] = lambda position: None
+        client.node.create_timer(0.005, self._publish)
+
+    def _publish(self) -> None:
+        names = [f"lbr_A{i}" for i in range(1, 8)]
+        position = [0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0]
+        self.spoil(position)
+        state = JointState(name=names, position=position, velocity=[0.0] * 7)
+        state.header.stamp = self._clock.now().to_msg()
+        self._states.publish(state)
+        self._torques.publish(JointState(header=state.header, name=names, effort=[0.0] * 7))
+
+
+@pytest.fixture
+def start_alone(
+    start_process: Callable[..., Any],
+    client: GraphClient,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Callable[..., FakeRobot]]:
+    """Start the controller without simulator and estimator, holding a fake robot."""
+    monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path))
+    processes = []
+
+    def start(*parameters: str) -> FakeRobot:
+        words = [word for p in ("driver:=ros2_control", *parameters) for word in ("-p", p)]
+        processes.append(
+            start_process(sys.executable, "-c", MAIN.format("controller"), *NAMESPACE, *words)
+        )
+        robot = FakeRobot(client)
+        client.spin_until(lambda: client.latest("controller_status"), 30.0)
+        wait_for(client, ControllerStatus.HOLD)
+        return robot
+
+    yield start
+    for process in processes:
+        process.terminate()
+        assert process.wait(10.0) == 0
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda position: position.__setitem__(2, float("nan")), id="nan"),
+        pytest.param(lambda position: position.__setitem__(2, float("inf")), id="inf"),
+        pytest.param(lambda position: position.pop(), id="short"),
+    ],
+)
+def test_bad_states_are_a_latched_fault(
+    start_alone: Callable[..., FakeRobot],
+    client: GraphClient,
+    spoil: Callable[[list[float]], Any],
+) -> None:
+    """Good states, then bad ones, then good ones again, which do not end the fault."""
+    robot = start_alone()
+    held = list(client.latest("controller_status").joint_command)
+    robot.spoil = spoil
+    began = time.monotonic()
+    status = wait_for(client, ControllerStatus.FAULT, "BAD_INPUT")
+    assert time.monotonic() - began <= 10 * 0.005 + 5 * REPORT_TIME
+    assert list(status.joint_command) == held
+
+    def fault() -> str:
+        return diagnostic(client, "contact_aware_controller", began)[1].get("fault", "")
+
+    client.spin_until(lambda: "10 rejected messages in a row" in fault())
+    robot.spoil = lambda position: None
+    client.spin_for(0.1)
+    assert mode(client) == ControllerStatus.FAULT
+    assert ask(client, "reset").success
+    wait_for(client, ControllerStatus.HOLD)
+
+
+def test_a_jumping_clock_changes_nothing(
+    start_alone: Callable[..., FakeRobot], client: GraphClient
+) -> None:
+    """ROS time jumps on and back by hours; the ages of the signals do not."""
+    clock = client.node.create_publisher(Clock, "/clock", 1)
+    start_alone("use_sim_time:=true")
+    client.spin_until(clock.get_subscription_count)
+    for seconds in (1000, 5000, 10):
+        clock.publish(Clock(clock=Time(sec=seconds)))
+        client.spin_for(0.05)
+    jumped = client.heard["controller_status"][-30:]
+    assert {s.mode for _, s in jumped} == {ControllerStatus.HOLD}
+    assert {s.status_name for _, s in jumped} == {"CONTACTS_STALE"}
+
+
+def test_external_stop_is_latched_and_recorded(
+    start_motion: Callable[..., Moving], tmp_path: Path
+) -> None:
+    """Pressed: a fault. Still pressed: no reset. The record, replayed, shows the same."""
+    client, _ = start_motion()
+    stop = client.node.create_publisher(Bool, "external_stop", 1)
+    client.spin_until(stop.get_subscription_count)
+    pressed = time.monotonic()
+    stop.publish(Bool(data=True))
+    assert wait_for(client, ControllerStatus.FAULT, "EXTERNAL_STOP").remedy
+    assert first_status(client, "EXTERNAL_STOP", pressed) - pressed <= 3 * REPORT_TIME
+    refused = ask(client, "reset")
+    assert not refused.success
+    assert "release" in refused.message
+    stop.publish(Bool(data=False))
+    client.spin_for(0.1)
+    assert mode(client) == ControllerStatus.FAULT
+    assert ask(client, "reset").success
+    wait_for(client, ControllerStatus.HOLD)
+    dumped = ask(client, "dump_flight")
+    assert dumped.success
+    files = sorted((tmp_path / "flight").glob("*.npz"))
+    assert {Path(dumped.message)} < set(files)
+    for file in files:
+        ticks = list(replay(load(file)))
+        assert len(ticks) > 100
+        assert all(tick.agrees(0.0) for tick in ticks)
+    fault = next(file for file in files if "EXTERNAL_STOP" in file.name)
+    assert load(fault).ticks[-1].status.name == "EXTERNAL_STOP"
+
+
+def test_a_dead_controller_is_reported_and_a_new_one_takes_over(
+    start_motion: Callable[..., Moving], start_process: Callable[..., Any]
+) -> None:
+    """The robot keeps the last command; neither the death nor the restart moves it."""
+    client, pids = start_motion()
+    alive: list[tuple[float, bool]] = []
+    client.node.create_subscription(
+        Bool, "controller_alive", lambda m: alive.append((time.monotonic(), m.data)), LATCHED
+    )
+    states: list[LBRState] = []
+    client.node.create_subscription(LBRState, "state", states.append, 1)
+    watchdog = start_process(sys.executable, "-c", MAIN.format("watchdog"), *NAMESPACE)
+    client.spin_until(lambda: alive and alive[-1][1])
+    os.kill(pids["contact_aware_controller"], signal.SIGKILL)
+    client.spin_for(0.02)
+    died = last_arrival(client, "controller_status")
+    client.spin_until(lambda: not alive[-1][1])
+    assert alive[-1][0] - died <= 1.2 * 10 * 0.005 + REPORT_TIME
+    client.spin_until(
+        lambda: "restart the controller" in diagnostic(client, "command_watchdog", died)[0]
+    )
+    client.spin_for(0.3)
+    held = np.array(client.latest("truth/joint_states").position[:7])
+    kept = client.spin_until(lambda: states).pop().commanded_joint_position
+
+    controller = start_process(sys.executable, "-c", MAIN.format("controller"), *NAMESPACE)
+    client.spin_until(lambda: alive[-1][1])
+    commands = client.spin_until(
+        lambda: [
+            s.joint_command
+            for t, s in client.heard["controller_status"]
+            if t > died and s.joint_command
+        ]
+    )
+    np.testing.assert_allclose(commands[0], kept, atol=1e-12)
+    client.spin_for(0.3)
+    since = [
+        s.position[:7] for t, s in client.heard["truth/joint_states"] if t > died + 3 * REPORT_TIME
+    ]
+    assert len(since) > 100
+    assert np.abs(np.array(since) - held).max() < 1e-3
+    assert mode(client) == ControllerStatus.HOLD
+    for process in (watchdog, controller):
+        process.terminate()
+        assert process.wait(10.0) == 0
