@@ -203,14 +203,17 @@ def test_a_jumping_clock_changes_nothing(
 ) -> None:
     """ROS time jumps on and back by hours; the ages of the signals do not."""
     clock = client.node.create_publisher(Clock, "/clock", 1)
-    start_alone("use_sim_time:=true")
+    # The test itself is the robot: what delays it must not look like a jump.
+    start_alone("use_sim_time:=true", "safety.state_timeout_periods:=20.0")
     client.spin_until(clock.get_subscription_count)
+    began = time.monotonic()
     for seconds in (1000, 5000, 10):
         clock.publish(Clock(clock=Time(sec=seconds)))
         client.spin_for(0.05)
-    jumped = client.heard["controller_status"][-30:]
-    assert {s.mode for _, s in jumped} == {ControllerStatus.HOLD}
-    assert {s.status_name for _, s in jumped} == {"CONTACTS_STALE"}
+    since = [status for t, status in client.heard["controller_status"] if t > began]
+    assert len(since) > 10
+    assert {status.mode for status in since} == {ControllerStatus.HOLD}
+    assert {status.status_name for status in since} == {"CONTACTS_STALE"}
 
 
 def test_external_stop_is_latched_and_recorded(
