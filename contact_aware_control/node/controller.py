@@ -80,7 +80,7 @@ class ControllerNode(Node):
             self._loop,
             GoalChecker(Robot.from_description(description), config),
             self._robot,
-            config.arm.joint_names,
+            profile.joint_names,
             self._lock,
             self._now,
             (lambda stamp: stamp) if config.lockstep else self._loop_clock.from_ros,
@@ -97,9 +97,7 @@ class ControllerNode(Node):
         self._ask(Request.ACTIVATE)
 
         self._inputs = TickInputs(["state", "contacts"], self._handle_tick)
-        self._participant = (
-            Participant(self, NAME, self._inputs.tick) if config.lockstep else None
-        )
+        self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
         self._reader = StateReader(
             self, profile, config.lockstep, self._state_arrived, self._writer
         )

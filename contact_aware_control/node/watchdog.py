@@ -52,7 +52,10 @@ class WatchdogNode(Node):
             ControllerStatus, "controller_status", self._status_arrived, quality
         )
         self.create_subscription(
-            profile.command_type, profile.command_topic, self._command_arrived, quality
+            profile.command_type,
+            profile.topic(profile.command_topic),
+            self._command_arrived,
+            quality,
         )
         # The system clock may jump, and simulated time may stand still.
         self._timer = self.create_timer(

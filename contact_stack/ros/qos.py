@@ -42,13 +42,14 @@ def signal_publisher(lockstep: bool) -> QoSProfile:
     return LOCKSTEP if lockstep else _profile(depth=1, reliable=True, latched=False)
 
 
-def signal_subscription(lockstep: bool) -> QoSProfile:
+def signal_subscription(lockstep: bool, reliable: bool = False) -> QoSProfile:
     """Return the profile for reading a signal of the control loop.
 
     Args:
         lockstep: True in lock-step, False in real time.
+        reliable: Whether samples that got lost are sent again in real time.
 
     Returns:
         The profile.
     """
-    return LOCKSTEP if lockstep else _profile(depth=1, reliable=False, latched=False)
+    return LOCKSTEP if lockstep else _profile(depth=1, reliable=reliable, latched=False)

@@ -13,19 +13,35 @@ import pytest
 from contact_stack.app.launch.command import find_launch_file
 from contact_stack.app.launch.parser import parse
 from contact_stack.app.launch.runner import NodeGraph
+from contact_stack.ros.driver_profile import PROFILES
 
 sys.path.insert(0, str(Path(__file__).parent))
 from client import GraphClient
 
+DEFAULT = "lbr_fri"
+
+
+@pytest.fixture(
+    params=[
+        name if name == DEFAULT else pytest.param(name, marks=pytest.mark.verify)
+        for name in PROFILES
+    ]
+)
+def driver(request: pytest.FixtureRequest) -> str:
+    """The driver profile of the graph: every test of the graph passes in each of them."""
+    return str(request.param)
+
 
 @pytest.fixture
-def launch(ros_domain: int, alive: Callable[[int], bool]) -> Iterator[Callable[..., NodeGraph]]:
+def launch(
+    ros_domain: int, alive: Callable[[int], bool], driver: str
+) -> Iterator[Callable[..., NodeGraph]]:
     """Start ``sim.launch.xml`` with arguments; at the end no process may be left."""
     graphs: list[NodeGraph] = []
     with ExitStack() as stack:
 
         def start(**arguments: str) -> NodeGraph:
-            plan = parse(find_launch_file("sim"), {"view": "false", **arguments})
+            plan = parse(find_launch_file("sim"), {"view": "false", "driver": driver, **arguments})
             graphs.append(stack.enter_context(NodeGraph(plan, io.StringIO())))
             return graphs[-1]
 

@@ -19,9 +19,10 @@ from contact_stack_msgs.msg import (
 )
 from contact_stack_msgs.srv import SetPayload
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
-from lbr_fri_idl.msg import LBRJointPositionCommand
 from rclpy.duration import Duration
 from trajectory_msgs.msg import JointTrajectoryPoint
+
+from contact_stack.ros.driver_profile import DriverConfig, driver_profile
 
 pytestmark = pytest.mark.graph
 
@@ -30,7 +31,6 @@ NODES = {
     "contact_estimator": "contact_aware_control.node.estimator",
     "contact_aware_controller": "contact_aware_control.node.controller",
 }
-JOINTS = [f"lbr_A{i}" for i in range(1, 8)]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,11 @@ JOINTS = [f"lbr_A{i}" for i in range(1, 8)]
     [
         ("tamsi_sim", "speed:=1.0", "unknown parameter 'speed'"),
         ("tamsi_sim", "scene:=moon", "moon"),
-        ("tamsi_sim", "driver:=fanuc", "unknown driver 'fanuc' (valid: lbr_fri, ros2_control)"),
+        (
+            "tamsi_sim",
+            "driver:=fanuc",
+            "unknown driver 'fanuc' (valid: lbr_fri, kuka_drivers, ros2_control)",
+        ),
         ("contact_estimator", "particles.count:=1", "'particles.count' is 1"),
         ("contact_aware_controller", "force.limt:=3.0", "unknown parameter 'force.limt'"),
         ("contact_aware_controller", "force.limit:=.nan", "'force.limit' is nan"),
@@ -71,16 +75,17 @@ def held_arm(launch: Callable[..., Any], client: GraphClient) -> GraphClient:
     """The graph in real time, the arm held and tared."""
     launch(held_mass="0.1")
     client.wait_until_ready()
+    client.spin_for(1.0)  # the mug settles between the fingers
     return client
 
 
 def joint_goal(
-    client: GraphClient, offset: float = 0.0, duration: float = 3.0
+    client: GraphClient, driver: str, duration: float = 3.0
 ) -> FollowJointTrajectory.Goal:
-    """A goal that moves every joint by an offset from where it is."""
-    position = np.array(client.latest("truth/joint_states").position[:7]) + offset
+    """A goal at which the arm already is; the joints have the driver's names."""
+    position = np.array(client.latest("truth/joint_states").position[:7])
     goal = FollowJointTrajectory.Goal()
-    goal.trajectory.joint_names = list(JOINTS)
+    goal.trajectory.joint_names = list(driver_profile(driver, DriverConfig(), 0.005).joint_names)
     goal.trajectory.points = [
         JointTrajectoryPoint(
             positions=position.tolist(), time_from_start=Duration(seconds=duration).to_msg()
@@ -123,7 +128,7 @@ def old_stamp(goal: FollowJointTrajectory.Goal) -> None:
     goal.trajectory.header.stamp.sec = 1
 
 
-def test_goals_and_messages_that_are_refused(held_arm: GraphClient) -> None:
+def test_goals_and_messages_that_are_refused(held_arm: GraphClient, driver: str) -> None:
     """One graph for all of them: afterwards the arm is where it was."""
     client = held_arm
     result = FollowJointTrajectory.Result
@@ -138,7 +143,7 @@ def test_goals_and_messages_that_are_refused(held_arm: GraphClient) -> None:
         (no_points, result.INVALID_GOAL, "no points"),
         (old_stamp, result.OLD_HEADER_TIMESTAMP, "in the past"),
     ):
-        goal = joint_goal(client)
+        goal = joint_goal(client, driver)
         spoil(goal)
         answer = client.result(client.joints, goal)
         assert answer.error_code == code, answer.error_string
@@ -167,14 +172,15 @@ def test_goals_and_messages_that_are_refused(held_arm: GraphClient) -> None:
     assert np.abs(np.array(client.latest("truth/joint_states").position) - start).max() < 1e-4
 
 
-def test_a_command_that_is_not_finite_never_reaches_the_arm(held_arm: GraphClient) -> None:
+def test_a_command_that_is_not_finite_never_reaches_the_arm(
+    held_arm: GraphClient, driver: str
+) -> None:
     client = held_arm
     start = np.array(client.latest("truth/joint_states").position)
-    publisher = client.node.create_publisher(
-        LBRJointPositionCommand, "command/joint_position", 1
-    )
+    profile = driver_profile(driver, DriverConfig(), 0.005)
+    publisher = client.node.create_publisher(profile.command_type, profile.command_topic, 1)
     client.spin_until(publisher.get_subscription_count)
-    bad = LBRJointPositionCommand(joint_position=[float("nan")] * 7)
+    bad = profile.encode_command(np.full(7, np.nan))
     for _ in range(20):
         publisher.publish(bad)
         client.spin_for(0.01)

@@ -7,6 +7,7 @@ import pytest
 from lbr_fri_idl.msg import LBRJointPositionCommand, LBRState
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from contact_stack.core.arm_state import ArmState
 from contact_stack.core.errors import ConfigError
@@ -19,12 +20,14 @@ from contact_stack.ros.driver_profile import (
     StateReader,
     driver_profile,
 )
+from contact_stack.ros.driver_profile.broadcast_driver import STATE, TORQUE
 from contact_stack.ros.driver_profile.joint_states import joint_state
-from contact_stack.ros.driver_profile.ros2_control import STATE, TORQUE
+from contact_stack.ros.driver_profile.low_pass import LowPass
 
 PERIOD = 0.005
 STAMP = 1_234_567_890_123
 NAMES = [f"lbr_A{i}" for i in range(1, 8)]
+KUKA_NAMES = [f"joint_{i}" for i in range(1, 8)]
 
 
 def arm_state(stamp: int = STAMP) -> ArmState:
@@ -131,6 +134,10 @@ def bad(values: np.ndarray, value: float) -> np.ndarray:
     return values
 
 
+def trajectory(names: list[str], position: np.ndarray) -> JointTrajectory:
+    return JointTrajectory(joint_names=names, points=[JointTrajectoryPoint(positions=position)])
+
+
 BAD_JOINT_STATES = {
     "joints lbr_A1 are not among": joint_state(1, ["x", *NAMES[1:]], position=np.zeros(7)),
     "position has 6 values for 7": joint_state(1, NAMES, position=np.zeros(6)),
@@ -169,6 +176,10 @@ def test_an_lbr_state_that_is_not_finite_is_rejected(field: str, value: float) -
         ("ros2_control", Float64MultiArray(data=[0.0] * 6), "data has 6 values instead of 7"),
         ("ros2_control", Float64MultiArray(), "data has 0 values instead of 7"),
         ("ros2_control", Float64MultiArray(data=[np.inf] * 7), "data is not finite"),
+        ("kuka_drivers", JointTrajectory(), "has 1 point, got 0"),
+        ("kuka_drivers", trajectory(["x"] * 7, np.zeros(7)), "joints joint_1, .* are not among"),
+        ("kuka_drivers", trajectory(KUKA_NAMES, np.zeros(6)), "positions has 6 values for 7"),
+        ("kuka_drivers", trajectory(KUKA_NAMES, bad(np.zeros(7), np.nan)), "is not finite"),
     ],
 )
 def test_a_bad_command_is_rejected(name: str, message: object, reason: str) -> None:
@@ -177,11 +188,50 @@ def test_a_bad_command_is_rejected(name: str, message: object, reason: str) -> N
 
 
 def test_an_unknown_driver_is_named_with_the_valid_ones() -> None:
-    with pytest.raises(ConfigError, match=r"'kuka' \(valid: lbr_fri, ros2_control\)"):
+    with pytest.raises(ConfigError, match=r"'kuka' \(valid: lbr_fri, kuka_drivers, ros2_control\)"):
         driver_profile("kuka", DriverConfig(), PERIOD)
 
 
-@pytest.mark.parametrize("names", [(), ("a", "a"), ("a",) * 7])
+def test_kuka_drivers_streams_trajectories_of_one_point_a_period_ahead() -> None:
+    command = driver_profile("kuka_drivers", DriverConfig(), PERIOD).encode_command(np.arange(7.0))
+    assert command.joint_names == KUKA_NAMES
+    (point,) = command.points
+    assert list(point.positions) == list(range(7))
+    assert point.time_from_start.nanosec == 5_000_000
+    assert command.header.stamp.sec == command.header.stamp.nanosec == 0
+
+
+def test_a_trajectory_may_name_the_joints_in_another_order() -> None:
+    profile = driver_profile("kuka_drivers", DriverConfig(), PERIOD)
+    command = profile.decode_command(trajectory(KUKA_NAMES[::-1], np.arange(7.0)))
+    np.testing.assert_array_equal(command, np.arange(7.0)[::-1])
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_joints_have_the_drivers_names_unless_configured_otherwise(name: str) -> None:
+    own = tuple(f"axis_{i}" for i in range(7))
+    assert driver_profile(name, DriverConfig(joint_names=own), PERIOD).joint_names == own
+    expected = KUKA_NAMES if name == "kuka_drivers" else NAMES
+    assert list(driver_profile(name, DriverConfig(), PERIOD).joint_names) == expected
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_driver_in_a_namespace_of_its_own(name: str) -> None:
+    profile = driver_profile(name, DriverConfig(namespace="/cell/arm"), PERIOD)
+    assert profile.topic("joint_states") == "/cell/arm/joint_states"
+    assert driver_profile(name, DriverConfig(), PERIOD).topic("joint_states") == "joint_states"
+
+
+def test_a_torque_that_the_driver_does_not_filter_is_filtered_here() -> None:
+    """First-order low-pass: 63 % of a step after 1 / (2 pi cutoff), nothing at the start."""
+    low_pass = LowPass(cutoff=1.0 / (2.0 * np.pi * 20 * PERIOD), period=PERIOD)
+    np.testing.assert_array_equal(low_pass.update(np.ones(7)), np.ones(7))
+    for _ in range(20):
+        filtered = low_pass.update(np.zeros(7))
+    np.testing.assert_allclose(filtered, np.exp(-1.0))
+
+
+@pytest.mark.parametrize("names", [("a", "a"), ("a",) * 7])
 @pytest.mark.parametrize("name", PROFILES)
 def test_joint_names_that_are_not_distinct_are_refused(name: str, names: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError, match="joint_names"):

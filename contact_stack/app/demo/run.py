@@ -101,8 +101,7 @@ def run_experiment(
     )
     description = Scene.load(experiment.scene).robot
     robot = Robot.from_description(description)
-    driver = DriverConfig()
-    profile = driver_profile(options.driver, driver, PERIOD)
+    profile = driver_profile(options.driver, DriverConfig(), PERIOD)
     with NodeGraph(plan) as graph, McapRecorder(recording) as recorder:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
@@ -110,7 +109,7 @@ def run_experiment(
                 node = DemoNode(
                     experiment,
                     robot,
-                    driver.joint_names,
+                    profile.joint_names,
                     description.gripper_joint,
                     profile,
                     recorder,

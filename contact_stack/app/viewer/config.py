@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contact_stack.core.config import parameter
+from contact_stack.core.config import nested, parameter
+from contact_stack.ros.driver_profile import DriverConfig
 
 
 @dataclass(frozen=True)
@@ -12,6 +13,8 @@ class ViewerConfig:
     """The live page in the browser."""
 
     robot: str = parameter("iiwa14_wsg50", "robot to draw, a file of config/robots")
+    driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
+    arm: DriverConfig = nested(DriverConfig)
     scene: str = parameter("", "scene whose objects are drawn; empty on a real robot")
     host: str = parameter("127.0.0.1", "address the page listens on")
     port: int = parameter(

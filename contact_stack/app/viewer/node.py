@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 
-import numpy as np
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
-from geometry_msgs.msg import Point, Quaternion, Vector3
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
@@ -15,11 +14,13 @@ from tf2_msgs.msg import TFMessage
 
 from contact_stack.app.viewer.config import ViewerConfig
 from contact_stack.app.viewer.page import Page, Snapshot
+from contact_stack.core.arm_state import ArmState
 from contact_stack.core.description import RobotDescription, read_urdf
+from contact_stack.ros.driver_profile import StateReader, driver_profile
 from contact_stack.ros.entry_point import run
+from contact_stack.ros.geometry import quaternion_to_array, to_array
 from contact_stack.ros.parameters import read
 from contact_stack.ros.qos import signal_subscription
-from contact_stack.ros.stamps import to_nanoseconds
 from tamsi_sim.scene import Scene
 
 MODES = {
@@ -46,8 +47,9 @@ class ViewerNode(Node):
         objects = Scene.load(config.scene).objects if config.scene else {}
         # What can be held is part of the robot's load, not of its environment.
         self._movable = {name for name, item in objects.items() if item.free}
+        robot = RobotDescription.load(config.robot)
         self._page = Page(
-            RobotDescription.load(config.robot).urdf,
+            robot.urdf,
             {name: read_urdf(item.urdf) for name, item in objects.items()},
             config.host,
             config.port,
@@ -56,14 +58,17 @@ class ViewerNode(Node):
         # In any mode the latest sample is enough: the page is no participant.
         latest = signal_subscription(lockstep=False)
         for message_type, topic, callback in (
-            (JointState, "joint_states", self._joints),
-            (JointState, "gripper/joint_states", self._joints),
+            (JointState, "gripper/joint_states", self._gripper),
             (TFMessage, "truth/objects", self._objects),
             (ContactArray, "truth/contacts", self._true_contacts),
             (ContactArray, "contacts", self._estimated_contacts),
             (ControllerStatus, "controller_status", self._status),
         ):
             self.create_subscription(message_type, topic, callback, latest)
+        # The driver's names of the joints need not be those of our description.
+        self._arm_joints = robot.arm_joints
+        profile = driver_profile(config.driver, config.arm, 1.0 / config.rate)
+        self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
         self.create_timer(
             1.0 / config.rate,
             lambda: self._page.draw(self._now),
@@ -75,29 +80,33 @@ class ViewerNode(Node):
         """Close the page."""
         self._page.close()
 
-    def _joints(self, message: JointState) -> None:
-        self._now.time = 1e-9 * to_nanoseconds(message.header.stamp)
-        self._now.joints = {
-            **self._now.joints, **dict(zip(message.name, message.position, strict=True))
-        }  # fmt: skip
+    def _arm(self, state: ArmState) -> None:
+        self._now.time = 1e-9 * state.stamp
+        self._move(self._arm_joints, state.position)
+
+    def _gripper(self, message: JointState) -> None:
+        self._move(message.name, message.position)
+
+    def _move(self, names: Sequence[str], positions: Iterable[float]) -> None:
+        self._now.joints = {**self._now.joints, **dict(zip(names, positions, strict=True))}
 
     def _objects(self, message: TFMessage) -> None:
         self._now.objects = {
             frame.child_frame_id: (
-                _vector(frame.transform.translation),
-                _quaternion(frame.transform.rotation),
+                to_array(frame.transform.translation),
+                quaternion_to_array(frame.transform.rotation),
             )
             for frame in message.transforms
         }
 
     def _true_contacts(self, message: ContactArray) -> None:
         contacts = [c for c in message.contacts if c.other not in self._movable]
-        self._now.true_points = [_vector(c.point) for c in contacts]
-        self._now.true_forces = [_vector(c.force) for c in contacts]
+        self._now.true_points = [to_array(c.point) for c in contacts]
+        self._now.true_forces = [to_array(c.force) for c in contacts]
 
     def _estimated_contacts(self, message: ContactArray) -> None:
-        self._now.estimated_points = [_vector(c.point) for c in message.contacts]
-        self._now.estimated_forces = [_vector(c.force) for c in message.contacts]
+        self._now.estimated_points = [to_array(c.point) for c in message.contacts]
+        self._now.estimated_forces = [to_array(c.force) for c in message.contacts]
 
     def _status(self, message: ControllerStatus) -> None:
         self._now.force_limit = max(message.force_limit, default=self._now.force_limit)
@@ -114,11 +123,3 @@ def main() -> int:
         The exit code.
     """
     return run(ViewerNode)
-
-
-def _vector(message: Point | Vector3) -> np.ndarray:
-    return np.array([message.x, message.y, message.z])
-
-
-def _quaternion(message: Quaternion) -> np.ndarray:
-    return np.array([message.x, message.y, message.z, message.w])

@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 from contact_stack.core.arm_state import ArmState
 from contact_stack.core.config import parameter
-from contact_stack.core.errors import CommunicationError
+from contact_stack.core.errors import CommunicationError, ConfigError
+
+BEST_EFFORT = "best_effort"
+RELIABLE = "reliable"
 
 
 class MessageError(CommunicationError):
@@ -24,13 +27,28 @@ class DriverConfig:
     """What differs between installations of one driver."""
 
     joint_names: tuple[str, ...] = parameter(
-        tuple(f"lbr_A{i}" for i in range(1, 8)),
-        "Names of the arm's joints, from the base to the flange.",
+        (), "names of the arm's joints, base to flange; empty: those this driver uses by default"
+    )
+    namespace: str = parameter(
+        "", "namespace of the driver's topics; empty: that of the node that uses them"
+    )
+    reliability: str = parameter(
+        BEST_EFFORT,
+        "what subscribers of the driver's topics ask for in real time",
+        options=(BEST_EFFORT, RELIABLE),
     )
     torque_sign: float = parameter(
         1.0,
-        "Factor from the driver's external torque to that of the environment on the robot.",
+        "factor from the driver's external torque to that of the environment on the robot",
         options=(1.0, -1.0),
+    )
+    torque_cutoff: float = parameter(
+        0.0,
+        "cut-off of a first-order low-pass on the external torque, for drivers that do not "
+        "filter it; 0 for none",
+        unit="Hz",
+        low=0.0,
+        high=1000.0,
     )
 
 
@@ -42,29 +60,49 @@ class DriverProfile(ABC):
 
     Attributes:
         name: Value of the ``driver`` parameter that selects the profile.
+        default_joint_names: What the driver calls the arm's joints unless configured otherwise.
         state_topics: Topic -> message type of everything the robot publishes.
         needed_topics: The topics of them a controller reads.
         command_topic: Topic of the commands.
         command_type: Message type of the commands.
+        config: What differs between installations.
+        period: Period of the states [s].
+        joint_names: Names of the arm's joints, from the base to the flange.
     """
 
     name: ClassVar[str]
+    default_joint_names: ClassVar[tuple[str, ...]]
     state_topics: ClassVar[Mapping[str, type]]
     needed_topics: ClassVar[tuple[str, ...]]
     command_topic: ClassVar[str]
     command_type: ClassVar[type]
 
-    @abstractmethod
     def __init__(self, config: DriverConfig, period: float) -> None:
         """Set the profile up.
 
         Args:
-            config: Names and signs.
+            config: What differs between installations.
             period: Period of the states [s].
 
         Raises:
             ConfigError: If the driver does not support this configuration.
         """
+        self.config = config
+        self.period = period
+        self.joint_names = config.joint_names or self.default_joint_names
+        if len(set(self.joint_names)) != len(self.joint_names):
+            raise ConfigError(f"joint_names must be all different, got {self.joint_names}")
+
+    def topic(self, name: str) -> str:
+        """Return where a topic of the driver is found.
+
+        Args:
+            name: One of ``state_topics``, or ``command_topic``.
+
+        Returns:
+            The topic, relative to the node that uses it unless a namespace is configured.
+        """
+        return f"{self.config.namespace}/{name}" if self.config.namespace else name
 
     @abstractmethod
     def encode_state(self, state: ArmState) -> Mapping[str, Any]:

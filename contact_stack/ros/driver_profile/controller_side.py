@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 
 from contact_stack.core.arm_state import ArmState
-from contact_stack.ros.driver_profile.base import DriverProfile, MessageError
+from contact_stack.ros.driver_profile.base import RELIABLE, DriverProfile, MessageError
+from contact_stack.ros.driver_profile.low_pass import LowPass
 from contact_stack.ros.driver_profile.rejections import Rejections
 from contact_stack.ros.qos import signal_publisher, signal_subscription
 
@@ -31,7 +32,9 @@ class CommandWriter:
         self._profile = profile
         self._last: NDArray[np.float64] | None = None
         self._publisher = node.create_publisher(
-            profile.command_type, profile.command_topic, signal_publisher(lockstep)
+            profile.command_type,
+            profile.topic(profile.command_topic),
+            signal_publisher(lockstep),
         )
 
     @property
@@ -80,12 +83,13 @@ class StateReader:
         self._profile = profile
         self._on_state = on_state
         self._writer = writer
+        self._low_pass = LowPass(profile.config.torque_cutoff, profile.period)
         self._subscriptions = [
             node.create_subscription(
                 profile.state_topics[topic],
-                topic,
+                profile.topic(topic),
                 partial(self._message, topic),
-                signal_subscription(lockstep),
+                signal_subscription(lockstep, reliable=profile.config.reliability == RELIABLE),
             )
             for topic in profile.needed_topics
         ]
@@ -97,7 +101,8 @@ class StateReader:
             self.rejections.add(f"{topic}: {error}")
             return
         if state is not None:
-            self._on_state(self._with_command(state))
+            torque = self._low_pass.update(state.external_torque)
+            self._on_state(self._with_command(dataclasses.replace(state, external_torque=torque)))
 
     def _with_command(self, state: ArmState) -> ArmState:
         if np.isfinite(state.commanded_position).all():

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from contact_stack.core.errors import ConfigError
 from contact_stack.ros.driver_profile.base import MessageError
 
 
@@ -31,16 +28,3 @@ def checked(values: ArrayLike, count: int, field: str) -> NDArray[np.float64]:
     if not np.isfinite(array).all():
         raise MessageError(f"{field} is not finite: {array.tolist()}")
     return array
-
-
-def require_distinct(joint_names: Sequence[str]) -> None:
-    """Check the configured joint names.
-
-    Args:
-        joint_names: The names.
-
-    Raises:
-        ConfigError: If there is none, or one occurs twice.
-    """
-    if not joint_names or len(set(joint_names)) != len(joint_names):
-        raise ConfigError(f"joint_names must be given and all different, got {joint_names}")

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sensor_msgs.msg import JointState
 
 from contact_stack.ros.driver_profile.base import MessageError
@@ -56,12 +56,13 @@ class JointSelector:
         self._seen: list[str] = []
         self._order = np.zeros(0, dtype=np.intp)
 
-    def select(self, message: JointState, field: str) -> NDArray[np.float64]:
-        """Take the arm's joints out of one field.
+    def select(self, names: list[str], values: ArrayLike, field: str) -> NDArray[np.float64]:
+        """Take the arm's joints out of one field of a message.
 
         Args:
-            message: The message.
-            field: ``position``, ``velocity`` or ``effort``.
+            names: The joints the message lists.
+            values: The field, one value per joint.
+            field: Its name, for the error.
 
         Returns:
             The values in the arm's order, shape (n,).
@@ -70,16 +71,14 @@ class JointSelector:
             MessageError: If a joint is missing or named twice, the field has the wrong
                 length, or a value is not finite.
         """
-        if message.name != self._seen:
-            self._order = self._find(message.name)
-            self._seen = list(message.name)
+        if names != self._seen:
+            self._order = self._find(names)
+            self._seen = list(names)
         # Joints of others (e.g. a gripper) may be unknown, ours must be finite.
-        values = np.array(getattr(message, field), dtype=np.float64)
-        if values.size != len(message.name):
-            raise MessageError(
-                f"{field} has {values.size} values for {len(message.name)} joint names"
-            )
-        return checked(values[self._order], len(self._names), field)
+        numbers = np.array(values, dtype=np.float64)
+        if numbers.size != len(names):
+            raise MessageError(f"{field} has {numbers.size} values for {len(names)} joint names")
+        return checked(numbers[self._order], len(self._names), field)
 
     def _find(self, names: list[str]) -> NDArray[np.intp]:
         missing = [name for name in self._names if name not in names]

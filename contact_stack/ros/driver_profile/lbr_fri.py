@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 from contact_stack.core.arm_state import ArmState
 from contact_stack.core.errors import ConfigError
 from contact_stack.ros.driver_profile.base import DriverConfig, DriverProfile
-from contact_stack.ros.driver_profile.fields import checked, require_distinct
+from contact_stack.ros.driver_profile.fields import checked
 from contact_stack.ros.driver_profile.joint_states import joint_state
 from contact_stack.ros.stamps import NANOSECONDS
 
@@ -35,6 +35,7 @@ class LbrFri(DriverProfile):
     """
 
     name: ClassVar[str] = "lbr_fri"
+    default_joint_names: ClassVar[tuple[str, ...]] = tuple(f"lbr_A{i}" for i in range(1, 8))
     state_topics: ClassVar[Mapping[str, type]] = {"state": LBRState, "joint_states": JointState}
     needed_topics: ClassVar[tuple[str, ...]] = ("state",)
     command_topic: ClassVar[str] = "command/joint_position"
@@ -42,21 +43,18 @@ class LbrFri(DriverProfile):
 
     def __init__(self, config: DriverConfig, period: float) -> None:
         """Set the profile up; see :class:`DriverProfile`."""
-        require_distinct(config.joint_names)
-        if len(config.joint_names) != JOINTS:
+        super().__init__(config, period)
+        if len(self.joint_names) != JOINTS:
             raise ConfigError(
-                f"driver '{self.name}' has {JOINTS} joints, joint_names has "
-                f"{len(config.joint_names)}"
+                f"driver '{self.name}' has {JOINTS} joints, joint_names has {len(self.joint_names)}"
             )
-        self._config = config
-        self._period = period
 
     def encode_state(self, state: ArmState) -> Mapping[str, Any]:
         """Translate a state; see :class:`DriverProfile`."""
-        torque = self._config.torque_sign * state.external_torque
+        torque = self.config.torque_sign * state.external_torque
         seconds, nanoseconds = divmod(state.stamp, NANOSECONDS)
         message = LBRState(
-            sample_time=self._period,
+            sample_time=self.period,
             session_state=COMMANDING_ACTIVE,
             connection_quality=CONNECTION_EXCELLENT,
             drive_state=DRIVES_ACTIVE,
@@ -75,7 +73,7 @@ class LbrFri(DriverProfile):
         )
         joints = joint_state(
             state.stamp,
-            self._config.joint_names,
+            self.joint_names,
             position=state.position,
             velocity=state.velocity,
             effort=torque,
@@ -90,7 +88,7 @@ class LbrFri(DriverProfile):
             position=checked(message.measured_joint_position, JOINTS, "measured_joint_position"),
             velocity=np.full(JOINTS, np.nan),
             commanded_position=_commanded(message),
-            external_torque=self._config.torque_sign * torque,
+            external_torque=self.config.torque_sign * torque,
             joint_torque=_known(message.measured_torque),
         )
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from contact_stack.core.errors import ConfigError, choices
 from contact_stack.ros.driver_profile.base import DriverConfig, DriverProfile
+from contact_stack.ros.driver_profile.kuka_drivers import KukaDrivers
 from contact_stack.ros.driver_profile.lbr_fri import LbrFri
 from contact_stack.ros.driver_profile.ros2_control import Ros2Control
 
 PROFILES: dict[str, type[DriverProfile]] = {
-    profile.name: profile for profile in (LbrFri, Ros2Control)
+    profile.name: profile for profile in (LbrFri, KukaDrivers, Ros2Control)
 }
 
 

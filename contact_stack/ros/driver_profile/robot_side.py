@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 
 from contact_stack.core.arm_state import ArmState
-from contact_stack.ros.driver_profile.base import DriverProfile, MessageError
+from contact_stack.ros.driver_profile.base import RELIABLE, DriverProfile, MessageError
 from contact_stack.ros.driver_profile.rejections import Rejections
 from contact_stack.ros.qos import signal_publisher, signal_subscription
 
@@ -41,14 +41,16 @@ class RobotSide:
         self._profile = profile
         self._on_command = on_command
         self._publishers = {
-            topic: node.create_publisher(message_type, topic, signal_publisher(lockstep))
+            topic: node.create_publisher(
+                message_type, profile.topic(topic), signal_publisher(lockstep)
+            )
             for topic, message_type in profile.state_topics.items()
         }
         self._subscription = node.create_subscription(
             profile.command_type,
-            profile.command_topic,
+            profile.topic(profile.command_topic),
             self._command,
-            signal_subscription(lockstep),
+            signal_subscription(lockstep, reliable=profile.config.reliability == RELIABLE),
         )
 
     def publish_state(self, state: ArmState) -> None:

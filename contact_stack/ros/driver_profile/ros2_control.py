@@ -3,72 +3,23 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from contact_stack.core.arm_state import ArmState
-from contact_stack.ros.driver_profile.base import DriverConfig, DriverProfile, MessageError
-from contact_stack.ros.driver_profile.fields import checked, require_distinct
-from contact_stack.ros.driver_profile.joint_states import JointSelector, joint_state
-from contact_stack.ros.stamps import to_nanoseconds
-
-STATE = "joint_states"
-TORQUE = "external_torque_broadcaster/joint_states"
+from contact_stack.ros.driver_profile.broadcast_driver import BroadcastDriver
+from contact_stack.ros.driver_profile.fields import checked
 
 
-class Ros2Control(DriverProfile):
-    """A joint state broadcaster, a torque broadcaster and a forward position controller.
-
-    The two broadcasters stamp the samples of one cycle alike: a state is complete when
-    both messages of a stamp have arrived. The driver does not report commands, so the
-    commanded position is NaN.
-    """
+class Ros2Control(BroadcastDriver):
+    """Commands go to a forward position controller."""
 
     name: ClassVar[str] = "ros2_control"
-    state_topics: ClassVar[Mapping[str, type]] = {STATE: JointState, TORQUE: JointState}
-    needed_topics: ClassVar[tuple[str, ...]] = (STATE, TORQUE)
+    default_joint_names: ClassVar[tuple[str, ...]] = tuple(f"lbr_A{i}" for i in range(1, 8))
     command_topic: ClassVar[str] = "forward_position_controller/commands"
     command_type: ClassVar[type] = Float64MultiArray
-
-    def __init__(self, config: DriverConfig, period: float) -> None:
-        """Set the profile up; see :class:`DriverProfile`."""
-        require_distinct(config.joint_names)
-        self._config = config
-        self._joints = {topic: JointSelector(config.joint_names) for topic in self.state_topics}
-        self._waiting: dict[str, JointState] = {}
-
-    def encode_state(self, state: ArmState) -> Mapping[str, Any]:
-        """Translate a state; see :class:`DriverProfile`."""
-        joints = joint_state(
-            state.stamp,
-            self._config.joint_names,
-            position=state.position,
-            velocity=state.velocity,
-        )
-        torque = joint_state(
-            state.stamp,
-            self._config.joint_names,
-            effort=self._config.torque_sign * state.external_torque,
-        )
-        return {STATE: joints, TORQUE: torque}
-
-    def decode_state(self, topic: str, message: Any) -> ArmState | None:
-        """Translate a message; see :class:`DriverProfile`."""
-        # Check before keeping, so that a bad message cannot spoil the next state.
-        self._joints[topic].select(message, "position" if topic == STATE else "effort")
-        replaced = self._waiting.get(topic)
-        self._waiting[topic] = message
-        if self._stamps_agree():
-            return self._assemble()
-        if replaced is not None:
-            other = TORQUE if topic == STATE else STATE
-            raise MessageError(f"no message on {other} has the stamp of the last on {topic}")
-        return None
 
     def encode_command(self, position: NDArray[np.float64]) -> Any:
         """Translate a command; see :class:`DriverProfile`."""
@@ -76,32 +27,4 @@ class Ros2Control(DriverProfile):
 
     def decode_command(self, message: Any) -> NDArray[np.float64]:
         """Translate a command; see :class:`DriverProfile`."""
-        return checked(message.data, len(self._config.joint_names), "data")
-
-    def _stamps_agree(self) -> bool:
-        stamps = {to_nanoseconds(message.header.stamp) for message in self._waiting.values()}
-        return len(self._waiting) == len(self.needed_topics) and len(stamps) == 1
-
-    def _assemble(self) -> ArmState:
-        state, torque = self._waiting.pop(STATE), self._waiting.pop(TORQUE)
-        count = len(self._config.joint_names)
-        return ArmState(
-            stamp=to_nanoseconds(state.header.stamp),
-            position=self._joints[STATE].select(state, "position"),
-            velocity=(
-                self._joints[STATE].select(state, "velocity")
-                if len(state.velocity)
-                else np.full(count, np.nan)
-            ),
-            commanded_position=np.full(count, np.nan),
-            external_torque=self._config.torque_sign
-            * self._joints[TORQUE].select(torque, "effort"),
-            joint_torque=self._joint_torque(state),
-        )
-
-    def _joint_torque(self, state: JointState) -> NDArray[np.float64] | None:
-        """Return the measured torque; a state is as good without."""
-        try:
-            return self._joints[STATE].select(state, "effort")
-        except MessageError:
-            return None
+        return checked(message.data, len(self.joint_names), "data")
