@@ -238,7 +238,8 @@ def test_external_stop_is_latched_and_recorded(
     assert {Path(dumped.message)} < set(files)
     for file in files:
         ticks = list(replay(load(file)))
-        assert len(ticks) > 100
+        # A busy machine may be late, and recorded, right after the start.
+        assert len(ticks) > 100 or "STATE_STALE" in file.name
         assert all(tick.agrees(0.0) for tick in ticks)
     fault = next(file for file in files if "EXTERNAL_STOP" in file.name)
     assert load(fault).ticks[-1].status.name == "EXTERNAL_STOP"
