@@ -121,6 +121,10 @@ class ControlLoop:
         if request is Request.DEACTIVATE:
             self.deactivate()
             return True
+        if request is Request.ROBOT_BACK:
+            # Begin again at the command the driver holds: ours was not followed.
+            self.command = None
+            self._ramp_ticks = 0
         return self.supervisor.handle(request, detail)
 
     def check(self, goal: Goal) -> None:

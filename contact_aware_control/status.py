@@ -34,6 +34,7 @@ class Status(IntEnum):
     SELF_COLLISION = 13
     WORKSPACE = 14
     EXTERNAL_STOP = 15
+    NOT_COMMANDING = 16
 
     @property
     def remedy(self) -> str:
@@ -65,4 +66,6 @@ _REMEDIES = {
     Status.WORKSPACE: "the tool is at the border of its workspace: change the reference or the "
     "workspace",
     Status.EXTERNAL_STOP: "release the external stop, then call reset",
+    Status.NOT_COMMANDING: "the robot does not follow commands: start its session again, then "
+    "call resume",
 }

@@ -61,6 +61,9 @@ class Supervisor:
         self._overload = 0.0
         self._started = False
         self._pressed = False
+        self._absent = False
+        self._served = False
+        self._left = False
         self.rejected = 0
         self.fault_detail = ""
 
@@ -77,7 +80,8 @@ class Supervisor:
             detail: The reason, in words.
 
         Returns:
-            False if it is refused: a reset while the external stop is pressed.
+            False if it is refused: a reset while the external stop is pressed, or to resume
+            while the robot does not follow commands.
         """
         match request:
             case Request.ACTIVATE:
@@ -87,7 +91,7 @@ class Supervisor:
             case Request.HOLD:
                 self.hold()
             case Request.RESUME:
-                self.resume()
+                return self.resume()
             case Request.STOP:
                 self.stop()
             case Request.RESET:
@@ -98,12 +102,18 @@ class Supervisor:
                 self.release_external_stop()
             case Request.REJECT_INPUT:
                 self.reject_input(detail)
+            case Request.ROBOT_LEFT:
+                self.robot_left()
+            case Request.ROBOT_BACK:
+                self.robot_back()
         return True
 
     def activate(self) -> None:
         """Begin to send commands as soon as there is a joint state."""
         self._active = True
         self._held = False
+        self._left = False
+        self._served = False
         self._started = False
         self._outage = 0.0
 
@@ -115,9 +125,27 @@ class Supervisor:
         """Hold the commanded position until :meth:`resume`; the reference is paused."""
         self._held = True
 
-    def resume(self) -> None:
-        """Go on where :meth:`hold` or an outage interrupted."""
+    def resume(self) -> bool:
+        """Go on where :meth:`hold` or an outage interrupted.
+
+        Returns:
+            False, and nothing happens, while the robot does not follow commands.
+        """
+        if self._absent:
+            return False
         self._held = False
+        self._left = False
+        return True
+
+    def robot_left(self) -> None:
+        """The robot follows no commands any more; once it has, it takes :meth:`resume`."""
+        self._absent = True
+        self._left = self._served
+        self._held = self._held or self._left
+
+    def robot_back(self) -> None:
+        """The robot follows commands again."""
+        self._absent = False
 
     def stop(self) -> None:
         """Stop until :meth:`reset`."""
@@ -146,7 +174,7 @@ class Supervisor:
             return False
         self._fault = None
         self.fault_detail = ""
-        self._held = False
+        self._held = self._left
         self._rejected_in_a_row = 0
         self._outage = 0.0
         self._overload = 0.0
@@ -187,6 +215,9 @@ class Supervisor:
             return Mode.FAULT, self._fault
         if stale:
             return Mode.HOLD, Status.STATE_STALE
+        if self._absent or self._left:
+            return Mode.HOLD, Status.NOT_COMMANDING
+        self._served = True
         return self._decide(conditions)
 
     def _decide(self, conditions: Conditions) -> tuple[Mode, Status]:
@@ -218,7 +249,8 @@ class Supervisor:
         """Return whether the state is stale; after a long outage wait for resume."""
         # Ages are whole periods in lock-step: rounding must not decide.
         if age > (self._config.state_timeout_periods + 1e-6) * self._period:
-            self._outage = age if math.isfinite(age) else 0.0
+            # A short outage after a long one must not hide why the arm is held.
+            self._outage = max(self._outage, age) if math.isfinite(age) else 0.0
             if self._outage > self._config.recovery_window:
                 self._held = True
             return True

@@ -42,6 +42,11 @@ from contact_stack.ros.stamps import to_nanoseconds, to_time
 
 NAME = "contact_aware_controller"
 
+REFUSALS = {
+    Request.RESET: "release the external stop first",
+    Request.RESUME: "the robot does not follow commands yet",
+}
+
 
 class ControllerNode(Node):
     """Tick the control loop, in real time or at the simulator's ticks."""
@@ -64,6 +69,7 @@ class ControllerNode(Node):
         self._lock = threading.Lock()
         self._state: ArmState | None = None
         self._report: ContactReport | None = None
+        self._commanding = True
         self._rejected = 0
         self._bad_contacts = 0
         self._status: LoopStatus | None = None
@@ -85,10 +91,8 @@ class ControllerNode(Node):
             self._now,
             (lambda stamp: stamp) if config.lockstep else self._loop_clock.from_ros,
         )
-        self._services = [
+        for request in (Request.HOLD, Request.RESUME, Request.STOP, Request.RESET):
             self.create_service(Trigger, f"{NAME}/{request.name.lower()}", self._server(request))
-            for request in (Request.HOLD, Request.RESUME, Request.STOP, Request.RESET)
-        ]
         self._external_stop = ExternalStop(self, config.external_stop, self._ask)
         self._flight = FlightLog(
             self, self._recorder, config.recorder, self._lock, f"{NAME}/dump_flight"
@@ -137,6 +141,9 @@ class ControllerNode(Node):
         self._real_time = enter_real_time(self._config.real_time)
 
     def _state_arrived(self, state: ArmState) -> None:
+        if state.commanding != self._commanding:
+            self._commanding = state.commanding
+            self._ask(Request.ROBOT_BACK if state.commanding else Request.ROBOT_LEFT)
         if self._participant is not None:
             self._inputs.put("state", state.stamp, state)
             return
@@ -250,7 +257,7 @@ class ControllerNode(Node):
         def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             response.success = self._ask(request_)
             if not response.success:
-                response.message = "refused: release the external stop first"
+                response.message = f"refused: {REFUSALS[request_]}"
             return response
 
         return serve

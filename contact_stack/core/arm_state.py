@@ -23,6 +23,7 @@ class ArmState:
         joint_torque: Measured torque tau_m of the joints, shape (n,) [Nm], positive where it
             accelerates the joint: M qdd + C qd + g = tau_m + tau_ext; None if the driver
             gives none.
+        commanding: Whether the robot follows commands now.
     """
 
     stamp: int
@@ -31,3 +32,4 @@ class ArmState:
     commanded_position: NDArray[np.float64]
     external_torque: NDArray[np.float64]
     joint_torque: NDArray[np.float64] | None = None
+    commanding: bool = True

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from contact_stack.core.config import nested, parameter
+from contact_stack.core.errors import ConfigError
 from contact_stack.ros.driver_profile import DriverConfig
+from tamsi_sim.node.driver_faults import DriverFaultsConfig
 
 
 @dataclass(frozen=True)
@@ -15,6 +17,7 @@ class SimulatorConfig:
     scene: str = parameter("mug_placement", "what to simulate, a file of config/scenes")
     driver: str = parameter("lbr_fri", "driver profile to speak")
     arm: DriverConfig = nested(DriverConfig)
+    driver_faults: DriverFaultsConfig = nested(DriverFaultsConfig)
     seed: int = parameter(0, "seed of the sensor noise", low=0)
     lockstep: bool = parameter(False, "wait for the participants instead of real time")
     participants: tuple[str, ...] = parameter(
@@ -27,3 +30,12 @@ class SimulatorConfig:
     start_timeout: float = parameter(
         60.0, "longest time until all participants have started", unit="s", above=0.0, high=3600.0
     )
+
+    def __post_init__(self) -> None:
+        """Check that the parameters go together.
+
+        Raises:
+            ConfigError: If states shall be left out in lock-step, where every tick needs one.
+        """
+        if self.lockstep and self.driver_faults.state_every > 1:
+            raise ConfigError("driver_faults.state_every must be 1 in lock-step")

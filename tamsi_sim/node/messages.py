@@ -13,12 +13,13 @@ from contact_stack.ros.geometry import to_point, to_quaternion, to_vector
 from tamsi_sim.plant import Measurement, TrueContact, Truth
 
 
-def arm_state(measurement: Measurement, stamp: int) -> ArmState:
+def arm_state(measurement: Measurement, stamp: int, commanding: bool = True) -> ArmState:
     """Return what the driver reports about the arm.
 
     Args:
         measurement: The measurement.
         stamp: Its time on the clock of the graph [ns].
+        commanding: Whether the robot follows commands now.
 
     Returns:
         The state.
@@ -29,6 +30,7 @@ def arm_state(measurement: Measurement, stamp: int) -> ArmState:
         velocity=measurement.velocity,
         commanded_position=measurement.commanded_position,
         external_torque=measurement.external_torque,
+        commanding=commanding,
     )
 
 

@@ -14,7 +14,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
+from contact_stack.core.description import RobotDescription
 from contact_stack.core.errors import ContactStackError
+from contact_stack.core.robot import Robot
 from contact_stack.ros.diagnostics import Diagnostics, Health, Level
 from contact_stack.ros.driver_profile import RobotSide, driver_profile
 from contact_stack.ros.entry_point import freeze_garbage_collector, run
@@ -25,6 +27,8 @@ from contact_stack.ros.parameters import read
 from contact_stack.ros.qos import LATCHED, signal_publisher
 from contact_stack.ros.stamps import to_time
 from tamsi_sim.node.config import SimulatorConfig
+from tamsi_sim.node.driver_faults import DriverFaults, Limits
+from tamsi_sim.node.fault_services import FaultServices
 from tamsi_sim.node.gripper_server import GripperServer
 from tamsi_sim.node.messages import (
     arm_state,
@@ -67,7 +71,12 @@ class SimulatorNode(Node):
         self._stepped: Future | None = None
         self._lock = threading.Lock()
 
-        profile = driver_profile(config.driver, config.arm, 1e-9 * self._plant.period_ns)
+        states_period = 1e-9 * self._plant.period_ns * config.driver_faults.state_every
+        profile = driver_profile(config.driver, config.arm, states_period)
+        self._faults = DriverFaults(config.driver_faults, _limits(scene.robot))
+        self._fault_services = FaultServices(
+            self, f"{NAME}/driver", self._faults, config.lockstep, lambda: self._stamp
+        )
         self._robot = RobotSide(self, profile, config.lockstep, self._command_arrived)
         signal = signal_publisher(config.lockstep)
         self._gripper_states = self.create_publisher(JointState, "gripper/joint_states", signal)
@@ -84,11 +93,9 @@ class SimulatorNode(Node):
             scene.config.robot.gripper.initial_effort,
             lambda: self._stamp,
         )
-        self._services = [
-            self.create_service(Pause, f"{NAME}/pause", self._pause),
-            self.create_service(Step, f"{NAME}/step", self._step),
-            self.create_service(Reset, f"{NAME}/reset", self._reset),
-        ]
+        self.create_service(Pause, f"{NAME}/pause", self._pause)
+        self.create_service(Step, f"{NAME}/step", self._step)
+        self.create_service(Reset, f"{NAME}/reset", self._reset)
         self._diagnostics = Diagnostics(self, self._health)
         freeze_garbage_collector()
         self._barrier: Barrier | None = None
@@ -122,7 +129,8 @@ class SimulatorNode(Node):
 
     def _command_arrived(self, position: np.ndarray) -> None:
         with self._lock:
-            self._command = position
+            if self._barrier is not None or self._faults.accepts(position):
+                self._command = position
         if self._barrier is not None:
             self._barrier.mark(COMMAND)
 
@@ -178,7 +186,8 @@ class SimulatorNode(Node):
         self._true_contacts.publish(true_contacts(truth, self._frame, time))
         self._true_objects.publish(true_objects(truth, self._frame, time))
         self._gripper_states.publish(gripper)
-        self._robot.publish_state(arm_state(self._measurement, stamp))
+        if self._barrier is not None or self._faults.publishes(stamp, self._measurement.velocity):
+            self._robot.publish_state(arm_state(self._measurement, stamp, self._faults.commanding))
         self._gripper.update(stamp, gripper)
 
     def _pause(self, request: Pause.Request, response: Pause.Response) -> Pause.Response:
@@ -225,7 +234,16 @@ class SimulatorNode(Node):
             values["deadline_misses"] = timing.deadline_misses
         elif self._barrier is not None and self._barrier.missing:
             values["waiting_for"] = ", ".join(self._barrier.missing)
+        if self._faults.name:
+            return Health(Level.ERROR, self._faults.name, values)
         return Health(Level.OK, "paused" if self._paused else "running", values)
+
+
+def _limits(description: RobotDescription) -> Limits:
+    """Return what the driver's command guard checks."""
+    robot = Robot.from_description(description)
+    lowest, highest = robot.position_limits
+    return Limits(lowest, highest, robot.velocity_limits, description.arm_joints)
 
 
 class SimulationError(ContactStackError):

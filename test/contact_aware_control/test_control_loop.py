@@ -10,6 +10,7 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.control_loop import ContactReport, ControlLoop
 from contact_aware_control.goal import Goal
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
+from contact_aware_control.request import Request
 from contact_aware_control.status import Mode, Status
 from contact_stack.core.config import from_mapping
 from contact_stack.core.errors import TrajectoryError
@@ -425,3 +426,24 @@ def test_stops_in_front_of_itself_with_a_reason(bench):
     further = Goal(JointTrajectory([0.0, 1.0], np.array([run.q, target])))
     with pytest.raises(TrajectoryError, match="closer than"):
         run.loop.check(further)
+
+
+def test_begins_again_where_the_robot_is_when_it_comes_back(bench):
+    """While the robot does not follow it may be moved by hand; commands begin where it is then."""
+    run = bench()
+    run.tick()
+    goal = line(Q + 0.1)
+    for _ in range(20):
+        run.tick(goal)
+    run.loop.handle(Request.ROBOT_LEFT)
+    command, status = run.tick(goal)
+    assert (status.mode, status.status) == (Mode.HOLD, Status.NOT_COMMANDING)
+    moved = run.q = command - 0.05
+    run.loop.handle(Request.ROBOT_BACK)
+    command, status = run.tick(goal)
+    np.testing.assert_array_equal(command, moved)
+    assert status.mode is Mode.HOLD
+    assert run.loop.handle(Request.RESUME)
+    command, status = run.tick(goal)
+    assert status.mode is Mode.TRACKING
+    assert np.abs(command - moved).max() < 0.25 * 0.002

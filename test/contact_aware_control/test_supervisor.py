@@ -79,6 +79,14 @@ def test_hold_and_resume(supervisor):
     assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
 
 
+def test_a_short_outage_after_a_long_one_does_not_hide_the_reason(supervisor):
+    supervisor.update(replace(GOOD, state_age=1.5))
+    supervisor.update(replace(GOOD, state_age=0.02))
+    assert supervisor.update(GOOD) == (Mode.HOLD, Status.STATE_STALE)
+    supervisor.resume()
+    assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
+
+
 def test_stop_is_latched_until_reset(supervisor):
     supervisor.stop()
     assert supervisor.update(GOOD) == (Mode.FAULT, Status.STOPPED)
@@ -140,8 +148,9 @@ def test_numbers_are_those_of_the_message():
 
     text = share("msgs", "msg", "ControllerStatus.msg").read_text()
     constants = dict(
-        line.split()[1].split("=") for line in text.splitlines() if line.startswith("uint8 ")
-        and "=" in line
+        line.split()[1].split("=")
+        for line in text.splitlines()
+        if line.startswith("uint8 ") and "=" in line
     )
     expected = {member.name: str(int(member)) for member in [*Mode, *Status]}
     assert constants == expected
@@ -178,6 +187,34 @@ def test_faults_say_what_led_to_them(supervisor):
     for _ in range(200):
         supervisor.update(replace(GOOD, force_ratio=7.0))
     assert "7.0 times its limit" in supervisor.fault_detail
+
+
+def test_a_robot_that_left_is_held_until_it_is_back_and_resume(supervisor):
+    supervisor.robot_left()
+    assert supervisor.update(GOOD) == (Mode.HOLD, Status.NOT_COMMANDING)
+    assert not supervisor.resume()
+    supervisor.robot_back()
+    assert supervisor.update(GOOD) == (Mode.HOLD, Status.NOT_COMMANDING)
+    assert supervisor.resume()
+    assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
+
+
+def test_a_reset_does_not_resume_a_robot_that_left(supervisor):
+    supervisor.robot_left()
+    supervisor.stop()
+    supervisor.robot_back()
+    supervisor.reset()
+    assert supervisor.update(GOOD) == (Mode.HOLD, Status.NOT_COMMANDING)
+
+
+def test_at_the_start_the_robot_may_come_after_us():
+    """The session of a robot begins without following commands: no resume is needed then."""
+    machine = Supervisor(SafetyConfig(), PERIOD)
+    machine.activate()
+    machine.robot_left()
+    assert machine.update(GOOD) == (Mode.HOLD, Status.NOT_COMMANDING)
+    machine.robot_back()
+    assert machine.update(GOOD) == (Mode.TRACKING, Status.OK)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from lbr_fri_idl.msg import LBRJointPositionCommand, LBRState
@@ -85,6 +87,22 @@ def test_lbr_reports_its_send_period_and_names_its_joints() -> None:
     messages = driver_profile("lbr_fri", DriverConfig(), PERIOD).encode_state(arm_state())
     assert messages["state"].sample_time == PERIOD
     assert messages["joint_states"].name == NAMES
+
+
+def test_an_lbr_that_sends_at_another_period_is_refused() -> None:
+    """Its driver's default is 10 ms; mock hardware states no period at all."""
+    slow = driver_profile("lbr_fri", DriverConfig(), 0.01).encode_state(arm_state())["state"]
+    profile = driver_profile("lbr_fri", DriverConfig(), PERIOD)
+    with pytest.raises(MessageError, match=r"every 10 ms instead of every 5 ms: set .*update_rate"):
+        profile.decode_state("state", slow)
+    slow.sample_time = 0.0
+    assert profile.decode_state("state", slow) is not None
+
+
+def test_an_lbr_says_whether_it_follows_commands() -> None:
+    state = dataclasses.replace(arm_state(), commanding=False)
+    assert not transfer("lbr_fri", DriverConfig(), state).commanding
+    assert transfer("lbr_fri", DriverConfig(), arm_state()).commanding
 
 
 def test_lbr_without_a_commanded_position_gives_that_of_the_interpolator() -> None:

@@ -12,14 +12,18 @@ from sensor_msgs.msg import JointState
 
 from contact_stack.core.arm_state import ArmState
 from contact_stack.core.errors import ConfigError
-from contact_stack.ros.driver_profile.base import DriverConfig, DriverProfile
+from contact_stack.ros.driver_profile.base import DriverConfig, DriverProfile, MessageError
 from contact_stack.ros.driver_profile.fields import checked
 from contact_stack.ros.driver_profile.joint_states import joint_state
 from contact_stack.ros.stamps import NANOSECONDS
 
 JOINTS = 7
 
+PERIOD_TOLERANCE = 0.1
+"""By how much of itself the robot's period may differ from ours."""
+
 # Values of the Fast Robot Interface for an arm that follows position commands.
+MONITORING_READY = 2
 COMMANDING_ACTIVE = 4
 CONNECTION_EXCELLENT = 3
 DRIVES_ACTIVE = 2
@@ -55,7 +59,7 @@ class LbrFri(DriverProfile):
         seconds, nanoseconds = divmod(state.stamp, NANOSECONDS)
         message = LBRState(
             sample_time=self.period,
-            session_state=COMMANDING_ACTIVE,
+            session_state=COMMANDING_ACTIVE if state.commanding else MONITORING_READY,
             connection_quality=CONNECTION_EXCELLENT,
             drive_state=DRIVES_ACTIVE,
             client_command_mode=CLIENT_COMMANDS_POSITION,
@@ -82,6 +86,7 @@ class LbrFri(DriverProfile):
 
     def decode_state(self, topic: str, message: Any) -> ArmState | None:
         """Translate a message; see :class:`DriverProfile`."""
+        self._check_period(message.sample_time)
         torque = checked(message.external_torque, JOINTS, "external_torque")
         return ArmState(
             stamp=message.time_stamp_sec * NANOSECONDS + message.time_stamp_nano_sec,
@@ -90,6 +95,7 @@ class LbrFri(DriverProfile):
             commanded_position=_commanded(message),
             external_torque=self.config.torque_sign * torque,
             joint_torque=_known(message.measured_torque),
+            commanding=message.session_state == COMMANDING_ACTIVE,
         )
 
     def encode_command(self, position: NDArray[np.float64]) -> Any:
@@ -99,6 +105,14 @@ class LbrFri(DriverProfile):
     def decode_command(self, message: Any) -> NDArray[np.float64]:
         """Translate a command; see :class:`DriverProfile`."""
         return checked(message.joint_position, JOINTS, "joint_position")
+
+    def _check_period(self, sample_time: float) -> None:
+        """Refuse a robot that sends at another period; mock hardware states none (0)."""
+        if sample_time > 0.0 and abs(sample_time - self.period) > PERIOD_TOLERANCE * self.period:
+            raise MessageError(
+                f"the robot sends every {1e3 * sample_time:g} ms instead of every "
+                f"{1e3 * self.period:g} ms: set the driver's FRI send period and update_rate"
+            )
 
 
 def _commanded(message: LBRState) -> NDArray[np.float64]:

@@ -1,0 +1,123 @@
+"""The misbehaviour of the arm's driver, on request: what the hardware does on a bad day."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_stack.core.config import parameter
+
+NANOSECONDS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class DriverFaultsConfig:
+    """How the simulated driver behaves when it is not at its best; in real time only."""
+
+    command_guard: bool = parameter(
+        True, "whether a command beyond a position limit, or too fast a motion, ends the driver"
+    )
+    late: float = parameter(0.05, "how late a state is on request", unit="s", above=0.0, high=1.0)
+    state_every: int = parameter(
+        1, "publish only every n-th state: 2 is the driver's default of 100 Hz", low=1, high=20
+    )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the driver's command guard checks.
+
+    Attributes:
+        lowest: (n) smallest commanded position [rad].
+        highest: (n) largest commanded position [rad].
+        speed: (n) largest measured speed [rad/s].
+        names: The joints.
+    """
+
+    lowest: NDArray[np.float64]
+    highest: NDArray[np.float64]
+    speed: NDArray[np.float64]
+    names: tuple[str, ...]
+
+
+class DriverFaults:
+    """Decides which commands reach the arm, and which of its states reach the graph.
+
+    Attributes:
+        commanding: Whether the robot's session is in its commanding state.
+        silent: Whether no state is published.
+        tripped: Why the command guard has ended the driver; empty while it runs.
+    """
+
+    def __init__(self, config: DriverFaultsConfig, limits: Limits) -> None:
+        """Start without a fault.
+
+        Args:
+            config: How to misbehave.
+            limits: Of the command guard.
+        """
+        self.commanding = True
+        self.silent = False
+        self.tripped = ""
+        self._config = config
+        self._limits = limits
+        self._late_until = 0
+        self._states = 0
+
+    @property
+    def name(self) -> str:
+        """The fault that is active; empty if there is none."""
+        if self.tripped:
+            return f"the command guard ended the driver: {self.tripped}"
+        if self.silent:
+            return "the driver is silent"
+        return "" if self.commanding else "the session has left its commanding state"
+
+    def delay(self, now: int) -> None:
+        """Make the next states late, once.
+
+        Args:
+            now: The time [ns].
+        """
+        self._late_until = now + round(self._config.late * NANOSECONDS)
+
+    def restart(self) -> None:
+        """Start the driver again after its command guard has ended it."""
+        self.tripped = ""
+
+    def accepts(self, command: NDArray[np.float64]) -> bool:
+        """Tell whether a command reaches the arm; one beyond a limit ends the driver.
+
+        Args:
+            command: q_cmd, shape (n,) [rad].
+        """
+        limits = self._limits
+        beyond = (command < limits.lowest) | (command > limits.highest)
+        if self._config.command_guard and not self.tripped and beyond.any():
+            joint = int(np.argmax(beyond))
+            self.tripped = (
+                f"{limits.names[joint]} was commanded to {command[joint]:.3f} rad, its limits are "
+                f"{limits.lowest[joint]:.3f} and {limits.highest[joint]:.3f} rad"
+            )
+        return self.commanding and not self.tripped
+
+    def publishes(self, now: int, velocity: NDArray[np.float64]) -> bool:
+        """Tell whether a state is published; too fast a motion ends the driver.
+
+        Args:
+            now: The time of the state [ns].
+            velocity: Measured joint velocities, shape (n,) [rad/s].
+        """
+        limits = self._limits
+        fast = np.abs(velocity) > limits.speed
+        if self._config.command_guard and not self.tripped and fast.any():
+            joint = int(np.argmax(fast))
+            self.tripped = (
+                f"{limits.names[joint]} moved at {abs(velocity[joint]):.2f} rad/s, its limit is "
+                f"{limits.speed[joint]:.2f} rad/s"
+            )
+        self._states += 1
+        hidden = self.tripped or self.silent or now < self._late_until
+        return not hidden and self._states % self._config.state_every == 0

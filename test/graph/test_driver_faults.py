@@ -1,0 +1,129 @@
+"""Every misbehaviour of the driver ends in hold with a named reason, and recovers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from client import GraphClient
+from contact_stack_msgs.msg import ControllerStatus
+from faults import ask, diagnostic, first_status, goal_down, mode
+from std_srvs.srv import SetBool, Trigger
+
+from contact_stack.app.launch.runner import NodeGraph
+from contact_stack.core.description import RobotDescription
+from contact_stack.core.robot import Robot
+from contact_stack.ros.driver_profile import DriverConfig, driver_profile
+
+pytestmark = pytest.mark.graph
+
+
+@pytest.fixture
+def moving(launch: Callable[..., NodeGraph], client: GraphClient) -> GraphClient:
+    """The graph in real time, following a slow goal."""
+    launch(held_mass="0.1")
+    client.wait_until_ready()
+    client.send(client.pose, goal_down(client, 0.1, 60.0))
+    client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
+    return client
+
+
+def switch(client: GraphClient, fault: str, on: bool) -> None:
+    assert client.call(SetBool, f"tamsi_sim/driver/{fault}", SetBool.Request(data=on)).success
+
+
+def trigger(client: GraphClient, request: str) -> None:
+    assert client.call(Trigger, f"tamsi_sim/driver/{request}", Trigger.Request()).success
+
+
+def tracking(client: GraphClient) -> None:
+    """Go on: by itself after a short outage, else after ``resume``."""
+    client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING, 10.0)
+
+
+@contextmanager
+def within_limits(client: GraphClient) -> Iterator[None]:
+    """The arm never leaves its limits, and stands still at the end of the block."""
+    start = time.monotonic()
+    yield
+    robot = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
+    heard = [m for t, m in client.heard["truth/joint_states"] if t >= start]
+    position = np.array([message.position[:7] for message in heard])
+    velocity = np.array([message.velocity[:7] for message in heard])
+    lowest, highest = robot.position_limits
+    assert ((position >= lowest) & (position <= highest)).all()
+    assert (np.abs(velocity) <= robot.velocity_limits).all()
+    assert np.abs(velocity[-20:]).max() < 0.02
+
+
+def held_because(client: GraphClient, name: str, after: float) -> None:
+    first_status(client, name, after)
+    client.spin_for(0.5)
+    latest = client.latest("controller_status")
+    assert (latest.mode, latest.status_name) == (ControllerStatus.HOLD, name)
+    assert latest.remedy
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_each_misbehaviour(moving: GraphClient, driver: str) -> None:
+    """One graph for all of them, one after the other."""
+    client = moving
+
+    with within_limits(client):  # the session leaves its commanding state
+        began = time.monotonic()
+        switch(client, "leave_commanding", True)
+        held_because(client, "NOT_COMMANDING", began)
+        refused = ask(client, "resume")
+        assert not refused.success
+        assert "does not follow commands" in refused.message
+        switch(client, "leave_commanding", False)
+        held_because(client, "NOT_COMMANDING", began)
+    assert ask(client, "resume").success
+    tracking(client)
+
+    began = time.monotonic()  # a late state
+    trigger(client, "delay")
+    first_status(client, "STATE_STALE", began)
+    tracking(client)
+
+    with within_limits(client):  # missing states
+        began = time.monotonic()
+        switch(client, "silence", True)
+        held_because(client, "STATE_STALE", began)
+        client.spin_for(1.0)
+        assert "the driver is silent" in diagnostic(client, "tamsi_sim", began)[0]
+        switch(client, "silence", False)
+        held_because(client, "STATE_STALE", began)
+    assert ask(client, "resume").success
+    tracking(client)
+
+    with within_limits(client):  # another node commands beyond a limit, and the driver ends
+        began = time.monotonic()
+        command_beyond_limits(client, driver)
+        held_because(client, "STATE_STALE", began)
+        client.spin_for(1.0)
+        assert "lbr_A2 was commanded" in diagnostic(client, "tamsi_sim", began)[0]
+        trigger(client, "restart")
+        held_because(client, "STATE_STALE", began)
+    assert ask(client, "resume").success
+    tracking(client)
+
+
+def command_beyond_limits(client: GraphClient, driver: str) -> None:
+    profile = driver_profile(driver, DriverConfig(), 0.005)
+    publisher: Any = client.node.create_publisher(profile.command_type, profile.command_topic, 1)
+    client.spin_until(publisher.get_subscription_count)
+    command = np.array(client.latest("truth/joint_states").position[:7])
+    command[1] = 3.0
+    message = profile.encode_command(command)
+
+    def tripped() -> bool:
+        publisher.publish(message)
+        return bool(client.latest("controller_status").status_name == "STATE_STALE")
+
+    client.spin_until(tripped, 10.0)
+    client.node.destroy_publisher(publisher)
