@@ -10,6 +10,7 @@ BENCHMARKS = {
     "control": "contact_stack.app.bench.control",
     "irs": "contact_stack.app.bench.irs",
     "robust": "contact_stack.app.bench.robust",
+    "tamsi": "contact_stack.app.bench.tamsi",
 }
 """Name -> module with ``add_arguments(parser)`` and ``main(args) -> exit code``."""
 
@@ -18,6 +19,7 @@ HELP = {
     "control": "QP solvers, the controller's tick, and the loop's timing",
     "irs": "every example of the planner through contact, in every mode",
     "robust": "plans over a grid of uncertainties and risk bounds, and how far they miss",
+    "tamsi": "the simulator against Drake and MuJoCo on the same scenes",
 }
 
 EPILOG = """examples:
