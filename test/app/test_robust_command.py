@@ -79,6 +79,22 @@ def test_a_signal_ends_a_long_plan(tmp_path: Path) -> None:
     assert not (tmp_path / "summary.json").exists()
 
 
+def test_interrupt_ends_the_benchmark() -> None:
+    command = (sys.executable, "-m", "contact_stack.app.cli", "bench", "robust", "--quick")
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        shown = ""
+        while "block:" not in shown:  # the progress bar: it plans
+            shown += process.stdout.read(1)
+        process.send_signal(signal.SIGINT)
+        shown += process.stdout.read()
+    assert process.returncode == 128 + signal.SIGINT
+    assert "Traceback" not in shown
+    assert "SOLVED" not in shown
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
