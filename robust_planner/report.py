@@ -8,6 +8,7 @@ import numpy as np
 
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.final_error import FinalErrors, final_errors
+from robust_planner.evaluation.impact import Impacts, impacts
 from robust_planner.evaluation.violation import highest_force, violation_rate
 from robust_planner.model.hopper import joint_positions
 from robust_planner.problem import PlanningProblem
@@ -33,9 +34,11 @@ def report(
     middle = len(trajectory.time) // 2
     rate = violation_rate(trajectory, problem, config)
     is_hopper = problem.model.name == "hopper"
-    errors = None
+    errors = hits = None
     if example.test_friction:
-        errors = _error_entry(final_errors(trajectory, problem, example.test_friction))
+        errors = error_entry(final_errors(trajectory, problem, example.test_friction))
+    elif example.test_height:
+        hits = impact_entry(impacts(trajectory, problem, example.test_height))
     return {
         "problem": problem.name,
         "status": result.status.name,
@@ -49,6 +52,9 @@ def report(
         "force_distance_max_m": _finite(highest_force(trajectory, problem)),
         "violation_rate": rate.sampled if rate else None,
         "risk_bound": rate.declared if rate else None,
+        "violation_rate_predicted": rate.predicted if rate else None,
+        "impact": hits,
+        "max_control": float(np.abs(trajectory.control).max()),
     }
 
 
@@ -65,12 +71,32 @@ def mean_foot_height(result: PlanResult) -> float:
     return float(ankle[:, 1].mean())
 
 
-def _error_entry(errors: FinalErrors) -> dict[str, Any]:
+def error_entry(errors: FinalErrors) -> dict[str, Any]:
+    """Return final errors as JSON content.
+
+    Args:
+        errors: The errors.
+    """
     return {
         "mu": list(errors.friction),
         "error_m": errors.errors.tolist(),
         "mean": errors.mean,
         "range": errors.range,
+    }
+
+
+def impact_entry(hits: Impacts) -> dict[str, Any]:
+    """Return impact speeds as JSON content; None where there was no impact.
+
+    Args:
+        hits: The impacts.
+    """
+    return {
+        "height_m": list(hits.height),
+        "speed_m_s": [_finite(speed) for speed in hits.speeds.tolist()],
+        "mean": _finite(hits.mean),
+        "range": _finite(hits.range),
+        "largest": _finite(hits.largest),
     }
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import casadi
 import numpy as np
 
 from robust_planner.evaluation.lemke import solve_lcp
 from robust_planner.model.contact_model import ContactModel
+from robust_planner.problem import PlanningProblem
+from robust_planner.trajectory import Trajectory
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,29 @@ class Simulation:
     position: np.ndarray
     velocity: np.ndarray
     normal_force: np.ndarray
+
+
+class Simulator(Protocol):
+    """Executes a plan without feedback."""
+
+    def __call__(
+        self,
+        trajectory: Trajectory,
+        problem: PlanningProblem,
+        friction: float,
+        height: float = 0.0,
+    ) -> Simulation:
+        """Apply a plan's controls.
+
+        Args:
+            trajectory: The plan.
+            problem: Its model and start; a start below the ground is raised onto it.
+            friction: mu.
+            height: Height of the ground [m].
+
+        Returns:
+            The simulation, from the start to the last knot.
+        """
 
 
 class TimeStepping:
@@ -124,3 +150,24 @@ class TimeStepping:
         offset[:rows] += gaps / step
         impulses = solve_lcp(matrix, offset)[: rows + faces]
         return free + inverse @ impulses, impulses[: model.contacts] / step
+
+
+def simulate_plan(
+    trajectory: Trajectory, problem: PlanningProblem, friction: float, height: float = 0.0
+) -> Simulation:
+    """Apply a plan's controls with Stewart-Trinkle time stepping; see :class:`Simulator`."""
+    world = TimeStepping(problem.model, friction, height)
+    return world.simulate(raised_start(problem, height), trajectory.control, trajectory.time)
+
+
+def raised_start(problem: PlanningProblem, height: float) -> np.ndarray:
+    """Return the start x0 (2 nq), put onto the ground if the ground is higher.
+
+    Args:
+        problem: The problem; the vertical position is its last translation.
+        height: Height of the ground [m].
+    """
+    start, model = np.array(problem.start), problem.model
+    gap = float(np.asarray(model.distance(start[: model.coordinates])).min()) - height
+    start[model.dimension - 1] -= min(0.0, gap)
+    return start

@@ -37,4 +37,5 @@ def block() -> Example:
             expected_residual=ExpectedResidualConfig(weight=5e4, slip_scale=10.0),
         ),
         test_friction=(0.3, 0.43, 0.57, 0.7),
+        test_height=(-0.01, 0.0, 0.01),
     )

@@ -20,7 +20,9 @@ class Example:
             use other weights than the reference.
         config: Settings; its uncertainty is the one the example is about.
         test_friction: mu of the simulations that judge the plan; empty if it cannot be
-            executed without feedback.
+            executed without feedback, or if friction does not matter.
+        test_height: Heights of the ground in these simulations [m]; without
+            ``test_friction``, those at which the impact is judged.
     """
 
     name: str
@@ -29,3 +31,4 @@ class Example:
     robust_problem: PlanningProblem
     config: PlannerConfig
     test_friction: tuple[float, ...] = ()
+    test_height: tuple[float, ...] = ()

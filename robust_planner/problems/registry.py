@@ -10,11 +10,13 @@ from robust_planner.problems.block import block
 from robust_planner.problems.example import Example
 from robust_planner.problems.hopper import hopper
 from robust_planner.problems.sled import sled
+from robust_planner.problems.table_approach import table_approach
 
 EXAMPLES: dict[str, Callable[[], Example]] = {
     "block": block,
     "hopper": hopper,
     "sled": sled,
+    "table_approach": table_approach,
 }
 
 

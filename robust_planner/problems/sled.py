@@ -14,6 +14,7 @@ from robust_planner.problems.example import Example
 
 MEAN_FRICTION = 0.4
 FRICTION_SIGMA = 0.08
+HEIGHT_ERROR = 0.005  # of the table [m]
 
 
 def sled() -> Example:
@@ -48,4 +49,5 @@ def sled() -> Example:
         test_friction=tuple(
             MEAN_FRICTION + FRICTION_SIGMA * deviation for deviation in (-2.0, -2 / 3, 2 / 3, 2.0)
         ),
+        test_height=(-HEIGHT_ERROR, 0.0, HEIGHT_ERROR),
     )

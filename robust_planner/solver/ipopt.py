@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import casadi
 import numpy as np
 
+from contact_stack.core.signals import deferred
 from robust_planner.config import SolverConfig
 from robust_planner.monitor import Monitor
 from robust_planner.program import ProgramParameters, StagedProgram
@@ -55,15 +56,18 @@ class IpoptSolver(NonlinearSolver):
         on_iteration: IterationCallback,
     ) -> SolverOutcome:
         """Find a local optimum; see the base class."""
-        best = self._watch.begin(guess, monitor, on_iteration)
-        answer = self._solver(
-            x0=guess.ravel(),
-            p=parameters.vector(),
-            lbx=self._program.lower.ravel(),
-            ubx=self._program.upper.ravel(),
-            lbg=self._lower_g,
-            ubg=self._upper_g,
-        )
+        with deferred() as signals:
+            best = self._watch.begin(guess, monitor, on_iteration, signals)
+            answer = self._solver(
+                x0=guess.ravel(),
+                p=parameters.vector(),
+                lbx=self._program.lower.ravel(),
+                ubx=self._program.upper.ravel(),
+                lbg=self._lower_g,
+                ubg=self._upper_g,
+            )
+        if self._watch.error is not None:
+            raise self._watch.error
         stats = self._solver.stats()
         converged = stats["return_status"] in CONVERGED
         last = np.asarray(answer["x"]).reshape(guess.shape)
@@ -78,7 +82,11 @@ class IpoptSolver(NonlinearSolver):
 
 
 class _IterationWatch(casadi.Callback):
-    """What IPOPT calls at every iteration."""
+    """What IPOPT calls at every iteration.
+
+    CasADi swallows whatever is raised in a callback, so signals are deferred while IPOPT
+    runs, and errors are kept; both end the solve.
+    """
 
     def __init__(
         self, program: StagedProgram, lower: np.ndarray, upper: np.ndarray, tolerance: float
@@ -88,16 +96,22 @@ class _IterationWatch(casadi.Callback):
         self._bounds = (lower, upper)
         self._tolerance = tolerance
         self.interrupted = False
+        self.error: Exception | None = None
         self.construct("iteration_watch", {})
 
     def begin(
-        self, guess: np.ndarray, monitor: Monitor, on_iteration: IterationCallback
+        self,
+        guess: np.ndarray,
+        monitor: Monitor,
+        on_iteration: IterationCallback,
+        signals: Sequence[int],
     ) -> BestIterate:
         """Forget the previous solve."""
         self._best = BestIterate(guess, self._tolerance)
-        self._monitor, self._on_iteration = monitor, on_iteration
+        self._monitor, self._on_iteration, self._signals = monitor, on_iteration, signals
         self._iterations = 0
         self.interrupted = False
+        self.error = None
         return self._best
 
     def get_n_in(self) -> int:
@@ -119,6 +133,14 @@ class _IterationWatch(casadi.Callback):
         return casadi.Sparsity.dense(sizes[name], 1) if name in sizes else casadi.Sparsity(0, 0)
 
     def eval(self, arguments: Sequence[casadi.DM]) -> list[int]:
+        try:
+            self._inspect(arguments)
+        except Exception as error:
+            self.error = error
+            self.interrupted = True
+        return [int(self.interrupted)]
+
+    def _inspect(self, arguments: Sequence[casadi.DM]) -> None:
         names = {casadi.nlpsol_out(i): value for i, value in enumerate(arguments)}
         g = np.asarray(names["g"]).ravel()
         lower, upper = self._bounds
@@ -127,5 +149,4 @@ class _IterationWatch(casadi.Callback):
         self._best.offer(values, float(names["f"]), violation)
         self._on_iteration(self._iterations, self._best.violation)
         self._iterations += 1
-        self.interrupted = self._monitor.stop_reason() is not None
-        return [int(self.interrupted)]
+        self.interrupted = bool(self._signals) or self._monitor.stop_reason() is not None

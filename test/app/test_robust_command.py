@@ -18,6 +18,7 @@ from robust_planner.sweep import GridPoint
 KEYS = [
     "problem", "status", "seconds", "cost", "merit", "max_speed", "friction_mid_N",
     "final_error", "foot_height_mean_m", "force_distance_max_m", "violation_rate", "risk_bound",
+    "violation_rate_predicted", "impact", "max_control", "tamsi",
 ]  # fmt: skip
 
 
@@ -53,6 +54,25 @@ def test_robust_plan_beside_its_reference(
         assert (tmp_path / name).stat().st_size > 10_000
 
 
+def test_sled_under_other_friction_and_height_in_tamsi_sim(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """mu = 0.4 +- 0.16 on tables +- 5 mm: a quarter of the range, and no bias."""
+    assert cli.main(["robust", "sled", "--json", "--out", str(tmp_path / "robust")]) == 0
+    robust = json.loads(capsys.readouterr().out)
+    words = ["robust", "sled", "--sigma", "0", "--json", "--out", str(tmp_path / "reference")]
+    assert cli.main(words) == 0
+    reference = json.loads(capsys.readouterr().out)
+    before, after = (s["tamsi"]["final_error"] for s in (reference, robust))
+    assert len(after["error_m"]) == len(after["mu"]) == len(after["height_m"]) == 12
+    assert after["range"] <= 0.25 * before["range"]
+    assert abs(after["mean"]) <= 0.010
+    assert robust["max_control"] <= 60.0 + 1e-9
+    assert robust["max_speed"] <= 1.5 + 1e-9
+    assert robust["violation_rate"] == pytest.approx(robust["violation_rate_predicted"], abs=0.02)
+    assert (tmp_path / "robust" / "tamsi.png").stat().st_size > 10_000
+
+
 def test_exhausted_budget_shows_the_best_iterate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,10 +99,26 @@ def test_a_signal_ends_a_long_plan(tmp_path: Path) -> None:
     assert not (tmp_path / "summary.json").exists()
 
 
+def test_interrupt_ends_the_benchmark() -> None:
+    command = (sys.executable, "-m", "contact_stack.app.cli", "bench", "robust", "--quick")
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        shown = ""
+        while "block:" not in shown:  # the progress bar: it plans
+            shown += process.stdout.read(1)
+        process.send_signal(signal.SIGINT)
+        shown += process.stdout.read()
+    assert process.returncode == 128 + signal.SIGINT
+    assert "Traceback" not in shown
+    assert "SOLVED" not in shown
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["blok"], "unknown problem 'blok' (valid: block, hopper, sled)"),
+        (["blok"], "unknown problem 'blok' (valid: block, hopper, sled, table_approach)"),
         (["block", "--sigma", "-1"], "'uncertainty.sigma' is -1.0 (valid: >= 0)"),
         (["block", "--beta", "0.3"], "'risk.beta' is 0.3 (valid: >= 0.5, <= 0.999)"),
         (["block", "--budget", "0"], "'solver.budget' is 0.0 (valid: > 0 s)"),

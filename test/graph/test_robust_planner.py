@@ -92,9 +92,7 @@ def client(
     start_process: Callable[..., subprocess.Popen[str]],
 ) -> Iterator[PlannerClient]:
     """A client, and a server that ends well when the test is over."""
-    server = start_process(
-        sys.executable, "-c", SERVER, "--ros-args", "-r", "__ns:=/lbr"
-    )
+    server = start_process(sys.executable, "-c", SERVER, "--ros-args", "-r", "__ns:=/lbr")
     client = PlannerClient()
     try:
         client.wait_for_server()
@@ -158,7 +156,10 @@ def test_malformed_goals_are_refused_before_planning(client: PlannerClient) -> N
     guess = Goal(problem="block")
     guess.initial_guess.points = [JointTrajectoryPoint(positions=[0.0, 0.5])]
     cases = (
-        (Goal(problem="blok"), "unknown problem 'blok' (valid: block, hopper, sled)"),
+        (
+            Goal(problem="blok"),
+            "unknown problem 'blok' (valid: block, hopper, sled, table_approach)",
+        ),
         (
             Goal(problem="block", initial_state=[math.nan, 0.5, 0.0, 0.0]),
             "start is (nan, 0.5, 0.0, 0.0) (valid: 4 finite values for 'sliding_block')",

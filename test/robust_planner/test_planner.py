@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import signal
 import sys
 import time
 
@@ -36,9 +37,7 @@ from robust_planner.result import PlanResult, PlanStatus
     ],
     ids=("progressive tightening", "tight relaxation", "exact penalty"),
 )
-def test_all_methods_find_the_reference(
-    block: Example, continuation: ContinuationConfig
-) -> None:
+def test_all_methods_find_the_reference(block: Example, continuation: ContinuationConfig) -> None:
     """Up to local optima: relaxation starts to slide one knot later, which costs 2.7 %."""
     result = plan(block.problem, PlannerConfig(continuation=continuation))
     assert result.solved
@@ -118,6 +117,27 @@ def test_cancelled_plan_returns_the_best_iterate(block: Example) -> None:
     assert 0 < result.stages[-1].iterations <= 41
     # Better than the straight line it started from, whose dynamics are off by metres.
     assert np.isfinite(result.residuals.worst)
+
+
+def test_interrupt_ends_the_solve_and_reaches_the_caller(block: Example) -> None:
+    """CasADi swallows what is raised in its callback: the solve must end all the same."""
+    reports: list[Progress] = []
+
+    def interrupt(progress: Progress) -> None:
+        reports.append(progress)
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        plan(block.problem, on_progress=interrupt)
+    assert [report.iterations for report in reports] == [0]
+
+
+def test_error_of_a_listener_reaches_the_caller(block: Example) -> None:
+    def fail(progress: Progress) -> None:
+        raise ValueError(progress.stage)
+
+    with pytest.raises(ValueError, match="penalty 1/1"):
+        plan(block.problem, on_progress=fail)
 
 
 def test_cancelled_before_the_start_returns_the_guess(block: Example) -> None:

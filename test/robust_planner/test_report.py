@@ -21,6 +21,7 @@ from robust_planner.sweep import GridPoint
 KEYS = [
     "problem", "status", "seconds", "cost", "merit", "max_speed", "friction_mid_N",
     "final_error", "foot_height_mean_m", "force_distance_max_m", "violation_rate", "risk_bound",
+    "violation_rate_predicted", "impact", "max_control",
 ]  # fmt: skip
 
 
@@ -57,9 +58,7 @@ def test_block_slides_all_the_way(block: Example, block_reference: PlanResult) -
     assert phases[-1].end == pytest.approx(1.0)
 
 
-def test_figures_are_drawn(
-    block: Example, block_reference: PlanResult, tmp_path: Path
-) -> None:
+def test_figures_are_drawn(block: Example, block_reference: PlanResult, tmp_path: Path) -> None:
     errors = final_errors(block_reference.trajectory, block.problem, block.test_friction)
     point = GridPoint(0.1, 0.7, 0.7)
     figures = {

@@ -12,9 +12,10 @@ from typing import Any
 
 from tqdm import tqdm
 
+from contact_stack.app.robust.summary import summarize
+from contact_stack.app.robust.table import look_up
 from robust_planner.figures.grids import curve_name
 from robust_planner.problems.registry import make_example
-from robust_planner.report import report
 from robust_planner.result import PlanResult
 from robust_planner.sweep import GridPoint, plan_reference, sweep
 
@@ -29,6 +30,7 @@ FULL = {
         for risk in (None, 0.51, RISK, 0.9)
     ),
     "sled": tuple(GridPoint(sigma, risk, risk) for sigma in (0.04, 0.08) for risk in (None, RISK)),
+    "table_approach": tuple(GridPoint(sigma, 0.5, 0.9) for sigma in (0.002, 0.005)),
     # The chance constraint bounds the height at which force acts: beta = 0.5, as published.
     "hopper": (GridPoint(0.05), GridPoint(0.05, 0.5, 0.6)),
 }
@@ -39,9 +41,13 @@ COLUMNS = (
     ("cost", "cost", ".4g"),
     ("merit", "merit", ".2g"),
     ("speed [m/s]", "max_speed", ".2f"),
-    ("mean [m]", "mean", "+.3f"),
-    ("range [m]", "range", ".3f"),
+    ("mean [m]", "final_error.mean", "+.3f"),
+    ("range [m]", "final_error.range", ".3f"),
+    ("TAMSI [m]", "tamsi.final_error.range", ".3f"),
+    ("impact m/s", "impact.largest", ".3f"),
+    ("TAMSI m/s", "tamsi.impact.largest", ".3f"),
     ("impossible", "violation_rate", ".1%"),
+    ("predicted", "violation_rate_predicted", ".1%"),
 )
 
 
@@ -101,7 +107,7 @@ def measure(name: str, points: Iterable[GridPoint]) -> list[dict[str, Any]]:
                 config, problem = example.config, example.problem
             else:
                 config, problem = point.configure(example.config), example.robust_problem
-            entry = {"point": point_entry(point), **report(example, problem, config, plan)}
+            entry = {"point": point_entry(point), **summarize(example, problem, config, plan)}
             results.append(entry)
             bar.write(render(entry, "reference" if point is None else label(point)))
             bar.update()
@@ -141,7 +147,7 @@ def render(entry: dict[str, Any], name: str) -> str:
     Returns:
         The line.
     """
-    flat = {**entry, **(entry["final_error"] or {"mean": None, "range": None})}
-    cells = ("-" if flat[key] is None else format(flat[key], form) for _, key, form in COLUMNS)
+    values = ((look_up(entry, path), form) for _, path, form in COLUMNS)
+    cells = ("-" if value is None else format(value, form) for value, form in values)
     line = f"{entry['problem']:8} {name:40} {entry['status']:>18} "
     return line + " ".join(f"{cell:>11}" for cell in cells)

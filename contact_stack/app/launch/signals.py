@@ -1,39 +1,10 @@
-"""Keep signals from interrupting what must not be left half done."""
+"""Keep Ctrl-C from interrupting a process that is not ready for it."""
 
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-@contextmanager
-def deferred() -> Iterator[None]:
-    """Deliver SIGINT and SIGTERM only at the end of the block.
-
-    Signals arrive in the main thread; in others this does nothing.
-
-    Yields:
-        Nothing.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    arrived: list[int] = []
-    handlers = {
-        number: signal.signal(number, lambda number, frame: arrived.append(number))
-        for number in STOP_SIGNALS
-    }
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        if arrived:
-            signal.raise_signal(arrived[0])
 
 
 @contextmanager

@@ -13,13 +13,13 @@ from pathlib import Path
 from tqdm import tqdm
 
 from contact_stack.app.robust.plots import draw
+from contact_stack.app.robust.summary import summarize
 from contact_stack.app.robust.table import table
 from contact_stack.core.config import from_mapping
 from contact_stack.core.errors import choices
 from robust_planner.config import MODES, PlannerConfig
 from robust_planner.monitor import Progress
 from robust_planner.problems.registry import EXAMPLES, make_example
-from robust_planner.report import report
 from robust_planner.request import Answer, PlanRequest, answer
 
 EXIT_NOT_SOLVED = 1
@@ -170,13 +170,13 @@ def _bar_updater(bar: tqdm) -> Callable[[str, Progress], None]:
 
 
 def _summary(request: PlanRequest, planned: Answer) -> dict[str, object]:
-    return report(request.example, planned.problem, request.config, planned.result)
+    return summarize(request.example, planned.problem, request.config, planned.result)
 
 
 def _show(request: PlanRequest, planned: Answer, out: Path, plots: list[Path]) -> None:
     columns = {"plan": _summary(request, planned)}
     if planned.reference is not planned.result:
-        reference = report(
+        reference = summarize(
             request.example, request.example.problem, request.config, planned.reference
         )
         columns = {"reference": reference, "robust": columns["plan"]}

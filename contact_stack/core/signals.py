@@ -1,0 +1,36 @@
+"""Keep signals from interrupting what must not be left half done."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def deferred() -> Iterator[list[int]]:
+    """Deliver SIGINT and SIGTERM only at the end of the block.
+
+    Signals arrive in the main thread; in others this does nothing.
+
+    Yields:
+        The signals that have arrived so far, for blocks that can end early.
+    """
+    arrived: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield arrived
+        return
+    handlers = {
+        number: signal.signal(number, lambda number, frame: arrived.append(number))
+        for number in STOP_SIGNALS
+    }
+    try:
+        yield arrived
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if arrived:
+            signal.raise_signal(arrived[0])

@@ -1,0 +1,33 @@
+"""Put a tool down on a table of uncertain height: how hard does it hit?
+
+Run with ``python examples/robust_planner/04_table_approach.py [picture.png]``.
+"""
+
+import sys
+
+from contact_stack.app.robust import tamsi_world
+from robust_planner.evaluation.impact import impacts
+from robust_planner.evaluation.time_stepping import simulate_plan
+from robust_planner.figures.approach_plans import plot_impacts
+from robust_planner.planner import plan
+from robust_planner.problems.registry import make_example
+from robust_planner.sweep import plan_reference
+
+example = make_example("table_approach")
+problem = example.problem
+reference = plan_reference(example)
+plans = {"reference": reference, "robust": plan(problem, example.config, reference)}
+
+hits = {}
+for name, result in plans.items():
+    hits[name] = {
+        "Stewart-Trinkle": impacts(result.trajectory, problem, example.test_height, simulate_plan),
+        "TAMSI": impacts(
+            result.trajectory, problem, example.test_height, tamsi_world.simulate_plan
+        ),
+    }
+    for simulator, hit in hits[name].items():
+        print(f"{name}, {simulator}: impact at {hit.mean:.2f} m/s, range {hit.range:.2f} m/s")
+path = sys.argv[1] if len(sys.argv) > 1 else "table_approach.png"
+plot_impacts(hits, problem.model).savefig(path, dpi=110)
+print(f"wrote {path}")
