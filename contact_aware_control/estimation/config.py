@@ -247,9 +247,7 @@ class PayloadConfig:
 class ObserverConfig:
     """The momentum observer, where the driver does not estimate the external torque."""
 
-    gain: float = parameter(
-        50.0, "cut-off Ko of the observer", unit="1/s", above=0.0, high=1000.0
-    )
+    gain: float = parameter(50.0, "cut-off Ko of the observer", unit="1/s", above=0.0, high=1000.0)
     armature: tuple[float, ...] = parameter(
         (0.0,) * 7,
         "inertia of the drives seen by the joint torques; zero for torque sensors behind the gears",

@@ -230,9 +230,7 @@ class ContactParticleFilter:
         particles.set_particle(self._particles, 1, rival.shape, *rival.point, *rival.normal)
         return 2
 
-    def _move(
-        self, placement: Placement, spread: float, first: int, exploration: float
-    ) -> None:
+    def _move(self, placement: Placement, spread: float, first: int, exploration: float) -> None:
         p = self._particles
         particles.move(self._surface, placement, p, first, spread, exploration, self._rng)
 

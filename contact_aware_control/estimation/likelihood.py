@@ -147,9 +147,7 @@ def _alone(
         b0 += h0 * torque
         b1 += h1 * torque
         b2 += h2 * torque
-    value, f0, f1, f2 = cone_least_squares(
-        a00, a01, a02, a11, a12, a22, b0, b1, b2, friction.usual
-    )
+    value, f0, f1, f2 = cone_least_squares(a00, a01, a02, a11, a12, a22, b0, b1, b2, friction.usual)
     cost = total + 2.0 * value
     if cost > friction.surprise:
         value, g0, g1, g2 = cone_least_squares(

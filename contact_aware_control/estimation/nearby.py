@@ -50,9 +50,7 @@ def best_nearby(
     x0, y0, z0 = to_world(placement, shape, point[0], point[1], point[2])
     best_shape, best_point = shape, point.copy()
     normal = outward_normal(surface, shape, point)
-    lowest = place_cost(
-        surface, placement, measurement, companions, friction, shape, point, normal
-    )
+    lowest = place_cost(surface, placement, measurement, companions, friction, shape, point, normal)
     for i in range(TRIALS):
         # From coarse to fine.
         step = 0.5 * distance * 0.5 ** (i % 4)

@@ -208,4 +208,3 @@ def _best_elsewhere(
 def _distance(placement: Placement, shape: int, point: np.ndarray, other: np.ndarray) -> float:
     x, y, z = to_world(placement, shape, point[0], point[1], point[2])
     return math.sqrt((x - other[0]) ** 2 + (y - other[1]) ** 2 + (z - other[2]) ** 2)
-

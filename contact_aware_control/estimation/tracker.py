@@ -192,9 +192,7 @@ class ContactTracker:
             lowest = min(lowest, residual)
         return lowest
 
-    def _unexplained(
-        self, placement: Placement, torques: Torques, without: Track | None
-    ) -> float:
+    def _unexplained(self, placement: Placement, torques: Torques, without: Track | None) -> float:
         """Return the residual per joint at the contacts' places.
 
         Without one of them, another may have slid: that must not take a further contact.

@@ -97,9 +97,7 @@ class ControllerNode(Node):
         self._ask(Request.ACTIVATE)
 
         self._inputs = TickInputs(["state", "contacts"], self._handle_tick)
-        self._participant = (
-            Participant(self, NAME, self._inputs.tick) if config.lockstep else None
-        )
+        self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
         self._reader = StateReader(
             self, profile, config.lockstep, self._state_arrived, self._writer
         )

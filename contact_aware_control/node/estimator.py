@@ -69,9 +69,7 @@ class EstimatorNode(Node):
         self.create_service(SetPayload, "set_payload", self._set_payload)
         self._diagnostics = Diagnostics(self, self._health)
         self._inputs = TickInputs(["state"], self._handle_tick)
-        self._participant = (
-            Participant(self, NAME, self._inputs.tick) if config.lockstep else None
-        )
+        self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
         profile = driver_profile(config.driver, config.arm, PERIOD)
         self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
         if self._participant is not None:
@@ -162,9 +160,7 @@ def main() -> int:
 def _markers(message: ContactArray) -> MarkerArray:
     """Return the contact forces as arrows for RViz; old ones are deleted."""
     clear = Marker(header=message.header, ns="contacts", action=Marker.DELETEALL)
-    arrows = [
-        _arrow(message, index, contact) for index, contact in enumerate(message.contacts)
-    ]
+    arrows = [_arrow(message, index, contact) for index, contact in enumerate(message.contacts)]
     return MarkerArray(markers=[clear, *arrows])
 
 

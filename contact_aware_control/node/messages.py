@@ -75,9 +75,7 @@ def _to_contact(contact: ContactEstimate) -> Contact:
         identifiable=contact.identifiable,
         age=to_duration(round(contact.age * NANOSECONDS)),
         modes=[
-            ContactModeMessage(
-                link=mode.link, point=_point(mode.point_world), weight=mode.weight
-            )
+            ContactModeMessage(link=mode.link, point=_point(mode.point_world), weight=mode.weight)
             for mode in contact.modes
         ],
     )

@@ -140,8 +140,9 @@ def test_numbers_are_those_of_the_message():
 
     text = share("msgs", "msg", "ControllerStatus.msg").read_text()
     constants = dict(
-        line.split()[1].split("=") for line in text.splitlines() if line.startswith("uint8 ")
-        and "=" in line
+        line.split()[1].split("=")
+        for line in text.splitlines()
+        if line.startswith("uint8 ") and "=" in line
     )
     expected = {member.name: str(int(member)) for member in [*Mode, *Status]}
     assert constants == expected

@@ -67,9 +67,7 @@ def test_tangents_make_a_right_handed_frame():
     for normal in np.random.default_rng(0).standard_normal((100, 3)):
         n = normal / np.linalg.norm(normal)
         t1, t2 = np.reshape(tangents(*n), (2, 3))
-        np.testing.assert_allclose(
-            np.linalg.det(np.column_stack([t1, t2, n])), 1.0, atol=1e-12
-        )
+        np.testing.assert_allclose(np.linalg.det(np.column_stack([t1, t2, n])), 1.0, atol=1e-12)
         np.testing.assert_allclose([t1 @ n, t2 @ n, t1 @ t2], 0.0, atol=1e-12)
 
 

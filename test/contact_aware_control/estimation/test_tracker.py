@@ -79,9 +79,7 @@ def test_contacts_keep_their_numbers_and_never_exceed_the_most(make_plant, robot
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.3])
-def test_one_contact_is_not_taken_for_two(
-    make_plant, robot, touch, random_configuration, noise
-):
+def test_one_contact_is_not_taken_for_two(make_plant, robot, touch, random_configuration, noise):
     """Whatever its friction, while its force changes."""
     several = 0
     for seed in range(10):
