@@ -39,9 +39,7 @@ class CommandGuard:
         self._braking = min(1.0, config.limits.braking_rate * config.period)
         self._known: tuple[np.ndarray, tuple[float, float]] | None = None
 
-    def limit(
-        self, command: np.ndarray, change: np.ndarray
-    ) -> tuple[np.ndarray, Status]:
+    def limit(self, command: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, Status]:
         """Shorten a change of the command as far as needed.
 
         A clearance may shrink by a share per tick, as towards a joint limit; one that is

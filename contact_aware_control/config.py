@@ -131,8 +131,7 @@ class ForceConfig:
         """
         if self.contact_off >= self.contact_on:
             raise ConfigError(
-                f"contact_off ({self.contact_off} N) must be below contact_on "
-                f"({self.contact_on} N)"
+                f"contact_off ({self.contact_off} N) must be below contact_on ({self.contact_on} N)"
             )
 
 
@@ -143,9 +142,7 @@ class DampingConfig:
     beta: float = parameter(
         0.05, "weight of the force prediction error in (28)", unit="1/N^2", low=0.0, high=100.0
     )
-    alpha: float = parameter(
-        0.05, "forget rate per tick of the low-pass (29)", above=0.0, high=1.0
-    )
+    alpha: float = parameter(0.05, "forget rate per tick of the low-pass (29)", above=0.0, high=1.0)
     weight_max: float = parameter(
         4.0, "w_max of (29), relative to the tracking term", low=0.0, high=1e4
     )
@@ -169,9 +166,7 @@ class NullSpaceConfig:
 class LimitsConfig:
     """Bounds that every command respects, whatever the controller asks for."""
 
-    step: float = parameter(
-        0.002, "dq_max of (22e), per tick", unit="rad", above=0.0, high=0.05
-    )
+    step: float = parameter(0.002, "dq_max of (22e), per tick", unit="rad", above=0.0, high=0.05)
     velocity_fraction: float = parameter(
         0.9, "share of the joint velocity limits that is used", above=0.0, high=1.0
     )
@@ -199,15 +194,9 @@ class LimitsConfig:
 class StartTolerance:
     """How far the arm may be from the start of a reference."""
 
-    joint: float = parameter(
-        0.05, "largest distance of a joint", unit="rad", above=0.0, high=1.0
-    )
-    position: float = parameter(
-        0.03, "largest distance of the tool", unit="m", above=0.0, high=1.0
-    )
-    rotation: float = parameter(
-        0.1, "largest angle of the tool", unit="rad", above=0.0, high=3.2
-    )
+    joint: float = parameter(0.05, "largest distance of a joint", unit="rad", above=0.0, high=1.0)
+    position: float = parameter(0.03, "largest distance of the tool", unit="m", above=0.0, high=1.0)
+    rotation: float = parameter(0.1, "largest angle of the tool", unit="rad", above=0.0, high=3.2)
 
 
 @dataclass(frozen=True)
@@ -255,9 +244,7 @@ class SafetyConfig:
     force_fault_factor: float = parameter(
         6.0, "k: fault when a force stays above k f_max", low=1.0, high=1000.0
     )
-    force_fault_time: float = parameter(
-        0.5, "T: for this long", unit="s", low=0.0, high=60.0
-    )
+    force_fault_time: float = parameter(0.5, "T: for this long", unit="s", low=0.0, high=60.0)
     relax_speed: float = parameter(
         0.05,
         "speed at which a held command gives way to a force above its limit",

@@ -53,9 +53,7 @@ class SelfCollision:
         """
         if not self.pairs:
             return np.inf
-        closest = pin.computeDistances(
-            self._model, self._data, self._geometry, self._distances, q
-        )
+        closest = pin.computeDistances(self._model, self._data, self._geometry, self._distances, q)
         return float(self._distances.distanceResults[closest].min_distance) - self._kept
 
 

@@ -68,13 +68,13 @@ class ParticleConfig:
         high=5.0,
     )
     friction_surprise: float = parameter(
-        0.3,
+        1.0,
         "squared whitened residual that a force outside the usual pyramid counts as, per "
         "sample; larger trusts the usual friction more",
         low=0.0,
     )
     motion_spread: float = parameter(
-        0.004, "step of the motion model per update and axis", unit="m", above=0.0, high=0.1
+        0.002, "step of the motion model per update and axis", unit="m", above=0.0, high=0.1
     )
     search_spread: float = parameter(
         0.03, "the same while no particle explains the torque", unit="m", above=0.0, high=0.5
@@ -247,9 +247,7 @@ class PayloadConfig:
 class ObserverConfig:
     """The momentum observer, where the driver does not estimate the external torque."""
 
-    gain: float = parameter(
-        50.0, "cut-off Ko of the observer", unit="1/s", above=0.0, high=1000.0
-    )
+    gain: float = parameter(50.0, "cut-off Ko of the observer", unit="1/s", above=0.0, high=1000.0)
     armature: tuple[float, ...] = parameter(
         (0.0,) * 7,
         "inertia of the drives seen by the joint torques; zero for torque sensors behind the gears",

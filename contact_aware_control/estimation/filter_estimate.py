@@ -14,7 +14,6 @@ class FilterEstimate:
     Attributes:
         shape: The shape that is touched.
         point_world: (3) [m].
-        point_shape: (3) in the frame of the shape [m].
         normal_world: (3) unit vector into the robot.
         force_world: (3) force on the robot [N].
         point_covariance: (3, 3) [m^2].
@@ -29,7 +28,6 @@ class FilterEstimate:
 
     shape: int
     point_world: np.ndarray
-    point_shape: np.ndarray
     normal_world: np.ndarray
     force_world: np.ndarray
     point_covariance: np.ndarray

@@ -1,4 +1,4 @@
-"""Least squares over a friction pyramid, in closed form.
+"""The friction pyramid, and least squares over it in closed form.
 
 The pyramid is spanned by the four rays n +- mu t1, n +- mu t2. Force components are
 (t1, t2, n), so that f is inside when |f_t1| + |f_t2| <= mu f_n.
@@ -6,7 +6,15 @@ The pyramid is spanned by the four rays n +- mu t1, n +- mu t2. Force components
 
 from __future__ import annotations
 
+import math
+
 from contact_stack.core.kernel import kernel
+
+RAYS = 4
+"""Edges of a friction pyramid."""
+
+Frame = tuple[float, float, float, float, float, float, float, float, float]
+"""Unit vectors t1, t2 and n, one after the other."""
 
 SINGULAR = 1e-12
 """A system whose determinant is this small, relative to the product of its diagonal, is
@@ -84,3 +92,15 @@ def cone_least_squares(
             v = c1 / s11
             best, f0, f1, f2 = -0.5 * v * c1, 0.0, v * y, v
     return best, f0, f1, f2
+
+
+@kernel
+def contact_frame(nx: float, ny: float, nz: float) -> Frame:
+    """Return a right-handed frame (t1, t2, n) of unit vectors for a normal n."""
+    if abs(nz) < 0.9:
+        length = math.sqrt(nx * nx + ny * ny)
+        ux, uy, uz = -ny / length, nx / length, 0.0
+    else:
+        length = math.sqrt(ny * ny + nz * nz)
+        ux, uy, uz = 0.0, -nz / length, ny / length
+    return ux, uy, uz, ny * uz - nz * uy, nz * ux - nx * uz, nx * uy - ny * ux, nx, ny, nz

@@ -6,20 +6,19 @@ import math
 
 import numpy as np
 
-from contact_aware_control.estimation.joint_fit import Companions
-from contact_aware_control.estimation.likelihood import (
-    Friction,
-    Measurement,
-    best_force,
-    write_companion,
-)
-from contact_aware_control.estimation.nearby import best_nearby
+from contact_aware_control.estimation.companions import Companions, write_companion
+from contact_aware_control.estimation.descent import Region, descend
+from contact_aware_control.estimation.likelihood import Friction, best_force
+from contact_aware_control.estimation.measurement import Measurement
 from contact_aware_control.estimation.surface import (
     Placement,
     Surface,
     outward_normal,
     to_world,
 )
+
+SLIDE_TRIALS = 48
+"""Places tried when a contact may have slid."""
 
 
 class LocatedContact:
@@ -32,15 +31,25 @@ class LocatedContact:
         usual_force: (3) mean force while it explained the torque, world frame [N].
     """
 
-    def __init__(self, surface: Surface, friction: Friction) -> None:
+    def __init__(
+        self,
+        surface: Surface,
+        friction: Friction,
+        slide_distance: float,
+        rng: np.random.Generator,
+    ) -> None:
         """Start without a place.
 
         Args:
             surface: The robot's surface.
             friction: The friction pyramids.
+            slide_distance: How far it may slide at once [m].
+            rng: Random numbers.
         """
         self._surface = surface
         self._friction = friction
+        self._slide_distance = slide_distance
+        self._rng = rng
         self.shape = -1
         self.point = np.zeros(3)
         self.force = np.zeros(3)
@@ -86,6 +95,55 @@ class LocatedContact:
         cost, *force = best_force(measurement, companions, *at_point)
         return cost, np.array(force)
 
+    def residual(
+        self, placement: Placement, measurement: Measurement, companions: Companions
+    ) -> float:
+        """Return the squared whitened torque per joint that the contact does not explain.
+
+        Args:
+            placement: Where the shapes are.
+            measurement: The torque.
+            companions: The other contacts.
+        """
+        return self.fit(placement, measurement, companions)[0] / measurement.torque.size
+
+    def slide(
+        self,
+        placement: Placement,
+        measurement: Measurement,
+        companions: Companions,
+        enough: float,
+    ) -> float:
+        """Look for a place nearby that explains the torque, and go there.
+
+        Args:
+            placement: Where the shapes are.
+            measurement: The torque.
+            companions: The other contacts.
+            enough: Squared whitened residual per joint below which the contact moves.
+
+        Returns:
+            The residual of the best place.
+        """
+        center = np.array(to_world(placement, self.shape, *self.point))
+        shape, point, cost = descend(
+            self._surface,
+            placement,
+            measurement,
+            companions,
+            self._friction,
+            self.shape,
+            self.point,
+            Region(center, 0.0, self._slide_distance),
+            0.5 * self._slide_distance,
+            SLIDE_TRIALS,
+            self._rng,
+        )
+        residual = cost / measurement.torque.size
+        if residual < enough:
+            self.shape, self.point = int(shape), point
+        return residual
+
     def write_companion(
         self,
         placement: Placement,
@@ -109,41 +167,3 @@ class LocatedContact:
         width = self._friction.usual if narrow else self._friction.largest
         write_companion(measurement, self.joints, point, inward, width, companions, index)
         companions.force[index] = self.usual_force
-
-    def slide(
-        self,
-        placement: Placement,
-        measurement: Measurement,
-        companions: Companions,
-        distance: float,
-        enough: float,
-        rng: np.random.Generator,
-    ) -> float:
-        """Look for a place nearby that explains the torque, and go there.
-
-        Args:
-            placement: Where the shapes are.
-            measurement: The torque.
-            companions: The other contacts.
-            distance: How far it may be [m].
-            enough: Squared whitened residual per joint below which the contact moves.
-            rng: Random numbers.
-
-        Returns:
-            The residual of the best place.
-        """
-        shape, point, cost = best_nearby(
-            self._surface,
-            placement,
-            measurement,
-            companions,
-            self._friction,
-            self.shape,
-            self.point,
-            distance,
-            rng,
-        )
-        residual = cost / measurement.torque.size
-        if residual < enough:
-            self.shape, self.point = int(shape), point
-        return residual

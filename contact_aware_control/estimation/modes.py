@@ -28,7 +28,7 @@ def find_modes(
     Args:
         particles: The weighted set.
         radius: Of a mode [m].
-        smallest_weight: Lighter modes are not reported.
+        smallest_weight: Lighter modes are not reported, unless there is no other.
         center: (MOST_MODES, 3) written: weighted mean of the members, world frame [m].
         weight: (MOST_MODES) written: share of the total weight.
         members: (N) written: mode of each particle, -1 for none.
@@ -51,7 +51,7 @@ def find_modes(
                     held += particles.weight[j]
             if held > best:
                 best, leader = held, i
-        if leader < 0 or best < smallest_weight:
+        if leader < 0 or (mode > 0 and best < smallest_weight):
             return mode
         weight[mode] = best
         center[mode] = 0.0

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_aware_control.estimation.surface import Placement, Surface, project, sample, to_world
+from contact_aware_control.estimation.surface import Placement, Surface, project, to_world
+from contact_aware_control.estimation.surface_sampling import sample
 from contact_stack.core.kernel import kernel
 
 

@@ -8,39 +8,32 @@ whether the place of the contact can be known at all.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from contact_aware_control.estimation.joint_fit import Companions
-from contact_aware_control.estimation.likelihood import Friction, Measurement, place_cost
+from contact_aware_control.estimation.companions import Companions
+from contact_aware_control.estimation.descent import Region, contains, cost_at, descend
+from contact_aware_control.estimation.likelihood import Friction
+from contact_aware_control.estimation.measurement import Measurement
 from contact_aware_control.estimation.particles import Particles
-from contact_aware_control.estimation.surface import Placement, Surface, project, to_world
+from contact_aware_control.estimation.surface import (
+    Placement,
+    Surface,
+    outward_normal,
+    to_world,
+)
 from contact_stack.core.kernel import kernel
 
 REFINEMENTS = 16
 """Places near the rival that are tried at each update."""
 
 
-class Place(NamedTuple):
-    """A point of the surface.
-
-    Attributes:
-        shape: The shape it is on.
-        point: (3) frame of the shape [m].
-        normal: (3) outward unit normal, frame of the shape.
-    """
-
-    shape: int
-    point: np.ndarray
-    normal: np.ndarray
-
-
 class Rival:
     """Keeps the best place away from the estimate and the evidence against it.
 
     Attributes:
-        place: Where it is, or None.
+        shape: The shape it is on; -1 while there is none.
+        point: (3) its point, frame of the shape [m].
     """
 
     def __init__(
@@ -68,14 +61,18 @@ class Rival:
         self._step = step
         self._evidence_time = evidence_time
         self._rng = rng
-        self._point = np.zeros(3)
-        self._normal = np.zeros(3)
         self.reset()
 
     def reset(self) -> None:
         """Forget the rival."""
-        self.place: Place | None = None
+        self.shape = -1
+        self.point = np.zeros(3)
         self._excess = math.nan
+
+    @property
+    def outward(self) -> np.ndarray:
+        """(3) outward unit normal, frame of the shape."""
+        return outward_normal(self._surface, self.shape, self.point)
 
     def update(
         self,
@@ -101,26 +98,22 @@ class Rival:
         Returns:
             Probability of the rival against the estimate, 0 if there is none.
         """
-        shape = -1 if self.place is None else self.place.shape
-        shape, rival_cost = _best_elsewhere(
+        self.shape, self.point, rival_cost = _best_elsewhere(
             self._surface,
             placement,
             particles,
             smooth,
             companions,
             self._friction,
-            point,
-            self._distance,
+            Region(point, self._distance, math.inf),
             self._step,
-            shape,
-            self._point,
-            self._normal,
+            self.shape,
+            self.point,
             self._rng,
         )
-        if shape < 0:
+        if self.shape < 0:
             self.reset()
             return 0.0
-        self.place = Place(shape, self._point, self._normal)
         excess = rival_cost - cost
         if math.isnan(self._excess):
             self._excess = excess
@@ -137,75 +130,45 @@ def _best_elsewhere(
     measurement: Measurement,
     companions: Companions,
     friction: Friction,
-    away_from: np.ndarray,
-    distance: float,
+    elsewhere: Region,
     step: float,
     shape: int,
     point: np.ndarray,
-    normal: np.ndarray,
     rng: np.random.Generator,
-) -> tuple[int, float]:
-    """Improve a place, given as shape, point and normal; return its shape and its L.
+) -> tuple[int, np.ndarray, float]:
+    """Descend from the last rival or from the best particle in a region.
 
-    Tried are the place itself, the best particle far enough away, and random steps from
-    the better of the two. Shape -1 stands for no place.
+    Shape -1 stands for no place.
     """
-    best = np.inf
     if shape >= 0:
-        best = place_cost(
-            surface, placement, measurement, companions, friction, shape, point, normal
-        )
-        if _distance(placement, shape, point, away_from) < distance:
-            shape, best = -1, np.inf
+        x, y, z = to_world(placement, shape, point[0], point[1], point[2])
+        if not contains(elsewhere, x, y, z):
+            shape = -1
     candidate, lowest = -1, np.inf
     for i in range(particles.cost.size):
-        if particles.cost[i] < lowest:
-            square = 0.0
-            for k in range(3):
-                square += (particles.point_world[i, k] - away_from[k]) ** 2
-            if square > distance * distance:
-                candidate, lowest = i, particles.cost[i]
+        at = particles.point_world[i]
+        if particles.cost[i] < lowest and contains(elsewhere, at[0], at[1], at[2]):
+            candidate, lowest = i, particles.cost[i]
     if candidate >= 0:
-        s = particles.shape[candidate]
-        cost = place_cost(
-            surface,
-            placement,
-            measurement,
-            companions,
-            friction,
-            s,
-            particles.point[candidate],
-            particles.normal[candidate],
-        )
-        if cost < best:
-            shape, best = s, cost
-            point[:] = particles.point[candidate]
-            normal[:] = particles.normal[candidate]
+        s, at = particles.shape[candidate], particles.point[candidate]
+        # The particle's own cost is that of the torque as measured.
+        cost = cost_at(surface, placement, measurement, companions, friction, s, at)
+        if shape < 0 or cost < cost_at(
+            surface, placement, measurement, companions, friction, shape, point
+        ):
+            shape, point = s, at.copy()
     if shape < 0:
-        return shape, best
-    new_point, new_normal = np.zeros(3), np.zeros(3)
-    for i in range(REFINEMENTS):
-        # From coarse to fine.
-        size = step * 0.5 ** (i % 4)
-        x, y, z = to_world(placement, shape, point[0], point[1], point[2])
-        x += size * rng.standard_normal()
-        y += size * rng.standard_normal()
-        z += size * rng.standard_normal()
-        s, px, py, pz, nx, ny, nz = project(surface, placement, shape, x, y, z)
-        new_point[0], new_point[1], new_point[2] = px, py, pz
-        new_normal[0], new_normal[1], new_normal[2] = nx, ny, nz
-        cost = place_cost(
-            surface, placement, measurement, companions, friction, s, new_point, new_normal
-        )
-        if cost < best and _distance(placement, s, new_point, away_from) > distance:
-            shape, best = s, cost
-            point[:] = new_point
-            normal[:] = new_normal
-    return shape, best
-
-
-@kernel
-def _distance(placement: Placement, shape: int, point: np.ndarray, other: np.ndarray) -> float:
-    x, y, z = to_world(placement, shape, point[0], point[1], point[2])
-    return math.sqrt((x - other[0]) ** 2 + (y - other[1]) ** 2 + (z - other[2]) ** 2)
-
+        return shape, point, np.inf
+    return descend(
+        surface,
+        placement,
+        measurement,
+        companions,
+        friction,
+        shape,
+        point,
+        elsewhere,
+        step,
+        REFINEMENTS,
+        rng,
+    )

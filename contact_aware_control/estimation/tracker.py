@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from contact_aware_control.estimation.companions import Companions, new_companions
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.filter import ContactParticleFilter
 from contact_aware_control.estimation.filter_estimate import FilterEstimate
-from contact_aware_control.estimation.joint_fit import Companions, new_companions
-from contact_aware_control.estimation.likelihood import Measurement
+from contact_aware_control.estimation.measurement import Measurement
 from contact_aware_control.estimation.surface import Placement, Surface
 from contact_stack.core.seeds import generator
 
@@ -184,7 +184,7 @@ class ContactTracker:
         lowest = np.inf
         for track in self.tracks:
             companions = self._companions(placement, torques.measured, [track])
-            residual = track.filter.slide(
+            residual = track.filter.place.slide(
                 placement, torques.smooth, companions, self._config.contacts.add_residual
             )
             if residual < self._config.contacts.add_residual:
@@ -192,9 +192,7 @@ class ContactTracker:
             lowest = min(lowest, residual)
         return lowest
 
-    def _unexplained(
-        self, placement: Placement, torques: Torques, without: Track | None
-    ) -> float:
+    def _unexplained(self, placement: Placement, torques: Torques, without: Track | None) -> float:
         """Return the residual per joint at the contacts' places.
 
         Without one of them, another may have slid: that must not take a further contact.
@@ -203,8 +201,8 @@ class ContactTracker:
         excluded = [rest] if without is None else [rest, without]
         companions = self._companions(placement, torques.measured, excluded)
         if without is None:
-            return rest.filter.unexplained(placement, torques.smooth, companions)
-        return rest.filter.slide(placement, torques.smooth, companions, enough=0.0)
+            return rest.filter.place.residual(placement, torques.smooth, companions)
+        return rest.filter.place.slide(placement, torques.smooth, companions, enough=0.0)
 
     def _change(self, stamp_ns: int, placement: Placement, torques: Torques) -> None:
         """Remove a contact that is superfluous, or add one that is missing; one at a time."""

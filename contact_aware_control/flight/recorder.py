@@ -19,9 +19,7 @@ from contact_stack.core.description import RobotDescription
 SEGMENTS = 2
 """The requested time is divided into this many segments; one more is kept."""
 
-BAD = frozenset(
-    (Status.STATE_STALE, Status.QP_FAILED, Status.FORCE_EXCEEDED, Status.BAD_INPUT)
-)
+BAD = frozenset((Status.STATE_STALE, Status.QP_FAILED, Status.FORCE_EXCEEDED, Status.BAD_INPUT))
 """Statuses that are worth a record, besides faults."""
 
 
@@ -92,9 +90,7 @@ class FlightRecorder:
         requests = tuple(self._requests)
         self._requests.clear()
         self._segments[-1].ticks.append(
-            TickRecord(
-                now, requests, state, report, goal, command, status.mode, status.status
-            )
+            TickRecord(now, requests, state, report, goal, command, status.mode, status.status)
         )
         fault = status.mode is Mode.FAULT
         bad = fault or status.status in BAD

@@ -86,9 +86,7 @@ class FlightLog:
         if done is not None:
             done.set_result((path.exists(), text))
 
-    async def _dump(
-        self, request: Trigger.Request, response: Trigger.Response
-    ) -> Trigger.Response:
+    async def _dump(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         done = Future()
         with self._lock:
             self.write("on_request", done)

@@ -169,10 +169,7 @@ class GoalServer:
 
     def _reached(self, running: _Running, progress: Progress) -> bool:
         duration = running.goal.goal.reference.duration
-        return (
-            progress.reference_time >= duration
-            and running.goal.goal_violation(progress) is None
-        )
+        return progress.reference_time >= duration and running.goal.goal_violation(progress) is None
 
     def _progress(
         self, running: _Running, stamp: int, position: np.ndarray, status: LoopStatus

@@ -156,9 +156,7 @@ def _rows(values: Sequence[Sequence[float]], order: list[int], name: str) -> np.
     return np.array([np.asarray(row, dtype=float)[order] for row in values])
 
 
-def _optional(
-    values: Sequence[Sequence[float]], order: list[int], name: str
-) -> np.ndarray | None:
+def _optional(values: Sequence[Sequence[float]], order: list[int], name: str) -> np.ndarray | None:
     """Return (points, n), or None if no point has any."""
     if not any(len(row) for row in values):
         return None

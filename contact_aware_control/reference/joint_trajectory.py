@@ -184,9 +184,7 @@ def _prepended(first: np.ndarray, values: np.ndarray, name: str) -> np.ndarray:
     return np.vstack((first, rows))
 
 
-def _polynomial(
-    length: float, start: list[np.ndarray], end: list[np.ndarray]
-) -> np.ndarray:
+def _polynomial(length: float, start: list[np.ndarray], end: list[np.ndarray]) -> np.ndarray:
     """Return the coefficients of the polynomial with given derivatives at both ends.
 
     Args:

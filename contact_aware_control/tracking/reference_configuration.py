@@ -25,8 +25,7 @@ class ReferenceConfiguration:
         """
         if not isinstance(reference, JointReference | PoseReference):
             raise TrajectoryError(
-                f"cannot follow a {type(reference).__name__} "
-                "(valid: JointReference, PoseReference)"
+                f"cannot follow a {type(reference).__name__} (valid: JointReference, PoseReference)"
             )
         self._reference = reference
         self._inverse_kinematics = InverseKinematics(robot, iterations=10)

@@ -82,9 +82,7 @@ def test_contacts_that_torques_cannot_tell_apart_are_merged(contacts, contact):
 def test_merged_contacts_exert_the_torque_of_both(robot, contacts, contact):
     near = [contact(6.0 * UP, POINT), contact(8.0 * UP, POINT + 0.002 * np.eye(3)[0])]
     contacts.update(near, {})
-    torque = sum(
-        robot.point_jacobian(c.link, c.point_world).T @ c.force_world for c in near
-    )
+    torque = sum(robot.point_jacobian(c.link, c.point_world).T @ c.force_world for c in near)
     np.testing.assert_allclose(contacts.jacobian.T @ contacts.forces, torque, atol=1e-12)
 
 
@@ -118,9 +116,7 @@ def test_kept_contact_follows_the_arm(robot, contacts, contact):
     contacts.update([contact(10.0 * UP, POINT)], {})
     robot.update(np.full(7, 0.3))
     contacts.keep()
-    np.testing.assert_allclose(
-        contacts.jacobian[0], UP @ robot.point_jacobian("lbr_link_6", POINT)
-    )
+    np.testing.assert_allclose(contacts.jacobian[0], UP @ robot.point_jacobian("lbr_link_6", POINT))
 
 
 def test_prediction_converges_to_the_measured_force(contacts, contact):

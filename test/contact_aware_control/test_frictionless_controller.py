@@ -41,9 +41,7 @@ def test_condensed_problem_is_the_full_one(robot, contact, force):
     """(22a)-(22e) over [x = q_cmd+ - q_cmd, q+ - q, lam+] has the same minimiser."""
     report, row, q = touch(robot, contact, force)
     target = Q - 0.3 * row / np.linalg.norm(row) + 0.2 * np.sin(np.arange(7))
-    output = controller_of(robot, target).step(
-        ControllerInput(0.0, q, Q, -BOUND, BOUND, [report])
-    )
+    output = controller_of(robot, target).step(ControllerInput(0.0, q, Q, -BOUND, BOUND, [report]))
     config = ControllerConfig()
     equilibrium = QuasistaticModel.at(K, row[None]).equilibrium(q, Q)
     gain = config.tracking.error_rate * config.period
@@ -82,9 +80,9 @@ def test_equilibrium_error_says_nothing_about_the_force(robot, contact):
 def test_without_contact_it_is_the_frictional_one(robot):
     target = Q + 0.1
     commands = [
-        controller_of(robot, target, name).step(
-            ControllerInput(0.3, Q, Q, -BOUND, BOUND, [])
-        ).command
+        controller_of(robot, target, name)
+        .step(ControllerInput(0.3, Q, Q, -BOUND, BOUND, []))
+        .command
         for name in ("qp", "qp_frictionless")
     ]
     np.testing.assert_array_equal(*commands)

@@ -84,9 +84,7 @@ def test_force_is_dropped_at_once_when_the_reference_leaves(robot, contact):
     released = step(controller_at(robot, away), Q, [report])
     np.testing.assert_allclose(released.command, away, atol=1e-12)
     assert released.contact_links == ()
-    assert np.abs(regulated.command - released.command).max() > 0.5 * np.abs(
-        row / K * LIMIT
-    ).max()
+    assert np.abs(regulated.command - released.command).max() > 0.5 * np.abs(row / K * LIMIT).max()
 
 
 def test_without_contact_the_command_is_the_reference(robot):

@@ -94,9 +94,7 @@ def test_joint_trajectory_within_limits_is_accepted(robot):
 
 def test_start_far_from_the_arm_is_refused(robot):
     with pytest.raises(TrajectoryError, match=r"starts 0.060 rad .* joint lbr_A3"):
-        JointTrajectory([0.0, 2.0], np.array([Q, Q])).check(
-            robot, Q + 0.06 * np.eye(7)[2], START
-        )
+        JointTrajectory([0.0, 2.0], np.array([Q, Q])).check(robot, Q + 0.06 * np.eye(7)[2], START)
 
 
 def test_position_limit_is_checked_between_the_points(robot):

@@ -118,9 +118,7 @@ def armature(share: float) -> Case:
     """Another share of the rotors' inertia that contacts feel."""
 
     def case(scene: Scene) -> dict[str, Any]:
-        robot = dataclasses.replace(
-            scene.config.robot, effective_armature=tuple(share * ROTORS)
-        )
+        robot = dataclasses.replace(scene.config.robot, effective_armature=tuple(share * ROTORS))
         config = dataclasses.replace(scene.config, robot=robot)
         return {"scene": dataclasses.replace(scene, config=config)}
 

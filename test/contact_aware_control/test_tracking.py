@@ -82,9 +82,7 @@ def test_posture_is_restored_in_the_null_space(robot):
     pose = robot.tool_pose()
     null = np.linalg.svd(robot.tool_jacobian())[2][-1]
     moved = Q + 0.2 * null
-    task = make_tracking(
-        robot, PoseTrajectory([0.0, 1.0], [pose, pose]), Q, ControllerConfig()
-    )
+    task = make_tracking(robot, PoseTrajectory([0.0, 1.0], [pose, pose]), Q, ControllerConfig())
     robot.update(moved)
     pose_there = robot.tool_pose()
     task = make_tracking(

@@ -310,8 +310,10 @@ def render(rows: Sequence[Row], pairs: Sequence[PairRow], speeds: Sequence[Speed
             f"{r.settling_p90:12.3f} {100 * r.right_link:6.1f} {100 * r.identifiable:6.1f} "
             f"{100 * r.misleading:8.1f} {r.modes:6.2f}"
         )
-    lines.append(f"\n{'second contact, 0.3 Nm':26} {'first':>6} {'second':>7} "
-                 f"{'<= 5 cm':>8} {'two':>6} {'ended':>6}")
+    lines.append(
+        f"\n{'second contact, 0.3 Nm':26} {'first':>6} {'second':>7} "
+        f"{'<= 5 cm':>8} {'two':>6} {'ended':>6}"
+    )
     lines.append(f"{'':26} {'[cm]':>6} {'[cm]':>7} {'[%]':>8} {'[%]':>6} {'[%]':>6}")
     for p in pairs:
         lines.append(

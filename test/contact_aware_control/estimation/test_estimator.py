@@ -42,21 +42,18 @@ def settling_time(location):
 @pytest.mark.parametrize(
     ("link", "noise", "location_limit", "force_limit"),
     [
-        ("lbr_link_5", 0.1, 0.01, 1.0),
-        ("lbr_link_5", 0.3, 0.02, 2.1),
+        ("lbr_link_5", 0.1, 0.007, 0.8),
+        ("lbr_link_5", 0.3, 0.013, 2.1),
         ("lbr_link_6", 0.1, 0.005, 0.5),
         ("lbr_link_6", 0.3, 0.008, 1.5),
         ("lbr_link_7", 0.1, 0.004, 0.4),
-        ("lbr_link_7", 0.3, 0.01, 1.3),
+        ("lbr_link_7", 0.3, 0.007, 1.3),
     ],
 )
 def test_localisation_and_settling_over_random_poses(
     make_plant, robot, touch, random_configuration, link, noise, location_limit, force_limit
 ):
-    """Medians of about the noise; settling p90 <= 0.15 s; honest flag: <= 5 % wrong by 10 cm.
-
-    Link 5 pays for friction up to 0.8: its places are harder to tell apart.
-    """
+    """Medians of about the noise; settling p90 <= 0.15 s; honest flag: <= 5 % wrong by 10 cm."""
     results = [
         trial(make_plant, robot, touch, random_configuration, link, seed, noise)
         for seed in range(40)
@@ -68,7 +65,7 @@ def test_localisation_and_settling_over_random_poses(
     estimates = [result[2] for result in results]
     assert np.mean([e is not None and e.link == link for e in estimates]) >= 0.85
     flagged = np.array([e is not None and e.identifiable for e in estimates])
-    assert flagged.mean() >= (0.5 if link == "lbr_link_5" else 0.8)
+    assert flagged.mean() >= (0.7 if link == "lbr_link_5" else 0.8)
     assert np.mean(flagged & (location > 0.1)) <= 0.05
 
 

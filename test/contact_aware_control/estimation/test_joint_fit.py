@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from contact_aware_control.estimation.joint_fit import (
-    Companions,
-    fit_beside,
-    force_noise,
-    new_companions,
-    nonnegative_least_squares,
-)
+from contact_aware_control.estimation.companions import Companions, new_companions
+from contact_aware_control.estimation.joint_fit import fit_beside, force_noise
 
 FRICTION = 0.5
 
@@ -31,29 +26,6 @@ def random_companions(rng, count, precision):
         rays.append(pyramid @ rng.standard_normal((3, 7)))
     force = 5.0 * rng.standard_normal((count, 3))
     return Companions(np.vstack(rays), np.vstack(edges), force, precision)
-
-
-@pytest.mark.parametrize("size", [4, 8, 12])
-def test_active_set_against_nnls(rng, size):
-    for _ in range(300):
-        A, y = rng.standard_normal((12, size)), rng.standard_normal(12)
-        x = np.zeros(size)
-        value = nonnegative_least_squares(A.T @ A, A.T @ y, x)
-        expected, residual = nnls(A, y)
-        assert y @ y + 2.0 * value == pytest.approx(residual**2, abs=1e-9)
-        np.testing.assert_allclose(x, expected, atol=1e-7)
-
-
-def test_active_set_on_a_singular_matrix_ends_and_is_optimal(rng):
-    """Four rays of a pyramid have rank three."""
-    for _ in range(300):
-        rays = random_companions(rng, 2, 1.0).rays.T
-        torque = 5.0 * rng.standard_normal(7)
-        gram = rays.T @ rays + 1e-9 * np.trace(rays.T @ rays) * np.eye(8)
-        x = np.zeros(8)
-        value = nonnegative_least_squares(gram, rays.T @ torque, x)
-        assert x.min() >= 0.0
-        assert torque @ torque + 2.0 * value == pytest.approx(nnls(rays, torque)[1] ** 2, abs=1e-3)
 
 
 @pytest.mark.parametrize("count", [1, 2])

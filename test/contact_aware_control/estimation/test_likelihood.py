@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from contact_aware_control.estimation.joint_fit import new_companions
-from contact_aware_control.estimation.likelihood import (
-    Friction,
-    Measurement,
-    best_force,
-    evaluate,
-    tangents,
-)
+from contact_aware_control.estimation.companions import new_companions
+from contact_aware_control.estimation.friction_cone import contact_frame
+from contact_aware_control.estimation.likelihood import Friction, best_force, evaluate
+from contact_aware_control.estimation.measurement import Measurement
 from contact_aware_control.estimation.particles import new_particles, scatter
 from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
 
@@ -48,7 +44,7 @@ def test_cost_and_force_against_numpy_and_nnls(robot):
         for i, s in enumerate(particles.shape):
             point = particles.point_world[i]
             inward = -placement.rotation[s] @ particles.normal[i]
-            t1, t2 = np.reshape(tangents(*inward), (2, 3))
+            t1, t2, _ = np.reshape(contact_frame(*inward), (3, 3))
             rays = np.array([inward + WIDTH * t for t in (t1, t2, -t1, -t2)]).T
             jacobian = robot.point_jacobian(links[s], point)
             weighted = (jacobian.T @ rays) / deviation[:, None]
@@ -63,14 +59,13 @@ def test_cost_and_force_against_numpy_and_nnls(robot):
     assert compared > 450
 
 
-def test_tangents_make_a_right_handed_frame():
+def test_contact_frames_are_right_handed():
     for normal in np.random.default_rng(0).standard_normal((100, 3)):
         n = normal / np.linalg.norm(normal)
-        t1, t2 = np.reshape(tangents(*n), (2, 3))
-        np.testing.assert_allclose(
-            np.linalg.det(np.column_stack([t1, t2, n])), 1.0, atol=1e-12
-        )
-        np.testing.assert_allclose([t1 @ n, t2 @ n, t1 @ t2], 0.0, atol=1e-12)
+        frame = np.reshape(contact_frame(*n), (3, 3))
+        np.testing.assert_array_equal(frame[2], n)
+        np.testing.assert_allclose(frame @ frame.T, np.eye(3), atol=1e-12)
+        assert np.linalg.det(frame) > 0.0
 
 
 def test_the_true_contact_explains_its_torque(robot, touch):

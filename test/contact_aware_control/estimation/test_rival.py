@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from contact_aware_control.estimation.joint_fit import new_companions
-from contact_aware_control.estimation.likelihood import Friction, Measurement, evaluate
+from contact_aware_control.estimation.companions import new_companions
+from contact_aware_control.estimation.likelihood import Friction, evaluate
+from contact_aware_control.estimation.measurement import Measurement
 from contact_aware_control.estimation.particles import new_particles, scatter
 from contact_aware_control.estimation.rival import Rival
 from contact_aware_control.estimation.surface import (
@@ -52,7 +53,7 @@ def setting(robot, touch):
 
 
 def location(rival, placement):
-    return np.array(to_world(placement, rival.place.shape, *rival.place.point))
+    return np.array(to_world(placement, rival.shape, *rival.point))
 
 
 def test_a_true_estimate_has_no_likely_rival(setting):
@@ -71,4 +72,4 @@ def test_the_rival_of_a_wrong_estimate_finds_the_contact(setting):
     assert np.linalg.norm(location(rival, placement) - point) < 0.03
     assert probability > 0.95
     rival.reset()
-    assert rival.place is None
+    assert rival.shape == -1
