@@ -27,6 +27,7 @@ from contact_stack.core.robot import Robot
 from contact_stack.ros.diagnostics import Diagnostics, Health, Level
 from contact_stack.ros.driver_profile import StateReader, driver_profile
 from contact_stack.ros.entry_point import freeze_garbage_collector, run
+from contact_stack.ros.geometry import to_array, to_point
 from contact_stack.ros.lockstep import Participant, TickInputs
 from contact_stack.ros.parameters import read
 from contact_stack.ros.qos import signal_publisher
@@ -69,9 +70,7 @@ class EstimatorNode(Node):
         self.create_service(SetPayload, "set_payload", self._set_payload)
         self._diagnostics = Diagnostics(self, self._health)
         self._inputs = TickInputs(["state"], self._handle_tick)
-        self._participant = (
-            Participant(self, NAME, self._inputs.tick) if config.lockstep else None
-        )
+        self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
         profile = driver_profile(config.driver, config.arm, PERIOD)
         self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
         if self._participant is not None:
@@ -120,8 +119,7 @@ class EstimatorNode(Node):
     def _set_payload(
         self, request: SetPayload.Request, response: SetPayload.Response
     ) -> SetPayload.Response:
-        com = request.center_of_mass
-        center = np.array([com.x, com.y, com.z])
+        center = to_array(request.center_of_mass)
         if not (math.isfinite(request.mass) and request.mass >= 0.0 and np.isfinite(center).all()):
             response.message = f"mass {request.mass} kg, center of mass {center.tolist()} m"
             return response
@@ -162,9 +160,7 @@ def main() -> int:
 def _markers(message: ContactArray) -> MarkerArray:
     """Return the contact forces as arrows for RViz; old ones are deleted."""
     clear = Marker(header=message.header, ns="contacts", action=Marker.DELETEALL)
-    arrows = [
-        _arrow(message, index, contact) for index, contact in enumerate(message.contacts)
-    ]
+    arrows = [_arrow(message, index, contact) for index, contact in enumerate(message.contacts)]
     return MarkerArray(markers=[clear, *arrows])
 
 
@@ -172,11 +168,7 @@ def _arrow(message: ContactArray, index: int, contact: Contact) -> Marker:
     arrow = Marker(
         header=message.header, ns="contacts", id=index, type=Marker.ARROW, action=Marker.ADD
     )
-    tail = type(contact.point)(
-        x=contact.point.x - METRES_PER_NEWTON * contact.force.x,
-        y=contact.point.y - METRES_PER_NEWTON * contact.force.y,
-        z=contact.point.z - METRES_PER_NEWTON * contact.force.z,
-    )
+    tail = to_point(to_array(contact.point) - METRES_PER_NEWTON * to_array(contact.force))
     arrow.points = [tail, contact.point]
     arrow.scale.x, arrow.scale.y, arrow.scale.z = 0.01, 0.02, 0.03
     arrow.color.b, arrow.color.g, arrow.color.a = 0.6, 0.43, 1.0

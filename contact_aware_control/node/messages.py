@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from contact_stack_msgs.msg import Contact, ContactArray
 from contact_stack_msgs.msg import ContactMode as ContactModeMessage
-from geometry_msgs.msg import Point, Vector3
 
 from contact_aware_control.contact import ContactEstimate, ContactMode
 from contact_aware_control.estimation.estimator import EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.tare import TareStatus
 from contact_stack.core.robot import Robot
+from contact_stack.ros.geometry import to_array, to_point, to_vector
 from contact_stack.ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
 
 STATES = {
@@ -63,10 +63,10 @@ def _to_contact(contact: ContactEstimate) -> Contact:
     return Contact(
         id=contact.number,
         link=contact.link,
-        point=_point(contact.point_world),
-        point_link=_point(contact.point_link),
-        normal=_vector(contact.normal_world),
-        force=_vector(contact.force_world),
+        point=to_point(contact.point_world),
+        point_link=to_point(contact.point_link),
+        normal=to_vector(contact.normal_world),
+        force=to_vector(contact.force_world),
         point_covariance=contact.point_covariance.ravel(),
         force_covariance=contact.force_covariance.ravel(),
         residual=float(np.sqrt(contact.residual)),
@@ -75,9 +75,7 @@ def _to_contact(contact: ContactEstimate) -> Contact:
         identifiable=contact.identifiable,
         age=to_duration(round(contact.age * NANOSECONDS)),
         modes=[
-            ContactModeMessage(
-                link=mode.link, point=_point(mode.point_world), weight=mode.weight
-            )
+            ContactModeMessage(link=mode.link, point=to_point(mode.point_world), weight=mode.weight)
             for mode in contact.modes
         ],
     )
@@ -88,10 +86,10 @@ def _from_contact(message: Contact, robot: Robot) -> ContactEstimate:
         number=message.id,
         link=message.link,
         joints_moving=robot.joints_moving(message.link),
-        point_world=_array(message.point),
-        point_link=_array(message.point_link),
-        normal_world=_array(message.normal),
-        force_world=_array(message.force),
+        point_world=to_array(message.point),
+        point_link=to_array(message.point_link),
+        normal_world=to_array(message.normal),
+        force_world=to_array(message.force),
         point_covariance=np.array(message.point_covariance).reshape(3, 3),
         force_covariance=np.array(message.force_covariance).reshape(3, 3),
         residual=message.residual**2,
@@ -100,20 +98,6 @@ def _from_contact(message: Contact, robot: Robot) -> ContactEstimate:
         identifiable=message.identifiable,
         age=to_nanoseconds(message.age) / NANOSECONDS,
         modes=tuple(
-            ContactMode(mode.link, _array(mode.point), mode.weight) for mode in message.modes
+            ContactMode(mode.link, to_array(mode.point), mode.weight) for mode in message.modes
         ),
     )
-
-
-def _point(vector: np.ndarray) -> Point:
-    x, y, z = map(float, vector)
-    return Point(x=x, y=y, z=z)
-
-
-def _vector(vector: np.ndarray) -> Vector3:
-    x, y, z = map(float, vector)
-    return Vector3(x=x, y=y, z=z)
-
-
-def _array(message: Point | Vector3) -> np.ndarray:
-    return np.array([message.x, message.y, message.z])

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 import pinocchio as pin
 from contact_stack_msgs.action import FollowPoseTrajectory
-from geometry_msgs.msg import Point, Pose, Quaternion
+from geometry_msgs.msg import Pose
 
 from contact_aware_control.goal import Goal
 from contact_aware_control.node.trajectory_goal import Progress, TrajectoryGoal, Violation
 from contact_aware_control.reference import PoseTrajectory
 from contact_stack.core.errors import TrajectoryError
 from contact_stack.core.robot import Robot
+from contact_stack.ros.geometry import quaternion_to_array, to_pose, to_se3
 from contact_stack.ros.stamps import to_nanoseconds, to_time
 
 Result = FollowPoseTrajectory.Result
@@ -47,7 +47,7 @@ class PoseGoal(TrajectoryGoal):
             )
         points = request.trajectory.points
         times = [1e-9 * to_nanoseconds(point.time_from_start) for point in points]
-        poses = [_to_se3(point.pose, i) for i, point in enumerate(points)]
+        poses = [_checked(point.pose, i) for i, point in enumerate(points)]
         self._reference = PoseTrajectory.from_start(tool, times, poses)
         self._robot = robot
         self._tolerance = request.position_tolerance, request.rotation_tolerance
@@ -76,8 +76,8 @@ class PoseGoal(TrajectoryGoal):
         """Return the feedback message; see :class:`TrajectoryGoal`."""
         position_error, rotation_error = self._errors(progress)
         feedback = FollowPoseTrajectory.Feedback(
-            desired=_to_pose(self._reference.sample(progress.reference_time)),
-            actual=_to_pose(self._robot.tool_pose()),
+            desired=to_pose(self._reference.sample(progress.reference_time)),
+            actual=to_pose(self._robot.tool_pose()),
             position_error=position_error,
             rotation_error=rotation_error,
             progress=min(1.0, progress.reference_time / self._reference.duration),
@@ -106,16 +106,8 @@ class PoseGoal(TrajectoryGoal):
         )
 
 
-def _to_se3(pose: Pose, index: int) -> pin.SE3:
-    p, o = pose.position, pose.orientation
-    norm = math.hypot(o.x, o.y, o.z, o.w)
+def _checked(pose: Pose, index: int) -> pin.SE3:
+    norm = float(np.linalg.norm(quaternion_to_array(pose.orientation)))
     if not abs(norm - 1.0) < 1e-3:
         raise TrajectoryError(f"pose {index}: its quaternion has norm {norm:.4g} instead of 1")
-    quaternion = pin.Quaternion(o.w / norm, o.x / norm, o.y / norm, o.z / norm)
-    return pin.SE3(quaternion.matrix(), np.array([p.x, p.y, p.z]))
-
-
-def _to_pose(pose: pin.SE3) -> Pose:
-    x, y, z, w = pin.Quaternion(pose.rotation).coeffs()
-    px, py, pz = pose.translation
-    return Pose(position=Point(x=px, y=py, z=pz), orientation=Quaternion(x=x, y=y, z=z, w=w))
+    return to_se3(pose)

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from contact_stack_msgs.action import PlanThroughContact
 from contact_stack_msgs.msg import ContactForceTrajectory, LinkForceLimit, ObjectTrajectory
-from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
+from geometry_msgs.msg import Pose
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from contact_stack.ros.geometry import to_point, to_quaternion, to_vector
 from contact_stack.ros.stamps import NANOSECONDS, to_duration
 from irs_planner.diagnosis import link_forces
 from irs_planner.node.contacts import TOUCH, planned_contacts
@@ -127,8 +128,8 @@ def _objects(dynamics: PlanarQuasiDynamics, states: np.ndarray) -> list[ObjectTr
 
 def _pose(y: float, z: float, angle: float) -> Pose:
     return Pose(
-        position=Point(x=0.0, y=float(y), z=float(z)),
-        orientation=Quaternion(x=math.sin(0.5 * angle), w=math.cos(0.5 * angle)),
+        position=to_point((0.0, y, z)),
+        orientation=to_quaternion((math.sin(0.5 * angle), 0.0, 0.0, math.cos(0.5 * angle))),
     )
 
 
@@ -141,7 +142,7 @@ def _contacts(
             link=contact.link,
             other=contact.other,
             time_from_start=times,
-            force=[Vector3(x=0.0, y=float(y), z=float(z)) for y, z in contact.force],
+            force=[to_vector((0.0, y, z)) for y, z in contact.force],
             normal_force=contact.normal_force,
             distance=contact.distance,
         )

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import ContactForceTrajectory
-from geometry_msgs.msg import Vector3
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from contact_stack.ros.geometry import to_vector
 from contact_stack.ros.stamps import to_duration
 from robust_planner.evaluation.spread import predicted_spread
 from robust_planner.evaluation.violation import highest_force, violation_rate
@@ -212,10 +212,7 @@ def _contacts(trajectory: Trajectory, model: ContactModel) -> list[Any]:
                 link=name,
                 other=GROUND,
                 time_from_start=times,
-                force=[
-                    Vector3(x=float(x), y=float(y), z=float(z))
-                    for (x, y), z in zip(friction, normal, strict=True)
-                ],
+                force=[to_vector((x, y, z)) for (x, y), z in zip(friction, normal, strict=True)],
                 normal_force=normal.tolist(),
                 distance=distance[:, index].tolist(),
             )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 from builtin_interfaces.msg import Time
 from contact_stack_msgs.msg import Contact, ContactArray
-from geometry_msgs.msg import Point, Quaternion, Transform, TransformStamped, Vector3
+from geometry_msgs.msg import Transform, TransformStamped
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
 from contact_stack.core.arm_state import ArmState
+from contact_stack.ros.geometry import to_point, to_quaternion, to_vector
 from tamsi_sim.plant import Measurement, TrueContact, Truth
 
 
@@ -104,11 +104,10 @@ def true_objects(truth: Truth, frame: str, stamp: Time) -> TFMessage:
     """
     message = TFMessage()
     for item in truth.objects:
-        x, y, z, w = map(float, item.quaternion)
         frame_of_object = TransformStamped(
             child_frame_id=item.name,
             transform=Transform(
-                translation=_vector(item.position), rotation=Quaternion(x=x, y=y, z=z, w=w)
+                translation=to_vector(item.position), rotation=to_quaternion(item.quaternion)
             ),
         )
         frame_of_object.header.stamp = stamp
@@ -118,18 +117,12 @@ def true_objects(truth: Truth, frame: str, stamp: Time) -> TFMessage:
 
 
 def _contact(index: int, contact: TrueContact) -> Contact:
-    x, y, z = map(float, contact.point)
     return Contact(
         id=index,
         link=contact.link,
         other=contact.body,
-        point=Point(x=x, y=y, z=z),
-        normal=_vector(contact.normal),
-        force=_vector(contact.force),
+        point=to_point(contact.point),
+        normal=to_vector(contact.normal),
+        force=to_vector(contact.force),
         identifiable=True,
     )
-
-
-def _vector(values: np.ndarray) -> Vector3:
-    x, y, z = map(float, values)
-    return Vector3(x=x, y=y, z=z)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 from contact_stack_msgs.msg import Contact, ContactArray
-from geometry_msgs.msg import Transform
 from tf2_msgs.msg import TFMessage
 
 from contact_stack.app.demo.demo_node import DemoNode
@@ -15,6 +14,7 @@ from contact_stack.app.demo.motion import Motion
 from contact_stack.core.description import collision_shapes, read_urdf
 from contact_stack.core.robot import Robot
 from contact_stack.core.shapes import ShapeKind
+from contact_stack.ros.geometry import to_array, to_se3
 from contact_stack.ros.stamps import NANOSECONDS
 from tamsi_sim.scene import Scene
 
@@ -53,12 +53,10 @@ def assemble(node: DemoNode, experiment: Experiment, robot: Robot) -> Experiment
         joint_position=position,
         joint_velocity=velocity,
         contacts=tuple(
-            _contacts(node.heard["truth/contacts"].at(stamp), robot, held)
-            for stamp in stamps
+            _contacts(node.heard["truth/contacts"].at(stamp), robot, held) for stamp in stamps
         ),
         estimates=tuple(
-            _contacts(node.heard["contacts"].at(stamp), robot, held)
-            for stamp in stamps
+            _contacts(node.heard["contacts"].at(stamp), robot, held) for stamp in stamps
         ),
         position_error=errors[0],
         rotation_error=errors[1],
@@ -84,7 +82,7 @@ def standing(objects: TFMessage, experiment: Experiment) -> tuple[float | None, 
     """
     if experiment.held is None:
         return None, None
-    poses = {frame.child_frame_id: _se3(frame.transform) for frame in objects.transforms}
+    poses = {frame.child_frame_id: to_se3(frame.transform) for frame in objects.transforms}
     mug = poses[experiment.held.name]
     tilt = float(np.arccos(np.clip(mug.rotation[2, 2], -1.0, 1.0)))
     if experiment.release is None:
@@ -141,15 +139,6 @@ def _contacts(
 
 
 def _sample(contact: Contact) -> ContactSample:
-    p, f = contact.point, contact.force
     return ContactSample(
-        contact.link,
-        np.array([p.x, p.y, p.z]),
-        np.array([f.x, f.y, f.z]),
-        contact.identifiable,
+        contact.link, to_array(contact.point), to_array(contact.force), contact.identifiable
     )
-
-
-def _se3(transform: Transform) -> pin.SE3:
-    t, r = transform.translation, transform.rotation
-    return pin.SE3(pin.Quaternion(r.w, r.x, r.y, r.z).matrix(), np.array([t.x, t.y, t.z]))

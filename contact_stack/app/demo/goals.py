@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pinocchio as pin
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import PoseTrajectoryPoint
 from control_msgs.action import FollowJointTrajectory
-from geometry_msgs.msg import Point, Pose, Quaternion
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from contact_stack.app.demo.motion import JointMotion, PoseMotion
+from contact_stack.ros.geometry import to_pose
 from contact_stack.ros.stamps import NANOSECONDS, to_duration, to_time
 
 
@@ -26,16 +25,14 @@ def pose_goal(motion: PoseMotion, start: int) -> FollowPoseTrajectory.Goal:
     goal.trajectory.header.stamp = to_time(start)
     goal.trajectory.points = [
         PoseTrajectoryPoint(
-            pose=_pose(pose), time_from_start=to_duration(round(time * NANOSECONDS))
+            pose=to_pose(pose), time_from_start=to_duration(round(time * NANOSECONDS))
         )
         for time, pose in zip(motion.times, motion.poses, strict=True)
     ]
     return goal
 
 
-def joint_goal(
-    motion: JointMotion, start: int, names: Sequence[str]
-) -> FollowJointTrajectory.Goal:
+def joint_goal(motion: JointMotion, start: int, names: Sequence[str]) -> FollowJointTrajectory.Goal:
     """Return the goal that asks for a motion of the joints.
 
     Args:
@@ -58,9 +55,3 @@ def joint_goal(
         )
     ]
     return goal
-
-
-def _pose(pose: pin.SE3) -> Pose:
-    x, y, z, w = pin.Quaternion(pose.rotation).coeffs()
-    px, py, pz = pose.translation
-    return Pose(position=Point(x=px, y=py, z=pz), orientation=Quaternion(x=x, y=y, z=z, w=w))

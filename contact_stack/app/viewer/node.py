@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
-from geometry_msgs.msg import Point, Quaternion, Vector3
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
@@ -17,6 +15,7 @@ from contact_stack.app.viewer.config import ViewerConfig
 from contact_stack.app.viewer.page import Page, Snapshot
 from contact_stack.core.description import RobotDescription, read_urdf
 from contact_stack.ros.entry_point import run
+from contact_stack.ros.geometry import quaternion_to_array, to_array
 from contact_stack.ros.parameters import read
 from contact_stack.ros.qos import signal_subscription
 from contact_stack.ros.stamps import to_nanoseconds
@@ -84,20 +83,20 @@ class ViewerNode(Node):
     def _objects(self, message: TFMessage) -> None:
         self._now.objects = {
             frame.child_frame_id: (
-                _vector(frame.transform.translation),
-                _quaternion(frame.transform.rotation),
+                to_array(frame.transform.translation),
+                quaternion_to_array(frame.transform.rotation),
             )
             for frame in message.transforms
         }
 
     def _true_contacts(self, message: ContactArray) -> None:
         contacts = [c for c in message.contacts if c.other not in self._movable]
-        self._now.true_points = [_vector(c.point) for c in contacts]
-        self._now.true_forces = [_vector(c.force) for c in contacts]
+        self._now.true_points = [to_array(c.point) for c in contacts]
+        self._now.true_forces = [to_array(c.force) for c in contacts]
 
     def _estimated_contacts(self, message: ContactArray) -> None:
-        self._now.estimated_points = [_vector(c.point) for c in message.contacts]
-        self._now.estimated_forces = [_vector(c.force) for c in message.contacts]
+        self._now.estimated_points = [to_array(c.point) for c in message.contacts]
+        self._now.estimated_forces = [to_array(c.force) for c in message.contacts]
 
     def _status(self, message: ControllerStatus) -> None:
         self._now.force_limit = max(message.force_limit, default=self._now.force_limit)
@@ -114,11 +113,3 @@ def main() -> int:
         The exit code.
     """
     return run(ViewerNode)
-
-
-def _vector(message: Point | Vector3) -> np.ndarray:
-    return np.array([message.x, message.y, message.z])
-
-
-def _quaternion(message: Quaternion) -> np.ndarray:
-    return np.array([message.x, message.y, message.z, message.w])

@@ -1,0 +1,55 @@
+"""Conversions of poses: there and back again, and against scipy's rotations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from geometry_msgs.msg import Pose, Quaternion
+from scipy.spatial.transform import Rotation
+
+from contact_stack.ros.geometry import (
+    quaternion_to_array,
+    to_array,
+    to_point,
+    to_pose,
+    to_quaternion,
+    to_se3,
+    to_transform,
+    to_vector,
+)
+
+
+@pytest.fixture
+def pose() -> pin.SE3:
+    pin.seed(3)
+    return pin.SE3.Random()
+
+
+@pytest.mark.parametrize("convert", [to_pose, to_transform])
+def test_a_pose_survives_the_round_trip(pose: pin.SE3, convert) -> None:
+    np.testing.assert_allclose(to_se3(convert(pose)).homogeneous, pose.homogeneous, atol=1e-15)
+
+
+def test_quaternions_are_x_y_z_w(pose: pin.SE3) -> None:
+    ours = quaternion_to_array(to_pose(pose).orientation)
+    oracle = Rotation.from_matrix(pose.rotation).as_quat()
+    np.testing.assert_allclose(ours * np.sign(ours @ oracle), oracle, atol=1e-14)
+
+
+@pytest.mark.parametrize("convert", [to_point, to_vector])
+def test_three_numbers_survive_bit_by_bit(convert) -> None:
+    numbers = np.random.default_rng(1).normal(size=3)
+    np.testing.assert_array_equal(to_array(convert(numbers)), numbers)
+    np.testing.assert_array_equal(to_array(convert(list(numbers))), numbers)
+
+
+def test_a_quaternion_survives_bit_by_bit() -> None:
+    numbers = np.random.default_rng(1).normal(size=4)
+    np.testing.assert_array_equal(quaternion_to_array(to_quaternion(numbers)), numbers)
+
+
+def test_the_length_of_a_quaternion_does_not_scale_the_rotation() -> None:
+    message = Pose(orientation=Quaternion(x=0.0, y=0.0, z=3.0, w=3.0))
+    quarter = Rotation.from_rotvec([0.0, 0.0, np.pi / 2]).as_matrix()
+    np.testing.assert_allclose(to_se3(message).rotation, quarter, atol=1e-15)
