@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inner_kernel, leaf_kernel
 from tamsi_sim.data import NORMAL, Model, Settings, Work
 
 
@@ -59,7 +59,7 @@ def combine(a: Surface, b: Surface) -> tuple[float, float, float]:
     return stiffness, dissipation, friction
 
 
-@inner_kernel
+@leaf_kernel
 def normal_force(
     elastic: float, stiffness: float, dissipation: float, separation: float, h: float
 ) -> tuple[float, float]:
@@ -84,7 +84,7 @@ def normal_force(
     return spring * damper, -(h * stiffness * damper + dissipation * spring)
 
 
-@inner_kernel
+@leaf_kernel
 def friction_coefficient(
     law: int, mu: float, x: float, y: float, stiction: float, soft: float
 ) -> tuple[float, float]:

@@ -27,6 +27,8 @@ RETRIES = 2
 CONTACTS = 3
 CONTACT_COUNT = 4
 WORST_SUBSTEPS = 5
+SUBSTEPS = 6
+COUNTERS = 7
 
 # Row of Work.contact_frame that holds the normal; the others are the tangents.
 NORMAL = 2
@@ -155,7 +157,7 @@ class Work(NamedTuple):
         target: (nv) its target position at the start of the next step.
         target_rate: (nv) change of the target per step.
         contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
-        counters: (6) see the names above.
+        counters: (7) see the names above.
         residuals: norms of the residual of the last solve's iterations [Nms or Ns].
         rotation: (nb, 3, 3) bodies in the world.
         position: (nb, 3) [m].

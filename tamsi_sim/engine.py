@@ -11,6 +11,7 @@ from contact_stack.core.config import parameter
 from tamsi_sim.contact import FrictionLaw
 from tamsi_sim.data import CONTACT_COUNT, NORMAL, Settings, Work
 from tamsi_sim.handle import make_handle, make_work
+from tamsi_sim.linearization import Linearization, linearize
 from tamsi_sim.model import BuiltModel
 from tamsi_sim.status import StepStatus
 from tamsi_sim.stepper import advance, evaluate_now, roll
@@ -167,6 +168,17 @@ class Engine:
         velocities = np.full((len(forces) + 1, len(self.v)), np.nan)
         status = StepStatus(roll(self._handle, forces, positions, velocities))
         return status, positions, velocities
+
+    def linearize(self, steps: int = 1) -> Linearization:
+        """Advance like :meth:`step`, and return the derivatives of the new state.
+
+        Args:
+            steps: How many steps, under the same inputs.
+
+        Returns:
+            A = dx+/dx and B = dx+/du, by efforts and by position targets.
+        """
+        return linearize(self._handle, self.work, steps)
 
     def evaluate(self) -> int:
         """Compute kinematics, mass matrix, bias and contacts of the current state.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import leaf_kernel
 
 
-@inner_kernel
+@leaf_kernel
 def solve_in_place(matrix: np.ndarray, vector: np.ndarray, row_end: np.ndarray) -> None:
     """Solve matrix x = vector by LU without pivoting, skipping what is zero.
 

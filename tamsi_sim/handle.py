@@ -7,7 +7,7 @@ from numba import types
 from numba.experimental import structref
 
 from contact_stack.core.kernel import kernel
-from tamsi_sim.data import FREE, Model, Settings, Work
+from tamsi_sim.data import COUNTERS, FREE, Model, Settings, Work
 
 
 def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> Work:
@@ -34,7 +34,7 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
     arrays |= {f"contact_{name}": np.zeros((nc, *shape)) for name, shape in contacts.items()}
     arrays |= {
         "q": np.zeros(nq),
-        "counters": np.zeros(6, dtype=np.int64),
+        "counters": np.zeros(COUNTERS, dtype=np.int64),
         "residuals": np.zeros(max_iterations + 1),
         "motion": np.zeros((nm, 6)),
         "mass_matrix": np.zeros((nv, nv)),

@@ -33,7 +33,7 @@ def solve(model: Model, work: Work, settings: Settings, contacts: int, h: float)
     update_joint_forces(model, work, settings.stiction_velocity, h)
     for iteration in range(settings.max_iterations):
         work.counters[ITERATIONS] += 1
-        work.residuals[iteration] = _assemble(work, contacts, h)
+        work.residuals[iteration] = assemble(work, contacts, h)
         solve_in_place(work.system, work.update, work.row_end)
         alpha, change = _limit_update(model, work, settings, contacts, tolerance)
         for i in range(v.shape[0]):
@@ -47,8 +47,18 @@ def solve(model: Model, work: Work, settings: Settings, contacts: int, h: float)
 
 
 @inner_kernel
-def _assemble(work: Work, contacts: int, h: float) -> float:
-    """Write Newton's system and minus the residual (21); return the residual's norm."""
+def assemble(work: Work, contacts: int, h: float) -> float:
+    """Write Newton's matrix (23) and minus the residual (21).
+
+    Args:
+        work: Reads the mass matrix, momentum p*, v_next, the Jacobians and the forces and
+            gradients that belong to v_next; writes system and update.
+        contacts: Number of contact points.
+        h: Length of the (sub-)step [s].
+
+    Returns:
+        The residual's norm [Nms or Ns].
+    """
     system, update, v = work.system, work.update, work.v_next
     nv = v.shape[0]
     for i in range(nv):

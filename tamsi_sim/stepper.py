@@ -8,12 +8,13 @@ import numpy as np
 
 from contact_stack.core.kernel import kernel
 from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.configuration import move_configuration
 from tamsi_sim.data import (
     CONTACTS,
-    FREE,
     NORMAL,
     RETRIES,
     STEPS,
+    SUBSTEPS,
     WORST_SUBSTEPS,
     Model,
     Settings,
@@ -164,37 +165,49 @@ def _try_substeps(
 ) -> bool:
     """Solve a step in equal parts; leave the mean contact forces in contact_mean_force."""
     h = settings.time_step / substeps
-    v = work.v_next
-    for i in range(v.shape[0]):
-        v[i] = work.v[i]
-        work.joint_shift[i] = 0.0
-    for c in range(contacts):
-        work.contact_elastic[c] = work.contact_stiffness[c] * work.contact_depth[c]
-        for i in range(3):
-            work.contact_mean_force[c, i] = 0.0
+    work.counters[SUBSTEPS] = substeps
+    start_substeps(work, contacts)
     for _ in range(substeps):
-        _set_momentum(work, h)
+        set_momentum(work, h)
         if not solve(model, work, settings, contacts, h):
             return False
-        for i in range(v.shape[0]):
-            work.joint_shift[i] += h * v[i]
+        finish_substep(work, contacts, h)
         for c in range(contacts):
-            # (19): the penetration at the end of this part is where the next one starts.
-            change = h * work.contact_stiffness[c] * work.contact_velocity[c, NORMAL]
-            work.contact_elastic[c] = max(0.0, work.contact_elastic[c] - change)
             for i in range(3):
                 work.contact_mean_force[c, i] += work.contact_force[c, i] / substeps
     return True
 
 
 @inner_kernel
-def _set_momentum(work: Work, h: float) -> None:
+def start_substeps(work: Work, contacts: int) -> None:
+    """Begin a step's sub-steps at its initial velocity and penetrations."""
+    for i in range(work.v.shape[0]):
+        work.v_next[i] = work.v[i]
+        work.joint_shift[i] = 0.0
+    for c in range(contacts):
+        work.contact_elastic[c] = work.contact_stiffness[c] * work.contact_depth[c]
+        for i in range(3):
+            work.contact_mean_force[c, i] = 0.0
+
+
+@inner_kernel
+def set_momentum(work: Work, h: float) -> None:
     """p* = M v + h tau, without the forces that depend on the velocity's end value."""
     for i in range(work.v_next.shape[0]):
         value = h * (work.applied[i] - work.bias[i])
         for j in range(work.v_next.shape[0]):
             value += work.mass_matrix[i, j] * work.v_next[j]
         work.momentum[i] = value
+
+
+@inner_kernel
+def finish_substep(work: Work, contacts: int, h: float) -> None:
+    """Move joints and penetrations, (19), to where the next sub-step starts."""
+    for i in range(work.v_next.shape[0]):
+        work.joint_shift[i] += h * work.v_next[i]
+    for c in range(contacts):
+        change = h * work.contact_stiffness[c] * work.contact_velocity[c, NORMAL]
+        work.contact_elastic[c] = max(0.0, work.contact_elastic[c] - change)
 
 
 @inner_kernel
@@ -216,29 +229,6 @@ def _accept(model: Model, work: Work, h: float, contacts: int) -> None:
             work.contact_impulse[dofs[k]] += h * (
                 jacobian[0, k] * force[0] + jacobian[1, k] * force[1] + jacobian[2, k] * force[2]
             )
-    v, q = work.v, work.q
-    for i in range(v.shape[0]):
-        v[i] = work.v_next[i]
-        if model.dof_q[i] >= 0:
-            q[model.dof_q[i]] += h * v[i]
-    for body in range(model.parent.shape[0]):
-        if model.joint_type[body] == FREE:
-            i = model.q_index[body]
-            dof = model.column_dof[model.first_column[body]]
-            for k in range(3):
-                q[i + k] += h * v[dof + k]
-            _turn_quaternion(q[i + 3 : i + 7], v[dof + 3 : dof + 6], h)
-
-
-@inner_kernel
-def _turn_quaternion(quaternion: np.ndarray, omega: np.ndarray, h: float) -> None:
-    """First-order step of a quaternion (x, y, z, w) by a world angular velocity, renormalised."""
-    x, y, z, w = quaternion
-    a, b, c = 0.5 * h * omega[0], 0.5 * h * omega[1], 0.5 * h * omega[2]
-    new_x = x + a * w + b * z - c * y
-    new_y = y + b * w + c * x - a * z
-    new_z = z + c * w + a * y - b * x
-    new_w = w - a * x - b * y - c * z
-    norm = math.sqrt(new_x * new_x + new_y * new_y + new_z * new_z + new_w * new_w)
-    quaternion[0], quaternion[1] = new_x / norm, new_y / norm
-    quaternion[2], quaternion[3] = new_z / norm, new_w / norm
+    for i in range(work.v.shape[0]):
+        work.v[i] = work.v_next[i]
+    move_configuration(model, work.q, work.v, h)

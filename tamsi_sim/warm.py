@@ -14,6 +14,7 @@ def compile_kernels() -> None:
     engine = case.engine()
     engine.evaluate()
     engine.step(1)
+    engine.linearize()
     engine.roll(case.forces(2))
 
 
