@@ -81,14 +81,15 @@ def link_forces(problem: PlanningProblem, best: Trajectory) -> dict[str, np.ndar
         best: The trajectory.
 
     Returns:
-        Link name -> (T, 2) force, y, z [N], of everything but the robot itself; empty
+        Link name -> (T, D) force [N] of everything but the robot itself; empty
         for systems without contact.
     """
     dynamics = problem.dynamics
     if not isinstance(dynamics, ContactDynamics):
         return {}
     contacts = dynamics.contact_forces(best.states[:-1], best.inputs)
-    total = {name: np.zeros((len(best.inputs), 2)) for name in dynamics.link_names}
+    none = np.zeros((len(best.inputs), contacts.force.shape[2]))
+    total = {name: none.copy() for name in dynamics.link_names}
     for i, (first, second) in enumerate(contacts.pairs):
         if first in total and second not in total:
             total[first] += contacts.force[:, i]

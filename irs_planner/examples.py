@@ -14,8 +14,12 @@ from contact_stack.core.description import share
 from contact_stack.core.errors import ConfigError, choices
 from irs_planner.dynamics import Bicycle, Dynamics, Pendulum, Quadrotor
 from irs_planner.problem import Bounds, PlanningProblem, QuadraticCost
-from irs_planner.quasi_dynamic.planar_quasi_dynamics import PlanarQuasiDynamics
-from irs_planner.scenes import load_scene
+from irs_planner.quasi_dynamic import (
+    PlanarQuasiDynamics,
+    QuasiDynamics,
+    SpatialQuasiDynamics,
+)
+from irs_planner.scenes import load_scene, load_spatial_scene, scene_names, spatial_scene_names
 from irs_planner.variance_schedule import VarianceSchedule
 
 MODELS: dict[str, Callable[[float], Dynamics]] = {
@@ -63,7 +67,7 @@ class ExampleConfig:
     """One example: the schema of a file in config/irs/examples."""
 
     title: str = parameter(description="what the example shows")
-    scene: str = parameter("", "planar scene of a contact example")
+    scene: str = parameter("", "scene of a contact example, planar or in 3-D")
     model: str = parameter("", "smooth system", options=("", *MODELS))
     time_step: float = parameter(description="h", unit="s", above=0.0)
     horizon: int = parameter(description="number of steps T", low=1)
@@ -112,6 +116,31 @@ def load_example(name: str | Path) -> ExampleConfig:
     return load(ExampleConfig, path)
 
 
+def build_contact_model(
+    scene: str, time_step: float, *, quasi_static: bool = False
+) -> QuasiDynamics:
+    """Build the quasi-dynamic model of a scene.
+
+    Args:
+        scene: Name of a planar scene or of one in 3-D, or the path of a planar one.
+        time_step: h [s].
+        quasi_static: Drop the inertia of the objects.
+
+    Returns:
+        The model.
+
+    Raises:
+        ConfigError: If there is no such scene.
+        ModelError: If it cannot be planned with.
+    """
+    if scene in spatial_scene_names():
+        return SpatialQuasiDynamics(load_spatial_scene(scene), time_step, quasi_static=quasi_static)
+    if not scene.endswith(".yaml") and scene not in scene_names():
+        known = (*scene_names(), *spatial_scene_names())
+        raise ConfigError(f"unknown scene '{scene}' ({choices(known)})")
+    return PlanarQuasiDynamics(load_scene(scene), time_step, quasi_static=quasi_static)
+
+
 def build_problem(config: ExampleConfig) -> PlanningProblem:
     """Build the planning problem of an example.
 
@@ -128,7 +157,7 @@ def build_problem(config: ExampleConfig) -> PlanningProblem:
         raise ConfigError("an example needs either a scene or a model")
     dynamics: Dynamics
     if config.scene:
-        dynamics = PlanarQuasiDynamics(load_scene(config.scene), config.time_step)
+        dynamics = build_contact_model(config.scene, config.time_step)
     else:
         dynamics = MODELS[config.model](config.time_step)
     cost = _cost(config.cost)

@@ -136,7 +136,8 @@ class PlanningProblem:
     def planned_states(self) -> np.ndarray:
         """Indices of the states in the linear model of MPC."""
         if self.decoupled and isinstance(self.dynamics, ContactDynamics):
-            return np.array(self.dynamics.object_states)
+            commanded = self.dynamics.commanded_states
+            return np.setdiff1d(np.arange(self.dynamics.state_size), commanded)
         return np.arange(self.dynamics.state_size)
 
     def evaluate(self, states: np.ndarray, inputs: np.ndarray) -> float:

@@ -82,7 +82,7 @@ class PlanResult:
         goal_reached: Whether every final error is within its tolerance; False if all
             tolerances are infinite.
         iterations: One report per iteration.
-        link_forces: Link name -> (T, 2) sum of the contact forces on it, y, z [N]; empty
+        link_forces: Link name -> (T, D) sum of the contact forces on it [N]; empty
             for systems without contact.
         seconds: Planning time [s].
     """

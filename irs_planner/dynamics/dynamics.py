@@ -111,7 +111,7 @@ class ContactForces:
 
     Attributes:
         pairs: (P) names of the two parts of every contact pair; "" for anything fixed.
-        force: (K, P, 2) force on the first part from the second, y, z in the world [N].
+        force: (K, P, D) force on the first part from the second, world [N]; y, z in a plane.
     """
 
     pairs: tuple[tuple[str, str], ...]

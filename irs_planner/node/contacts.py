@@ -1,4 +1,4 @@
-"""Planned contacts of a planar motion, link by link."""
+"""Planned contacts of a motion, link by link."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from irs_planner.quasi_dynamic import PlanarQuasiDynamics
-from irs_planner.scenes.contacts import find_contacts
+from irs_planner.quasi_dynamic import QuasiDynamics
 
 FIXED = "fixed"
 """Name of whatever never moves: ground, walls, a robot's base."""
@@ -23,7 +22,7 @@ class LinkContact:
     Attributes:
         link: The link.
         other: The other body.
-        force: (T, 2) force of the other body on the link, y, z [N].
+        force: (T, D) force of the other body on the link, world [N]; y, z of a planar scene.
         normal_force: (T) part of it along the contact normals [N].
         distance: (T) signed distance at the end of the step [m], negative inside.
     """
@@ -36,7 +35,7 @@ class LinkContact:
 
 
 def planned_contacts(
-    dynamics: PlanarQuasiDynamics, states: np.ndarray, inputs: np.ndarray
+    dynamics: QuasiDynamics, states: np.ndarray, inputs: np.ndarray
 ) -> list[LinkContact]:
     """Find what the links of the robots touch.
 
@@ -52,10 +51,10 @@ def planned_contacts(
         Every pair of bodies with a force somewhere; a pair of links appears twice.
     """
     found = dynamics.contact_forces(states[:-1], inputs)
-    directions, _ = _geometry(dynamics, states[:-1])
-    _, gaps = _geometry(dynamics, states[1:])
+    gaps = dynamics.find_contacts(states[1:]).gap
     # The forces of a step belong to the normals at its beginning.
-    normal_forces = np.sum(found.force * directions, axis=2)
+    normals = dynamics.find_contacts(states[:-1]).frame[:, :, 0]
+    normal_forces = np.sum(found.force * normals, axis=2)
     groups: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for i, (first, second) in enumerate(found.pairs):
         for link, other, sign in ((first, second, 1.0), (second, first, -1.0)):
@@ -64,7 +63,8 @@ def planned_contacts(
     contacts = []
     for (link, other), members in groups.items():
         pairs = [i for i, _ in members]
-        force = sum((sign * found.force[:, i] for i, sign in members), np.zeros((len(inputs), 2)))
+        none = np.zeros_like(found.force[:, 0])
+        force = sum((sign * found.force[:, i] for i, sign in members), none)
         if np.abs(found.force[:, pairs]).max() > TOUCH:
             contacts.append(
                 LinkContact(
@@ -76,13 +76,3 @@ def planned_contacts(
                 )
             )
     return contacts
-
-
-def _geometry(dynamics: PlanarQuasiDynamics, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (T, P, 2) normals and (T, P) distances of every pair of shapes."""
-    pairs, n = len(dynamics.arrays.pair), dynamics.state_size
-    gaps, directions = np.empty((len(states), pairs)), np.empty((len(states), pairs, 2))
-    normal, tangent = np.empty((2, pairs, n))
-    for t, state in enumerate(states):
-        find_contacts(dynamics.arrays, state, gaps[t], directions[t], normal, tangent)
-    return directions, gaps

@@ -2,5 +2,7 @@
 
 from irs_planner.quasi_dynamic.linear_contact import LinearContact
 from irs_planner.quasi_dynamic.planar_quasi_dynamics import PlanarQuasiDynamics
+from irs_planner.quasi_dynamic.quasi_dynamics import QuasiDynamics
+from irs_planner.quasi_dynamic.spatial_quasi_dynamics import SpatialQuasiDynamics
 
-__all__ = ["LinearContact", "PlanarQuasiDynamics"]
+__all__ = ["LinearContact", "PlanarQuasiDynamics", "QuasiDynamics", "SpatialQuasiDynamics"]

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_stack.core.kernel import kernel
 from irs_planner.dynamics.dynamics import Dynamics, Jacobians
-from irs_planner.quasi_dynamic.contact_rows import planar_rows
+from irs_planner.quasi_dynamic import batch_kernels
+from irs_planner.quasi_dynamic.batch_kernels import StepBatch
+from irs_planner.quasi_dynamic.contact_rows import PLANAR_EDGES, allocate_rows, polyhedral_rows
 from irs_planner.quasi_dynamic.spring_model import SpringModel
-from irs_planner.quasi_dynamic.step import (
-    allocate_step,
-    differentiate_step,
-    set_bound,
-    solve_step,
-)
 
 
 class LinearContact(Dynamics):
@@ -71,52 +66,40 @@ class LinearContact(Dynamics):
 
     def step_batch(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Advance a batch by one step, see :meth:`Dynamics.step_batch`."""
-        next_states, _ = self._solve(states, inputs)
+        next_states = np.empty(states.shape)
+        batch_kernels.step_batch(self._prepare(states), states, inputs, next_states)
         return next_states
 
     def jacobians(self, states: np.ndarray, inputs: np.ndarray) -> Jacobians:
         """Differentiate a batch exactly, see :meth:`Dynamics.jacobians`."""
-        _, jacobians = self._solve(states, inputs)
-        return jacobians
-
-    def _solve(self, states: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, Jacobians]:
         count, n = states.shape
-        next_states = np.empty((count, n))
-        jacobians = Jacobians(np.empty((count, n, n)), np.empty((count, n, self.input_size)))
-        gaps = states @ self.normal.T + self.offset
-        _solve_batch(
-            self.model,
-            gaps,
-            self.normal,
-            self.tangent,
-            self.friction,
-            states,
-            inputs,
-            next_states,
-            *jacobians,
+        result = Jacobians(np.empty((count, n, n)), np.empty((count, n, self.input_size)))
+        batch_kernels.jacobian_batch(
+            self._prepare(states), states, inputs, np.empty(states.shape), *result
         )
-        return next_states, jacobians
+        return result
 
-
-@kernel
-def _solve_batch(
-    model: SpringModel,
-    gaps: np.ndarray,
-    normal: np.ndarray,
-    tangent: np.ndarray,
-    friction: np.ndarray,
-    states: np.ndarray,
-    inputs: np.ndarray,
-    next_states: np.ndarray,
-    state_jacobian: np.ndarray,
-    input_jacobian: np.ndarray,
-) -> None:
-    memory = allocate_step(states.shape[1], 2 * gaps.shape[1])
-    for i in range(states.shape[0]):
-        planar_rows(gaps[i], normal, tangent, friction, memory.rows)
-        set_bound(memory, model.time_step, 0.0)
-        if solve_step(model, states[i], inputs[i], memory, next_states[i]):
-            differentiate_step(model, memory, state_jacobian[i], input_jacobian[i])
-        else:
-            state_jacobian[i] = np.nan
-            input_jacobian[i] = np.nan
+    def _prepare(self, states: np.ndarray) -> StepBatch:
+        count, n = states.shape
+        normal, tangent, hessian, inverse = (
+            np.repeat(array[np.newaxis], count, axis=0)
+            for array in (
+                self.normal,
+                self.tangent[:, np.newaxis],
+                self.model.hessian,
+                self.model.inverse,
+            )
+        )
+        rows = allocate_rows(count, len(PLANAR_EDGES) * len(self.friction), n)
+        gaps = states @ self.normal.T + self.offset
+        polyhedral_rows(gaps, normal, tangent, self.friction, PLANAR_EDGES, rows)
+        model = self.model
+        return StepBatch(
+            np.arange(count),
+            model.time_step,
+            hessian,
+            inverse,
+            model.load,
+            model.stiffness,
+            rows,
+        )

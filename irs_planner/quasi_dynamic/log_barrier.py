@@ -12,6 +12,7 @@ import numpy as np
 
 from contact_stack.core.kernel import kernel
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
+from irs_planner.quasi_dynamic.contact_rows import ContactRows
 from irs_planner.quasi_dynamic.spring_model import SpringModel
 from irs_planner.quasi_dynamic.step import StepMemory
 
@@ -24,13 +25,14 @@ ROUNDING = 1e-13
 
 @kernel
 def solve_barrier(
-    model: SpringModel, memory: StepMemory, weight: float, velocity: np.ndarray
+    model: SpringModel, rows: ContactRows, memory: StepMemory, weight: float, velocity: np.ndarray
 ) -> bool:
     """Minimise 1/2 v^T Q v + b^T v - w sum_i log(J_i v + phi_i / h) by Newton's method.
 
     Args:
         model: Q.
-        memory: Its ``rows``, ``bound`` and ``gradient`` belong to the step; ``projected``
+        rows: The contact inequalities of the step.
+        memory: Its ``bound`` and ``gradient`` belong to the step; ``projected``
             is left holding the Cholesky factor of the Hessian at the solution.
         weight: w = 1 / kappa [J], > 0.
         velocity: (n) a strictly feasible v; overwritten by the minimiser.
@@ -41,7 +43,7 @@ def solve_barrier(
     n = velocity.shape[0]
     step = np.empty(n)
     for _ in range(NEWTON_STEPS):
-        value = _assemble(model, memory, weight, velocity, step)
+        value = _assemble(model, rows, memory, weight, velocity, step)
         if not factor_cholesky(memory.projected, n):
             return False
         for i in range(n):
@@ -52,12 +54,12 @@ def solve_barrier(
             slope += step[i] * memory.velocity[i]
         if -slope <= DECREMENT * weight:
             return True
-        length = min(1.0, 0.99 * _distance_to_boundary(memory, velocity))
+        length = min(1.0, 0.99 * _distance_to_boundary(rows, memory, velocity))
         allowance = ROUNDING * (abs(value) + weight)
         while length > 1e-12:
             for i in range(n):
                 step[i] = velocity[i] + length * memory.velocity[i]
-            reached = _objective(model, memory, weight, step)
+            reached = _objective(model, rows, memory, weight, step)
             if reached <= value + 1e-4 * length * slope + allowance:
                 break
             length *= 0.5
@@ -69,6 +71,7 @@ def solve_barrier(
 @kernel
 def differentiate_barrier(
     model: SpringModel,
+    rows: ContactRows,
     memory: StepMemory,
     weight: float,
     velocity: np.ndarray,
@@ -81,6 +84,7 @@ def differentiate_barrier(
 
     Args:
         model: Q, h, K.
+        rows: The contact inequalities of the step.
         memory: As :func:`solve_barrier` left it.
         weight: w = 1 / kappa [J].
         velocity: (n) the minimiser.
@@ -92,9 +96,9 @@ def differentiate_barrier(
     for k in range(n):
         column[:] = 0.0
         for i in range(memory.bound.shape[0]):
-            factor = weight * memory.rows.normal[i, k] / _slack(memory, velocity, i) ** 2
+            factor = weight * rows.normal[i, k] / _slack(rows, memory, velocity, i) ** 2
             for j in range(n):
-                column[j] += factor * memory.rows.ray[i, j]
+                column[j] += factor * rows.ray[i, j]
         solve_cholesky(memory.projected, n, column)
         for j in range(n):
             state_jacobian[j, k] = (1.0 if j == k else 0.0) - column[j]
@@ -108,16 +112,16 @@ def differentiate_barrier(
 
 
 @kernel
-def _slack(memory: StepMemory, velocity: np.ndarray, row: int) -> float:
+def _slack(rows: ContactRows, memory: StepMemory, velocity: np.ndarray, row: int) -> float:
     total = memory.bound[row]
     for k in range(velocity.shape[0]):
-        total += memory.rows.ray[row, k] * velocity[k]
+        total += rows.ray[row, k] * velocity[k]
     return total
 
 
 @kernel
 def _objective(
-    model: SpringModel, memory: StepMemory, weight: float, velocity: np.ndarray
+    model: SpringModel, rows: ContactRows, memory: StepMemory, weight: float, velocity: np.ndarray
 ) -> float:
     value = 0.0
     for i in range(velocity.shape[0]):
@@ -125,7 +129,7 @@ def _objective(
         for k in range(velocity.shape[0]):
             value += 0.5 * velocity[i] * model.hessian[i, k] * velocity[k]
     for i in range(memory.bound.shape[0]):
-        slack = _slack(memory, velocity, i)
+        slack = _slack(rows, memory, velocity, i)
         if slack <= 0.0:
             return np.inf
         value -= weight * math.log(slack)
@@ -135,6 +139,7 @@ def _objective(
 @kernel
 def _assemble(
     model: SpringModel,
+    rows: ContactRows,
     memory: StepMemory,
     weight: float,
     velocity: np.ndarray,
@@ -150,24 +155,24 @@ def _assemble(
             hessian[i, k] = model.hessian[i, k]
         gradient[i] = total
     for row in range(memory.bound.shape[0]):
-        slack = _slack(memory, velocity, row)
-        ray = memory.rows.ray[row]
+        slack = _slack(rows, memory, velocity, row)
+        ray = rows.ray[row]
         for i in range(n):
             gradient[i] -= weight / slack * ray[i]
             for k in range(i + 1):
                 hessian[i, k] += weight / slack**2 * ray[i] * ray[k]
-    return _objective(model, memory, weight, velocity)
+    return _objective(model, rows, memory, weight, velocity)
 
 
 @kernel
-def _distance_to_boundary(memory: StepMemory, velocity: np.ndarray) -> float:
+def _distance_to_boundary(rows: ContactRows, memory: StepMemory, velocity: np.ndarray) -> float:
     """Return the step length along ``memory.velocity`` at which a slack reaches 0."""
     longest = np.inf
     for row in range(memory.bound.shape[0]):
-        slack = _slack(memory, velocity, row)
+        slack = _slack(rows, memory, velocity, row)
         rate = 0.0
         for k in range(velocity.shape[0]):
-            rate += memory.rows.ray[row, k] * memory.velocity[k]
+            rate += rows.ray[row, k] * memory.velocity[k]
         if rate < 0.0:
             longest = min(longest, -slack / rate)
     return longest

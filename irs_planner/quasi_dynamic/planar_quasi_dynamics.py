@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_stack.core.errors import ModelError
-from irs_planner.dynamics.dynamics import ContactDynamics, ContactForces, Jacobians
-from irs_planner.quasi_dynamic import planar_kernels
-from irs_planner.quasi_dynamic.spring_model import build_spring_model
-from irs_planner.scenes.contacts import find_contacts
+from irs_planner.quasi_dynamic.contact_rows import PLANAR_EDGES, ContactFrames
+from irs_planner.quasi_dynamic.quasi_dynamics import QUASI_STATIC_INERTIA, QuasiDynamics
+from irs_planner.scenes.contacts import find_contacts_batch
 from irs_planner.scenes.scene import PlanarScene
 from irs_planner.scenes.scene_arrays import build_scene_arrays, part_names
 
-# A quasi-static object keeps this fraction of its inertia: the QP stays strictly convex.
-QUASI_STATIC_INERTIA = 1e-6
 
-
-class PlanarQuasiDynamics(ContactDynamics):
-    """x = q = [q_u; q_a], u = commanded q_a (bundled_gradients, Sec. IV-A, reference [17])."""
+class PlanarQuasiDynamics(QuasiDynamics):
+    """A scene in the y-z plane; an object has the coordinates y, z [m] and angle [rad]."""
 
     def __init__(
         self, scene: PlanarScene, time_step: float = 0.1, *, quasi_static: bool = False
@@ -33,30 +28,18 @@ class PlanarQuasiDynamics(ContactDynamics):
         Raises:
             ModelError: If the scene has no robot joint, or the time step is not positive.
         """
-        if not time_step > 0.0:
-            raise ModelError(f"the time step must be positive, got {time_step}")
         self.scene = scene
-        self.time_step = time_step
         self.arrays = build_scene_arrays(scene)
         self._parts = part_names(scene)
         inertia = np.array([[o.mass, o.mass, o.inertia] for o in scene.objects]).reshape(-1)
-        gravity = np.array([*scene.gravity, 0.0])
-        self.model = build_spring_model(
+        self._inertia = np.diag(inertia * (QUASI_STATIC_INERTIA if quasi_static else 1.0))
+        super().__init__(
             time_step,
-            inertia * (QUASI_STATIC_INERTIA if quasi_static else 1.0),
-            inertia * np.tile(gravity, len(scene.objects)),
+            inertia * np.tile([*scene.gravity, 0.0], len(scene.objects)),
             np.array([link.stiffness for link in scene.links]),
+            self.arrays.friction,
+            PLANAR_EDGES,
         )
-
-    @property
-    def state_size(self) -> int:
-        """The number of object states and robot joints."""
-        return 3 * len(self.scene.objects) + len(self.scene.links)
-
-    @property
-    def input_size(self) -> int:
-        """The number of robot joints."""
-        return len(self.scene.links)
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -64,71 +47,29 @@ class PlanarQuasiDynamics(ContactDynamics):
         return self.scene.state_names
 
     @property
-    def commanded_states(self) -> tuple[int, ...]:
-        """The robot joints."""
-        return tuple(range(3 * len(self.scene.objects), self.state_size))
-
-    @property
-    def object_states(self) -> tuple[int, ...]:
-        """The coordinates of the objects."""
-        return tuple(range(3 * len(self.scene.objects)))
-
-    @property
     def link_names(self) -> tuple[str, ...]:
         """The robot links."""
         return tuple(link.name for link in self.scene.links)
 
-    def step_batch(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-        """Advance a batch by one step, see :meth:`Dynamics.step_batch`."""
-        next_states = np.empty(states.shape)
-        planar_kernels.step_batch(self.arrays, self.model, states, inputs, next_states)
-        return next_states
-
-    def jacobians(self, states: np.ndarray, inputs: np.ndarray) -> Jacobians:
-        """Differentiate a batch exactly, see :meth:`Dynamics.jacobians`."""
-        result = self._allocate(len(states))
-        planar_kernels.jacobian_batch(self.arrays, self.model, states, inputs, *result)
-        return result
-
-    def barrier_jacobians(
-        self, states: np.ndarray, inputs: np.ndarray, width: np.ndarray
-    ) -> Jacobians:
-        """Differentiate the log-barrier step, see :meth:`ContactDynamics.barrier_jacobians`.
-
-        A spring K displaced by the width stores about as much energy as the barrier:
-        w = mean(K width^2).
-        """
-        result = self._allocate(len(states))
-        energy = float(np.mean(self.model.stiffness * width**2))
-        planar_kernels.barrier_jacobian_batch(
-            self.arrays, self.model, energy, float(np.mean(width)), states, inputs, *result
-        )
-        return result
-
-    def penetration(self, state: np.ndarray) -> float:
-        """Return the deepest penetration of a state [m], 0 if nothing overlaps.
-
-        Args:
-            state: (n) q.
-        """
-        pairs = len(self.arrays.pair)
-        gap, direction = np.empty(pairs), np.empty((pairs, 2))
-        normal, tangent = np.empty((2, pairs, self.state_size))
-        find_contacts(self.arrays, state, gap, direction, normal, tangent)
-        return float(max(0.0, -gap.min(initial=0.0)))
-
-    def contact_forces(self, states: np.ndarray, inputs: np.ndarray) -> ContactForces:
-        """Return the contact forces during a batch of steps.
-
-        Args:
-            states: (K, n) q.
-            inputs: (K, m) u.
-        """
-        force = np.empty((len(states), len(self.arrays.pair), 2))
-        planar_kernels.contact_force_batch(self.arrays, self.model, states, inputs, force)
+    @property
+    def pair_names(self) -> tuple[tuple[str, str], ...]:
+        """Names of the parts of every pair, see :attr:`QuasiDynamics.pair_names`."""
         names = [self._parts[body] for body in self.arrays.shape_body]
-        return ContactForces(tuple((names[a], names[b]) for a, b in self.arrays.pair), force)
+        return tuple((names[a], names[b]) for a, b in self.arrays.pair)
 
-    def _allocate(self, count: int) -> Jacobians:
-        n, m = self.state_size, self.input_size
-        return Jacobians(np.empty((count, n, n)), np.empty((count, n, m)))
+    def contact_frames(self, coordinates: np.ndarray) -> ContactFrames:
+        """Return the contact geometry, see :meth:`QuasiDynamics.contact_frames`."""
+        (count, n), pairs = coordinates.shape, len(self.arrays.pair)
+        gap, frame = np.empty((count, pairs)), np.empty((count, pairs, 2, 2))
+        normal, tangent = np.empty((2, count, pairs, n))
+        find_contacts_batch(self.arrays, coordinates, gap, frame, normal, tangent)
+        return ContactFrames(gap, frame, normal, tangent[:, :, np.newaxis])
+
+    def inertia(self, coordinates: np.ndarray) -> np.ndarray:
+        """Return the constant inertia, see :meth:`QuasiDynamics.inertia`."""
+        return np.repeat(self._inertia[np.newaxis], len(coordinates), axis=0)
+
+    def outputs(self, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return no outputs, see :meth:`QuasiDynamics.outputs`."""
+        count, n = coordinates.shape
+        return np.empty((count, 0)), np.empty((count, 0, n))

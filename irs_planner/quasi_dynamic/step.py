@@ -28,7 +28,6 @@ class StepMemory(NamedTuple):
     """What one thread needs for one step after the other; contents are scratch.
 
     Attributes:
-        rows: Contact inequalities of the current state.
         bound: (m) phi / h [m/s].
         gradient: (n) b.
         velocity: (n) v.
@@ -42,7 +41,6 @@ class StepMemory(NamedTuple):
         delassus: (n, n) S = N Q^-1 N^T, then its Cholesky factor.
     """
 
-    rows: ContactRows
     bound: np.ndarray
     gradient: np.ndarray
     velocity: np.ndarray
@@ -68,12 +66,6 @@ def allocate_step(size: int, rays: int) -> StepMemory:
         The memory.
     """
     return StepMemory(
-        ContactRows(
-            np.zeros((rays, size)),
-            np.zeros((rays, size)),
-            np.zeros((rays, size)),
-            np.zeros(rays),
-        ),
         np.zeros(rays),
         np.zeros(size),
         np.zeros(size),
@@ -89,21 +81,23 @@ def allocate_step(size: int, rays: int) -> StepMemory:
 
 
 @kernel
-def set_bound(memory: StepMemory, time_step: float, margin: float) -> None:
+def set_bound(rows: ContactRows, memory: StepMemory, time_step: float, margin: float) -> None:
     """Compute the right-hand sides (phi - margin) / h of the contact inequalities.
 
     Args:
-        memory: Its ``rows`` are up to date.
+        rows: The inequalities.
+        memory: Its ``bound`` is output.
         time_step: h [s].
         margin: Distance that the solution has to keep [m].
     """
     for i in range(memory.bound.shape[0]):
-        memory.bound[i] = (memory.rows.gap[i] - margin) / time_step
+        memory.bound[i] = (rows.gap[i] - margin) / time_step
 
 
 @kernel
 def solve_step(
     model: SpringModel,
+    rows: ContactRows,
     state: np.ndarray,
     command: np.ndarray,
     memory: StepMemory,
@@ -113,9 +107,10 @@ def solve_step(
 
     Args:
         model: Q, b, h.
+        rows: The contact inequalities at ``state``.
         state: (n) q.
         command: (n_a) u.
-        memory: Its ``rows`` and ``bound`` belong to ``state``; ``multipliers`` are output.
+        memory: Its ``bound`` belongs to ``state``; ``multipliers`` are output.
         next_state: (n) output: q+, NaN if the QP has no solution.
 
     Returns:
@@ -125,7 +120,7 @@ def solve_step(
     status, _ = solve_dual_active_set(
         model.hessian,
         memory.gradient,
-        memory.rows.negated,
+        rows.negated,
         memory.bound,
         memory.lower,
         memory.upper,
@@ -143,7 +138,11 @@ def solve_step(
 
 @kernel
 def differentiate_step(
-    model: SpringModel, memory: StepMemory, state_jacobian: np.ndarray, input_jacobian: np.ndarray
+    model: SpringModel,
+    rows: ContactRows,
+    memory: StepMemory,
+    state_jacobian: np.ndarray,
+    input_jacobian: np.ndarray,
 ) -> None:
     """Differentiate the last step by the implicit function theorem on its active rays.
 
@@ -153,6 +152,7 @@ def differentiate_step(
 
     Args:
         model: Q, h, K.
+        rows: The contact inequalities of that step.
         memory: As :func:`solve_step` left it.
         state_jacobian: (n, n) output: A, NaN if S is singular.
         input_jacobian: (n, n_a) output: B, likewise.
@@ -164,14 +164,14 @@ def differentiate_step(
             memory.active[count] = i
             count += 1
     for a in range(count):
-        ray = memory.rows.ray[memory.active[a]]
+        ray = rows.ray[memory.active[a]]
         for i in range(n):
             total = 0.0
             for k in range(n):
                 total += model.inverse[i, k] * ray[k]
             memory.projected[i, a] = total
         for b in range(a + 1):
-            other = memory.rows.ray[memory.active[b]]
+            other = rows.ray[memory.active[b]]
             total = 0.0
             for k in range(n):
                 total += other[k] * memory.projected[k, a]
@@ -190,7 +190,7 @@ def differentiate_step(
         for k in range(n):
             state_jacobian[i, k] = 1.0 if i == k else 0.0
             for a in range(count):
-                state_jacobian[i, k] -= memory.gain[i, a] * memory.rows.normal[memory.active[a], k]
+                state_jacobian[i, k] -= memory.gain[i, a] * rows.normal[memory.active[a], k]
         for j in range(model.stiffness.shape[0]):
             total = model.inverse[i, free + j]
             for a in range(count):

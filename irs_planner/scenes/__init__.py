@@ -1,4 +1,4 @@
-"""Planar scenes: description, YAML, and the arrays that kernels work on."""
+"""Scenes, planar and in 3-D: description, YAML, and the arrays that kernels work on."""
 
 from irs_planner.scenes.scene import (
     Box,
@@ -11,6 +11,12 @@ from irs_planner.scenes.scene import (
     PlanarScene,
 )
 from irs_planner.scenes.scene_file import load_scene, scene_from_mapping, scene_names
+from irs_planner.scenes.spatial_scene import (
+    SpatialScene,
+    SpatialSceneConfig,
+    load_spatial_scene,
+    spatial_scene_names,
+)
 
 __all__ = [
     "Box",
@@ -21,7 +27,11 @@ __all__ = [
     "PlanarObject",
     "PlanarRobot",
     "PlanarScene",
+    "SpatialScene",
+    "SpatialSceneConfig",
     "load_scene",
+    "load_spatial_scene",
     "scene_from_mapping",
     "scene_names",
+    "spatial_scene_names",
 ]

@@ -59,6 +59,34 @@ def find_contacts(
 
 
 @kernel
+def find_contacts_batch(
+    scene: SceneArrays,
+    states: np.ndarray,
+    gap: np.ndarray,
+    frame: np.ndarray,
+    normal: np.ndarray,
+    tangent: np.ndarray,
+) -> None:
+    """Compute the contacts of several states, see :func:`find_contacts`.
+
+    Args:
+        scene: The scene.
+        states: (K, n) q.
+        gap: (K, P) output.
+        frame: (K, P, 2, 2) output: n, then n turned by +90 degrees.
+        normal: (K, P, n) output: Jn.
+        tangent: (K, P, n) output: Jt.
+    """
+    direction = np.empty((gap.shape[1], 2))
+    for k in range(states.shape[0]):
+        find_contacts(scene, states[k], gap[k], direction, normal[k], tangent[k])
+        for i in range(gap.shape[1]):
+            ny, nz = direction[i, 0], direction[i, 1]
+            frame[k, i, 0, 0], frame[k, i, 0, 1] = ny, nz
+            frame[k, i, 1, 0], frame[k, i, 1, 1] = -nz, ny
+
+
+@kernel
 def _place_shapes(
     body: np.ndarray, local: np.ndarray, pose: np.ndarray, placed: np.ndarray
 ) -> None:

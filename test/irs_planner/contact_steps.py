@@ -39,7 +39,7 @@ def solve_with_quadprog(model, state, command, gap=None):
     friction = model.arrays.friction[:, np.newaxis]
     rays = np.stack((normal + friction * tangent, normal - friction * tangent), axis=1)
     rays = rays.reshape(-1, model.state_size)
-    h, spring = model.time_step, model.model
+    h, spring = model.time_step, model.spring_model(state)
     pull = h * spring.stiffness * (command - state[list(model.commanded_states)])
     bound = -np.repeat(distance if gap is None else gap, 2) / h
     v, _, _, _, multipliers, _ = quadprog.solve_qp(

@@ -11,7 +11,8 @@ from irs_planner.scenes import load_scene
 def barrier_step(model, state, command, width):
     """Minimise the barrier objective by damped Newton steps in numpy; return q+."""
     gap, _, normal, tangent = contacts(model, state)
-    friction, h, spring = model.arrays.friction[:, np.newaxis], model.time_step, model.model
+    friction, h = model.friction[:, np.newaxis], model.time_step
+    spring = model.spring_model(state)
     rays = np.stack((normal + friction * tangent, normal - friction * tangent), axis=1)
     rays, bound = rays.reshape(-1, len(state)), np.repeat(gap, 2) / h
     pull = spring.stiffness * (command - state[list(model.commanded_states)])

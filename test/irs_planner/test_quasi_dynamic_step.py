@@ -128,7 +128,7 @@ def test_contact_forces_balance_object_momentum_and_robot_springs(name):
         on_hand = np.zeros((len(states), 2))
         for i, (first, second) in enumerate(forces.pairs):
             on_hand += forces.force[:, i] * ((first == "hand_z") - float(second == "hand_z"))
-        spring = model.model.stiffness * (commands - next_states[:, 3:])
+        spring = model.stiffness * (commands - next_states[:, 3:])
         np.testing.assert_allclose(on_hand[valid], -spring[valid], atol=1e-5)
 
 

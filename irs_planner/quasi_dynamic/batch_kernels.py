@@ -1,0 +1,234 @@
+"""Batches of contact steps; the loops over samples run here, without the GIL."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from contact_stack.core.kernel import kernel
+from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
+from irs_planner.quasi_dynamic.contact_rows import ContactRows, rows_at
+from irs_planner.quasi_dynamic.log_barrier import differentiate_barrier, solve_barrier
+from irs_planner.quasi_dynamic.spring_model import SpringModel, fill_gradient
+from irs_planner.quasi_dynamic.step import (
+    allocate_step,
+    differentiate_step,
+    set_bound,
+    solve_step,
+)
+
+# A barrier needs room: its Newton method starts at this fraction of the smoothing width.
+START_MARGIN = 0.1
+
+
+class StepBatch(NamedTuple):
+    """What the steps from N points need to know about their K <= N distinct states.
+
+    Samples of a knot share its state: inertia and contacts are computed once for them.
+
+    Attributes:
+        number: (N) state of every point.
+        time_step: h [s].
+        hessian: (K, n, n) Q.
+        inverse: (K, n, n) Q^-1.
+        load: (n_u) tau_u [N, Nm].
+        stiffness: (n_a) K [N/m, Nm/rad].
+        rows: Contact inequalities of the K states.
+    """
+
+    number: np.ndarray
+    time_step: float
+    hessian: np.ndarray
+    inverse: np.ndarray
+    load: np.ndarray
+    stiffness: np.ndarray
+    rows: ContactRows
+
+
+@kernel
+def number_states(states: np.ndarray, index: np.ndarray) -> int:
+    """Number the distinct states of a batch; equal ones have to follow each other.
+
+    Args:
+        states: (N, n) q.
+        index: (N) output: number of every state.
+
+    Returns:
+        How many there are.
+    """
+    number = -1
+    for i in range(states.shape[0]):
+        same = i > 0
+        for k in range(states.shape[1]):
+            same = same and states[i, k] == states[i - 1, k]
+        number += 0 if same else 1
+        index[i] = number
+    return number + 1
+
+
+@kernel
+def fill_objective(
+    inertia: np.ndarray,
+    stiffness: np.ndarray,
+    time_step: float,
+    hessian: np.ndarray,
+    inverse: np.ndarray,
+) -> None:
+    """Compute Q = blkdiag(M_u, h^2 K) and its inverse at several states.
+
+    Args:
+        inertia: (K, n_u, n_u) M_u.
+        stiffness: (n_a) K.
+        time_step: h [s].
+        hessian: (K, n, n) output: Q.
+        inverse: (K, n, n) output: Q^-1, NaN where M_u is singular.
+    """
+    free = inertia.shape[1]
+    factor = np.empty((free, free))
+    column = np.empty(free)
+    hessian[:] = 0.0
+    inverse[:] = 0.0
+    for s in range(inertia.shape[0]):
+        for i in range(free):
+            for k in range(free):
+                hessian[s, i, k] = inertia[s, i, k]
+                factor[i, k] = inertia[s, i, k]
+        regular = factor_cholesky(factor, free)
+        for k in range(free):
+            column[:] = 0.0
+            column[k] = 1.0 if regular else np.nan
+            solve_cholesky(factor, free, column)
+            for i in range(free):
+                inverse[s, i, k] = column[i]
+        for j in range(stiffness.shape[0]):
+            hessian[s, free + j, free + j] = time_step**2 * stiffness[j]
+            inverse[s, free + j, free + j] = 1.0 / (time_step**2 * stiffness[j])
+
+
+@kernel
+def _model_at(batch: StepBatch, state: int) -> SpringModel:
+    return SpringModel(
+        batch.time_step, batch.hessian[state], batch.inverse[state], batch.load, batch.stiffness
+    )
+
+
+@kernel
+def step_batch(
+    batch: StepBatch, states: np.ndarray, inputs: np.ndarray, next_states: np.ndarray
+) -> None:
+    """Advance every point of a batch.
+
+    Args:
+        batch: Objective and contacts.
+        states: (N, n) q.
+        inputs: (N, n_a) u.
+        next_states: (N, n) output: q+, NaN where the step has no solution.
+    """
+    memory = allocate_step(states.shape[1], batch.rows.gap.shape[1])
+    for i in range(states.shape[0]):
+        model, rows = _model_at(batch, batch.number[i]), rows_at(batch.rows, batch.number[i])
+        set_bound(rows, memory, model.time_step, 0.0)
+        solve_step(model, rows, states[i], inputs[i], memory, next_states[i])
+
+
+@kernel
+def jacobian_batch(
+    batch: StepBatch,
+    states: np.ndarray,
+    inputs: np.ndarray,
+    next_states: np.ndarray,
+    state_jacobian: np.ndarray,
+    input_jacobian: np.ndarray,
+) -> None:
+    """Differentiate the step at every point of a batch.
+
+    Args:
+        batch: Objective and contacts.
+        states: (N, n) q.
+        inputs: (N, n_a) u.
+        next_states: (N, n) output: q+, NaN likewise.
+        state_jacobian: (N, n, n) output: A, NaN where the step has no solution.
+        input_jacobian: (N, n, n_a) output: B, likewise.
+    """
+    memory = allocate_step(states.shape[1], batch.rows.gap.shape[1])
+    for i in range(states.shape[0]):
+        model, rows = _model_at(batch, batch.number[i]), rows_at(batch.rows, batch.number[i])
+        set_bound(rows, memory, model.time_step, 0.0)
+        if solve_step(model, rows, states[i], inputs[i], memory, next_states[i]):
+            differentiate_step(model, rows, memory, state_jacobian[i], input_jacobian[i])
+        else:
+            state_jacobian[i] = np.nan
+            input_jacobian[i] = np.nan
+
+
+@kernel
+def barrier_jacobian_batch(
+    batch: StepBatch,
+    weight: float,
+    width: float,
+    states: np.ndarray,
+    inputs: np.ndarray,
+    next_states: np.ndarray,
+    state_jacobian: np.ndarray,
+    input_jacobian: np.ndarray,
+) -> None:
+    """Differentiate the log-barrier step at every point of a batch.
+
+    Where bodies are squeezed and the barrier has no interior, the exact step is
+    differentiated instead.
+
+    Args:
+        batch: Objective and contacts.
+        weight: w = 1 / kappa [J].
+        width: Smoothing width [m, rad].
+        states: (N, n) q.
+        inputs: (N, n_a) u.
+        next_states: (N, n) output: q+, NaN likewise.
+        state_jacobian: (N, n, n) output: A, NaN where the step has no solution.
+        input_jacobian: (N, n, n_a) output: B, likewise.
+    """
+    memory = allocate_step(states.shape[1], batch.rows.gap.shape[1])
+    velocity = np.empty(states.shape[1])
+    for i in range(states.shape[0]):
+        model, rows = _model_at(batch, batch.number[i]), rows_at(batch.rows, batch.number[i])
+        # The exact step that keeps a small distance is strictly feasible: start there.
+        set_bound(rows, memory, model.time_step, START_MARGIN * width)
+        solved = solve_step(model, rows, states[i], inputs[i], memory, next_states[i])
+        velocity[:] = memory.velocity
+        set_bound(rows, memory, model.time_step, 0.0)
+        fill_gradient(model, states[i], inputs[i], memory.gradient)
+        if solved and solve_barrier(model, rows, memory, weight, velocity):
+            for k in range(states.shape[1]):
+                next_states[i, k] = states[i, k] + model.time_step * velocity[k]
+            differentiate_barrier(
+                model, rows, memory, weight, velocity, state_jacobian[i], input_jacobian[i]
+            )
+        elif solve_step(model, rows, states[i], inputs[i], memory, next_states[i]):
+            # Squeezed bodies leave the barrier no interior: the exact derivatives remain.
+            differentiate_step(model, rows, memory, state_jacobian[i], input_jacobian[i])
+        else:
+            state_jacobian[i] = np.nan
+            input_jacobian[i] = np.nan
+
+
+@kernel
+def impulse_batch(
+    batch: StepBatch, states: np.ndarray, inputs: np.ndarray, impulse: np.ndarray
+) -> None:
+    """Compute the impulses of every step of a batch.
+
+    Args:
+        batch: Objective and contacts.
+        states: (N, n) q.
+        inputs: (N, n_a) u.
+        impulse: (N, m) output: along every ray [N s], NaN where the step has no solution.
+    """
+    memory = allocate_step(states.shape[1], batch.rows.gap.shape[1])
+    next_state = np.empty(states.shape[1])
+    for i in range(states.shape[0]):
+        model, rows = _model_at(batch, batch.number[i]), rows_at(batch.rows, batch.number[i])
+        set_bound(rows, memory, model.time_step, 0.0)
+        solved = solve_step(model, rows, states[i], inputs[i], memory, next_state)
+        for r in range(impulse.shape[1]):
+            impulse[i, r] = memory.multipliers[r] if solved else np.nan

@@ -1,0 +1,243 @@
+"""The convex quasi-dynamic contact model, whatever the geometry of the scene."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from contact_stack.core.errors import ModelError
+from irs_planner.dynamics.dynamics import ContactDynamics, ContactForces, Jacobians
+from irs_planner.quasi_dynamic import batch_kernels
+from irs_planner.quasi_dynamic.batch_kernels import StepBatch
+from irs_planner.quasi_dynamic.contact_rows import ContactFrames, allocate_rows, polyhedral_rows
+from irs_planner.quasi_dynamic.spring_model import SpringModel
+
+# A quasi-static object keeps this fraction of its inertia: the QP stays strictly convex.
+QUASI_STATIC_INERTIA = 1e-6
+
+
+class QuasiDynamics(ContactDynamics):
+    """q = [q_u; q_a], u = commanded q_a (bundled_gradients, Sec. IV-A, reference [17]).
+
+    The state is x = [q; y]: outputs y(q), where a tool is for instance, let costs and bounds
+    speak of them. A subclass says where things are and how heavy; what contact does to them
+    is said here.
+
+    Attributes:
+        time_step: h [s].
+        load: (n_u) tau_u [N, Nm].
+        stiffness: (n_a) K [N/m, Nm/rad].
+        friction: (P) mu of every contact pair.
+    """
+
+    def __init__(
+        self,
+        time_step: float,
+        load: np.ndarray,
+        stiffness: np.ndarray,
+        friction: np.ndarray,
+        edges: np.ndarray,
+    ) -> None:
+        """Keep what does not depend on the state.
+
+        Args:
+            time_step: h [s].
+            load: (n_u) tau_u on the objects, gravity for instance [N, Nm].
+            stiffness: (n_a) K [N/m, Nm/rad].
+            friction: (P) mu of every contact pair.
+            edges: (R, D - 1) edge directions of every friction cone.
+
+        Raises:
+            ModelError: If the time step is not positive.
+        """
+        if not time_step > 0.0:
+            raise ModelError(f"the time step must be positive, got {time_step}")
+        self.time_step = time_step
+        self.load = load
+        self.stiffness = stiffness
+        self.friction = friction
+        self._edges = edges
+
+    @abstractmethod
+    def contact_frames(self, coordinates: np.ndarray) -> ContactFrames:
+        """Return the contact geometry at some coordinates.
+
+        Args:
+            coordinates: (K, n_q) q.
+        """
+
+    @abstractmethod
+    def inertia(self, coordinates: np.ndarray) -> np.ndarray:
+        """Return the inertia of the objects at some coordinates.
+
+        Args:
+            coordinates: (K, n_q) q.
+
+        Returns:
+            (K, n_u, n_u) M_u, momentum per rate of every coordinate.
+        """
+
+    @abstractmethod
+    def outputs(self, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the outputs at some coordinates.
+
+        Args:
+            coordinates: (K, n_q) q.
+
+        Returns:
+            (K, p) y and (K, p, n_q) dy/dq; p may be 0.
+        """
+
+    @property
+    @abstractmethod
+    def pair_names(self) -> tuple[tuple[str, str], ...]:
+        """(P) names of the two parts of every contact pair; "" for anything fixed."""
+
+    @property
+    def coordinates(self) -> int:
+        """The number n_q of object coordinates and robot joints."""
+        return len(self.load) + len(self.stiffness)
+
+    @property
+    def state_size(self) -> int:
+        """The number of object coordinates, robot joints and outputs."""
+        return len(self.state_names)
+
+    @property
+    def input_size(self) -> int:
+        """The number of robot joints."""
+        return len(self.stiffness)
+
+    @property
+    def commanded_states(self) -> tuple[int, ...]:
+        """The robot joints."""
+        return tuple(range(len(self.load), self.coordinates))
+
+    @property
+    def object_states(self) -> tuple[int, ...]:
+        """The coordinates of the objects."""
+        return tuple(range(len(self.load)))
+
+    def step_batch(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+        """Advance a batch by one step, see :meth:`Dynamics.step_batch`."""
+        q = self._coordinates(states)
+        next_q = np.empty(q.shape)
+        batch_kernels.step_batch(self._prepare(q), q, inputs, next_q)
+        return self.complete(next_q)
+
+    def jacobians(self, states: np.ndarray, inputs: np.ndarray) -> Jacobians:
+        """Differentiate a batch exactly, see :meth:`Dynamics.jacobians`."""
+        q = self._coordinates(states)
+        next_q, result = self._allocate(len(q))
+        batch_kernels.jacobian_batch(self._prepare(q), q, inputs, next_q, *result)
+        return self._with_outputs(next_q, result)
+
+    def barrier_jacobians(
+        self, states: np.ndarray, inputs: np.ndarray, width: np.ndarray
+    ) -> Jacobians:
+        """Differentiate the log-barrier step, see :meth:`ContactDynamics.barrier_jacobians`.
+
+        A spring K displaced by the width stores about as much energy as the barrier:
+        w = mean(K width^2).
+        """
+        q = self._coordinates(states)
+        next_q, result = self._allocate(len(q))
+        energy = float(np.mean(self.stiffness * width**2))
+        batch_kernels.barrier_jacobian_batch(
+            self._prepare(q), energy, float(np.mean(width)), q, inputs, next_q, *result
+        )
+        return self._with_outputs(next_q, result)
+
+    def find_contacts(self, states: np.ndarray) -> ContactFrames:
+        """Return the contact geometry of some states.
+
+        Args:
+            states: (K, n) x.
+        """
+        return self.contact_frames(self._coordinates(states))
+
+    def complete(self, coordinates: np.ndarray) -> np.ndarray:
+        """Return states: coordinates with the outputs that belong to them.
+
+        Args:
+            coordinates: (K, n_q) q.
+
+        Returns:
+            (K, n) x.
+        """
+        if self.state_size == self.coordinates:
+            return coordinates
+        return np.concatenate((coordinates, self.outputs(coordinates)[0]), axis=1)
+
+    def penetration(self, state: np.ndarray) -> float:
+        """Return the deepest penetration of a state [m], 0 if nothing overlaps.
+
+        Args:
+            state: (n) q.
+        """
+        gap = self.find_contacts(state[np.newaxis]).gap
+        return float(max(0.0, -gap.min(initial=0.0)))
+
+    def contact_forces(self, states: np.ndarray, inputs: np.ndarray) -> ContactForces:
+        """Return the contact forces during a batch of steps.
+
+        Args:
+            states: (K, n) x.
+            inputs: (K, m) u.
+        """
+        q, rays = self._coordinates(states), len(self._edges)
+        frames = self.contact_frames(q)
+        impulse = np.empty((len(q), rays * len(self.friction)))
+        batch_kernels.impulse_batch(self._prepare(q), q, inputs, impulse)
+        # normal = sum of the rays, tangential = mu times their sum along the edges.
+        ray = impulse.reshape(len(q), -1, rays) / self.time_step
+        normal = ray.sum(axis=2, keepdims=True)
+        tangential = self.friction[:, np.newaxis] * (ray @ self._edges)
+        local = np.concatenate((normal, tangential), axis=2)
+        return ContactForces(self.pair_names, np.einsum("kpi,kpij->kpj", local, frames.frame))
+
+    def spring_model(self, state: np.ndarray) -> SpringModel:
+        """Return the objective of a step from a state.
+
+        Args:
+            state: (n) x.
+        """
+        batch = self._prepare(self._coordinates(state[np.newaxis]))
+        return SpringModel(
+            self.time_step, batch.hessian[0], batch.inverse[0], self.load, self.stiffness
+        )
+
+    def _coordinates(self, states: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(states[:, : self.coordinates])
+
+    def _prepare(self, q: np.ndarray) -> StepBatch:
+        """Compute inertia and contacts, once for equal states that follow each other."""
+        index = np.empty(len(q), dtype=np.int64)
+        count, n = batch_kernels.number_states(q, index), self.coordinates
+        distinct = q if count == len(q) else q[np.unique(index, return_index=True)[1]]
+        frames = self.contact_frames(distinct)
+        rows = allocate_rows(count, len(self._edges) * len(self.friction), n)
+        polyhedral_rows(frames.gap, frames.normal, frames.tangent, self.friction, self._edges, rows)
+        hessian, inverse = np.empty((count, n, n)), np.empty((count, n, n))
+        batch_kernels.fill_objective(
+            self.inertia(distinct), self.stiffness, self.time_step, hessian, inverse
+        )
+        return StepBatch(index, self.time_step, hessian, inverse, self.load, self.stiffness, rows)
+
+    def _allocate(self, count: int) -> tuple[np.ndarray, Jacobians]:
+        n, m = self.coordinates, self.input_size
+        jacobians = Jacobians(np.empty((count, n, n)), np.empty((count, n, m)))
+        return np.empty((count, n)), jacobians
+
+    def _with_outputs(self, next_q: np.ndarray, jacobians: Jacobians) -> Jacobians:
+        """Append dy+/dx = C A and dy+/du = C B with C = dy/dq at q+; nothing depends on y."""
+        extra = self.state_size - self.coordinates
+        if not extra:
+            return jacobians
+        _, slope = self.outputs(next_q)
+        state = np.concatenate((jacobians.state, slope @ jacobians.state), axis=1)
+        return Jacobians(
+            np.pad(state, ((0, 0), (0, 0), (0, extra))),
+            np.concatenate((jacobians.input, slope @ jacobians.input), axis=1),
+        )

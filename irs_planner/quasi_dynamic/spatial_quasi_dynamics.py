@@ -1,0 +1,146 @@
+"""The convex quasi-dynamic contact model of a scene in 3-D."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+
+from contact_stack.core.kernel import kernel
+from irs_planner.quasi_dynamic.contact_rows import ContactFrames, spatial_edges
+from irs_planner.quasi_dynamic.quasi_dynamics import QUASI_STATIC_INERTIA, QuasiDynamics
+from irs_planner.scenes.spatial_arrays import build_spatial_arrays, object_inertias
+from irs_planner.scenes.spatial_contacts import find_spatial_contacts, find_tool, place_rotation
+from irs_planner.scenes.spatial_scene import SpatialScene
+
+
+class SpatialQuasiDynamics(QuasiDynamics):
+    """Free objects and the joints of an arm, its impedance controller the springs.
+
+    An object has the coordinates x, y, z [m] of its centre of mass and roll, pitch, yaw
+    [rad]; at a pitch of +-90 degrees a step has no solution. The outputs are position [m]
+    and approach axis of the tool, the z axis of its frame.
+    """
+
+    def __init__(
+        self, scene: SpatialScene, time_step: float = 0.1, *, quasi_static: bool = False
+    ) -> None:
+        """Build the model of a scene.
+
+        Args:
+            scene: Robot, objects, and what may touch.
+            time_step: h [s].
+            quasi_static: Drop the inertia of the objects: they move only as far as contact
+                and gravity force them to. Every object must then be supported.
+
+        Raises:
+            ModelError: If two shapes cannot be planned with, or the time step is not positive.
+        """
+        self.scene = scene
+        self.arrays, self._pair_names = build_spatial_arrays(scene)
+        inertias = object_inertias(scene)
+        scale = QUASI_STATIC_INERTIA if quasi_static else 1.0
+        self._levers = np.array([inertia.lever for inertia in inertias]).reshape(-1, 3)
+        self._mass = scale * np.array([inertia.mass for inertia in inertias])
+        self._inertia = scale * np.array([i.inertia for i in inertias]).reshape(-1, 3, 3)
+        config = scene.scene.config
+        weight = [[*(i.mass * np.array(config.gravity)), 0.0, 0.0, 0.0] for i in inertias]
+        super().__init__(
+            time_step,
+            np.array(weight).reshape(-1),
+            np.array(config.robot.stiffness),
+            self.arrays.friction,
+            spatial_edges(scene.config.cone_edges),
+        )
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Object coordinates, then joints."""
+        return self.scene.state_names
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints of the arm."""
+        return self.scene.scene.robot.arm_joints
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """The robot links that may touch something."""
+        return self.scene.config.contact_links
+
+    @property
+    def pair_names(self) -> tuple[tuple[str, str], ...]:
+        """Names of the parts of every pair, see :attr:`QuasiDynamics.pair_names`."""
+        return self._pair_names
+
+    def contact_frames(self, coordinates: np.ndarray) -> ContactFrames:
+        """Return the contact geometry, see :meth:`QuasiDynamics.contact_frames`."""
+        (count, n), pairs = coordinates.shape, len(self.friction)
+        frames = ContactFrames(
+            np.empty((count, pairs)),
+            np.empty((count, pairs, 3, 3)),
+            np.empty((count, pairs, n)),
+            np.empty((count, pairs, 2, n)),
+        )
+        find_spatial_contacts(self.arrays, coordinates, *frames)
+        return frames
+
+    def inertia(self, coordinates: np.ndarray) -> np.ndarray:
+        """Return blkdiag(m I, E^T R I R^T E) of every object, omega = E d(roll, pitch, yaw)."""
+        result = np.zeros((len(coordinates), len(self.load), len(self.load)))
+        _fill_inertia(self._mass, self._inertia, coordinates, result)
+        return result
+
+    def outputs(self, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return position and approach axis of the tool, see :meth:`QuasiDynamics.outputs`."""
+        count, n = coordinates.shape
+        output, slope = np.empty((count, 6)), np.empty((count, 6, n))
+        find_tool(self.arrays, coordinates, output, slope)
+        return output, slope
+
+    def object_poses(self, state: np.ndarray) -> dict[str, pin.SE3]:
+        """Return the poses of the objects' own frames, those of their URDFs.
+
+        Args:
+            state: (n) q.
+        """
+        poses = {}
+        for i, name in enumerate(self.scene.object_names):
+            center = pin.SE3(pin.rpy.rpyToMatrix(state[6 * i + 3 : 6 * i + 6]), state[6 * i :][:3])
+            poses[name] = center * pin.SE3(np.eye(3), -self._levers[i])
+        return poses
+
+    def state_of(self, poses: dict[str, pin.SE3], joints: np.ndarray) -> np.ndarray:
+        """Return the state of a scene, the inverse of :meth:`object_poses`.
+
+        Args:
+            poses: Object name -> pose of its own frame in the world.
+            joints: (n_a) joint positions [rad].
+        """
+        state = []
+        for lever, name in zip(self._levers, self.scene.object_names, strict=True):
+            pose = poses[name]
+            state += [*pose.act(lever), *pin.rpy.matrixToRpy(pose.rotation)]
+        return np.array([*state, *joints])
+
+
+@kernel
+def _fill_inertia(
+    mass: np.ndarray, inertia: np.ndarray, states: np.ndarray, result: np.ndarray
+) -> None:
+    rotation, axis, local = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    for s in range(states.shape[0]):
+        for i in range(mass.shape[0]):
+            first = 6 * i
+            place_rotation(states[s, first + 3 : first + 6], rotation, axis)
+            for k in range(3):
+                result[s, first + k, first + k] = mass[i]
+                for a in range(3):  # angular velocity per rate k, body frame
+                    local[k, a] = 0.0
+                    for c in range(3):
+                        local[k, a] += axis[k, c] * rotation[c, a]
+            for k in range(3):
+                for j in range(3):
+                    for a in range(3):
+                        for b in range(3):
+                            part = local[k, a] * inertia[i, a, b] * local[j, b]
+                            result[s, first + 3 + k, first + 3 + j] += part

@@ -1,0 +1,86 @@
+"""Scenes in 3-D: a simulator's scene, and which parts of it planning has to care about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contact_stack.core.config import load, parameter
+from contact_stack.core.description import share
+from contact_stack.core.errors import ConfigError, choices
+from tamsi_sim.scene import Scene
+
+POSE_AXES = ("x", "y", "z", "roll", "pitch", "yaw")
+TOOL_AXES = ("x", "y", "z", "axis_x", "axis_y", "axis_z")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpatialSceneConfig:
+    """The schema of ``config/irs/spatial_scenes/*.yaml``."""
+
+    scene: str = parameter(description="simulator's scene, a file of config/scenes without .yaml")
+    contact_links: tuple[str, ...] = parameter(
+        description="robot links that may touch something; the others are planned without contact"
+    )
+    cone_edges: int = parameter(4, "edges of the polyhedral friction cone", low=3, high=64)
+    probe_spacing: float = parameter(
+        0.03, "largest distance of the spheres that stand for a capsule", unit="m", above=0.0
+    )
+
+
+@dataclass(frozen=True)
+class SpatialScene:
+    """A scene in 3-D: the arm's joints and the free objects move, everything else is fixed.
+
+    The configuration is q = [q_u; q_a]: position x, y, z [m] of the centre of mass and roll,
+    pitch, yaw [rad] of every free object, then the joints of the arm. Outputs are position
+    [m] and z axis of the tool.
+
+    Attributes:
+        config: What planning looks at.
+        scene: Robot, objects, surfaces, and who may touch whom.
+    """
+
+    config: SpatialSceneConfig
+    scene: Scene
+
+    @property
+    def object_names(self) -> tuple[str, ...]:
+        """The free objects."""
+        return tuple(name for name, item in self.scene.objects.items() if item.free)
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Name of every state, e.g. ``box/yaw`` or ``lbr_A1``."""
+        poses = [f"{name}/{axis}" for name in self.object_names for axis in POSE_AXES]
+        return (*poses, *self.scene.robot.arm_joints, *(f"tool/{axis}" for axis in TOOL_AXES))
+
+
+def spatial_scene_names() -> tuple[str, ...]:
+    """Return the names of the scenes in 3-D that come with the planner."""
+    folder = share("config", "irs", "spatial_scenes")
+    return tuple(sorted(path.stem for path in folder.glob("*.yaml")))
+
+
+def load_spatial_scene(name: str) -> SpatialScene:
+    """Read a scene in 3-D.
+
+    Args:
+        name: One of :func:`spatial_scene_names`.
+
+    Returns:
+        The scene.
+
+    Raises:
+        ConfigError: If there is no such scene, or a value is invalid.
+        ModelError: If the robot's description is invalid.
+    """
+    if name not in spatial_scene_names():
+        raise ConfigError(f"unknown scene '{name}' ({choices(spatial_scene_names())})")
+    path = share("config", "irs", "spatial_scenes", f"{name}.yaml")
+    config = load(SpatialSceneConfig, path)
+    scene = Scene.load(config.scene)
+    links = {shape.body for shape in scene.robot.shapes()}
+    for link in config.contact_links:
+        if link not in links:
+            raise ConfigError(f"{path.name}: contact_links: '{link}' ({choices(sorted(links))})")
+    return SpatialScene(config, scene)

@@ -1,0 +1,349 @@
+"""Contact in 3-D: geometry, step, derivatives and forces against independent oracles."""
+
+import coal
+import numpy as np
+import pinocchio as pin
+import pytest
+import quadprog
+
+from contact_stack.core.errors import ConfigError, ModelError
+from contact_stack.core.robot import Robot
+from contact_stack.core.shapes import shape_to_coal
+from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
+from irs_planner.scenes import (
+    SpatialScene,
+    SpatialSceneConfig,
+    load_spatial_scene,
+    scene_from_mapping,
+)
+from tamsi_sim.scene import Scene
+
+BOX = np.array([0.60, -0.05, 0.25, 0.0, 0.0, 0.0])
+
+
+@pytest.fixture(scope="module")
+def model():
+    return SpatialQuasiDynamics(load_spatial_scene("iiwa_push"))
+
+
+def random_steps(model, count, seed=0, state_noise=0.02, input_noise=0.1):
+    """Return states near the moment at which the pusher meets the box, and commands."""
+    rng = np.random.default_rng(seed)
+    q = np.array([*BOX, *model.scene.scene.config.robot.initial_positions])
+    q[0] -= 0.04
+    states = q + rng.normal(scale=state_noise, size=(count, model.coordinates))
+    commands = states[:, model.commanded_states]
+    return model.complete(states), commands + rng.normal(scale=input_noise, size=commands.shape)
+
+
+def solve_with_quadprog(model, state, command, gap=None):
+    """Return q+ of the polyhedral cone's QP, written out with numpy."""
+    frames = model.find_contacts(state[np.newaxis])
+    distance, normal, tangent = (array[0] for array in (frames.gap, frames.normal, frames.tangent))
+    angles = 0.5 * np.pi * np.arange(4)
+    rays = np.concatenate(
+        [
+            normal
+            + model.friction[:, np.newaxis]
+            * (np.cos(a) * tangent[:, 0] + np.sin(a) * tangent[:, 1])
+            for a in angles
+        ]
+    )
+    h, q, spring = model.time_step, state[: model.coordinates], model.spring_model(state)
+    pull = h * model.stiffness * (command - q[6:])
+    bound = -np.tile(distance if gap is None else gap, 4) / h
+    v, *_ = quadprog.solve_qp(spring.hessian, np.concatenate((h * model.load, pull)), rays.T, bound)
+    return q + h * v
+
+
+def test_step_against_quadprog(model):
+    states, commands = random_steps(model, 150)
+    next_states = model.step_batch(states, commands)
+    moved = 0
+    for state, command, found in zip(states, commands, next_states, strict=True):
+        try:
+            expected = solve_with_quadprog(model, state, command)
+        except ValueError:  # infeasible
+            assert np.isnan(found).all()
+            continue
+        moved += np.abs(expected[:6] - state[:6]).max() > 1e-3
+        np.testing.assert_allclose(found[: model.coordinates], expected, atol=1e-9)
+    assert moved > 30
+
+
+def test_normal_jacobian_is_the_gradient_of_the_distance(model):
+    states, _ = random_steps(model, 20, state_noise=0.1)
+    normal, step = model.find_contacts(states).normal, 1e-6
+    for k, d in enumerate(step * np.eye(states.shape[1])[: model.coordinates]):
+        ahead, behind = (model.find_contacts(states + s * d).gap for s in (1, -1))
+        np.testing.assert_allclose(normal[:, :, k], (ahead - behind) / (2 * step), atol=1e-6)
+
+
+def test_distances_and_normals_against_coal(model):
+    """Every pair, a probe as a sphere of its own radius."""
+    arrays, scene = model.arrays, model.scene.scene
+    states, _ = random_steps(model, 50, state_noise=0.1)
+    robot = Robot.from_description(scene.robot)
+    (box,), table = shape_of(scene, "box"), shape_of(scene, "table")[0]
+    for state in states:
+        frames = model.find_contacts(state[np.newaxis])
+        robot.update(state[6:13])
+        ball = robot.tool_pose().translation
+        poses = {"box": model.object_poses(state)["box"] * box.placement}
+        poses[""] = scene.object_placement("table") * table.placement
+        shapes = {"box": box.shape, "": table.shape}
+        for i, (first, second) in enumerate(model.pair_names):
+            radius = arrays.probe_radius[arrays.pair[i, 0]]
+            center = ball
+            if first == "box":
+                center = model.object_poses(state)["box"].act(
+                    arrays.probe_position[arrays.pair[i, 0]]
+                )
+            local = poses[second].actInv(center)
+            if (np.abs(local) < shapes[second].size).all():
+                continue  # a centre inside: Coal's penetration depth is another quantity
+            result = coal.DistanceResult()
+            expected = coal.distance(
+                shape_to_coal(shapes[second]),
+                coal.Transform3s(poses[second].rotation, poses[second].translation),
+                coal.Sphere(max(radius, 1e-9)),
+                coal.Transform3s(np.eye(3), center),
+                coal.DistanceRequest(),
+                result,
+            )
+            assert frames.gap[0, i] == pytest.approx(expected, abs=1e-6)
+            np.testing.assert_allclose(frames.frame[0, i, 0], result.normal, atol=1e-4)
+
+
+def shape_of(scene, name):
+    from contact_stack.core.description import collision_shapes, read_urdf
+
+    return collision_shapes(read_urdf(scene.objects[name].urdf))
+
+
+def test_contact_frames_are_right_handed_and_orthonormal(model):
+    states, _ = random_steps(model, 50, state_noise=0.3)
+    frames = model.find_contacts(states).frame.reshape(-1, 3, 3)
+    identity = np.broadcast_to(np.eye(3), frames.shape)
+    np.testing.assert_allclose(frames @ frames.transpose(0, 2, 1), identity, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.det(frames), 1.0, atol=1e-12)
+
+
+def test_input_jacobian_against_finite_differences(model):
+    states, commands = random_steps(model, 40)
+    jacobian, step, compared = model.jacobians(states, commands).input, 1e-7, 0
+    for k, d in enumerate(step * np.eye(model.input_size)):
+        middle = model.step_batch(states, commands)
+        forward = (model.step_batch(states, commands + d) - middle) / step
+        back = (middle - model.step_batch(states, commands - d)) / step
+        smooth = np.isfinite(forward).all(1) & (np.abs(forward - back).max(axis=1) < 1e-4)
+        np.testing.assert_allclose(jacobian[smooth, :, k], forward[smooth], atol=2e-5)
+        compared += smooth.sum()
+    assert compared > 0.7 * 40 * model.input_size
+
+
+def test_state_jacobian_against_finite_differences_of_frozen_geometry(model):
+    """dJ/dq and dM/dq are neglected: distances and spring deflections follow the state."""
+    states, commands = random_steps(model, 20, seed=1)
+    n, step, compared = model.coordinates, 1e-6, 0
+    jacobian = model.jacobians(states, commands).state
+    for state, command, a in zip(states, commands, jacobian, strict=True):
+        if np.isnan(a).any():
+            continue
+        frames = model.find_contacts(state[np.newaxis])
+
+        def moved(d, sign, state=state, command=command, frames=frames):
+            gap = frames.gap[0] + sign * frames.normal[0] @ d
+            return solve_with_quadprog(model, state, command - sign * d[6:], gap) + sign * d
+
+        for k, d in enumerate(step * np.eye(n)):
+            middle = moved(d, 0.0)
+            forward, back = (moved(d, 1.0) - middle) / step, (middle - moved(d, -1.0)) / step
+            if np.abs(forward - back).max() < 1e-4:
+                np.testing.assert_allclose(a[:n, k], forward, atol=2e-4)
+                compared += 1
+    assert compared > 100
+
+
+def test_log_barrier_jacobian_against_finite_differences(model):
+    """The barrier's minimiser by scipy's Newton method, commands varied around it."""
+    state = model.complete(np.array([[*BOX, *model.scene.scene.config.robot.initial_positions]]))[0]
+    state[0], state[2] = state[0] - 0.03, state[2] + 0.005
+    command, width, step = state[6:13] + 0.02, np.full(7, 0.02), 1e-4
+    found = model.barrier_jacobians(state[np.newaxis], command[np.newaxis], width).input[0]
+    assert np.abs(found[:6]).max() > 1e-3
+    for k, d in enumerate(step * np.eye(7)):
+        ahead, behind = (barrier_step(model, state, command + s * d, width) for s in (1, -1))
+        expected = (ahead - behind) / (2 * step)
+        np.testing.assert_allclose(found[: model.coordinates, k], expected, atol=1e-5)
+
+
+def barrier_step(model, state, command, width):
+    """Minimise the barrier objective by damped Newton steps in numpy; return q+."""
+    frames, h, spring = (
+        model.find_contacts(state[np.newaxis]),
+        model.time_step,
+        model.spring_model(state),
+    )
+    normal, tangent = frames.normal[0], frames.tangent[0]
+    edges = [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)]
+    friction = model.friction[:, np.newaxis]
+    rays = np.concatenate(
+        [normal + friction * (x * tangent[:, 0] + y * tangent[:, 1]) for x, y in edges]
+    )
+    bound = np.tile(frames.gap[0], 4) / h
+    q = state[: model.coordinates]
+    b = -h * np.concatenate((model.load, model.stiffness * (command - q[6:])))
+    weight, v = np.mean(model.stiffness * width**2), np.zeros(len(q))
+    assert (bound > 0).all()
+    for _ in range(200):
+        slack = rays @ v + bound
+        gradient = spring.hessian @ v + b - weight * rays.T @ (1 / slack)
+        hessian = spring.hessian + weight * (rays.T / slack**2) @ rays
+        newton = -np.linalg.solve(hessian, gradient)
+        decrement = np.sqrt(-gradient @ newton / weight)
+        length = min(1.0, 1.0 / (1.0 + decrement))
+        while (rays @ (v + length * newton) + bound <= 0).any():
+            length *= 0.5
+        v += length * newton
+    return q + h * v
+
+
+def test_contact_forces_balance_object_momentum_and_arm_springs(model):
+    states, commands = random_steps(model, 60)
+    next_states = model.step_batch(states, commands)
+    forces = model.contact_forces(states, commands)
+    robot = Robot.from_description(model.scene.scene.robot)
+    h = model.time_step
+    for k in np.flatnonzero(np.isfinite(next_states).all(axis=1)):
+        on_box, torque = np.zeros(3), np.zeros(7)
+        frames = model.find_contacts(states[k : k + 1])
+        robot.update(states[k, 6:13])
+        for i, (first, second) in enumerate(model.pair_names):
+            force = forces.force[k, i]
+            on_box += force * ((first == "box") - float(second == "box"))
+            if first == "pusher":
+                point = robot.tool_pose().translation - 0.03 * frames.frame[0, i, 0]
+                torque += robot.point_jacobian("pusher", point).T @ force
+        velocity = (next_states[k, :3] - states[k, :3]) / h
+        np.testing.assert_allclose(on_box, velocity / h - model.load[:3], atol=1e-5)
+        spring = model.stiffness * (commands[k] - next_states[k, 6:13])
+        np.testing.assert_allclose(torque, -spring, atol=1e-5)
+
+
+def test_a_pushed_box_slides_with_the_friction_of_its_weight():
+    """A smooth ball pushes with mu m g, and with m v / h as every step begins at rest."""
+    model = SpatialQuasiDynamics(load_spatial_scene("iiwa_push"))
+    model.friction[model.pair_names.index(("pusher", "box"))] = 0.0
+    q = np.array([*BOX, *model.scene.scene.config.robot.initial_positions])
+    state, robot = model.complete(q[np.newaxis])[0], Robot.from_description(model.scene.scene.robot)
+    command = state[6:13].copy()
+    for _ in range(25):
+        robot.update(state[6:13])
+        jacobian = np.vstack(
+            (robot.point_jacobian("pusher", robot.tool_pose().translation), robot.joint_axes.T)
+        )
+        command += np.linalg.pinv(jacobian) @ np.array([0.005, 0.0, 0.0, 0.0, 0.0, 0.0])
+        before, state = state, model.step(state, command)
+    force = model.contact_forces(before[np.newaxis], command[np.newaxis])
+    push = force.force[0, model.pair_names.index(("pusher", "box"))]
+    momentum = (state[0] - before[0]) / model.time_step
+    assert state[0] - BOX[0] > 0.05
+    assert -push[0] == pytest.approx(0.3 * 9.81 + momentum / model.time_step, rel=0.02)
+
+
+def test_inertia_is_the_kinetic_energy_of_pinocchio(model):
+    """1/2 qd^T M qd against the energy of a free-flyer, anywhere in roll, pitch and yaw."""
+    rng = np.random.default_rng(0)
+    inertia = pin.Inertia(1.0, np.zeros(3), np.diag([0.0042, 0.0042, 0.0067]))
+    step = 1e-6
+    for angles in rng.uniform(-1.2, 1.2, (20, 3)):
+        q, rate = np.array([*BOX[:3], *angles, *np.zeros(7)]), rng.normal(size=6)
+        rotation = pin.rpy.rpyToMatrix(angles)
+        turned = pin.rpy.rpyToMatrix(angles + step * rate[3:])
+        twist = np.concatenate((rotation.T @ rate[:3], pin.log3(rotation.T @ turned) / step))
+        energy = 0.5 * twist @ inertia.matrix() @ twist
+        mass = model.inertia(q[np.newaxis])[0]
+        assert 0.5 * rate @ mass @ rate == pytest.approx(energy, rel=1e-5)
+
+
+def test_outputs_are_the_tool_pose_and_their_derivatives_are_exact(model):
+    states, _ = random_steps(model, 10)
+    robot, q = Robot.from_description(model.scene.scene.robot), states[:, : model.coordinates]
+    values, slope = model.outputs(q)
+    for state, value in zip(q, values, strict=True):
+        robot.update(state[6:])
+        np.testing.assert_allclose(value[:3], robot.tool_pose().translation, atol=1e-12)
+        np.testing.assert_allclose(value[3:], robot.tool_pose().rotation[:, 2], atol=1e-12)
+    for k, d in enumerate(1e-6 * np.eye(model.coordinates)):
+        ahead, behind = (model.outputs(q + s * d)[0] for s in (1, -1))
+        np.testing.assert_allclose(slope[:, :, k], (ahead - behind) / 2e-6, atol=1e-8)
+
+
+def test_a_plane_in_space_is_the_planar_model():
+    """One model, not two: in the planar limit both give the same numbers.
+
+    The pusher meets the box squarely; a Cartesian robot in the plane has the stiffness that
+    the arm has along the push. The planar cone has the two edges that lie in the plane.
+    """
+    spatial = SpatialQuasiDynamics(load_spatial_scene("iiwa_push"))
+    q = np.array([*BOX, *spatial.scene.scene.config.robot.initial_positions])
+    robot = Robot.from_description(spatial.scene.scene.robot)
+    robot.update(q[6:])
+    ball = robot.tool_pose().translation
+    jacobian = robot.point_jacobian("pusher", ball)
+    stiffness = np.linalg.inv(jacobian @ np.diag(1.0 / spatial.stiffness) @ jacobian.T)
+    # A frictionless push along x moves the arm along K^-1 J^T e_x.
+    along = 1.0 / np.linalg.inv(stiffness)[0, 0]
+    planar = PlanarQuasiDynamics(
+        scene_from_mapping(
+            {
+                "gravity": [0.0, 0.0],
+                "objects": [
+                    {"name": "box", "mass": 1.0, "inertia": 1.0, "friction": 0.0,
+                     "shapes": [{"box": {"size": [0.2, 0.2]}}]}
+                ],
+                "robots": [
+                    {"name": "hand", "friction": 0.0,
+                     "links": [{"name": "x", "joint": "prismatic_y", "stiffness": along,
+                                "shapes": [{"circle": {"radius": 0.03}}]}]}
+                ],
+            }
+        )
+    )  # fmt: skip
+    spatial.friction[:] = 0.0
+    spatial.load[:] = 0.0
+    push = np.array([0.06, 0.0, 0.0])
+    command = (
+        q[6:] + np.diag(1.0 / spatial.stiffness) @ jacobian.T @ np.array([along, 0, 0]) * push[0]
+    )
+    moved = spatial.step(spatial.complete(q[np.newaxis])[0], command)
+    flat = planar.step(np.array([BOX[0], 0.0, 0.0, ball[0]]), np.array([ball[0] + push[0]]))
+    assert flat[0] - BOX[0] > 0.005
+    assert moved[0] == pytest.approx(flat[0], abs=1e-9)
+
+
+def test_states_and_object_poses_are_inverse(model):
+    rng = np.random.default_rng(0)
+    q = np.concatenate((BOX + rng.uniform(-0.5, 0.5, 6), rng.uniform(-1.0, 1.0, 7)))
+    state = model.complete(q[np.newaxis])[0]
+    np.testing.assert_allclose(model.state_of(model.object_poses(state), q[6:]), q, atol=1e-12)
+
+
+def test_upside_down_pitch_has_no_solution_but_no_exception(model):
+    q = np.array([*BOX, *model.scene.scene.config.robot.initial_positions])
+    q[4] = 0.5 * np.pi
+    state = model.complete(q[np.newaxis])[0]
+    assert np.isfinite(state).all()
+    assert np.isnan(model.step(state, q[6:])[:6]).all()
+
+
+def test_shapes_that_cannot_be_planned_with_are_named():
+    config = SpatialSceneConfig(scene="push_box", contact_links=("lbr_link_4",))
+    with pytest.raises(ModelError, match=r"slab.*lbr_link_4.*box and cylinder"):
+        SpatialQuasiDynamics(SpatialScene(config, Scene.load("push_box")))
+
+
+def test_unknown_scenes_and_links_list_the_valid_ones():
+    with pytest.raises(ConfigError, match=r"unknown scene 'pull'.*iiwa_push"):
+        load_spatial_scene("pull")
