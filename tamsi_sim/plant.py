@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_stack.core.errors import ConfigError, ContactStackError
+from tamsi_sim.cartesian_impedance import AXES, CartesianImpedance
 from tamsi_sim.engine import Engine
 from tamsi_sim.scene import ROBOT, Scene
 from tamsi_sim.sensing import TorqueSensor
@@ -147,6 +148,9 @@ class Plant:
         # The drive moves all mimicking fingers, so its force is the sum over them.
         self._fingers = float(np.sum(built.arrays.column_dof == self._finger))
         self._start = self.engine.q.copy()
+        self._impedance: CartesianImpedance | None = None
+        if scene.config.robot.takes_wrench:
+            self._impedance = cartesian_impedance(scene)
         self._set_gains()
         self.reset(seed)
 
@@ -157,8 +161,9 @@ class Plant:
 
     def _set_gains(self) -> None:
         config, arrays, work = self.scene.config.robot, self.engine.built.arrays, self.engine.work
-        work.stiffness[self._arm] = config.stiffness
-        work.damping_ratio[self._arm] = config.damping_ratio
+        if not config.takes_wrench:
+            work.stiffness[self._arm] = config.stiffness
+            work.damping_ratio[self._arm] = config.damping_ratio
         arrays.armature[self._arm] = config.effective_armature
         if self._finger is not None:
             work.stiffness[self._finger] = config.gripper.stiffness
@@ -179,7 +184,10 @@ class Plant:
         self._ticks = 0
         self._status = StepStatus.OK
         work.q[:] = self._start
-        for array in (work.v, work.target, work.target_rate, work.counters, work.contact_impulse):
+        for array in (
+            work.v, work.target, work.target_rate, work.counters, work.contact_impulse,
+            work.applied,
+        ):  # fmt: skip
             array[:] = 0
         work.target[self._arm] = config.robot.initial_positions
         gripper = config.robot.gripper
@@ -190,22 +198,29 @@ class Plant:
         return self._measure(np.zeros(7))
 
     def tick(
-        self, position_command: np.ndarray, gripper: GripperCommand | None = None
+        self,
+        position_command: np.ndarray,
+        gripper: GripperCommand | None = None,
+        wrench: np.ndarray | None = None,
     ) -> Measurement:
         """Advance by one period; the joints' target ramps from the last command to this one.
 
         Args:
             position_command: (7) commanded q [rad].
             gripper: New command of the gripper; None keeps the last one.
+            wrench: (6) force [N] and torque [Nm] that the arm should exert at the tool, axes
+                of the base frame; None for none. Only in Cartesian impedance control.
 
         Returns:
             The measurement at the end of the tick. If its status is not OK the simulation
             stands at its last good state, and further ticks try again from there.
 
         Raises:
-            CommandError: If a command has the wrong size or is not finite; nothing moved.
+            CommandError: If a command has the wrong size or is not finite, or the arm takes
+                no wrench; nothing moved.
         """
         command = _checked(position_command, gripper)
+        overlay = self._checked_wrench(wrench)
         work = self.engine.work
         if gripper is not None:
             self._start_gripper(gripper)
@@ -213,10 +228,37 @@ class Plant:
         if self._finger is not None:
             self._drive_gripper(self._finger)
         work.contact_impulse[:] = 0.0
-        self._status = self.engine.step(self._steps)
+        self._status = self._step(command, overlay)
         self._ticks += 1
         work.target[self._arm] = command
         return self._measure(work.contact_impulse[self._arm] / self.scene.config.period)
+
+    def _step(self, command: np.ndarray, wrench: np.ndarray) -> StepStatus:
+        """Simulate one period; the Cartesian controller is evaluated at every step of it."""
+        if self._impedance is None:
+            return self.engine.step(self._steps)
+        work = self.engine.work
+        self._impedance.start_tick(work.q[self._arm_q], command, wrench)
+        for _ in range(self._steps):
+            torque = self._impedance.torque(work.q[self._arm_q], work.v[self._arm])
+            work.applied[self._arm] = torque
+            status = self.engine.step()
+            if status is not StepStatus.OK:
+                return status
+        return StepStatus.OK
+
+    def _checked_wrench(self, wrench: np.ndarray | None) -> np.ndarray:
+        """Return the wrench as an array, or raise a CommandError."""
+        if wrench is None:
+            return np.zeros(AXES)
+        array = np.asarray(wrench, dtype=float)
+        if self._impedance is None:
+            raise CommandError("the arm takes no wrench (valid: in Cartesian impedance control)")
+        if array.shape != (AXES,):
+            raise CommandError(f"a wrench needs {AXES} values, got shape {array.shape}")
+        if not np.isfinite(array).all():
+            raise CommandError(f"a wrench must be finite, got {array.tolist()}")
+        return array
 
     def _start_gripper(self, command: GripperCommand) -> None:
         """Take a new command; its motion starts from where the fingers are."""
@@ -292,6 +334,21 @@ class Plant:
             velocity=work.v[v : v + 3].copy(),
             angular_velocity=work.v[v + 3 : v + 6].copy(),
         )
+
+
+def cartesian_impedance(scene: Scene) -> CartesianImpedance:
+    """Return the Cartesian controller of a scene's arm, with the gripper as it starts.
+
+    Args:
+        scene: The scene.
+    """
+    config = scene.config.robot
+    return CartesianImpedance(
+        scene.robot.arm_model(config.gripper.initial_position),
+        scene.robot.tool_link,
+        np.array(config.effective_armature),
+        config.cartesian,
+    )
 
 
 def _checked(command: np.ndarray, gripper: GripperCommand | None) -> np.ndarray:

@@ -14,6 +14,7 @@ import yaml
 from contact_stack.core.config import from_mapping, nested, parameter
 from contact_stack.core.description import RobotDescription, placement, read_urdf, share
 from contact_stack.core.errors import ConfigError, choices
+from tamsi_sim.cartesian_impedance import CartesianImpedanceConfig
 from tamsi_sim.contact import Surface
 from tamsi_sim.engine import Engine, SolverConfig
 from tamsi_sim.model import Instance, build_model
@@ -22,6 +23,8 @@ from tamsi_sim.sensing import TorqueSensorConfig
 ROBOT = "robot"
 ENVIRONMENT = "environment"
 WORLD = "world"
+JOINT_IMPEDANCE = "joint_impedance"
+CARTESIAN_IMPEDANCE = "cartesian_impedance"
 Item = TypeVar("Item")
 
 
@@ -54,6 +57,11 @@ class RobotSceneConfig:
         low=0.0,
         size=7,
     )
+    control_mode: str = parameter(
+        JOINT_IMPEDANCE,
+        "joint springs, or a spring at the tool that takes a wrench on top",
+        options=(JOINT_IMPEDANCE, CARTESIAN_IMPEDANCE),
+    )
     stiffness: tuple[float, ...] = parameter(
         (800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0),
         "joint stiffness K of the impedance controller",
@@ -64,7 +72,13 @@ class RobotSceneConfig:
     damping_ratio: float = parameter(
         0.7, "its damping relative to critical, 2 ratio sqrt(K m_ii)", low=0.0, high=10.0
     )
+    cartesian: CartesianImpedanceConfig = nested(CartesianImpedanceConfig)
     gripper: GripperConfig = nested(GripperConfig)
+
+    @property
+    def takes_wrench(self) -> bool:
+        """Whether commands may carry a wrench."""
+        return self.control_mode == CARTESIAN_IMPEDANCE
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ def sliding_block(
     dimension: int = 2,
     max_force: float = np.inf,
     max_speed: float = np.inf,
+    carried_mass: float = 0.0,
 ) -> ContactModel:
     """Describe a block that does not turn (`chance_constraints`, Sec. 4.1).
 
@@ -23,18 +24,22 @@ def sliding_block(
         dimension: 2 for (x, z), 3 for (x, y, z).
         max_force: Largest pushing force along each axis [N].
         max_speed: Largest horizontal speed along each axis [m/s].
+        carried_mass: Mass that moves along horizontally, but is held up by something else [kg].
 
     Returns:
         q = position of the centre [m], world; u = horizontal force [N].
     """
     axes = ("x", "z") if dimension == 2 else ("x", "y", "z")
     q = casadi.SX.sym("q", dimension)
+    bodies = [Body(q, mass)]
+    if carried_mass > 0.0:
+        bodies.append(Body(casadi.vertcat(q[:-1], 0.0), carried_mass))
     bottom = q - casadi.vertcat(*[0.0] * (dimension - 1), half_height)
     horizontal = axes[:-1]
     return build_model(
         name="sliding_block",
         q=q,
-        bodies=[Body(q, mass)],
+        bodies=bodies,
         contacts=[ContactPoint("bottom", bottom)],
         actuation=np.eye(dimension)[:, :-1],
         position_names=axes,

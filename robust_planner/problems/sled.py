@@ -17,8 +17,12 @@ FRICTION_SIGMA = 0.08
 HEIGHT_ERROR = 0.005  # of the table [m]
 
 
-def sled() -> Example:
+def sled(carried_mass: float = 0.0) -> Example:
     """Build the example.
+
+    Args:
+        carried_mass: Inertia of the arm along the motion [kg]; 0 if the force acts on the
+            tool alone.
 
     Returns:
         The example. The slot carries no vertical load, so the arm is a horizontal force.
@@ -26,7 +30,9 @@ def sled() -> Example:
     height = 0.05
     problem = PlanningProblem(
         name="sled",
-        model=sliding_block(mass=1.5, half_height=height, max_force=60.0, max_speed=1.5),
+        model=sliding_block(
+            mass=1.5, half_height=height, max_force=60.0, max_speed=1.5, carried_mass=carried_mass
+        ),
         start=(0.0, height, 0.0, 0.0),
         goal=(0.35, height, 0.0, 0.0),
         duration=1.0,
