@@ -137,9 +137,17 @@ class DrakeRunner(Runner):
 
     def run(self) -> None:
         """Take all steps of the scene, see the base class."""
+        self.advance(self._scene.steps)
+
+    def advance(self, steps: int) -> None:
+        """Go on until so many steps have been taken since the start.
+
+        Raises:
+            PeerError: If Drake gives up.
+        """
         try:
-            # Step k is taken at k h, so the last one is taken before this time.
-            self._simulator.AdvanceTo((self._scene.steps - 0.5) * self._scene.time_step)
+            # Step k, from 0, is taken at k h, so the last one is taken before this time.
+            self._simulator.AdvanceTo((steps - 0.5) * self._scene.time_step)
         except RuntimeError as error:
             raise PeerError(f"Drake gave up: {error}") from error
 

@@ -13,6 +13,7 @@ matplotlib.use("Agg")
 
 from tqdm import tqdm
 
+from tamsi_sim.benchmark.golden import EVERY, record_all
 from tamsi_sim.benchmark.measure import SceneResult, measure
 from tamsi_sim.benchmark.plot import plot_cost
 from tamsi_sim.benchmark.report import HEADER, details_json, machine, missing_lines, row, scene_json
@@ -45,6 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, metavar="FOLDER", default=Path("out/bench/tamsi"),
         help="where the plot is written (default: %(default)s)",
     )  # fmt: skip
+    parser.add_argument(
+        "--golden", type=Path, metavar="FOLDER",
+        help="only record Drake's trajectories for the tests, kept in test/tamsi_sim/golden",
+    )  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> int:
@@ -58,7 +63,12 @@ def main(args: argparse.Namespace) -> int:
 
     Raises:
         AgreementError: If a run does not agree with Drake's kTamsi.
+        PeerError: If golden trajectories are asked for and Drake has no kTamsi.
     """
+    if args.golden:
+        with tqdm(total=len(EVERY), unit="scene") as bar:
+            record_all(args.golden, lambda name: bar.update())
+        return 0
     about = machine()
     versions = ", ".join(f"{name} {version or '-'}" for name, version in about["versions"].items())
     print(f"{about['processor']}, load {about['load']:.1f}; {versions}\n{LEGEND}\n\n{HEADER}")
