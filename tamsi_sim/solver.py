@@ -71,7 +71,7 @@ def assemble(work: Work, contacts: int, h: float) -> float:
         update[i] = value
     for c in range(contacts):
         gradient = work.contact_gradient[c]
-        if gradient[NORMAL, NORMAL] == 0.0:
+        if work.contact_force[c, NORMAL] == 0.0:
             # Apart at the end of the step: no force, no stiffness.
             continue
         force, jacobian, dofs = work.contact_force[c], work.jacobian[c], work.jacobian_dof[c]
