@@ -11,6 +11,7 @@ from contact_stack.core.config import load, nested, parameter
 from contact_stack.core.description import read_urdf, share
 from tamsi_sim.contact import Surface
 from tamsi_sim.engine import Engine, SolverConfig
+from tamsi_sim.integrators.excitation import Excitation
 from tamsi_sim.model import Instance, build_model
 
 GRIPPER = "gripper"
@@ -63,13 +64,17 @@ class ParallelGripper:
         Returns:
             (steps, nv) generalised forces for :meth:`Engine.roll` [N].
         """
+        return self.excitation().at(np.arange(steps) * self.time_step)
+
+    def excitation(self) -> Excitation:
+        """Return the same force as a function of time, for the integrators."""
         joints = self.engine().built.joints
-        time = np.arange(steps) * self.time_step
-        forces = np.zeros((steps, 8))
-        peak = MOVING_MASS * self.shake_amplitude * self._frequency**2
-        forces[:, joints["lift"]] = peak * np.sin(self._frequency * time)
-        forces[:, joints["close"]] = self.grip_force
-        return forces
+        mean, amplitude, frequency, phase = np.zeros((4, 8))
+        lift = joints["lift"]
+        amplitude[lift] = MOVING_MASS * self.shake_amplitude * self._frequency**2
+        frequency[lift], phase[lift] = self._frequency, -0.5 * np.pi
+        mean[joints["close"]] = self.grip_force
+        return Excitation(mean, amplitude, frequency, phase)
 
     @property
     def _frequency(self) -> float:

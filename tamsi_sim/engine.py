@@ -121,6 +121,7 @@ class Engine:
         pairs = len(built.arrays.pair_routine)
         room = min(solver.max_contacts, POINTS_PER_PAIR * pairs)
         self.built = built
+        self.solver = solver
         self.time_step = time_step
         self.work: Work = make_work(built.arrays, len(built.q), max(room, 1), solver.max_iterations)
         self.work.q[:] = built.q
