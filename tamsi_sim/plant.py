@@ -9,6 +9,7 @@ import pinocchio as pin
 
 from contact_stack.core.errors import ConfigError, ContactStackError
 from tamsi_sim.engine import Engine
+from tamsi_sim.joint_torque import JointTorqueSensor
 from tamsi_sim.scene import ROBOT, Scene
 from tamsi_sim.sensing import TorqueSensor
 from tamsi_sim.status import StepStatus
@@ -41,6 +42,7 @@ class Measurement:
         velocity: (7) [rad/s].
         commanded_position: (7) the command the robot is at [rad].
         external_torque: (7) tau_ext = J^T f, f of the environment on the robot [Nm].
+        joint_torque: (7) tau_m with M qdd + C qd + g = tau_m + tau_ext [Nm].
         gripper_position: Finger position [m]; zero without gripper.
         gripper_velocity: [m/s].
         gripper_effort: Force of the drive per finger, positive when opening [N].
@@ -52,6 +54,7 @@ class Measurement:
     velocity: np.ndarray
     commanded_position: np.ndarray
     external_torque: np.ndarray
+    joint_torque: np.ndarray
     gripper_position: float
     gripper_velocity: float
     gripper_effort: float
@@ -176,6 +179,7 @@ class Plant:
         """
         config, work = self.scene.config, self.engine.work
         self._sensor = TorqueSensor(config.torque_sensor, config.period, seed)
+        self._joint_sensor = JointTorqueSensor(self.scene, seed)
         self._ticks = 0
         self._status = StepStatus.OK
         work.q[:] = self._start
@@ -187,7 +191,7 @@ class Plant:
         if self._finger is not None:
             work.target[self._finger] = gripper.initial_target
         self.engine.evaluate()
-        return self._measure(np.zeros(7))
+        return self._measure(np.zeros(7), np.zeros(7), np.zeros(7))
 
     def tick(
         self, position_command: np.ndarray, gripper: GripperCommand | None = None
@@ -213,10 +217,17 @@ class Plant:
         if self._finger is not None:
             self._drive_gripper(self._finger)
         work.contact_impulse[:] = 0.0
-        self._status = self.engine.step(self._steps)
+        before, drive = work.v[self._arm].copy(), np.zeros(7)
+        for _ in range(self._steps):
+            self._status = self.engine.step()
+            if self._status is not StepStatus.OK:
+                break
+            drive += work.joint_force[self._arm] / self._steps
         self._ticks += 1
         work.target[self._arm] = command
-        return self._measure(work.contact_impulse[self._arm] / self.scene.config.period)
+        period = self.scene.config.period
+        torque = work.contact_impulse[self._arm] / period
+        return self._measure(torque, drive, (work.v[self._arm] - before) / period)
 
     def _start_gripper(self, command: GripperCommand) -> None:
         """Take a new command; its motion starts from where the fingers are."""
@@ -234,18 +245,22 @@ class Plant:
         effort = min(self._gripper.max_effort, self.engine.built.efforts[finger])
         work.effort_limit[finger] = self._fingers * effort
 
-    def _measure(self, torque: np.ndarray) -> Measurement:
+    def _measure(
+        self, torque: np.ndarray, drive: np.ndarray, acceleration: np.ndarray
+    ) -> Measurement:
         work, finger = self.engine.work, self._finger
         gripper = (0.0, 0.0, 0.0)
         if finger is not None:
-            position = work.q[self.engine.built.arrays.dof_q[finger]]
-            gripper = (position, work.v[finger], work.joint_force[finger] / self._fingers)
+            opening = work.q[self.engine.built.arrays.dof_q[finger]]
+            gripper = (opening, work.v[finger], work.joint_force[finger] / self._fingers)
+        position = work.q[self._arm_q].copy()
         return Measurement(
             time_ns=self._ticks * self.period_ns,
-            position=work.q[self._arm_q].copy(),
+            position=position,
             velocity=work.v[self._arm].copy(),
             commanded_position=work.target[self._arm].copy(),
             external_torque=self._sensor.sample(torque),
+            joint_torque=self._joint_sensor.sample(position, drive, acceleration),
             gripper_position=float(gripper[0]),
             gripper_velocity=float(gripper[1]),
             gripper_effort=float(gripper[2]),

@@ -29,6 +29,7 @@ def arm_state(measurement: Measurement, stamp: int) -> ArmState:
         velocity=measurement.velocity,
         commanded_position=measurement.commanded_position,
         external_torque=measurement.external_torque,
+        joint_torque=measurement.joint_torque,
     )
 
 

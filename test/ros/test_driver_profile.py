@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from lbr_fri_idl.msg import LBRJointPositionCommand, LBRState
@@ -61,6 +63,15 @@ def test_each_driver_gives_what_it_knows_and_nan_for_the_rest() -> None:
     generic = transfer("ros2_control", DriverConfig(), sent)
     np.testing.assert_array_equal(generic.velocity, sent.velocity)
     assert np.isnan(generic.commanded_position).all()
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_joint_torques_survive_where_there_are_any(name: str) -> None:
+    sent = dataclasses.replace(arm_state(), joint_torque=np.arange(7.0))
+    received = transfer(name, DriverConfig(), sent).joint_torque
+    assert received is not None
+    np.testing.assert_array_equal(received, np.arange(7.0))
+    assert transfer(name, DriverConfig(), arm_state()).joint_torque is None
 
 
 @pytest.mark.parametrize("name", PROFILES)

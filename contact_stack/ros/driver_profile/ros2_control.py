@@ -49,6 +49,7 @@ class Ros2Control(DriverProfile):
             self._config.joint_names,
             position=state.position,
             velocity=state.velocity,
+            effort=state.joint_torque,
         )
         torque = joint_state(
             state.stamp,
