@@ -10,6 +10,7 @@ import pinocchio as pin
 from contact_stack.core.errors import ConfigError, ContactStackError
 from tamsi_sim.cartesian_impedance import AXES, CartesianImpedance
 from tamsi_sim.engine import Engine
+from tamsi_sim.joint_torque import JointTorqueSensor
 from tamsi_sim.scene import ROBOT, Scene
 from tamsi_sim.sensing import TorqueSensor
 from tamsi_sim.status import StepStatus
@@ -42,6 +43,7 @@ class Measurement:
         velocity: (7) [rad/s].
         commanded_position: (7) the command the robot is at [rad].
         external_torque: (7) tau_ext = J^T f, f of the environment on the robot [Nm].
+        joint_torque: (7) tau_m with M qdd + C qd + g = tau_m + tau_ext [Nm].
         gripper_position: Finger position [m]; zero without gripper.
         gripper_velocity: [m/s].
         gripper_effort: Force of the drive per finger, positive when opening [N].
@@ -53,6 +55,7 @@ class Measurement:
     velocity: np.ndarray
     commanded_position: np.ndarray
     external_torque: np.ndarray
+    joint_torque: np.ndarray
     gripper_position: float
     gripper_velocity: float
     gripper_effort: float
@@ -181,6 +184,7 @@ class Plant:
         """
         config, work = self.scene.config, self.engine.work
         self._sensor = TorqueSensor(config.torque_sensor, config.period, seed)
+        self._joint_sensor = JointTorqueSensor(self.scene, seed)
         self._ticks = 0
         self._status = StepStatus.OK
         work.q[:] = self._start
@@ -195,7 +199,7 @@ class Plant:
         if self._finger is not None:
             work.target[self._finger] = gripper.initial_target
         self.engine.evaluate()
-        return self._measure(np.zeros(7))
+        return self._measure(np.zeros(7), np.zeros(7), np.zeros(7))
 
     def tick(
         self,
@@ -228,24 +232,31 @@ class Plant:
         if self._finger is not None:
             self._drive_gripper(self._finger)
         work.contact_impulse[:] = 0.0
-        self._status = self._step(command, overlay)
+        before = work.v[self._arm].copy()
+        drive = self._step(command, overlay)
         self._ticks += 1
         work.target[self._arm] = command
-        return self._measure(work.contact_impulse[self._arm] / self.scene.config.period)
+        period = self.scene.config.period
+        torque = work.contact_impulse[self._arm] / period
+        return self._measure(torque, drive, (work.v[self._arm] - before) / period)
 
-    def _step(self, command: np.ndarray, wrench: np.ndarray) -> StepStatus:
-        """Simulate one period; the Cartesian controller is evaluated at every step of it."""
-        if self._impedance is None:
-            return self.engine.step(self._steps)
-        work = self.engine.work
-        self._impedance.start_tick(work.q[self._arm_q], command, wrench)
+    def _step(self, command: np.ndarray, wrench: np.ndarray) -> np.ndarray:
+        """Simulate one period, and return the mean torque of the arm's drives [Nm].
+
+        The Cartesian controller is evaluated at every step of it.
+        """
+        work, drive = self.engine.work, np.zeros(7)
+        if self._impedance is not None:
+            self._impedance.start_tick(work.q[self._arm_q], command, wrench)
         for _ in range(self._steps):
-            torque = self._impedance.torque(work.q[self._arm_q], work.v[self._arm])
-            work.applied[self._arm] = torque
-            status = self.engine.step()
-            if status is not StepStatus.OK:
-                return status
-        return StepStatus.OK
+            if self._impedance is not None:
+                torque = self._impedance.torque(work.q[self._arm_q], work.v[self._arm])
+                work.applied[self._arm] = torque
+            self._status = self.engine.step()
+            if self._status is not StepStatus.OK:
+                break
+            drive += (work.applied[self._arm] + work.joint_force[self._arm]) / self._steps
+        return drive
 
     def _checked_wrench(self, wrench: np.ndarray | None) -> np.ndarray:
         """Return the wrench as an array, or raise a CommandError."""
@@ -276,18 +287,22 @@ class Plant:
         effort = min(self._gripper.max_effort, self.engine.built.efforts[finger])
         work.effort_limit[finger] = self._fingers * effort
 
-    def _measure(self, torque: np.ndarray) -> Measurement:
+    def _measure(
+        self, torque: np.ndarray, drive: np.ndarray, acceleration: np.ndarray
+    ) -> Measurement:
         work, finger = self.engine.work, self._finger
         gripper = (0.0, 0.0, 0.0)
         if finger is not None:
-            position = work.q[self.engine.built.arrays.dof_q[finger]]
-            gripper = (position, work.v[finger], work.joint_force[finger] / self._fingers)
+            opening = work.q[self.engine.built.arrays.dof_q[finger]]
+            gripper = (opening, work.v[finger], work.joint_force[finger] / self._fingers)
+        position = work.q[self._arm_q].copy()
         return Measurement(
             time_ns=self._ticks * self.period_ns,
-            position=work.q[self._arm_q].copy(),
+            position=position,
             velocity=work.v[self._arm].copy(),
             commanded_position=work.target[self._arm].copy(),
             external_torque=self._sensor.sample(torque),
+            joint_torque=self._joint_sensor.sample(position, drive, acceleration),
             gripper_position=float(gripper[0]),
             gripper_velocity=float(gripper[1]),
             gripper_effort=float(gripper[2]),

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_aware_control.estimation.companions import Companions
 from contact_aware_control.estimation.likelihood import Friction, fit_at
 from contact_aware_control.estimation.measurement import Measurement
 from contact_aware_control.estimation.surface import (
@@ -46,7 +45,6 @@ def cost_at(
     surface: Surface,
     placement: Placement,
     measurement: Measurement,
-    companions: Companions,
     friction: Friction,
     shape: int,
     point: np.ndarray,
@@ -54,7 +52,7 @@ def cost_at(
     """Return L of a place, given by its shape and its point in the shape's frame."""
     normal = outward_normal(surface, shape, point)
     joints = surface.joints
-    return fit_at(measurement, companions, placement, joints, friction, shape, point, normal)[0]
+    return fit_at(measurement, placement, joints, friction, shape, point, normal)[0]
 
 
 @kernel
@@ -62,7 +60,6 @@ def descend(
     surface: Surface,
     placement: Placement,
     measurement: Measurement,
-    companions: Companions,
     friction: Friction,
     shape: int,
     point: np.ndarray,
@@ -77,7 +74,6 @@ def descend(
         surface: The shapes.
         placement: Where they are.
         measurement: The torque.
-        companions: Other contacts.
         friction: The friction pyramids.
         shape: The shape the place is on.
         point: (3) the place, in the region, frame of the shape [m].
@@ -89,7 +85,7 @@ def descend(
     Returns:
         (shape of the best place; (3) its point, frame of that shape [m]; its L).
     """
-    lowest = cost_at(surface, placement, measurement, companions, friction, shape, point)
+    lowest = cost_at(surface, placement, measurement, friction, shape, point)
     for i in range(trials):
         # From coarse to fine, again and again.
         size = step * 0.5 ** (i % 4)
@@ -102,7 +98,7 @@ def descend(
         if not contains(region, x, y, z):
             continue
         at = np.array([px, py, pz])
-        cost = cost_at(surface, placement, measurement, companions, friction, s, at)
+        cost = cost_at(surface, placement, measurement, friction, s, at)
         if cost < lowest:
             shape, point, lowest = s, at, cost
     return shape, point, lowest

@@ -11,11 +11,11 @@ from contact_aware_control.contact import ContactEstimate, ContactMode
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.filter_estimate import FilterEstimate
 from contact_aware_control.estimation.low_pass import JumpingLowPass
-from contact_aware_control.estimation.measurement import Measurement
+from contact_aware_control.estimation.measurement import Torques
 from contact_aware_control.estimation.payload import Payload
 from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
 from contact_aware_control.estimation.tare import Tare, TareStatus
-from contact_aware_control.estimation.tracker import ContactTracker, Torques, Track
+from contact_aware_control.estimation.tracker import ContactTracker, Track
 from contact_stack.core.errors import ConfigError
 from contact_stack.core.robot import Robot
 
@@ -169,12 +169,11 @@ class ContactEstimator:
         if self._tracker.tracks or evidence >= self._config.detection.threshold:
             place(self._surface, robot.joint_rotations, robot.joint_origins, self._placement)
         model_error = self._config.noise.relative * np.linalg.norm(smooth)
-        precision = 1.0 / np.sqrt(noise**2 + model_error**2)
-        measured = Measurement(self._torque, precision, robot.joint_origins, robot.joint_axes)
-        torques = Torques(measured, measured._replace(torque=smooth), evidence)
-        found = self._tracker.update(stamp_ns, self._placement, torques, period)
+        deviation = np.sqrt(noise**2 + model_error**2)
+        torques = Torques(self._torque, smooth, deviation, robot.joint_origins, robot.joint_axes)
+        found = self._tracker.update(stamp_ns, self._placement, torques, evidence, period)
         self._residual = (
-            found[-1][1].residual if found else float(np.mean((precision * self._torque) ** 2))
+            found[-1][1].residual if found else float(np.mean((self._torque / deviation) ** 2))
         )
         return tuple(self._contact(track, estimate, stamp_ns) for track, estimate in found)
 

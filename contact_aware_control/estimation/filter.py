@@ -7,13 +7,11 @@ import math
 import numpy as np
 
 from contact_aware_control.estimation import particles
-from contact_aware_control.estimation.companions import Companions
 from contact_aware_control.estimation.config import EstimateConfig, ParticleConfig
 from contact_aware_control.estimation.filter_estimate import FilterEstimate
-from contact_aware_control.estimation.joint_fit import force_noise
 from contact_aware_control.estimation.likelihood import Friction, evaluate
 from contact_aware_control.estimation.located_contact import LocatedContact
-from contact_aware_control.estimation.measurement import Measurement, whitened_jacobian
+from contact_aware_control.estimation.measurement import Measurement, Sample
 from contact_aware_control.estimation.mode_finder import ModeFinder
 from contact_aware_control.estimation.rival import Rival
 from contact_aware_control.estimation.surface import (
@@ -77,19 +75,12 @@ class ContactParticleFilter:
         self.settled_for = 0.0
         self._unexplained_for = 0.0
 
-    def start(
-        self,
-        placement: Placement,
-        measurement: Measurement,
-        companions: Companions,
-        remembered: bool,
-    ) -> None:
+    def start(self, placement: Placement, measurement: Measurement, remembered: bool) -> None:
         """Find a new contact from the first torque that shows it.
 
         Args:
             placement: Where the shapes are.
             measurement: The torque.
-            companions: The contacts that are known already.
             remembered: True if the last contact may well have come back: half of the
                 particles then start where it was.
         """
@@ -100,24 +91,16 @@ class ContactParticleFilter:
         self.settled_for = 0.0
         self._unexplained_for = 0.0
         self._rival.reset()
-        self._acquire(placement, measurement, companions, kept)
+        self._acquire(placement, measurement, kept)
 
     def update(
-        self,
-        placement: Placement,
-        measurement: Measurement,
-        smooth: Measurement,
-        companions: Companions,
-        period: float,
-        mobility: float = 1.0,
+        self, placement: Placement, sample: Sample, period: float, mobility: float = 1.0
     ) -> FilterEstimate:
         """Process one torque sample.
 
         Args:
             placement: Where the shapes are.
-            measurement: The torque as measured, for the particles.
-            smooth: The torque low-passed, for the force.
-            companions: The other contacts.
+            sample: The torque: as measured for the particles, low-passed for the force.
             period: Time since the last update [s].
             mobility: Factor on the steps of the motion model. Below 1 the set stays where it
                 is and does not search elsewhere; with 0 even the estimate does not move.
@@ -125,23 +108,17 @@ class ContactParticleFilter:
         Returns:
             The estimate.
         """
-        self._predict(placement, measurement, companions, mobility)
-        effective = self._weigh(placement, measurement, companions)
+        self._predict(placement, sample.measured, mobility)
+        effective = self._weigh(placement, sample.measured)
         self._modes.find(self._particles, self._last_point(placement))
         if mobility > 0.0:
             self._follow_main_mode(placement, period)
-        estimate = self._assemble(placement, measurement, smooth, companions, period, effective)
+        estimate = self._assemble(placement, sample, period, effective)
         self._judge(estimate, period)
         self._resample()
         return estimate
 
-    def _predict(
-        self,
-        placement: Placement,
-        measurement: Measurement,
-        companions: Companions,
-        mobility: float,
-    ) -> None:
+    def _predict(self, placement: Placement, measurement: Measurement, mobility: float) -> None:
         """Move the particles, further the less they explain the torque."""
         config = self._config
         kept = self._keep_best()
@@ -150,7 +127,7 @@ class ContactParticleFilter:
             return
         if self._unexplained_for > self._estimate.restart_time:
             self._unexplained_for = 0.0
-            self._acquire(placement, measurement, companions, kept)
+            self._acquire(placement, measurement, kept)
             kept = self._keep_best()
         searching = self._unexplained_for > 0.0
         spread = config.search_spread if searching else config.motion_spread
@@ -170,15 +147,13 @@ class ContactParticleFilter:
             self._unexplained_for = 0.0
             self.settled_for += period
 
-    def _acquire(
-        self, placement: Placement, measurement: Measurement, companions: Companions, kept: int
-    ) -> None:
+    def _acquire(self, placement: Placement, measurement: Measurement, kept: int) -> None:
         """Search the whole surface, from coarse to fine, keeping some particles."""
         particles.scatter(self._surface, placement, self._particles, kept, self._rng)
         rounds = self._config.acquisition_rounds
         finest = self._config.motion_spread
         for i in range(rounds):
-            self._weigh(placement, measurement, companions)
+            self._weigh(placement, measurement)
             self._resample()
             step = finest * (COARSEST_STEP / finest) ** (1.0 - (i + 1) / rounds)
             self._move(placement, step, 0, self._config.exploration)
@@ -194,13 +169,10 @@ class ContactParticleFilter:
         p = self._particles
         particles.move(self._surface, placement, p, first, spread, exploration, self._rng)
 
-    def _weigh(
-        self, placement: Placement, measurement: Measurement, companions: Companions
-    ) -> float:
+    def _weigh(self, placement: Placement, measurement: Measurement) -> float:
         p = self._particles
         evaluate(
             measurement,
-            companions,
             placement,
             self._surface.joints,
             self._friction,
@@ -234,37 +206,28 @@ class ContactParticleFilter:
         self.place.point = closest_on_shape(self._surface, placement, self.place.shape, center)
 
     def _assemble(
-        self,
-        placement: Placement,
-        measurement: Measurement,
-        smooth: Measurement,
-        companions: Companions,
-        period: float,
-        effective: float,
+        self, placement: Placement, sample: Sample, period: float, effective: float
     ) -> FilterEstimate:
         """Evaluate force, residual and second moments at the estimated point."""
         point, inward = self.place.in_world(placement)
-        cost, force = self.place.fit(placement, smooth, companions)
+        cost, force = self.place.fit(placement, sample.smooth)
         self.place.force = force
-        residual = self.place.residual(placement, measurement, companions)
+        residual = self.place.residual(placement, sample.measured)
         if math.isnan(self._residual):
             self._residual = residual
         gain = 1.0 - math.exp(-period / max(self._estimate.residual_time, 1e-9))
         self._residual += gain * (residual - self._residual)
         point_covariance, force_covariance, spread = self._modes.covariances(point, force)
-        whitened = whitened_jacobian(measurement, self.place.joints, point)
-        rival = self._rival.update(
-            placement, self._particles, smooth, companions, point, cost, period
-        )
+        rival = self._rival.update(placement, self._particles, sample.smooth, point, cost, period)
         return FilterEstimate(
             shape=self.place.shape,
             point_world=point,
             normal_world=inward,
             force_world=force,
             point_covariance=point_covariance,
-            force_covariance=force_covariance + force_noise(whitened, companions),
+            force_covariance=force_covariance + self.place.force_noise(placement, sample.smooth),
             residual=self._residual,
-            unexplained=cost / smooth.torque.size,
+            unexplained=cost / sample.smooth.weighted.size,
             effective_sample_size=effective,
             spread=spread,
             modes=self._all_modes(placement, point, rival),

@@ -10,12 +10,6 @@ import math
 
 from contact_stack.core.kernel import kernel
 
-RAYS = 4
-"""Edges of a friction pyramid."""
-
-Frame = tuple[float, float, float, float, float, float, float, float, float]
-"""Unit vectors t1, t2 and n, one after the other."""
-
 SINGULAR = 1e-12
 """A system whose determinant is this small, relative to the product of its diagonal, is
 singular: its minimum is also reached on the boundary, by fewer rays. So is that of a ray
@@ -95,12 +89,12 @@ def cone_least_squares(
 
 
 @kernel
-def contact_frame(nx: float, ny: float, nz: float) -> Frame:
-    """Return a right-handed frame (t1, t2, n) of unit vectors for a normal n."""
+def tangents(nx: float, ny: float, nz: float) -> tuple[float, float, float, float, float, float]:
+    """Return unit vectors t1 and t2 that make (t1, t2, n) a right-handed frame."""
     if abs(nz) < 0.9:
         length = math.sqrt(nx * nx + ny * ny)
         ux, uy, uz = -ny / length, nx / length, 0.0
     else:
         length = math.sqrt(ny * ny + nz * nz)
         ux, uy, uz = 0.0, -nz / length, ny / length
-    return ux, uy, uz, ny * uz - nz * uy, nz * ux - nx * uz, nx * uy - ny * ux, nx, ny, nz
+    return ux, uy, uz, ny * uz - nz * uy, nz * ux - nx * uz, nx * uy - ny * ux

@@ -6,9 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_aware_control.estimation.companions import Companions
-from contact_aware_control.estimation.friction_cone import Frame, cone_least_squares, contact_frame
-from contact_aware_control.estimation.joint_fit import fit_beside
+from contact_aware_control.estimation.friction_cone import cone_least_squares, tangents
 from contact_aware_control.estimation.measurement import Measurement, jacobian_column
 from contact_aware_control.estimation.surface import Placement, to_world
 from contact_stack.core.kernel import kernel
@@ -36,7 +34,6 @@ class Friction(NamedTuple):
 @kernel
 def best_force(
     measurement: Measurement,
-    companions: Companions,
     joints: int,
     x: float,
     y: float,
@@ -48,12 +45,11 @@ def best_force(
 ) -> tuple[float, float, float, float]:
     """Fit the force at a point to the torque, and tell how much remains.
 
-    L = min over the friction pyramids of |S^-1/2 (tau - J^T f - sum J_i^T f_i)|^2, S diagonal,
-    plus the surprise if the narrow pyramid does not contain f.
+    L = min over the friction pyramids of (tau - J^T f)^T P (tau - J^T f), plus the surprise
+    if the narrow pyramid does not contain f.
 
     Args:
         measurement: The torque.
-        companions: Other contacts, whose forces are fitted as well.
         joints: How many joints move the point.
         x: First coordinate of the point, world frame [m].
         y: Second coordinate.
@@ -66,12 +62,40 @@ def best_force(
     Returns:
         (L; then the force on the robot, world frame [N]).
     """
-    frame = contact_frame(nx, ny, nz)
-    if companions.rays.shape[0] == 0:
-        cost, f0, f1, f2 = _alone(measurement, joints, x, y, z, frame, friction)
-    else:
-        cost, f0, f1, f2 = _beside(measurement, companions, joints, x, y, z, frame, friction)
-    ux, uy, uz, vx, vy, vz, nx, ny, nz = frame
+    ux, uy, uz, vx, vy, vz = tangents(nx, ny, nz)
+    columns = np.empty((joints, 3))
+    for k in range(joints):
+        jx, jy, jz = jacobian_column(measurement, k, x, y, z)
+        columns[k, 0] = jx * ux + jy * uy + jz * uz
+        columns[k, 1] = jx * vx + jy * vy + jz * vz
+        columns[k, 2] = jx * nx + jy * ny + jz * nz
+    a00 = a01 = a02 = a11 = a12 = a22 = b0 = b1 = b2 = 0.0
+    for k in range(joints):
+        c0, c1, c2 = columns[k, 0], columns[k, 1], columns[k, 2]
+        b0 += c0 * measurement.weighted[k]
+        b1 += c1 * measurement.weighted[k]
+        b2 += c2 * measurement.weighted[k]
+        w0 = w1 = w2 = 0.0
+        for i in range(joints):
+            precision = measurement.precision[k, i]
+            w0 += precision * columns[i, 0]
+            w1 += precision * columns[i, 1]
+            w2 += precision * columns[i, 2]
+        a00 += c0 * w0
+        a01 += c0 * w1
+        a02 += c0 * w2
+        a11 += c1 * w1
+        a12 += c1 * w2
+        a22 += c2 * w2
+    value, f0, f1, f2 = cone_least_squares(a00, a01, a02, a11, a12, a22, b0, b1, b2, friction.usual)
+    cost = measurement.square + 2.0 * value
+    if cost > friction.surprise:
+        value, g0, g1, g2 = cone_least_squares(
+            a00, a01, a02, a11, a12, a22, b0, b1, b2, friction.largest
+        )
+        surprising = measurement.square + 2.0 * value + friction.surprise
+        if surprising < cost:
+            cost, f0, f1, f2 = surprising, g0, g1, g2
     return (
         cost,
         f0 * ux + f1 * vx + f2 * nx,
@@ -81,84 +105,8 @@ def best_force(
 
 
 @kernel
-def _alone(
-    measurement: Measurement,
-    joints: int,
-    x: float,
-    y: float,
-    z: float,
-    frame: Frame,
-    friction: Friction,
-) -> tuple[float, float, float, float]:
-    """Fit one force along the frame (t1, t2, n) = (u, v, n)."""
-    ux, uy, uz, vx, vy, vz, nx, ny, nz = frame
-    a00 = a01 = a02 = a11 = a12 = a22 = b0 = b1 = b2 = 0.0
-    total = 0.0
-    for k in range(measurement.torque.size):
-        torque = measurement.precision[k] * measurement.torque[k]
-        total += torque * torque
-        if k >= joints:
-            continue
-        jx, jy, jz = jacobian_column(measurement, k, x, y, z)
-        h0 = jx * ux + jy * uy + jz * uz
-        h1 = jx * vx + jy * vy + jz * vz
-        h2 = jx * nx + jy * ny + jz * nz
-        a00 += h0 * h0
-        a01 += h0 * h1
-        a02 += h0 * h2
-        a11 += h1 * h1
-        a12 += h1 * h2
-        a22 += h2 * h2
-        b0 += h0 * torque
-        b1 += h1 * torque
-        b2 += h2 * torque
-    value, f0, f1, f2 = cone_least_squares(a00, a01, a02, a11, a12, a22, b0, b1, b2, friction.usual)
-    cost = total + 2.0 * value
-    if cost > friction.surprise:
-        value, g0, g1, g2 = cone_least_squares(
-            a00, a01, a02, a11, a12, a22, b0, b1, b2, friction.largest
-        )
-        surprising = total + 2.0 * value + friction.surprise
-        if surprising < cost:
-            cost, f0, f1, f2 = surprising, g0, g1, g2
-    return cost, f0, f1, f2
-
-
-@kernel
-def _beside(
-    measurement: Measurement,
-    companions: Companions,
-    joints: int,
-    x: float,
-    y: float,
-    z: float,
-    frame: Frame,
-    friction: Friction,
-) -> tuple[float, float, float, float]:
-    """Fit one force along the frame (t1, t2, n) = (u, v, n), and those of its companions."""
-    ux, uy, uz, vx, vy, vz, nx, ny, nz = frame
-    n = measurement.torque.size
-    columns, torque = np.zeros((3, n)), np.empty(n)
-    for k in range(n):
-        torque[k] = measurement.precision[k] * measurement.torque[k]
-        if k >= joints:
-            continue
-        jx, jy, jz = jacobian_column(measurement, k, x, y, z)
-        columns[0, k] = jx * ux + jy * uy + jz * uz
-        columns[1, k] = jx * vx + jy * vy + jz * vz
-        columns[2, k] = jx * nx + jy * ny + jz * nz
-    cost, f0, f1, f2 = fit_beside(columns, torque, companions, friction.usual)
-    if cost > friction.surprise:
-        value, g0, g1, g2 = fit_beside(columns, torque, companions, friction.largest)
-        if value + friction.surprise < cost:
-            cost, f0, f1, f2 = value + friction.surprise, g0, g1, g2
-    return cost, f0, f1, f2
-
-
-@kernel
 def fit_at(
     measurement: Measurement,
-    companions: Companions,
     placement: Placement,
     shape_joints: np.ndarray,
     friction: Friction,
@@ -170,7 +118,6 @@ def fit_at(
 
     Args:
         measurement: The torque.
-        companions: Other contacts, whose forces are fitted as well.
         placement: Where the shapes are.
         shape_joints: (S) how many joints move each shape.
         friction: The pyramids.
@@ -186,16 +133,13 @@ def fit_at(
     nx = -(r[0, 0] * normal[0] + r[0, 1] * normal[1] + r[0, 2] * normal[2])
     ny = -(r[1, 0] * normal[0] + r[1, 1] * normal[1] + r[1, 2] * normal[2])
     nz = -(r[2, 0] * normal[0] + r[2, 1] * normal[1] + r[2, 2] * normal[2])
-    cost, fx, fy, fz = best_force(
-        measurement, companions, shape_joints[shape], x, y, z, nx, ny, nz, friction
-    )
+    cost, fx, fy, fz = best_force(measurement, shape_joints[shape], x, y, z, nx, ny, nz, friction)
     return cost, x, y, z, fx, fy, fz
 
 
 @kernel
 def evaluate(
     measurement: Measurement,
-    companions: Companions,
     placement: Placement,
     shape_joints: np.ndarray,
     friction: Friction,
@@ -210,7 +154,6 @@ def evaluate(
 
     Args:
         measurement: The torque.
-        companions: Other contacts, whose forces are fitted as well.
         placement: Where the shapes are.
         shape_joints: (S) how many joints move each shape.
         friction: The pyramids.
@@ -232,7 +175,6 @@ def evaluate(
             force[i, 2],
         ) = fit_at(
             measurement,
-            companions,
             placement,
             shape_joints,
             friction,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from contact_aware_control.estimation.companions import Companions, write_companion
 from contact_aware_control.estimation.descent import Region, descend
 from contact_aware_control.estimation.likelihood import Friction, best_force
-from contact_aware_control.estimation.measurement import Measurement
+from contact_aware_control.estimation.measurement import (
+    KnownContact,
+    Measurement,
+    Torques,
+    point_jacobian,
+)
 from contact_aware_control.estimation.surface import (
     Placement,
     Surface,
@@ -19,6 +21,9 @@ from contact_aware_control.estimation.surface import (
 
 SLIDE_TRIALS = 48
 """Places tried when a contact may have slid."""
+
+FORCE_PRIOR = 100.0
+"""Standard deviation [N] of a force about which the torques say nothing."""
 
 
 class LocatedContact:
@@ -32,11 +37,7 @@ class LocatedContact:
     """
 
     def __init__(
-        self,
-        surface: Surface,
-        friction: Friction,
-        slide_distance: float,
-        rng: np.random.Generator,
+        self, surface: Surface, friction: Friction, slide_distance: float, rng: np.random.Generator
     ) -> None:
         """Start without a place.
 
@@ -77,49 +78,36 @@ class LocatedContact:
         point = np.array(to_world(placement, self.shape, *self.point))
         return point, -placement.rotation[self.shape] @ self.outward
 
-    def fit(
-        self, placement: Placement, measurement: Measurement, companions: Companions
-    ) -> tuple[float, np.ndarray]:
+    def fit(self, placement: Placement, measurement: Measurement) -> tuple[float, np.ndarray]:
         """Fit the force.
 
         Args:
             placement: Where the shapes are.
             measurement: The torque.
-            companions: The other contacts.
 
         Returns:
             L, and the (3) force [N].
         """
         point, inward = self.in_world(placement)
         at_point = (self.joints, *point, *inward, self._friction)
-        cost, *force = best_force(measurement, companions, *at_point)
+        cost, *force = best_force(measurement, *at_point)
         return cost, np.array(force)
 
-    def residual(
-        self, placement: Placement, measurement: Measurement, companions: Companions
-    ) -> float:
+    def residual(self, placement: Placement, measurement: Measurement) -> float:
         """Return the squared whitened torque per joint that the contact does not explain.
 
         Args:
             placement: Where the shapes are.
             measurement: The torque.
-            companions: The other contacts.
         """
-        return self.fit(placement, measurement, companions)[0] / measurement.torque.size
+        return self.fit(placement, measurement)[0] / measurement.weighted.size
 
-    def slide(
-        self,
-        placement: Placement,
-        measurement: Measurement,
-        companions: Companions,
-        enough: float,
-    ) -> float:
+    def slide(self, placement: Placement, measurement: Measurement, enough: float) -> float:
         """Look for a place nearby that explains the torque, and go there.
 
         Args:
             placement: Where the shapes are.
             measurement: The torque.
-            companions: The other contacts.
             enough: Squared whitened residual per joint below which the contact moves.
 
         Returns:
@@ -130,7 +118,6 @@ class LocatedContact:
             self._surface,
             placement,
             measurement,
-            companions,
             self._friction,
             self.shape,
             self.point,
@@ -139,31 +126,36 @@ class LocatedContact:
             SLIDE_TRIALS,
             self._rng,
         )
-        residual = cost / measurement.torque.size
+        residual = cost / measurement.weighted.size
         if residual < enough:
             self.shape, self.point = int(shape), point
         return residual
 
-    def write_companion(
-        self,
-        placement: Placement,
-        measurement: Measurement,
-        companions: Companions,
-        index: int,
-    ) -> None:
-        """Write what this contact contributes to the fit of another one.
+    def known(self, placement: Placement, torques: Torques, deviation: float) -> KnownContact:
+        """Return what is known of this contact when another one is looked for.
 
         Args:
             placement: Where the shapes are.
-            measurement: Kinematics and precision of the torque.
-            companions: Written.
-            index: Index of this contact among them.
+            torques: For the kinematics.
+            deviation: Standard deviation of its force about the usual one [N].
         """
-        point, inward = self.in_world(placement)
-        along = self.force @ inward
-        sideways = float(np.linalg.norm(self.force - along * inward))
-        # A circle inside the narrow pyramid has this radius.
-        narrow = math.sqrt(2.0) * sideways <= self._friction.usual * along
-        width = self._friction.usual if narrow else self._friction.largest
-        write_companion(measurement, self.joints, point, inward, width, companions, index)
-        companions.force[index] = self.usual_force
+        point, _ = self.in_world(placement)
+        origins, axes = torques.joint_origins, torques.joint_axes
+        jacobian = point_jacobian(origins, axes, self.joints, point)
+        return KnownContact(jacobian, self.usual_force, deviation)
+
+    def force_noise(self, placement: Placement, measurement: Measurement) -> np.ndarray:
+        """Return the covariance of a fitted force that the torque's noise causes.
+
+        Args:
+            placement: Where the shapes are.
+            measurement: The torque.
+
+        Returns:
+            (3, 3) [N^2], bounded by a prior where the torques say nothing.
+        """
+        point, _ = self.in_world(placement)
+        origins, axes = measurement.joint_origins, measurement.joint_axes
+        jacobian = point_jacobian(origins, axes, self.joints, point)
+        information = jacobian @ measurement.precision @ jacobian.T
+        return np.asarray(np.linalg.inv(information + np.eye(3) / FORCE_PRIOR**2))

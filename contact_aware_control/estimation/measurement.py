@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -10,61 +13,144 @@ from contact_stack.core.kernel import kernel
 
 
 class Measurement(NamedTuple):
-    """One sample of the external torque and the kinematics it belongs to.
+    """A torque that one contact has to explain, and the kinematics it belongs to.
 
     Attributes:
-        torque: (n) tau_ext [Nm].
-        precision: (n) reciprocal of the torque's standard deviation [1/Nm].
+        precision: (n, n) inverse P of the torque's covariance [1/Nm^2].
+        weighted: (n) P tau [1/Nm].
+        square: tau^T P tau.
         joint_origins: (n, 3) world frame [m].
         joint_axes: (n, 3) unit vectors, world frame.
     """
 
-    torque: np.ndarray
     precision: np.ndarray
+    weighted: np.ndarray
+    square: float
     joint_origins: np.ndarray
     joint_axes: np.ndarray
+
+
+class KnownContact(NamedTuple):
+    """A contact whose place is known, and whose force is roughly known.
+
+    Attributes:
+        jacobian: (3, n) J_C of its point, world frame [m/rad].
+        force: (3) expected force on the robot, world frame [N].
+        deviation: Standard deviation of the force, per axis [N].
+    """
+
+    jacobian: np.ndarray
+    force: np.ndarray
+    deviation: float
+
+
+class Sample(NamedTuple):
+    """What a particle set is shown at one update.
+
+    Attributes:
+        measured: The torque as measured.
+        smooth: The torque, low-passed.
+    """
+
+    measured: Measurement
+    smooth: Measurement
+
+
+@dataclass(frozen=True)
+class Torques:
+    """The external torque of one update.
+
+    Attributes:
+        measured: (n) tau_ext as measured [Nm].
+        smooth: (n) tau_ext, low-passed [Nm].
+        deviation: (n) standard deviation of each [Nm].
+        joint_origins: (n, 3) world frame [m].
+        joint_axes: (n, 3) unit vectors, world frame.
+    """
+
+    measured: np.ndarray
+    smooth: np.ndarray
+    deviation: np.ndarray
+    joint_origins: np.ndarray
+    joint_axes: np.ndarray
+
+    @cached_property
+    def alone(self) -> Sample:
+        """What a contact has to explain if there is no other."""
+        return self.beside([])
+
+    def beside(self, others: Sequence[KnownContact]) -> Sample:
+        """Return what a contact has to explain beside others.
+
+        Their forces are marginalised: their expected torque is subtracted, and the
+        uncertainty of their forces adds s^2 J^T J to the covariance of the torque. Without
+        expectations, two forces and a place would be more unknowns than most arms have
+        torques.
+
+        Args:
+            others: The other contacts.
+
+        Returns:
+            The torques without those of the others.
+        """
+        covariance = np.diag(self.deviation**2)
+        expected = np.zeros_like(self.measured)
+        for other in others:
+            covariance += other.deviation**2 * other.jacobian.T @ other.jacobian
+            expected += other.jacobian.T @ other.force
+        precision = np.linalg.inv(covariance)
+        return Sample(
+            self._measurement(self.measured - expected, precision),
+            self._measurement(self.smooth - expected, precision),
+        )
+
+    def _measurement(self, torque: np.ndarray, precision: np.ndarray) -> Measurement:
+        weighted = precision @ torque
+        square = float(torque @ weighted)
+        return Measurement(precision, weighted, square, self.joint_origins, self.joint_axes)
 
 
 @kernel
 def jacobian_column(
     measurement: Measurement, joint: int, x: float, y: float, z: float
 ) -> tuple[float, float, float]:
-    """Return the whitened torque at a joint of unit forces along x, y and z at a point.
+    """Return the torque at a joint of unit forces along x, y and z at a point.
 
     Args:
-        measurement: Kinematics and precision.
+        measurement: The kinematics.
         joint: The joint; it must move the point.
         x: First coordinate of the point, world frame [m].
         y: Second coordinate.
         z: Third coordinate.
 
     Returns:
-        Column of J_C, the velocity axis x (point - origin), times the precision.
+        Column of J_C [m/rad], the velocity axis x (point - origin).
     """
-    w = measurement.precision[joint]
     dx = x - measurement.joint_origins[joint, 0]
     dy = y - measurement.joint_origins[joint, 1]
     dz = z - measurement.joint_origins[joint, 2]
     ax = measurement.joint_axes[joint, 0]
     ay = measurement.joint_axes[joint, 1]
     az = measurement.joint_axes[joint, 2]
-    return w * (ay * dz - az * dy), w * (az * dx - ax * dz), w * (ax * dy - ay * dx)
+    return ay * dz - az * dy, az * dx - ax * dz, ax * dy - ay * dx
 
 
 @kernel
-def whitened_jacobian(measurement: Measurement, joints: int, point: np.ndarray) -> np.ndarray:
-    """Return the whitened torques of unit forces along x, y and z at a point.
+def point_jacobian(
+    joint_origins: np.ndarray, joint_axes: np.ndarray, joints: int, point: np.ndarray
+) -> np.ndarray:
+    """Return the Jacobian of a point.
 
     Args:
-        measurement: Kinematics and precision.
+        joint_origins: (n, 3) world frame [m].
+        joint_axes: (n, 3) unit vectors, world frame.
         joints: How many joints move the point.
         point: (3) world frame [m].
 
     Returns:
-        (n, 3) J_C^T with every row times the joint's precision [1/N].
+        (3, n) J_C [m/rad].
     """
-    jacobian = np.zeros((measurement.torque.size, 3))
+    jacobian = np.zeros((3, joint_origins.shape[0]))
     for k in range(joints):
-        x, y, z = jacobian_column(measurement, k, point[0], point[1], point[2])
-        jacobian[k, 0], jacobian[k, 1], jacobian[k, 2] = x, y, z
+        jacobian[:, k] = np.cross(joint_axes[k], point - joint_origins[k])
     return jacobian

@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 
-from contact_aware_control.estimation.companions import Companions
 from contact_aware_control.estimation.descent import Region, contains, cost_at, descend
 from contact_aware_control.estimation.likelihood import Friction
 from contact_aware_control.estimation.measurement import Measurement
@@ -79,7 +78,6 @@ class Rival:
         placement: Placement,
         particles: Particles,
         smooth: Measurement,
-        companions: Companions,
         point: np.ndarray,
         cost: float,
         period: float,
@@ -90,7 +88,6 @@ class Rival:
             placement: Where the shapes are.
             particles: The evaluated set.
             smooth: The torque, low-passed.
-            companions: Other contacts.
             point: (3) estimated contact point, world frame [m].
             cost: L of the estimate.
             period: Time since the last update [s].
@@ -103,7 +100,6 @@ class Rival:
             placement,
             particles,
             smooth,
-            companions,
             self._friction,
             Region(point, self._distance, math.inf),
             self._step,
@@ -128,7 +124,6 @@ def _best_elsewhere(
     placement: Placement,
     particles: Particles,
     measurement: Measurement,
-    companions: Companions,
     friction: Friction,
     elsewhere: Region,
     step: float,
@@ -152,10 +147,8 @@ def _best_elsewhere(
     if candidate >= 0:
         s, at = particles.shape[candidate], particles.point[candidate]
         # The particle's own cost is that of the torque as measured.
-        cost = cost_at(surface, placement, measurement, companions, friction, s, at)
-        if shape < 0 or cost < cost_at(
-            surface, placement, measurement, companions, friction, shape, point
-        ):
+        cost = cost_at(surface, placement, measurement, friction, s, at)
+        if shape < 0 or cost < cost_at(surface, placement, measurement, friction, shape, point):
             shape, point = s, at.copy()
     if shape < 0:
         return shape, point, np.inf
@@ -163,7 +156,6 @@ def _best_elsewhere(
         surface,
         placement,
         measurement,
-        companions,
         friction,
         shape,
         point,

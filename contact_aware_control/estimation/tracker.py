@@ -6,31 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_aware_control.estimation.companions import Companions, new_companions
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.filter import ContactParticleFilter
 from contact_aware_control.estimation.filter_estimate import FilterEstimate
-from contact_aware_control.estimation.measurement import Measurement
+from contact_aware_control.estimation.measurement import Sample, Torques
 from contact_aware_control.estimation.surface import Placement, Surface
 from contact_stack.core.seeds import generator
 
 END_SHARE = 0.25
 """Share of the detection threshold below which the evidence for contact is gone."""
-
-
-@dataclass(frozen=True)
-class Torques:
-    """What the particle sets are shown at one update.
-
-    Attributes:
-        measured: The torque as measured.
-        smooth: The torque, low-passed.
-        evidence: Squared whitened norm of the low-passed torque.
-    """
-
-    measured: Measurement
-    smooth: Measurement
-    evidence: float
 
 
 @dataclass
@@ -91,37 +75,31 @@ class ContactTracker:
         self._waiting = False
 
     def update(
-        self, stamp_ns: int, placement: Placement, torques: Torques, period: float
+        self, stamp_ns: int, placement: Placement, torques: Torques, evidence: float, period: float
     ) -> list[tuple[Track, FilterEstimate]]:
         """Process one sample.
 
         Args:
             stamp_ns: Its time [ns].
             placement: Where the robot's shapes are.
-            torques: The torque and the evidence for contact.
+            torques: The external torque.
+            evidence: Squared whitened norm of the low-passed torque.
             period: Time since the last update [s].
 
         Returns:
             The contacts to be reported and their estimates.
         """
         if not self.tracks:
-            if torques.evidence < self._config.detection.threshold:
+            if evidence < self._config.detection.threshold:
                 return []
             self._add(stamp_ns, placement, torques)
         self._watch(placement, torques, period)
         if 1e-9 * (stamp_ns - self._changed_ns) >= self._config.contacts.change_time:
             self._change(stamp_ns, placement, torques)
         for track in self.tracks:
-            companions = self._companions(placement, torques.measured, [track])
-            track.estimate = track.filter.update(
-                placement,
-                torques.measured,
-                torques.smooth,
-                companions,
-                period,
-                self._mobility(track),
-            )
-        self._end_weak(stamp_ns, torques.evidence)
+            sample = self._beside_others(placement, torques, [track])
+            track.estimate = track.filter.update(placement, sample, period, self._mobility(track))
+        self._end_weak(stamp_ns, evidence)
         return self._reported()
 
     def _mobility(self, track: Track) -> float:
@@ -135,17 +113,17 @@ class ContactTracker:
         established = len(self.tracks) > 1 and track is not self.tracks[-1]
         return self._config.contacts.mobility if established else 1.0
 
-    def _companions(
-        self, placement: Placement, measurement: Measurement, without: list[Track]
-    ) -> Companions:
-        """Collect the contacts other than those given, at their best places."""
+    def _beside_others(
+        self, placement: Placement, torques: Torques, without: list[Track]
+    ) -> Sample:
+        """Return the torques that remain beside all contacts but those given."""
         others = [track for track in self.tracks if track not in without]
-        companions = new_companions(
-            len(others), measurement.torque.size, self._config.contacts.force_change
+        if not others:
+            return torques.alone
+        deviation = self._config.contacts.force_change
+        return torques.beside(
+            [track.filter.place.known(placement, torques, deviation) for track in others]
         )
-        for i, track in enumerate(others):
-            track.filter.place.write_companion(placement, measurement, companions, i)
-        return companions
 
     def _end_weak(self, stamp_ns: int, evidence: float) -> None:
         """End all contacts with the evidence for them, or a single one with its force.
@@ -183,9 +161,9 @@ class ContactTracker:
         """Let one contact slide if that explains the torque; return the residual per joint."""
         lowest = np.inf
         for track in self.tracks:
-            companions = self._companions(placement, torques.measured, [track])
+            smooth = self._beside_others(placement, torques, [track]).smooth
             residual = track.filter.place.slide(
-                placement, torques.smooth, companions, self._config.contacts.add_residual
+                placement, smooth, self._config.contacts.add_residual
             )
             if residual < self._config.contacts.add_residual:
                 return residual
@@ -199,10 +177,10 @@ class ContactTracker:
         """
         rest = next(track for track in self.tracks if track is not without)
         excluded = [rest] if without is None else [rest, without]
-        companions = self._companions(placement, torques.measured, excluded)
+        smooth = self._beside_others(placement, torques, excluded).smooth
         if without is None:
-            return rest.filter.place.residual(placement, torques.smooth, companions)
-        return rest.filter.place.slide(placement, torques.smooth, companions, enough=0.0)
+            return rest.filter.place.residual(placement, smooth)
+        return rest.filter.place.slide(placement, smooth, enough=0.0)
 
     def _change(self, stamp_ns: int, placement: Placement, torques: Torques) -> None:
         """Remove a contact that is superfluous, or add one that is missing; one at a time."""
@@ -219,10 +197,10 @@ class ContactTracker:
                 self._remove(self.tracks[0], stamp_ns)
 
     def _add(self, stamp_ns: int, placement: Placement, torques: Torques) -> None:
-        companions = self._companions(placement, torques.measured, [])
+        measured = self._beside_others(placement, torques, []).measured
         self._count += 1
         track = Track(self._count, self._unused.pop(), stamp_ns)
-        track.filter.start(placement, torques.measured, companions, self._remembers(stamp_ns))
+        track.filter.start(placement, measured, self._remembers(stamp_ns))
         self.tracks.append(track)
         self._changed_ns = stamp_ns
         self._missing_for = 0.0

@@ -31,6 +31,7 @@ def arm_state(measurement: Measurement, stamp: int, commanding: bool = True) -> 
         commanded_position=measurement.commanded_position,
         external_torque=measurement.external_torque,
         commanding=commanding,
+        joint_torque=measurement.joint_torque,
     )
 
 

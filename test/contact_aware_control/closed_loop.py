@@ -16,8 +16,9 @@ import numpy as np
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.control_loop import ContactReport, ControlLoop
-from contact_aware_control.estimation.config import EstimatorConfig
+from contact_aware_control.estimation.config import EstimatorConfig, ObserverConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
+from contact_aware_control.estimation.momentum_observer import MomentumObserver
 from contact_aware_control.goal import Goal
 from contact_aware_control.tracking.pose_tracking import pose_distance
 from contact_stack.app.demo.experiment import Experiment
@@ -54,6 +55,7 @@ class ClosedLoopRun:
         true_contacts: bool = False,
         scene: Scene | None = None,
         estimator: EstimatorConfig | None = None,
+        observer: ObserverConfig | None = None,
         force_limits: dict[str, float] | None = None,
         arm: Callable[[], Robot] | None = None,
         load: Callable[[np.ndarray], np.ndarray] | None = None,
@@ -67,6 +69,7 @@ class ClosedLoopRun:
             true_contacts: Give the controller the true contacts instead of estimates.
             scene: The scene, by default the experiment's.
             estimator: The estimator's parameters, by default the defaults.
+            observer: Makes the estimator use a momentum observer's external torque.
             force_limits: Force limit [N] by link, where contact is planned.
             arm: Makes the arm that controller and estimator take it for, by default the
                 true one.
@@ -89,6 +92,7 @@ class ClosedLoopRun:
             self._estimator.reset(seed)
             if self.experiment.held is not None:
                 self._estimator.set_payload(self.experiment.held.mass, MUG_CENTER, 0)
+        self._observer = MomentumObserver(arm(), observer) if observer is not None else None
         self._seed = seed
         self._force_limits = force_limits or {}
         self.status: list[Any] = []
@@ -162,8 +166,9 @@ class ClosedLoopRun:
             measurement.velocity,
             measurement.commanded_position,
             measurement.external_torque,
+            measurement.joint_torque,
         )
-        contacts = self._contacts(measurement)
+        contacts = self._contacts(state)
         began = time.perf_counter()
         command, status = self.loop.tick(now, state, ContactReport(now, contacts), goal)
         elapsed = time.perf_counter() - began
@@ -178,11 +183,14 @@ class ClosedLoopRun:
         after = dataclasses.replace(after, commanded_position=command)
         return after, estimates, elapsed
 
-    def _contacts(self, measurement: Measurement) -> Sequence[ContactEstimate]:
+    def _contacts(self, state: ArmState) -> Sequence[ContactEstimate]:
         if self._estimator is not None:
-            return self._estimator.update(
-                measurement.time_ns, measurement.position, measurement.external_torque
-            ).contacts
+            torque = state.external_torque
+            if self._observer is not None:
+                observed = self._observer.update(state)
+                assert observed is not None
+                torque = observed
+            return self._estimator.update(state.stamp, state.position, torque).contacts
         touching = [c for c in self.plant.truth().contacts if c.body != self._held]
         return tuple(_as_estimate(number, contact) for number, contact in enumerate(touching))
 

@@ -11,6 +11,7 @@ import pytest
 from closed_loop import ClosedLoopRun
 
 from contact_aware_control.config import ControllerConfig
+from contact_aware_control.estimation.config import ObserverConfig
 from contact_aware_control.status import Mode
 from contact_stack.app.demo.experiments import EXPERIMENTS
 from contact_stack.app.demo.plots import releases
@@ -105,6 +106,16 @@ def test_prediction_of_the_force_agrees_with_the_truth():
 def test_the_seed_decides_every_bit():
     hashes = [figures(seed=seed)[1]["trajectory_sha256"] for seed in (3, 3, 4)]
     assert hashes[0] == hashes[1] != hashes[2]
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("seed", range(3))
+def test_momentum_observer_serves_as_well_as_the_drivers_torque(seed, greedy):
+    """Joint torques with the noise of the external torque, observed with Ko = 50 / s."""
+    run = ClosedLoopRun(ControllerConfig(), seed=seed, observer=ObserverConfig())
+    summary = run.summary(run.run())
+    assert_gentle(summary, greedy)
+    assert summary["estimator"]["location_error_p50_m"] <= 0.005
 
 
 @pytest.mark.verify

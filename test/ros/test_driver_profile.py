@@ -69,6 +69,15 @@ def test_each_driver_gives_what_it_knows_and_nan_for_the_rest() -> None:
 
 
 @pytest.mark.parametrize("name", PROFILES)
+def test_joint_torques_survive_where_there_are_any(name: str) -> None:
+    sent = dataclasses.replace(arm_state(), joint_torque=np.arange(7.0))
+    received = transfer(name, DriverConfig(), sent).joint_torque
+    assert received is not None
+    np.testing.assert_array_equal(received, np.arange(7.0))
+    assert transfer(name, DriverConfig(), arm_state()).joint_torque is None
+
+
+@pytest.mark.parametrize("name", PROFILES)
 def test_a_command_survives_the_round_trip_bit_by_bit(name: str) -> None:
     profile = driver_profile(name, DriverConfig(), PERIOD)
     command = arm_state().position

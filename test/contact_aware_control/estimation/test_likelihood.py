@@ -4,16 +4,14 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from contact_aware_control.estimation.companions import new_companions
-from contact_aware_control.estimation.friction_cone import contact_frame
+from contact_aware_control.estimation.friction_cone import tangents
 from contact_aware_control.estimation.likelihood import Friction, best_force, evaluate
-from contact_aware_control.estimation.measurement import Measurement
+from contact_aware_control.estimation.measurement import Torques
 from contact_aware_control.estimation.particles import new_particles, scatter
 from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
 
 WIDTH = 0.5
 FRICTION = Friction(usual=WIDTH, largest=WIDTH, surprise=0.0)
-ALONE = new_companions(0, 7, 1.0)
 
 
 def test_cost_and_force_against_numpy_and_nnls(robot):
@@ -29,8 +27,9 @@ def test_cost_and_force_against_numpy_and_nnls(robot):
         torque = 5 * rng.standard_normal(7)
         scatter(surface, placement, particles, 0, rng)
         evaluate(
-            Measurement(torque, 1.0 / deviation, robot.joint_origins, robot.joint_axes),
-            ALONE,
+            Torques(
+                torque, torque, deviation, robot.joint_origins, robot.joint_axes
+            ).alone.measured,
             placement,
             surface.joints,
             FRICTION,
@@ -44,7 +43,7 @@ def test_cost_and_force_against_numpy_and_nnls(robot):
         for i, s in enumerate(particles.shape):
             point = particles.point_world[i]
             inward = -placement.rotation[s] @ particles.normal[i]
-            t1, t2, _ = np.reshape(contact_frame(*inward), (3, 3))
+            t1, t2 = np.reshape(tangents(*inward), (2, 3))
             rays = np.array([inward + WIDTH * t for t in (t1, t2, -t1, -t2)]).T
             jacobian = robot.point_jacobian(links[s], point)
             weighted = (jacobian.T @ rays) / deviation[:, None]
@@ -59,11 +58,10 @@ def test_cost_and_force_against_numpy_and_nnls(robot):
     assert compared > 450
 
 
-def test_contact_frames_are_right_handed():
+def test_tangentss_are_right_handed():
     for normal in np.random.default_rng(0).standard_normal((100, 3)):
         n = normal / np.linalg.norm(normal)
-        frame = np.reshape(contact_frame(*n), (3, 3))
-        np.testing.assert_array_equal(frame[2], n)
+        frame = np.array([*np.reshape(tangents(*n), (2, 3)), n])
         np.testing.assert_allclose(frame @ frame.T, np.eye(3), atol=1e-12)
         assert np.linalg.det(frame) > 0.0
 
@@ -73,8 +71,9 @@ def test_the_true_contact_explains_its_torque(robot, touch):
     robot.update(np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3]))
     point, force = touch(rng, "lbr_link_6", friction=0.0)
     torque = robot.point_jacobian("lbr_link_6", point).T @ force
-    measurement = Measurement(torque, np.full(7, 10.0), robot.joint_origins, robot.joint_axes)
+    torques = Torques(torque, torque, np.full(7, 0.1), robot.joint_origins, robot.joint_axes)
+    measurement = torques.alone.measured
     inward = force / np.linalg.norm(force)
-    cost, *found = best_force(measurement, ALONE, 6, *point, *inward, FRICTION)
+    cost, *found = best_force(measurement, 6, *point, *inward, FRICTION)
     assert cost == pytest.approx(0.0, abs=1e-6)
     np.testing.assert_allclose(found, force, rtol=1e-6)

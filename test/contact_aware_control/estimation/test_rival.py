@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from contact_aware_control.estimation.companions import new_companions
 from contact_aware_control.estimation.likelihood import Friction, evaluate
-from contact_aware_control.estimation.measurement import Measurement
+from contact_aware_control.estimation.measurement import Torques
 from contact_aware_control.estimation.particles import new_particles, scatter
 from contact_aware_control.estimation.rival import Rival
 from contact_aware_control.estimation.surface import (
@@ -18,7 +17,6 @@ from contact_aware_control.estimation.surface import (
 Q = np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3])
 WIDTH = 0.5
 FRICTION = Friction(usual=WIDTH, largest=WIDTH, surprise=0.0)
-ALONE = new_companions(0, 7, 1.0)
 DISTANCE = 0.08
 
 
@@ -33,11 +31,11 @@ def setting(robot, touch):
     placement = new_placement(surface)
     place(surface, robot.joint_rotations, robot.joint_origins, placement)
     particles = new_particles(500)
-    measurement = Measurement(torque, np.full(7, 10.0), robot.joint_origins, robot.joint_axes)
+    torques = Torques(torque, torque, np.full(7, 0.1), robot.joint_origins, robot.joint_axes)
+    measurement = torques.alone.measured
     scatter(surface, placement, particles, 0, rng)
     evaluate(
         measurement,
-        ALONE,
         placement,
         surface.joints,
         FRICTION,
@@ -59,7 +57,7 @@ def location(rival, placement):
 def test_a_true_estimate_has_no_likely_rival(setting):
     rival, placement, particles, measurement, point = setting
     for _ in range(20):
-        probability = rival.update(placement, particles, measurement, ALONE, point, 0.0, 0.005)
+        probability = rival.update(placement, particles, measurement, point, 0.0, 0.005)
     assert np.linalg.norm(location(rival, placement) - point) > DISTANCE
     assert probability < 0.05
 
@@ -68,7 +66,7 @@ def test_the_rival_of_a_wrong_estimate_finds_the_contact(setting):
     rival, placement, particles, measurement, point = setting
     wrong = point + np.array([0.0, 0.0, 0.3])
     for _ in range(20):
-        probability = rival.update(placement, particles, measurement, ALONE, wrong, 50.0, 0.005)
+        probability = rival.update(placement, particles, measurement, wrong, 50.0, 0.005)
     assert np.linalg.norm(location(rival, placement) - point) < 0.03
     assert probability > 0.95
     rival.reset()

@@ -1,0 +1,58 @@
+"""The torque that remains beside known contacts, and the Jacobian of a point."""
+
+import numpy as np
+import pytest
+
+from contact_aware_control.estimation.measurement import KnownContact, Torques, point_jacobian
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def random_torques(rng):
+    measured, smooth = 5.0 * rng.standard_normal((2, 7))
+    axes = rng.standard_normal((7, 3))
+    return Torques(measured, smooth, rng.uniform(0.1, 0.5, 7), rng.standard_normal((7, 3)), axes)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_marginalised_forces_are_those_of_least_squares(rng, count):
+    """Of |S^-1/2 (tau - J^T f - sum J_i^T f_i)|^2 + sum |f_i - F_i|^2 / s^2 over f and all f_i."""
+    for _ in range(50):
+        torques = random_torques(rng)
+        others = [
+            KnownContact(rng.standard_normal((3, 7)), 10.0 * rng.standard_normal(3), 4.0)
+            for _ in range(count)
+        ]
+        measurement = torques.beside(others).measured
+        jacobian = rng.standard_normal((3, 7))
+        information = jacobian @ measurement.precision @ jacobian.T
+        force = np.linalg.solve(information, jacobian @ measurement.weighted)
+        cost = measurement.square - force @ jacobian @ measurement.weighted
+
+        columns = [jacobian.T, *(other.jacobian.T for other in others)]
+        rows = np.hstack(columns) / torques.deviation[:, None]
+        prior = np.hstack([np.zeros((3 * count, 3)), np.eye(3 * count) / 4.0])
+        wanted = [torques.measured / torques.deviation, *(other.force / 4.0 for other in others)]
+        A, y = np.vstack([rows, prior]), np.concatenate(wanted)
+        x = np.linalg.lstsq(A, y)[0]
+        np.testing.assert_allclose(force, x[:3], rtol=1e-6, atol=1e-8)
+        assert cost == pytest.approx(np.sum((y - A @ x) ** 2), rel=1e-6)
+
+
+def test_alone_is_beside_nobody(rng):
+    torques = random_torques(rng)
+    np.testing.assert_allclose(
+        torques.alone.smooth.precision, np.diag(1.0 / torques.deviation**2), atol=1e-12
+    )
+    square = np.sum((torques.smooth / torques.deviation) ** 2)
+    assert torques.alone.smooth.square == pytest.approx(square)
+
+
+def test_jacobian_is_that_of_the_robot(robot, rng):
+    robot.update(rng.uniform(-1.0, 1.0, 7))
+    point = robot.link_pose("lbr_link_5").act(rng.standard_normal(3))
+    found = point_jacobian(robot.joint_origins, robot.joint_axes, 5, point)
+    np.testing.assert_allclose(found, robot.point_jacobian("lbr_link_5", point), atol=1e-12)
