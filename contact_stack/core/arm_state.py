@@ -23,6 +23,8 @@ class ArmState:
         joint_torque: Measured torque tau_m of the joints, shape (n,) [Nm], positive where it
             accelerates the joint: M qdd + C qd + g = tau_m + tau_ext; None if the driver
             gives none.
+        takes_wrench: Whether the arm is in Cartesian impedance control, and its commands
+            carry a wrench.
     """
 
     stamp: int
@@ -31,3 +33,4 @@ class ArmState:
     commanded_position: NDArray[np.float64]
     external_torque: NDArray[np.float64]
     joint_torque: NDArray[np.float64] | None = None
+    takes_wrench: bool = False

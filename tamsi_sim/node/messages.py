@@ -13,12 +13,13 @@ from contact_stack.core.arm_state import ArmState
 from tamsi_sim.plant import Measurement, TrueContact, Truth
 
 
-def arm_state(measurement: Measurement, stamp: int) -> ArmState:
+def arm_state(measurement: Measurement, stamp: int, takes_wrench: bool = False) -> ArmState:
     """Return what the driver reports about the arm.
 
     Args:
         measurement: The measurement.
         stamp: Its time on the clock of the graph [ns].
+        takes_wrench: Whether the arm is in Cartesian impedance control.
 
     Returns:
         The state.
@@ -29,6 +30,7 @@ def arm_state(measurement: Measurement, stamp: int) -> ArmState:
         velocity=measurement.velocity,
         commanded_position=measurement.commanded_position,
         external_torque=measurement.external_torque,
+        takes_wrench=takes_wrench,
     )
 
 

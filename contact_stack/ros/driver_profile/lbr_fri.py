@@ -19,11 +19,13 @@ from contact_stack.ros.stamps import NANOSECONDS
 
 JOINTS = 7
 
-# Values of the Fast Robot Interface for an arm that follows position commands.
+# Values of the Fast Robot Interface for an arm that follows commands.
 COMMANDING_ACTIVE = 4
 CONNECTION_EXCELLENT = 3
 DRIVES_ACTIVE = 2
 CLIENT_COMMANDS_POSITION = 1
+CLIENT_COMMANDS_WRENCH = 2
+CARTESIAN_IMPEDANCE_CONTROL = 1
 JOINT_IMPEDANCE_CONTROL = 2
 
 
@@ -60,8 +62,12 @@ class LbrFri(DriverProfile):
             session_state=COMMANDING_ACTIVE,
             connection_quality=CONNECTION_EXCELLENT,
             drive_state=DRIVES_ACTIVE,
-            client_command_mode=CLIENT_COMMANDS_POSITION,
-            control_mode=JOINT_IMPEDANCE_CONTROL,
+            client_command_mode=(
+                CLIENT_COMMANDS_WRENCH if state.takes_wrench else CLIENT_COMMANDS_POSITION
+            ),
+            control_mode=(
+                CARTESIAN_IMPEDANCE_CONTROL if state.takes_wrench else JOINT_IMPEDANCE_CONTROL
+            ),
             time_stamp_sec=seconds,
             time_stamp_nano_sec=nanoseconds,
             measured_joint_position=state.position,
@@ -92,6 +98,7 @@ class LbrFri(DriverProfile):
             commanded_position=_commanded(message),
             external_torque=self._config.torque_sign * torque,
             joint_torque=_known(message.measured_torque),
+            takes_wrench=message.client_command_mode == CLIENT_COMMANDS_WRENCH,
         )
 
     def encode_command(self, position: NDArray[np.float64]) -> Any:
