@@ -16,6 +16,10 @@ from robust_planner.trajectory import Trajectory
 LARGEST_RELAXATION = 0.1
 # A plan that dissipates less than this share of the expected power has no friction to speak of.
 SMALLEST_FRICTION_SHARE = 0.5
+# A plan whose forces act further away than so many deviations hangs in the air.
+LARGEST_DEVIATIONS = 4.0
+# Smaller forces do not act [N].
+SMALLEST_FORCE = 1e-3
 # With less expected power nothing slides [W, summed over knots].
 SMALLEST_POWER = 1e-3
 
@@ -31,9 +35,7 @@ class AdviceKind(Enum):
         "mu < 2 sigma: the Gaussian gives negative friction a noticeable probability; "
         "lower sigma or expect pessimistic plans"
     )
-    VACUOUS_BOUND = (
-        "a risk bound of 0.5 is no safety statement: read the violation rate instead"
-    )
+    VACUOUS_BOUND = "a risk bound of 0.5 is no safety statement: read the violation rate instead"
     RELAXATION_START = (
         f"relaxation starts above {LARGEST_RELAXATION:g}, which can end in an infeasible basin; "
         "start lower"
@@ -43,9 +45,11 @@ class AdviceKind(Enum):
         "deviation of the cone, so that no friction costs least; raise slip_scale, lower sigma "
         "or set risk bounds"
     )
-    NO_UNCERTAINTY = (
-        "sigma is 0: planned as if nothing was uncertain; give the standard deviation"
+    FORCE_AT_DISTANCE = (
+        "force acts far from any terrain that is likely: the weight of the expected residual or "
+        "its distance_scale is too small to forbid it; raise one of them or set risk bounds"
     )
+    NO_UNCERTAINTY = "sigma is 0: planned as if nothing was uncertain; give the standard deviation"
 
 
 @dataclass(frozen=True)
@@ -94,16 +98,14 @@ def advise(problem: PlanningProblem, config: PlannerConfig) -> list[Advice]:
             values = f"kappa_theta sigma = {kappa_theta * sigma:.3g}, mu = {mu:g}"
             advice.append(Advice(AdviceKind.BOUND_INACTIVE, values))
         if SMALLEST_RISK in (beta, theta):
-            advice.append(
-                Advice(AdviceKind.VACUOUS_BOUND, f"beta = {beta:g}, theta = {theta:g}")
-            )
+            advice.append(Advice(AdviceKind.VACUOUS_BOUND, f"beta = {beta:g}, theta = {theta:g}"))
     return advice
 
 
 def advise_on_plan(
     trajectory: Trajectory, problem: PlanningProblem, config: PlannerConfig
 ) -> list[Advice]:
-    """Find out whether the mixed units of the expected residual switched friction off.
+    """Find out whether the mixed units of the expected residual switched contact off.
 
     Args:
         trajectory: The plan.
@@ -113,9 +115,10 @@ def advise_on_plan(
     Returns:
         The warnings, none if all is well.
     """
-    scored = config.robust and config.expected_residual.enabled
-    if not scored or config.uncertainty.kind != "friction":
+    if not (config.robust and config.expected_residual.enabled):
         return []
+    if config.uncertainty.kind == "distance":
+        return _advise_on_distance(trajectory, problem, config.uncertainty.sigma)
     # Shares of power, so that knots at rest do not count.
     dissipated = float(np.sum(trajectory.tangent_force.sum(axis=2) * trajectory.slip))
     expected = float(np.sum(problem.friction * trajectory.normal_force * trajectory.slip))
@@ -123,3 +126,13 @@ def advise_on_plan(
     if expected < SMALLEST_POWER or share >= SMALLEST_FRICTION_SHARE:
         return []
     return [Advice(AdviceKind.SLIP_SCALE, f"{100 * share:.0f} % of the expected power")]
+
+
+def _advise_on_distance(
+    trajectory: Trajectory, problem: PlanningProblem, sigma: float
+) -> list[Advice]:
+    acting = trajectory.normal_force > SMALLEST_FORCE
+    highest = float(np.max(trajectory.distance(problem.model)[acting], initial=0.0))
+    if highest <= LARGEST_DEVIATIONS * sigma:
+        return []
+    return [Advice(AdviceKind.FORCE_AT_DISTANCE, f"up to {highest:.3g} m, sigma = {sigma:g} m")]

@@ -17,7 +17,8 @@ class UncertaintyConfig:
     """What about the contact is Gaussian; the mean belongs to the problem."""
 
     kind: str = parameter(
-        "none", "Uncertain quantity: friction coefficient or terrain height.",
+        "none",
+        "Uncertain quantity: friction coefficient or terrain height.",
         options=UNCERTAINTY_KINDS,
     )
     sigma: float = parameter(
@@ -55,12 +56,16 @@ class RiskConfig:
 
     enabled: bool = parameter(False, "Whether the mean of the uncertain pair is bounded.")
     beta: float = parameter(
-        0.5, "Accepted probability that the function is negative.",
-        low=SMALLEST_RISK, high=LARGEST_RISK,
+        0.5,
+        "Accepted probability that the function is negative.",
+        low=SMALLEST_RISK,
+        high=LARGEST_RISK,
     )
     theta: float = parameter(
-        0.5, "Accepted probability that it is positive while its multiplier is.",
-        low=SMALLEST_RISK, high=LARGEST_RISK,
+        0.5,
+        "Accepted probability that it is positive while its multiplier is.",
+        low=SMALLEST_RISK,
+        high=LARGEST_RISK,
     )
 
 
@@ -75,7 +80,8 @@ class ContinuationConfig:
         (1e3,), "rho of each stage of the penalty method, ascending.", above=0.0
     )
     relaxations: tuple[float, ...] = parameter(
-        (0.1, 1e-2, 1e-4, 1e-6, 1e-8), "s of each stage of progressive tightening, descending.",
+        (0.1, 1e-2, 1e-4, 1e-6, 1e-8),
+        "s of each stage of progressive tightening, descending.",
         low=0.0,
     )
     robust_method: str = parameter(
@@ -86,6 +92,11 @@ class ContinuationConfig:
     )
     robust_relaxation: float = parameter(
         1e-6, "s of the robust stages, of relaxed products and of chance constraints.", low=0.0
+    )
+    chance_first: bool = parameter(
+        False,
+        "Whether chance constraints are imposed in a stage of their own, before the expected "
+        "residual is added.",
     )
     weight_fractions: tuple[float, ...] = parameter(
         (1e-3, 1e-2, 0.1, 1.0),
@@ -106,6 +117,11 @@ class SolverConfig:
     tolerance: float = parameter(1e-7, "Optimality tolerance of the solver.", above=0.0)
     bound_relaxation: float = parameter(
         0.0, "How far IPOPT may relax bounds and inequalities, relative.", low=0.0
+    )
+    warm_start: bool = parameter(
+        False,
+        "Whether IPOPT starts a stage from the multipliers of the one before, close to the "
+        "bounds: much faster where stages differ little.",
     )
     max_iterations: int = parameter(3000, "Iteration limit of each stage.", low=1)
     budget: float = parameter(600.0, "Wall-clock time for the whole plan.", unit="s", above=0.0)

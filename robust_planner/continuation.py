@@ -47,7 +47,8 @@ def robust_stages(config: PlannerConfig) -> list[Stage]:
     """Raise the weight of the expected residual, from the reference plan on.
 
     Args:
-        config: Without an expected residual there is one stage, for the chance constraints.
+        config: Without an expected residual there is one stage, for the chance constraints;
+            with both, they may have a stage of their own first.
 
     Returns:
         The stages; none if nothing is uncertain.
@@ -59,6 +60,8 @@ def robust_stages(config: PlannerConfig) -> list[Stage]:
     if config.expected_residual.enabled:
         alpha = config.expected_residual.weight
         weights = [alpha * fraction for fraction in continuation.weight_fractions]
+        if config.risk.enabled and continuation.chance_first:
+            weights = [0.0, *weights]
     parameters = [
         ProgramParameters(continuation.robust_relaxation, continuation.robust_penalty, weight)
         for weight in weights

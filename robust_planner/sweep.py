@@ -5,11 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from robust_planner.config import PlannerConfig, RiskConfig, UncertaintyConfig
+from robust_planner.monitor import Progress
+from robust_planner.plan_store import PlanStore
 from robust_planner.planner import plan
+from robust_planner.problem import PlanningProblem
 from robust_planner.problems.example import Example
 from robust_planner.result import PlanResult
+
+OnProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +56,27 @@ class GridPoint:
         )
 
 
-def plan_reference(example: Example, config: PlannerConfig | None = None) -> PlanResult:
+def plan_reference(
+    example: Example,
+    config: PlannerConfig | None = None,
+    store: PlanStore | None = None,
+    on_progress: OnProgress | None = None,
+) -> PlanResult:
     """Plan an example as if nothing was uncertain.
 
     Args:
         example: The example.
         config: Settings; None for those of the example.
+        store: Where the plan is looked for and kept.
+        on_progress: Called now and then while planning.
 
     Returns:
         The plan.
     """
-    config = config or example.config
-    return plan(example.problem, dataclasses.replace(config, uncertainty=UncertaintyConfig()))
+    certain = dataclasses.replace(config or example.config, uncertainty=UncertaintyConfig())
+    return _stored(
+        store, example.problem, certain, lambda: plan(example.problem, certain, None, on_progress)
+    )
 
 
 def sweep(
@@ -70,6 +85,8 @@ def sweep(
     reference: PlanResult,
     config: PlannerConfig | None = None,
     on_plan: Callable[[GridPoint, PlanResult], None] | None = None,
+    store: PlanStore | None = None,
+    on_progress: OnProgress | None = None,
 ) -> dict[GridPoint, PlanResult]:
     """Plan every point of a grid, each from the same reference plan.
 
@@ -79,15 +96,35 @@ def sweep(
         reference: Plan of the example without uncertainty.
         config: Settings; None for those of the example.
         on_plan: Called after every plan.
+        store: Where plans are looked for and kept.
+        on_progress: Called now and then while planning.
 
     Returns:
         Grid point -> plan, also of those that did not converge.
     """
     plans = {}
+    problem = example.robust_problem
     for point in points:
-        plans[point] = plan(
-            example.robust_problem, point.configure(config or example.config), reference
+        chosen = point.configure(config or example.config)
+        plans[point] = _stored(
+            store, problem, chosen, partial(plan, problem, chosen, reference, on_progress)
         )
         if on_plan is not None:
             on_plan(point, plans[point])
     return plans
+
+
+def _stored(
+    store: PlanStore | None,
+    problem: PlanningProblem,
+    config: PlannerConfig,
+    make: Callable[[], PlanResult],
+) -> PlanResult:
+    """Return the plan that is kept, or make it and keep it."""
+    if store is None:
+        return make()
+    found = store.load(problem, config)
+    if found is None:
+        found = make()
+        store.save(problem, config, found)
+    return found

@@ -24,6 +24,8 @@ class ArmState:
             accelerates the joint: M qdd + C qd + g = tau_m + tau_ext; None if the driver
             gives none.
         commanding: Whether the robot follows commands now.
+        takes_wrench: Whether the arm is in Cartesian impedance control, and its commands
+            carry a wrench.
     """
 
     stamp: int
@@ -33,3 +35,4 @@ class ArmState:
     external_torque: NDArray[np.float64]
     joint_torque: NDArray[np.float64] | None = None
     commanding: bool = True
+    takes_wrench: bool = False

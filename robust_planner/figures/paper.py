@@ -3,53 +3,80 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.final_error import FinalErrors, final_errors
 from robust_planner.figures.block_plans import plot_controls, plot_simulations
 from robust_planner.figures.grids import plot_final_errors, plot_trade_off
 from robust_planner.figures.hopper_plans import plot_foot, plot_frames
+from robust_planner.plan_store import PlanStore
+from robust_planner.problems.example import Example
 from robust_planner.problems.registry import make_example
 from robust_planner.report import mean_foot_height
 from robust_planner.result import PlanResult
-from robust_planner.sweep import GridPoint, plan_reference, sweep
+from robust_planner.sweep import GridPoint, OnProgress, plan_reference, sweep
 
 RISKS = (0.51, 0.6, 0.7, 0.8, 0.9)
 BLOCK_SIGMAS = (0.01, 0.05, 0.1, 0.3, 1.0)
 HOPPER_SIGMAS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5)
-OnPlan = Callable[[GridPoint, PlanResult], None]
+
+SQUARE = tuple(GridPoint(sigma, risk, risk) for sigma in BLOCK_SIGMAS for risk in RISKS)
+COST_ALONE = tuple(GridPoint(sigma) for sigma in BLOCK_SIGMAS)
+CHANCE_ALONE = tuple(GridPoint(sigma, 0.7, 0.7, expected_residual=False) for sigma in (0.1, 1.0))
+BLOCK_RISKS = tuple(
+    GridPoint(1.0, beta, theta) for beta in (0.51, 0.7, 0.9) for theta in (0.51, 0.7, 0.9)
+)
+BLOCK_GRID = tuple(dict.fromkeys((*SQUARE, *COST_ALONE, *CHANCE_ALONE, *BLOCK_RISKS)))
+# beta is 0.5, as published.
+HOPPER_GRID = tuple(
+    GridPoint(sigma, beta, theta)
+    for sigma in HOPPER_SIGMAS
+    for beta, theta in [(None, None), *((0.5, risk) for risk in RISKS)]
+)
 
 
-def draw_block(folder: Path, mode: str = "paper", on_plan: OnPlan | None = None) -> list[Path]:
+@dataclass(frozen=True)
+class Listeners:
+    """Who hears about the plans of a grid, and where they are kept.
+
+    Attributes:
+        store: Where plans are looked for and kept; None for nowhere.
+        on_plan: Called after every plan, with None for the reference.
+        on_progress: Called now and then while planning.
+    """
+
+    store: PlanStore | None = None
+    on_plan: Callable[[GridPoint | None, PlanResult], None] = lambda point, result: None
+    on_progress: OnProgress | None = None
+
+
+SILENT = Listeners()
+
+
+def draw_block(folder: Path, mode: str = "paper", listeners: Listeners = SILENT) -> list[Path]:
     """Reproduce Fig. 2, 3, 4 and 5.
 
     Args:
         folder: Where the PNG files go; must exist.
         mode: ``"paper"`` as published, or ``"physical"``.
-        on_plan: Called after every plan.
+        listeners: Who hears about the plans.
 
     Returns:
         The files.
     """
     example = make_example("block")
     config = dataclasses.replace(example.config, mode=mode)
-    reference = plan_reference(example)
-    square = [GridPoint(sigma, risk, risk) for sigma in BLOCK_SIGMAS for risk in RISKS]
-    alone = [GridPoint(sigma) for sigma in BLOCK_SIGMAS]
-    chance = [GridPoint(sigma, 0.7, 0.7, expected_residual=False) for sigma in (0.1, 1.0)]
-    risks = [GridPoint(1.0, beta, theta) for beta in (0.51, 0.7, 0.9) for theta in (0.51, 0.7, 0.9)]
-    points = dict.fromkeys([*square, *alone, *chance, *risks])
-    plans = sweep(example, points, reference, config, on_plan)
+    reference, plans = _plan(example, BLOCK_GRID, config, listeners)
 
-    def errors(points: list[GridPoint]) -> dict[GridPoint, FinalErrors]:
+    def errors(points: Iterable[GridPoint]) -> dict[GridPoint, FinalErrors]:
         return {
-            point: final_errors(
-                plans[point].trajectory, example.problem, example.test_friction
-            )
+            point: final_errors(plans[point].trajectory, example.problem, example.test_friction)
             for point in points
             if plans[point].solved
         }
@@ -57,7 +84,7 @@ def draw_block(folder: Path, mode: str = "paper", on_plan: OnPlan | None = None)
     nominal = final_errors(reference.trajectory, example.problem, example.test_friction)
     shown = {
         "reference": reference,
-        "chance only, sigma 1": plans[chance[1]],
+        "chance only, sigma 1": plans[CHANCE_ALONE[1]],
         "ERM, sigma 0.1": plans[GridPoint(0.1)],
         "ERM, sigma 1": plans[GridPoint(1.0)],
         "ERM + chance 0.7, sigma 1": plans[GridPoint(1.0, 0.7, 0.7)],
@@ -69,45 +96,39 @@ def draw_block(folder: Path, mode: str = "paper", on_plan: OnPlan | None = None)
     figures = {
         "fig2_controls": plot_controls(shown),
         "fig3_trade_off": plot_trade_off(
-            {point: plans[point] for point in square + alone}, reference, _speed, "max speed [m/s]"
+            {point: plans[point] for point in SQUARE + COST_ALONE},
+            reference,
+            _speed,
+            "max speed [m/s]",
         ),
         "fig4_simulations": plot_simulations(simulated, example.problem.goal[0]),
         "fig5a_errors_over_sigma": plot_final_errors(
-            errors([p for p in square + alone if p.theta in (None, 0.7)]), nominal, "sigma"
+            errors([p for p in SQUARE + COST_ALONE if p.theta in (None, 0.7)]), nominal, "sigma"
         ),
-        "fig5b_errors_over_risk": plot_final_errors(errors(risks), nominal, "theta"),
+        "fig5b_errors_over_risk": plot_final_errors(errors(BLOCK_RISKS), nominal, "theta"),
     }
     return _save(figures, folder, f"block_{mode}")
 
 
 def draw_hopper(
-    folder: Path,
-    sigmas: tuple[float, ...] = HOPPER_SIGMAS,
-    risks: tuple[float, ...] = RISKS,
-    on_plan: OnPlan | None = None,
+    folder: Path, grid: Sequence[GridPoint] = HOPPER_GRID, listeners: Listeners = SILENT
 ) -> list[Path]:
-    """Reproduce Fig. 6 and 7; about a minute and a half per plan.
+    """Reproduce Fig. 6 and 7; about a minute per plan.
 
     Args:
         folder: Where the PNG files go; must exist.
-        sigmas: Standard deviations of the height, the last one is shown in Fig. 6 [m].
-        risks: theta; beta is 0.5, as published.
-        on_plan: Called after every plan.
+        grid: The points; those of the largest sigma are shown in Fig. 6.
+        listeners: Who hears about the plans.
 
     Returns:
         The files.
     """
     example = make_example("hopper")
-    reference = plan_reference(example)
-    points = [
-        GridPoint(sigma, beta, theta)
-        for sigma in sigmas
-        for beta, theta in [(None, None), *((0.5, risk) for risk in risks)]
-    ]
-    plans = sweep(example, points, reference, on_plan=on_plan)
+    reference, plans = _plan(example, grid, example.config, listeners)
+    largest = max(point.sigma for point in grid)
     shown = {"reference": reference}
     for point, result in plans.items():
-        if point.sigma == sigmas[-1] and result.solved:
+        if point.sigma == largest and result.solved:
             risk = "" if point.theta is None else f" + chance, theta {point.theta:g}"
             shown[f"ERM{risk}, sigma {point.sigma:g} m"] = result
     figures = {
@@ -118,6 +139,17 @@ def draw_hopper(
         ),
     }
     return _save(figures, folder, "hopper")
+
+
+def _plan(
+    example: Example, grid: Iterable[GridPoint], config: PlannerConfig, listeners: Listeners
+) -> tuple[PlanResult, dict[GridPoint, PlanResult]]:
+    """Plan the reference and every point of a grid."""
+    store, on_progress = listeners.store, listeners.on_progress
+    reference = plan_reference(example, store=store, on_progress=on_progress)
+    listeners.on_plan(None, reference)
+    plans = sweep(example, grid, reference, config, listeners.on_plan, store, on_progress)
+    return reference, plans
 
 
 def _speed(result: PlanResult) -> float:

@@ -47,7 +47,12 @@ def hopper() -> Example:
         config=PlannerConfig(
             uncertainty=UncertaintyConfig(kind="distance", sigma=0.05),
             expected_residual=ExpectedResidualConfig(weight=1e3, distance_scale=10.0),
-            continuation=ContinuationConfig(penalties=(1.0, 10.0), robust_method="penalty"),
-            solver=SolverConfig(tolerance=1e-6, bound_relaxation=1e-9),
+            continuation=ContinuationConfig(
+                penalties=(1.0, 10.0),
+                robust_method="penalty",
+                chance_first=True,
+                weight_fractions=(1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0),
+            ),
+            solver=SolverConfig(tolerance=1e-6, bound_relaxation=1e-9, warm_start=True),
         ),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import casadi
 import numpy as np
@@ -17,6 +19,31 @@ from robust_planner.solver.solver import IterationCallback, NonlinearSolver, Sol
 
 CONVERGED = ("Solve_Succeeded", "Solved_To_Acceptable_Level")
 
+# Stay where the last solution was: IPOPT would otherwise move far into the interior.
+WARM_START = {
+    "ipopt.warm_start_init_point": "yes",
+    "ipopt.mu_init": 1e-5,
+    **{
+        f"ipopt.warm_start_{name}": 1e-7
+        for name in (
+            "bound_push",
+            "bound_frac",
+            "slack_bound_push",
+            "slack_bound_frac",
+            "mult_bound_push",
+        )
+    },
+}
+
+
+@dataclass(frozen=True)
+class _Solution:
+    """Where a warm start begins."""
+
+    values: np.ndarray
+    bound_multipliers: casadi.DM
+    multipliers: casadi.DM
+
 
 class IpoptSolver(NonlinearSolver):
     """Interior-point solver; the first choice."""
@@ -29,24 +56,12 @@ class IpoptSolver(NonlinearSolver):
             config: Tolerances and limits.
         """
         self._program = program
-        nlp, self._lower_g, self._upper_g = assemble(program)
+        self._config = config
+        self._nlp, self._lower_g, self._upper_g = assemble(program)
         self._watch = _IterationWatch(program, self._lower_g, self._upper_g, config.tolerance)
-        self._solver = casadi.nlpsol(
-            "ipopt",
-            "ipopt",
-            nlp,
-            {
-                "iteration_callback": self._watch,
-                "print_time": False,
-                "error_on_fail": False,
-                "ipopt.print_level": 0,
-                "ipopt.sb": "yes",
-                "ipopt.max_iter": config.max_iterations,
-                "ipopt.tol": config.tolerance,
-                "ipopt.constr_viol_tol": 1e-8,
-                "ipopt.bound_relax_factor": config.bound_relaxation,
-            },
-        )
+        self._cold = self._build({})
+        self._warm: casadi.Function | None = None
+        self._last: _Solution | None = None
 
     def solve(
         self,
@@ -56,21 +71,24 @@ class IpoptSolver(NonlinearSolver):
         on_iteration: IterationCallback,
     ) -> SolverOutcome:
         """Find a local optimum; see the base class."""
+        solver, multipliers = self._start_from(guess)
         with deferred() as signals:
             best = self._watch.begin(guess, monitor, on_iteration, signals)
-            answer = self._solver(
+            answer = solver(
                 x0=guess.ravel(),
                 p=parameters.vector(),
                 lbx=self._program.lower.ravel(),
                 ubx=self._program.upper.ravel(),
                 lbg=self._lower_g,
                 ubg=self._upper_g,
+                **multipliers,
             )
         if self._watch.error is not None:
             raise self._watch.error
-        stats = self._solver.stats()
+        stats = solver.stats()
         converged = stats["return_status"] in CONVERGED
         last = np.asarray(answer["x"]).reshape(guess.shape)
+        self._last = _Solution(last, answer["lam_x"], answer["lam_g"]) if converged else None
         return SolverOutcome(
             values=last if converged else best.values,
             cost=float(answer["f"]) if converged else best.cost,
@@ -79,6 +97,29 @@ class IpoptSolver(NonlinearSolver):
             iterations=int(stats["iter_count"]),
             message=stats["return_status"],
         )
+
+    def _start_from(self, guess: np.ndarray) -> tuple[casadi.Function, dict[str, casadi.DM]]:
+        """Choose between a cold start and a warm one, which begins at the last solution."""
+        last = self._last
+        if not self._config.warm_start or last is None or not np.array_equal(last.values, guess):
+            return self._cold, {}
+        if self._warm is None:
+            self._warm = self._build(WARM_START)
+        return self._warm, {"lam_x0": last.bound_multipliers, "lam_g0": last.multipliers}
+
+    def _build(self, options: Mapping[str, Any]) -> casadi.Function:
+        common: dict[str, Any] = {
+            "iteration_callback": self._watch,
+            "print_time": False,
+            "error_on_fail": False,
+            "ipopt.print_level": 0,
+            "ipopt.sb": "yes",
+            "ipopt.max_iter": self._config.max_iterations,
+            "ipopt.tol": self._config.tolerance,
+            "ipopt.constr_viol_tol": 1e-8,
+            "ipopt.bound_relax_factor": self._config.bound_relaxation,
+        }
+        return casadi.nlpsol("ipopt", "ipopt", self._nlp, {**common, **options})
 
 
 class _IterationWatch(casadi.Callback):

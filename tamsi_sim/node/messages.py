@@ -13,13 +13,16 @@ from contact_stack.ros.geometry import to_point, to_quaternion, to_vector
 from tamsi_sim.plant import Measurement, TrueContact, Truth
 
 
-def arm_state(measurement: Measurement, stamp: int, commanding: bool = True) -> ArmState:
+def arm_state(
+    measurement: Measurement, stamp: int, commanding: bool = True, takes_wrench: bool = False
+) -> ArmState:
     """Return what the driver reports about the arm.
 
     Args:
         measurement: The measurement.
         stamp: Its time on the clock of the graph [ns].
         commanding: Whether the robot follows commands now.
+        takes_wrench: Whether the arm is in Cartesian impedance control.
 
     Returns:
         The state.
@@ -32,6 +35,7 @@ def arm_state(measurement: Measurement, stamp: int, commanding: bool = True) -> 
         external_torque=measurement.external_torque,
         commanding=commanding,
         joint_torque=measurement.joint_torque,
+        takes_wrench=takes_wrench,
     )
 
 

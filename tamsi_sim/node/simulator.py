@@ -18,7 +18,7 @@ from contact_stack.core.description import RobotDescription
 from contact_stack.core.errors import ContactStackError
 from contact_stack.core.robot import Robot
 from contact_stack.ros.diagnostics import Diagnostics, Health, Level
-from contact_stack.ros.driver_profile import RobotSide, driver_profile
+from contact_stack.ros.driver_profile import RobotSide, WrenchReader, driver_profile
 from contact_stack.ros.entry_point import freeze_garbage_collector, run
 from contact_stack.ros.error_relay import ErrorRelay
 from contact_stack.ros.lockstep import ANNOUNCEMENT, Barrier
@@ -61,6 +61,8 @@ class SimulatorNode(Node):
         self._plant = Plant(scene, config.seed)
         self._measurement = self._plant.reset(config.seed)
         self._command = self._measurement.commanded_position
+        self._wrench: np.ndarray | None = None
+        self._takes_wrench = scene.config.robot.takes_wrench
         self._frame = scene.robot.base_link
         # Zero would mean "now" in goals, so simulated time begins later.
         self._origin = NANOSECONDS if config.lockstep else self.get_clock().now().nanoseconds
@@ -78,6 +80,10 @@ class SimulatorNode(Node):
             self, f"{NAME}/driver", self._faults, config.lockstep, lambda: self._stamp
         )
         self._robot = RobotSide(self, profile, config.lockstep, self._command_arrived)
+        if self._takes_wrench:
+            self._overlay = WrenchReader(
+                self, config.driver, config.lockstep, self._wrench_arrived, self._robot.rejections
+            )
         signal = signal_publisher(config.lockstep)
         self._gripper_states = self.create_publisher(JointState, "gripper/joint_states", signal)
         self._true_joints = self.create_publisher(JointState, "truth/joint_states", signal)
@@ -128,9 +134,21 @@ class SimulatorNode(Node):
         return self._origin + self._measurement.time_ns
 
     def _command_arrived(self, position: np.ndarray) -> None:
+        if self._takes_wrench:
+            self._robot.rejections.add(
+                "a position without a wrench, in Cartesian impedance control"
+            )
+            return
+        self._take(position, None)
+
+    def _wrench_arrived(self, position: np.ndarray, wrench: np.ndarray) -> None:
+        self._take(position, wrench)
+
+    def _take(self, position: np.ndarray, wrench: np.ndarray | None) -> None:
+        """Take over a command, unless a fault of the driver keeps it from the arm."""
         with self._lock:
             if self._barrier is not None or self._faults.accepts(position):
-                self._command = position
+                self._command, self._wrench = position, wrench
         if self._barrier is not None:
             self._barrier.mark(COMMAND)
 
@@ -166,7 +184,7 @@ class SimulatorNode(Node):
     def _advance(self) -> None:
         """Simulate one tick."""
         gripper = self._gripper.command(self._stamp)
-        self._measurement = self._plant.tick(self._command, gripper)
+        self._measurement = self._plant.tick(self._command, gripper, self._wrench)
         if self._measurement.status is not StepStatus.OK:
             seconds = 1e-9 * self._stamp
             raise SimulationError(f"at {seconds:.3f} s: {self._measurement.status.remedy}")
@@ -187,7 +205,8 @@ class SimulatorNode(Node):
         self._true_objects.publish(true_objects(truth, self._frame, time))
         self._gripper_states.publish(gripper)
         if self._barrier is not None or self._faults.publishes(stamp, self._measurement.velocity):
-            self._robot.publish_state(arm_state(self._measurement, stamp, self._faults.commanding))
+            state = arm_state(self._measurement, stamp, self._faults.commanding, self._takes_wrench)
+            self._robot.publish_state(state)
         self._gripper.update(stamp, gripper)
 
     def _pause(self, request: Pause.Request, response: Pause.Response) -> Pause.Response:
@@ -215,7 +234,7 @@ class SimulatorNode(Node):
             # Stamps go on: a clock that jumps back would confuse the other nodes.
             self._origin = self._stamp + self._plant.period_ns
             self._measurement = self._plant.reset(request.seed)
-            self._command = self._measurement.commanded_position
+            self._command, self._wrench = self._measurement.commanded_position, None
         response.success = True
         return response
 

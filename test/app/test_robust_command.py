@@ -13,6 +13,11 @@ import pytest
 
 from contact_stack.app import cli
 from contact_stack.app.bench import robust as bench
+from robust_planner import sweep as sweep_module
+from robust_planner.figures import paper
+from robust_planner.planner import plan
+from robust_planner.problems.registry import make_example
+from robust_planner.result import PlanResult
 from robust_planner.sweep import GridPoint
 
 KEYS = [
@@ -73,6 +78,40 @@ def test_sled_under_other_friction_and_height_in_tamsi_sim(
     assert (tmp_path / "robust" / "tamsi.png").stat().st_size > 10_000
 
 
+def test_figures_go_on_where_they_were_interrupted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every plan is kept once it is made; here the plans of a small grid are the reference."""
+    chance = paper.CHANCE_ALONE
+    cost, both = (GridPoint(0.1), GridPoint(1.0)), (GridPoint(1.0, 0.7, 0.7),)
+    for name, points in (
+        ("BLOCK_GRID", (*chance, *cost, *both)),
+        ("SQUARE", both),
+        ("COST_ALONE", cost),
+        ("BLOCK_RISKS", both),
+    ):
+        monkeypatch.setattr(paper, name, points)
+    problem, made = make_example("block").problem, []
+    reference = plan(problem)
+
+    def quick(*args: object) -> PlanResult:
+        if len(made) == 3:
+            raise KeyboardInterrupt
+        made.append(args)
+        return reference
+
+    monkeypatch.setattr(sweep_module, "plan", quick)
+    words = ["robust", "block", "--figures", "--mode", "paper", "--out", str(tmp_path)]
+    assert cli.main(words) == 128 + signal.SIGINT
+    assert len(list((tmp_path / "plans").glob("*.npz"))) == 3
+    made.clear()
+    assert cli.main(words) == 0
+    assert len(made) == 3  # the other half of six
+    for figure in ("fig2_controls", "fig3_trade_off", "fig4_simulations", "fig5b_errors_over_risk"):
+        assert (tmp_path / f"block_paper_{figure}.png").stat().st_size > 10_000
+    assert "fig5a_errors_over_sigma.png" in capsys.readouterr().out
+
+
 def test_exhausted_budget_shows_the_best_iterate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -121,6 +160,7 @@ def test_interrupt_ends_the_benchmark() -> None:
         (["blok"], "unknown problem 'blok' (valid: block, hopper, sled, table_approach)"),
         (["block", "--sigma", "-1"], "'uncertainty.sigma' is -1.0 (valid: >= 0)"),
         (["block", "--beta", "0.3"], "'risk.beta' is 0.3 (valid: >= 0.5, <= 0.999)"),
+        (["sled", "--figures"], "the paper has no figures of 'sled' (valid: block, hopper)"),
         (["block", "--budget", "0"], "'solver.budget' is 0.0 (valid: > 0 s)"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from robust_planner.advice import AdviceKind, advise, advise_on_plan
@@ -75,3 +76,15 @@ def test_sliding_without_friction_is_found_in_the_plan(
     (advice,) = advise_on_plan(without, block.problem, config)
     assert advice.kind is AdviceKind.SLIP_SCALE
     assert advice.values == "10 % of the expected power"
+
+
+def test_force_that_hangs_in_the_air_is_found_in_the_plan(
+    block: Example, block_reference: PlanResult
+) -> None:
+    config = PlannerConfig(uncertainty=UncertaintyConfig("distance", 0.01))
+    plan = block_reference.trajectory
+    assert advise_on_plan(plan, block.problem, config) == []
+    lifted = dataclasses.replace(plan, position=plan.position + np.array([0.0, 0.05]))
+    (advice,) = advise_on_plan(lifted, block.problem, config)
+    assert advice.kind is AdviceKind.FORCE_AT_DISTANCE
+    assert advice.values == "up to 0.05 m, sigma = 0.01 m"

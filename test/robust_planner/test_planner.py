@@ -14,10 +14,12 @@ import pytest
 from robust_planner.config import (
     ContinuationConfig,
     PlannerConfig,
+    RiskConfig,
     SolverConfig,
     TimeStepConfig,
     UncertaintyConfig,
 )
+from robust_planner.continuation import robust_stages
 from robust_planner.errors import PlanningProblemError, SolverMissingError
 from robust_planner.model.sliding_block import sliding_block
 from robust_planner.monitor import Progress
@@ -89,6 +91,33 @@ def test_free_time_steps_are_used_and_bounded(block: Example) -> None:
     assert durations.min() >= 0.5 * problem.time_step - 1e-9
     assert durations.max() <= 1.5 * problem.time_step + 1e-9
     assert durations.max() > 1.1 * problem.time_step
+
+
+def test_warm_start_agrees_with_a_cold_one_and_is_shorter(sled: Example) -> None:
+    """Stages of progressive tightening that differ little in s."""
+    results = {}
+    for warm in (False, True):
+        solver = dataclasses.replace(sled.config.solver, warm_start=warm)
+        continuation = ContinuationConfig(method="relaxation", relaxations=(1e-6, 1e-7, 1e-8))
+        config = PlannerConfig(continuation=continuation, solver=solver)
+        results[warm] = plan(sled.problem, config)
+        assert results[warm].solved
+    cold, warm_started = results[False], results[True]
+    assert warm_started.cost == pytest.approx(cold.cost, rel=1e-4)
+    iterations = [
+        sum(stage.iterations for stage in result.stages[1:]) for result in (warm_started, cold)
+    ]
+    assert iterations[0] < iterations[1]
+
+
+def test_chance_constraints_may_come_first(sled: Example) -> None:
+    risk = RiskConfig(enabled=True, beta=0.7, theta=0.7)
+    continuation = ContinuationConfig(chance_first=True, weight_fractions=(0.1, 1.0))
+    config = dataclasses.replace(sled.config, risk=risk, continuation=continuation)
+    weights = [stage.parameters.residual_weight for stage in robust_stages(config)]
+    assert weights == [0.0, 1.0, 10.0]
+    alone = dataclasses.replace(config, risk=RiskConfig())
+    assert len(robust_stages(alone)) == 2
 
 
 def test_progress_is_reported_per_stage(block: Example) -> None:

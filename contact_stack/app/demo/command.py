@@ -17,6 +17,8 @@ from contact_stack.app.demo.experiments import EXPERIMENTS
 from contact_stack.app.demo.plots import plot_force, plot_release, plot_tracking
 from contact_stack.app.demo.report import table
 from contact_stack.app.demo.run import Run, RunOptions, run_experiment
+from contact_stack.app.demo.sled import command as slide_sled
+from contact_stack.app.demo.sled.run import SCENE as SLIDE_SLED
 from contact_stack.app.demo.summary import summarize
 from contact_stack.app.demo.variants import GROUPS, VARIANTS, selected
 from contact_stack.core.config import from_mapping
@@ -30,9 +32,11 @@ EPILOG = """examples:
   contact-stack demo mug_placement --controller qp --seed 3 --no-view
   contact-stack demo mug_placement --realtime --driver ros2_control
   contact-stack demo mug_moving --controller all
+  contact-stack demo slide_sled
 
 The live page's address is printed when the graph starts. Every controller gets a graph of
-its own. Exit code: 0, or 1 if a run did not show enough contact to be judged."""
+its own. slide_sled executes a robust plan and its reference, without a controller, with
+several frictions. Exit code: 0, or 1 if a run did not show enough contact to be judged."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser: The parser of this command.
     """
     parser.epilog = EPILOG
-    parser.add_argument("name", choices=EXPERIMENTS, help="the experiment")
+    parser.add_argument("name", choices=(*EXPERIMENTS, SLIDE_SLED), help="the experiment")
     parser.add_argument(
         "--controller", choices=(*VARIANTS, *GROUPS), default="both",
         help="the contact-aware QP, one of its variants or baselines, both the QP and the "
@@ -79,6 +83,8 @@ def main(args: argparse.Namespace) -> int:
     """
     # Nothing leaves this machine unless the user's environment says so.
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    if args.name == SLIDE_SLED:
+        return slide_sled.main(args)
     experiment = EXPERIMENTS[args.name]()
     out = args.out or Path("out") / args.name
     out.mkdir(parents=True, exist_ok=True)

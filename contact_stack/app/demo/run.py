@@ -15,6 +15,7 @@ from contact_stack.app.demo.assemble import assemble
 from contact_stack.app.demo.demo_node import NAME, DemoNode
 from contact_stack.app.demo.experiment import Experiment
 from contact_stack.app.demo.experiment_data import ExperimentData
+from contact_stack.app.demo.sled.sled_node import SledNode
 from contact_stack.app.demo.variants import VARIANTS
 from contact_stack.app.launch.command import find_launch_file
 from contact_stack.app.launch.parser import parse
@@ -116,7 +117,7 @@ def run_experiment(
                     NAMESPACE,
                     options.lockstep,
                 )
-            _spin(node, graph, on_progress)
+            spin(node, graph, on_progress)
             node.destroy_node()
         finally:
             with deferred():
@@ -124,8 +125,17 @@ def run_experiment(
     return Run(assemble(node, experiment, robot), node.wall_time)
 
 
-def _spin(node: DemoNode, graph: NodeGraph, on_progress: Callable[[float], None]) -> None:
-    """Handle messages until the experiment is over."""
+def spin(node: DemoNode | SledNode, graph: NodeGraph, on_progress: Callable[[float], None]) -> None:
+    """Handle messages until the experiment is over.
+
+    Args:
+        node: The node of the demo.
+        graph: The graph it talks to.
+        on_progress: Called with the simulated time since the start of the motion [s].
+
+    Raises:
+        ContactStackError: If a node of the graph ends, or the graph falls silent.
+    """
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     progress, changed = -1.0, time.monotonic()

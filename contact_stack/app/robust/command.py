@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from contact_stack.app.robust.figures import draw_figures
 from contact_stack.app.robust.plots import draw
 from contact_stack.app.robust.summary import summarize
 from contact_stack.app.robust.table import table
@@ -31,6 +32,7 @@ EPILOG = """examples:
   contact-stack robust block --sigma 1 --theta 0.7 --beta 0.7 --mode paper
   contact-stack robust sled --json out/sled.json
   contact-stack robust block --sigma 0 --json
+  contact-stack robust hopper --figures
 
 --sigma 0 plans as if nothing was uncertain. Otherwise a robust plan follows, with an expected
 residual cost and, with --theta or --beta, with chance constraints. Exit code: 0, or 1 if the
@@ -71,6 +73,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, default=None, help="folder of the results (default out/robust/NAME)"
     )
     parser.add_argument(
+        "--figures", action="store_true",
+        help="instead, draw the paper's figures of block or hopper from their grids of plans; an "
+        "interrupted run goes on where it was",
+    )  # fmt: skip
+    parser.add_argument(
         "--json", metavar="FILE", nargs="?", const=STANDARD_OUTPUT,
         help="also write the summary here; without a FILE it is printed instead of the table",
     )  # fmt: skip
@@ -90,6 +97,9 @@ def main(args: argparse.Namespace) -> int:
     """
     request = make_request(args)
     out = args.out or Path("out") / "robust" / args.name
+    if args.figures:
+        draw_figures(args.name, args.mode, out)
+        return 0
     out.mkdir(parents=True, exist_ok=True)
     planned = _plan(request)
     summary = _summary(request, planned)

@@ -5,6 +5,7 @@ from contact_stack.ros.driver_profile.controller_side import CommandWriter, Stat
 from contact_stack.ros.driver_profile.registry import PROFILES, driver_profile
 from contact_stack.ros.driver_profile.rejections import Rejections
 from contact_stack.ros.driver_profile.robot_side import RobotSide
+from contact_stack.ros.driver_profile.wrench_overlay import WrenchReader, WrenchWriter
 
 __all__ = [
     "PROFILES",
@@ -15,5 +16,7 @@ __all__ = [
     "Rejections",
     "RobotSide",
     "StateReader",
+    "WrenchReader",
+    "WrenchWriter",
     "driver_profile",
 ]

@@ -22,12 +22,14 @@ JOINTS = 7
 PERIOD_TOLERANCE = 0.1
 """By how much of itself the robot's period may differ from ours."""
 
-# Values of the Fast Robot Interface for an arm that follows position commands.
+# Values of the Fast Robot Interface for an arm that follows commands, or is about to.
 MONITORING_READY = 2
 COMMANDING_ACTIVE = 4
 CONNECTION_EXCELLENT = 3
 DRIVES_ACTIVE = 2
 CLIENT_COMMANDS_POSITION = 1
+CLIENT_COMMANDS_WRENCH = 2
+CARTESIAN_IMPEDANCE_CONTROL = 1
 JOINT_IMPEDANCE_CONTROL = 2
 
 
@@ -62,8 +64,12 @@ class LbrFri(DriverProfile):
             session_state=COMMANDING_ACTIVE if state.commanding else MONITORING_READY,
             connection_quality=CONNECTION_EXCELLENT,
             drive_state=DRIVES_ACTIVE,
-            client_command_mode=CLIENT_COMMANDS_POSITION,
-            control_mode=JOINT_IMPEDANCE_CONTROL,
+            client_command_mode=(
+                CLIENT_COMMANDS_WRENCH if state.takes_wrench else CLIENT_COMMANDS_POSITION
+            ),
+            control_mode=(
+                CARTESIAN_IMPEDANCE_CONTROL if state.takes_wrench else JOINT_IMPEDANCE_CONTROL
+            ),
             time_stamp_sec=seconds,
             time_stamp_nano_sec=nanoseconds,
             measured_joint_position=state.position,
@@ -96,6 +102,7 @@ class LbrFri(DriverProfile):
             external_torque=self.config.torque_sign * torque,
             joint_torque=_known(message.measured_torque),
             commanding=message.session_state == COMMANDING_ACTIVE,
+            takes_wrench=message.client_command_mode == CLIENT_COMMANDS_WRENCH,
         )
 
     def encode_command(self, position: NDArray[np.float64]) -> Any:

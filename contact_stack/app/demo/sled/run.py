@@ -1,0 +1,113 @@
+"""One plan executed with one friction, on a graph of its own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import rclpy
+import yaml
+from rclpy.signals import SignalHandlerOptions
+
+from contact_stack.app.demo.run import NAMESPACE, PERIOD, spin
+from contact_stack.app.demo.sled.sled_node import ALONG, SledNode
+from contact_stack.app.launch.command import find_launch_file
+from contact_stack.app.launch.parser import parse
+from contact_stack.app.launch.runner import NodeGraph
+from contact_stack.app.recording.mcap_recorder import McapRecorder
+from contact_stack.core.description import share
+from contact_stack.core.signals import deferred
+from robust_planner.trajectory import Trajectory
+
+SCENE = "slide_sled"
+SLIDING = "sliding"
+"""The surface of sled and table."""
+
+
+@dataclass(frozen=True)
+class Slide:
+    """What a run left.
+
+    Attributes:
+        friction: mu of sled and table.
+        time: (n) from the start of the plan [s].
+        distance: (n) that the sled has slid along the motion [m].
+        sha256: Hash of the arm's joint positions of every tick.
+        wall_time: Real time the run took [s].
+    """
+
+    friction: float
+    time: np.ndarray
+    distance: np.ndarray
+    sha256: str
+    wall_time: float
+
+    @property
+    def speed(self) -> np.ndarray:
+        """Speed of the sled between the samples (n - 1) [m/s]."""
+        return np.diff(self.distance) / np.diff(self.time)
+
+
+def slide(
+    trajectory: Trajectory,
+    friction: float,
+    seed: int,
+    view: bool,
+    recording: Path,
+    on_progress: Callable[[float], None],
+) -> Slide:
+    """Start the graph, execute the plan, stop the graph.
+
+    Args:
+        trajectory: The plan.
+        friction: mu of sled and table.
+        seed: Of the sensor noise.
+        view: Whether the live page is opened.
+        recording: MCAP file to write; the scene with this friction is written beside it.
+        on_progress: Called with the simulated time since the first tick [s].
+
+    Returns:
+        The run.
+
+    Raises:
+        ContactStackError: If the graph does not start, or a node ends.
+    """
+    arguments = {
+        "scene": str(_write_scene(friction, recording.parent)),
+        "seed": str(seed),
+        "view": str(view).lower(),
+        "robot_name": NAMESPACE,
+    }
+    plan = parse(find_launch_file(SCENE), arguments)
+    with NodeGraph(plan) as graph, McapRecorder(recording) as recorder:
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        try:
+            with deferred():
+                node = SledNode(
+                    trajectory.time, trajectory.control[:, 0], PERIOD, recorder, NAMESPACE
+                )
+            spin(node, graph, on_progress)
+            node.destroy_node()
+        finally:
+            with deferred():
+                rclpy.try_shutdown()
+    position = np.array(node.positions)[:, ALONG]
+    return Slide(
+        friction=friction,
+        time=np.array(node.times),
+        distance=position - position[0],
+        sha256=hashlib.sha256(np.array(node.joints).tobytes()).hexdigest(),
+        wall_time=node.wall_time,
+    )
+
+
+def _write_scene(friction: float, folder: Path) -> Path:
+    """Write the scene with another friction."""
+    values = yaml.safe_load(share("config", "scenes", f"{SCENE}.yaml").read_text())
+    values["surfaces"][SLIDING]["friction"] = friction
+    path = folder.resolve() / f"mu_{friction:.3f}.yaml"
+    path.write_text(yaml.safe_dump(values, sort_keys=False))
+    return path

@@ -1,0 +1,125 @@
+"""The sled on the real graph, in lock-step: plans executed by the arm as wrenches."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from domain_coordinator import domain_id
+
+from contact_stack.app import cli
+from contact_stack.app.demo.sled.run import SCENE, SLIDING, slide
+from contact_stack.app.demo.sled.sled_node import ALONG, SETTLING
+from robust_planner.trajectory import Trajectory
+from tamsi_sim.plant import Plant
+from tamsi_sim.scene import Scene
+
+FRICTION = 0.3
+PUSH = 25.0
+PERIOD = 0.005
+
+
+def short_push() -> Trajectory:
+    """A constant push for 0.1 s."""
+    count = 11
+    empty = np.zeros((count, 1))
+    return Trajectory(
+        time=np.linspace(0.0, 0.1, count),
+        position=empty,
+        velocity=empty,
+        control=np.full((count, 1), PUSH),
+        normal_force=empty,
+        tangent_force=np.zeros((count, 1, 2)),
+        slip=empty,
+        limit_force=empty,
+    )
+
+
+@pytest.mark.graph
+def test_the_graph_does_what_the_plant_does(ros_domain: int, tmp_path: Path) -> None:
+    """Wrenches over the wire move the sled exactly as wrenches given to the plant."""
+    run = slide(
+        short_push(), FRICTION, seed=0, view=False, recording=tmp_path / "run.mcap",
+        on_progress=lambda progress: None,
+    )  # fmt: skip
+    scene = Scene.load(SCENE)
+    surface = dataclasses.replace(scene.surfaces[SLIDING], friction=FRICTION)
+    surfaces = {**scene.surfaces, SLIDING: surface}
+    plant = Plant(dataclasses.replace(scene, surfaces=surfaces))
+    q = plant.reset(0).position
+    way = []
+    for tick in range(round((SETTLING + 0.1) / PERIOD) + 1):
+        if tick >= round(SETTLING / PERIOD):
+            way.append(plant.truth().objects[-1].position[ALONG])
+        push = PUSH if tick >= round(SETTLING / PERIOD) else 0.0
+        plant.tick(q, None, np.array([0.0, push, 0.0, 0.0, 0.0, 0.0]))
+    np.testing.assert_array_equal(run.distance, np.array(way) - way[0])
+    assert run.distance[-1] > 5e-3
+    np.testing.assert_allclose(run.time, np.arange(21) * PERIOD, atol=1e-9)
+    assert (tmp_path / "run.mcap").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--driver", "ros2_control"], "--driver is 'ros2_control' (valid: lbr_fri)"),
+        (["--realtime"], "in lock-step only"),
+        (["--controller", "qp"], "without a controller"),
+    ],
+)
+def test_options_of_other_demos_are_refused(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["demo", "slide_sled", *words, "--out", str(tmp_path / "out")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def run_demo(folder: Path) -> dict[str, Any]:
+    """Run the demo as a user does."""
+    with domain_id() as domain:
+        environment = {
+            **os.environ,
+            "ROS_DOMAIN_ID": str(domain),
+            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+        }
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "contact_stack.app.cli", "demo", "slide_sled"),
+                *("--no-view", "--out", str(folder)),
+            ],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=500,
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    return summary
+
+
+@pytest.mark.graph
+@pytest.mark.verify
+def test_robust_plan_halves_the_range_with_the_arm_in_the_loop(tmp_path: Path) -> None:
+    """mu = 0.4 +- 0.16; and once more, for the same figures to the last bit."""
+    summary, again = run_demo(tmp_path / "first"), run_demo(tmp_path / "second")
+    plans = summary["plans"]
+    assert [plan["status"] for plan in plans.values()] == ["SOLVED", "SOLVED"]
+    assert summary["range_ratio"] <= 0.5
+    for name, plan in plans.items():
+        assert plan["max_control"] <= 60.0 + 1e-9
+        assert plan["max_speed"] <= 1.5 + 1e-9
+        assert plan["arm"]["max_speed"] <= 1.5
+        # The arm does about what time stepping predicts for the sled and its inertia alone.
+        assert plan["arm"]["range"] == pytest.approx(plan["final_error"]["range"], rel=0.2)
+        hashes = again["plans"][name]["arm"]["trajectory_sha256"]
+        assert hashes == plan["arm"]["trajectory_sha256"]
+    assert (tmp_path / "first" / "slides.png").stat().st_size > 50_000

@@ -1,0 +1,77 @@
+"""Plans that a sweep finds again after an interruption."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robust_planner import sweep as sweep_module
+from robust_planner.config import UncertaintyConfig
+from robust_planner.plan_store import PlanStore
+from robust_planner.problems.example import Example
+from robust_planner.result import PlanResult, PlanStatus
+from robust_planner.sweep import GridPoint, plan_reference, sweep
+
+
+def test_plan_comes_back_as_it_was(
+    block: Example, block_reference: PlanResult, tmp_path: Path
+) -> None:
+    store = PlanStore(tmp_path)
+    certain = dataclasses.replace(block.config, uncertainty=UncertaintyConfig())
+    assert store.load(block.problem, certain) is None
+    store.save(block.problem, certain, block_reference)
+    found = store.load(block.problem, certain)
+    assert found is not None
+    np.testing.assert_array_equal(found.values, block_reference.values)
+    assert found.status is PlanStatus.SOLVED
+    assert found.cost == block_reference.cost
+    assert found.merit == block_reference.merit
+    assert found.residuals == block_reference.residuals
+
+
+@pytest.mark.parametrize(
+    "changes", [{"friction": 0.51}, {"knots": 100}, {"control_weight": (11.0,)}]
+)
+def test_another_problem_is_another_plan(
+    block: Example, block_reference: PlanResult, tmp_path: Path, changes: dict[str, object]
+) -> None:
+    store = PlanStore(tmp_path)
+    store.save(block.problem, block.config, block_reference)
+    assert store.load(dataclasses.replace(block.problem, **changes), block.config) is None
+    other = dataclasses.replace(block.config, mode="paper")
+    assert store.load(block.problem, other) is None
+
+
+def test_plan_that_ran_out_of_time_is_not_kept(
+    block: Example, block_reference: PlanResult, tmp_path: Path
+) -> None:
+    store = PlanStore(tmp_path)
+    for status in (PlanStatus.BUDGET_EXHAUSTED, PlanStatus.CANCELLED):
+        unfinished = dataclasses.replace(block_reference, status=status)
+        store.save(block.problem, block.config, unfinished)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sweep_goes_on_where_it_was(
+    sled: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is in the store is not planned again."""
+    store = PlanStore(tmp_path)
+    point = GridPoint(0.08, 0.7, 0.7, expected_residual=False)
+    reference = plan_reference(sled, store=store)
+    first = sweep(sled, [point], reference, store=store)
+    heard: list[GridPoint] = []
+
+    def forbidden(*args: object, **keywords: object) -> PlanResult:
+        raise AssertionError("planned again")
+
+    monkeypatch.setattr(sweep_module, "plan", forbidden)
+    again = sweep(
+        sled, [point], plan_reference(sled, store=store),
+        on_plan=lambda point, result: heard.append(point), store=store,
+    )  # fmt: skip
+    np.testing.assert_array_equal(again[point].values, first[point].values)
+    assert heard == [point]
