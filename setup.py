@@ -116,6 +116,7 @@ setup(
             "contact_estimator = contact_aware_control.node.estimator:main",
             "contact_aware_controller = contact_aware_control.node.controller:main",
             "command_watchdog = contact_aware_control.node.watchdog:main",
+            "preflight = contact_stack.app.preflight.node:main",
             "irs_planner = irs_planner.node.server:main",
             "robust_planner = robust_planner.node.server:main",
             "viewer = contact_stack.app.viewer.node:main",

@@ -178,6 +178,8 @@ class Plant:
         self._sensor = TorqueSensor(config.torque_sensor, config.period, seed)
         self._ticks = 0
         self._status = StepStatus.OK
+        self._push = np.zeros(7)
+        work.applied[:] = 0.0
         work.q[:] = self._start
         for array in (work.v, work.target, work.target_rate, work.counters, work.contact_impulse):
             array[:] = 0
@@ -216,7 +218,17 @@ class Plant:
         self._status = self.engine.step(self._steps)
         self._ticks += 1
         work.target[self._arm] = command
-        return self._measure(work.contact_impulse[self._arm] / self.scene.config.period)
+        contact_torque = work.contact_impulse[self._arm] / self.scene.config.period
+        return self._measure(contact_torque + self._push)
+
+    def push(self, torque: np.ndarray) -> None:
+        """Push the arm, as a hand does; it lasts until the next push or reset.
+
+        Args:
+            torque: (7) tau = J^T f of the push [Nm]; part of the external torque.
+        """
+        self._push = np.array(torque, dtype=float)
+        self.engine.work.applied[self._arm] = self._push
 
     def _start_gripper(self, command: GripperCommand) -> None:
         """Take a new command; its motion starts from where the fingers are."""

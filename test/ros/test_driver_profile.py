@@ -238,6 +238,8 @@ def test_a_driver_in_a_namespace_of_its_own(name: str) -> None:
     profile = driver_profile(name, DriverConfig(namespace="/cell/arm"), PERIOD)
     assert profile.topic("joint_states") == "/cell/arm/joint_states"
     assert driver_profile(name, DriverConfig(), PERIOD).topic("joint_states") == "joint_states"
+    root = driver_profile(name, DriverConfig(namespace="/"), PERIOD)
+    assert root.topic("joint_states") == "/joint_states"
 
 
 def test_a_torque_that_the_driver_does_not_filter_is_filtered_here() -> None:
