@@ -12,7 +12,6 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from contact_stack.core.errors import ContactStackError
@@ -26,7 +25,7 @@ from contact_stack.ros.lifecycle import ManagedNode
 from contact_stack.ros.lockstep import ANNOUNCEMENT, Barrier
 from contact_stack.ros.loop import FixedRateLoop
 from contact_stack.ros.parameters import read
-from contact_stack.ros.qos import LATCHED, signal_publisher
+from contact_stack.ros.qos import signal_publisher
 from contact_stack.ros.stamps import to_time
 from tamsi_sim.node.config import SimulatorConfig
 from tamsi_sim.node.driver_faults import DriverFaults, Limits
@@ -94,8 +93,6 @@ class SimulatorNode(ManagedNode):
         self._true_contacts = self.create_publisher(ContactArray, "truth/contacts", signal)
         self._true_objects = self.create_publisher(TFMessage, "truth/objects", signal)
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 1)
-        self._description = self.create_publisher(String, "robot_description", LATCHED)
-        self._description.publish(String(data=scene.robot.urdf))
         self._gripper_joint = scene.robot.gripper_joint
         self._gripper = GripperServer(
             self,
