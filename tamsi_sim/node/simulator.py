@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 import numpy as np
@@ -14,6 +15,7 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
+from contact_stack.core.description import RobotDescription
 from contact_stack.core.errors import ContactStackError
 from contact_stack.core.robot import Robot
 from contact_stack.ros.diagnostics import Diagnostics, Health, Level
@@ -97,6 +99,7 @@ class SimulatorNode(ManagedNode):
         self._gripper = GripperServer(
             self,
             self._gripper_joint,
+            _widest(scene.robot),
             scene.config.robot.gripper.initial_effort,
             lambda: self._stamp,
         )
@@ -276,6 +279,16 @@ class SimulatorNode(ManagedNode):
         if not self._active:
             return Health(Level.WARN, "inactive", values)
         return Health(Level.OK, "paused" if self._paused else "running", values)
+
+
+def _widest(robot: RobotDescription) -> float:
+    """Return the largest position of a finger [m]; infinite without a gripper."""
+    model = robot.model()
+    if not model.existJointName(robot.gripper_joint):
+        return math.inf
+    return float(
+        model.upperPositionLimit[model.joints[model.getJointId(robot.gripper_joint)].idx_q]
+    )
 
 
 class SimulationError(ContactStackError):

@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from contact_stack.core.description import share
+from tamsi_sim.plant import Plant
+from tamsi_sim.scene import Scene
+from tamsi_sim.status import StepStatus
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -39,3 +44,18 @@ def test_parameters_come_from_the_dataclasses(site: Path) -> None:
         assert f"<code>{name}</code>" in page
     assert "&lt;!-- parameters" not in page
     assert "<!-- parameters" not in page
+
+
+def test_the_scene_of_the_how_to_page_can_be_simulated(tmp_path: Path) -> None:
+    """Followed literally, with an object of one's own."""
+    lines = (REPOSITORY / "docs/howto/own_scene.md").read_text().splitlines()
+    indented = [line.removeprefix("    ") for line in lines if line.startswith("    ")]
+    scene = "\n".join(line for line in indented if not line.startswith("contact-stack"))
+    assert "/home/me/my_table.urdf" in scene
+    table = tmp_path / "my_table.urdf"
+    table.write_text(share("description", "urdf", "table.urdf").read_text())
+    file = tmp_path / "my_scene.yaml"
+    file.write_text(scene.replace("/home/me/my_table.urdf", str(table)))
+    plant = Plant(Scene.load(str(file)))
+    assert plant.tick(plant.reset(0).position).status is StepStatus.OK
+    assert {item.name for item in plant.truth().objects} == {"post", "table"}

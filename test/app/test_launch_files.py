@@ -40,6 +40,11 @@ def test_a_launch_file_starts_what_is_expected(name: str) -> None:
     assert all(node.name == node.executable for node in nodes)
 
 
+def test_a_failed_pre_flight_check_ends_the_launch() -> None:
+    nodes = parse(find_launch_file("hardware"), {"bringup": "false"}).nodes
+    assert [node.name for node in nodes if node.ends_launch] == ["preflight"]
+
+
 @pytest.mark.parametrize("name", LAUNCH_FILES)
 def test_a_launch_file_is_short(name: str) -> None:
     assert len(find_launch_file(name).read_text().splitlines()) <= 40

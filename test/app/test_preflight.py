@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from contact_aware_control.node.config import HeldConfig
 from contact_stack.app.checks.check import Status
 from contact_stack.app.preflight import rest_checks
-from contact_stack.app.preflight.config import HeldConfig, PreflightLimits
+from contact_stack.app.preflight.config import PreflightLimits
 from contact_stack.app.preflight.push_test import PushTest
 from contact_stack.core.description import RobotDescription
 from contact_stack.core.robot import Robot

@@ -128,6 +128,7 @@ def run(plan: LaunchPlan, robots: list[str], ticks: int) -> dict[str, Observer]:
     return observers
 
 
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("ticks", [150, pytest.param(12_000, marks=pytest.mark.verify)])
 def test_each_of_two_robots_moves_as_if_alone(ros_domain: int, ticks: int) -> None:
     """Bit by bit, each with a seed, a clock and a goal of its own; 12 000 ticks are 60 s."""

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from contact_aware_control.node.config import HeldConfig
 from contact_stack.core.config import nested, parameter
 from contact_stack.ros.driver_profile import DriverConfig
-
-
-@dataclass(frozen=True)
-class HeldConfig:
-    """What the gripper holds."""
-
-    mass: float = parameter(0.0, "mass of the held object", unit="kg", low=0.0, high=20.0)
-    center_of_mass: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "its centre of mass in the tool frame", unit="m", size=3
-    )
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_aware_control.node.config import HeldConfig
 from contact_stack.app.checks.check import Check, Status
-from contact_stack.app.preflight.config import HeldConfig, PreflightLimits
+from contact_stack.app.preflight.config import PreflightLimits
 from contact_stack.core.robot import Robot
 
 
