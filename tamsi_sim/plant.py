@@ -187,6 +187,7 @@ class Plant:
         self._joint_sensor = JointTorqueSensor(self.scene, seed)
         self._ticks = 0
         self._status = StepStatus.OK
+        self._push = np.zeros(7)
         work.q[:] = self._start
         for array in (
             work.v, work.target, work.target_rate, work.counters, work.contact_impulse,
@@ -237,7 +238,7 @@ class Plant:
         self._ticks += 1
         work.target[self._arm] = command
         period = self.scene.config.period
-        torque = work.contact_impulse[self._arm] / period
+        torque = work.contact_impulse[self._arm] / period + self._push
         return self._measure(torque, drive, (work.v[self._arm] - before) / period)
 
     def _step(self, command: np.ndarray, wrench: np.ndarray) -> np.ndarray:
@@ -245,17 +246,18 @@ class Plant:
 
         The Cartesian controller is evaluated at every step of it.
         """
-        work, drive = self.engine.work, np.zeros(7)
+        work = self.engine.work
+        drive, control = np.zeros(7), np.zeros(7)
         if self._impedance is not None:
             self._impedance.start_tick(work.q[self._arm_q], command, wrench)
         for _ in range(self._steps):
             if self._impedance is not None:
-                torque = self._impedance.torque(work.q[self._arm_q], work.v[self._arm])
-                work.applied[self._arm] = torque
+                control = self._impedance.torque(work.q[self._arm_q], work.v[self._arm])
+            work.applied[self._arm] = control + self._push
             self._status = self.engine.step()
             if self._status is not StepStatus.OK:
                 break
-            drive += (work.applied[self._arm] + work.joint_force[self._arm]) / self._steps
+            drive += (control + work.joint_force[self._arm]) / self._steps
         return drive
 
     def _checked_wrench(self, wrench: np.ndarray | None) -> np.ndarray:
@@ -270,6 +272,14 @@ class Plant:
         if not np.isfinite(array).all():
             raise CommandError(f"a wrench must be finite, got {array.tolist()}")
         return array
+
+    def push(self, torque: np.ndarray) -> None:
+        """Push the arm, as a hand does; it lasts until the next push or reset.
+
+        Args:
+            torque: (7) tau = J^T f of the push [Nm]; part of the external torque.
+        """
+        self._push = np.array(torque, dtype=float)
 
     def _start_gripper(self, command: GripperCommand) -> None:
         """Take a new command; its motion starts from where the fingers are."""

@@ -21,6 +21,9 @@ class ControllerNodeConfig(ControllerConfig):
     driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
     arm: DriverConfig = nested(DriverConfig)
     lockstep: bool = parameter(False, "wait for the simulator's ticks instead of real time")
+    autostart: bool = parameter(
+        True, "activate at the start; otherwise a transition of the life cycle does"
+    )
     external_stop: ExternalStopConfig = nested(ExternalStopConfig)
     recorder: RecorderConfig = nested(RecorderConfig)
     real_time: RealTimeConfig = nested(RealTimeConfig)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
-from rclpy.node import Node
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_srvs.srv import Trigger
 
 from contact_aware_control.control_loop import ContactReport, ControlLoop, LoopStatus
@@ -33,6 +33,7 @@ from contact_stack.ros.diagnostics import Diagnostics, Health, Level
 from contact_stack.ros.driver_profile import CommandWriter, StateReader, driver_profile
 from contact_stack.ros.entry_point import freeze_garbage_collector, run
 from contact_stack.ros.error_relay import ErrorRelay
+from contact_stack.ros.lifecycle import ManagedNode
 from contact_stack.ros.lockstep import Participant, TickInputs
 from contact_stack.ros.loop import FixedRateLoop
 from contact_stack.ros.parameters import read
@@ -48,11 +49,11 @@ REFUSALS = {
 }
 
 
-class ControllerNode(Node):
+class ControllerNode(ManagedNode):
     """Tick the control loop, in real time or at the simulator's ticks."""
 
     def __init__(self) -> None:
-        """Build the control loop, connect it and activate it.
+        """Build the control loop, connect it and, unless someone else is to, activate it.
 
         Raises:
             ContactStackError: If a parameter, the robot or the driver profile is wrong.
@@ -98,7 +99,7 @@ class ControllerNode(Node):
             self, self._recorder, config.recorder, self._lock, f"{NAME}/dump_flight"
         )
         self._diagnostics = Diagnostics(self, self._health)
-        self._ask(Request.ACTIVATE)
+        self.start(active=config.autostart)
 
         self._inputs = TickInputs(["state", "contacts"], self._handle_tick)
         self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
@@ -123,6 +124,16 @@ class ControllerNode(Node):
                 on_start=self._enter_real_time,
             )
             self._timer.start()
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Begin to send commands as soon as there is a joint state."""
+        self._ask(Request.ACTIVATE)
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Send no commands any more; the driver keeps the last one."""
+        self._ask(Request.DEACTIVATE)
+        return TransitionCallbackReturn.SUCCESS
 
     def close(self) -> None:
         """Stop ticking."""

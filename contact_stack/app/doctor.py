@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 from collections.abc import Iterable
 from itertools import chain
@@ -11,12 +12,14 @@ from contact_stack.app.checks.check import Check, Status
 from contact_stack.app.checks.machine import machine
 from contact_stack.app.checks.network import network
 from contact_stack.app.checks.software import software
+from contact_stack.app.checks.types import interface_packages
 
 EXIT_FAIL = 1
 
 EPILOG = """examples:
   contact-stack doctor
   contact-stack doctor --json
+  contact-stack doctor --types
 
 The exit code is 1 if anything FAILs: the stack cannot run then. A WARN names what you
 will miss."""
@@ -29,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser: The parser of this command.
     """
     parser.epilog = EPILOG
+    parser.add_argument(
+        "--types", action="store_true", help="list the interface types with their hashes instead"
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -41,6 +47,9 @@ def main(args: argparse.Namespace) -> int:
     Returns:
         0, or 1 if a check failed.
     """
+    if args.types:
+        _show_types(args.json)
+        return 0
     checks = []
     for check in chain(software(), network(), machine()):
         checks.append(check)
@@ -49,6 +58,17 @@ def main(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(summary(checks), indent=2))
     return EXIT_FAIL if any(check.status is Status.FAIL for check in checks) else 0
+
+
+def _show_types(as_json: bool) -> None:
+    packages = list(interface_packages())
+    if as_json:
+        print(json.dumps([dataclasses.asdict(package) for package in packages], indent=2))
+        return
+    for package in packages:
+        print(f"{package.name} {package.version}, {package.origin}")
+        for item in package.types:
+            print(f"  {item.name}  {item.hash}")
 
 
 def render(check: Check) -> str:

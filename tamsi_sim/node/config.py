@@ -20,6 +20,9 @@ class SimulatorConfig:
     driver_faults: DriverFaultsConfig = nested(DriverFaultsConfig)
     seed: int = parameter(0, "seed of the sensor noise", low=0)
     lockstep: bool = parameter(False, "wait for the participants instead of real time")
+    autostart: bool = parameter(
+        True, "activate at the start; otherwise a transition of the life cycle does"
+    )
     participants: tuple[str, ...] = parameter(
         ("contact_estimator", "contact_aware_controller"), "nodes that take part in lock-step"
     )

@@ -42,18 +42,25 @@ class GripperServer:
     """
 
     def __init__(
-        self, node: Node, joint: str, default_effort: float, now: Callable[[], int]
+        self,
+        node: Node,
+        joint: str,
+        widest: float,
+        default_effort: float,
+        now: Callable[[], int],
     ) -> None:
         """Create the action server.
 
         Args:
             node: The simulator's node.
             joint: Name of the gripper's joint; its position is that of a finger [m].
+            widest: Largest position of a finger [m]; a goal beyond it is rejected.
             default_effort: Force of a finger for goals that state none [N].
             now: The simulated time [ns].
         """
         self._node = node
         self._joint = joint
+        self._widest = widest
         self._default_effort = default_effort
         self._now = now
         self._running: _Running | None = None
@@ -137,6 +144,8 @@ class GripperServer:
             return "it needs one position and at most one effort"
         if not all(math.isfinite(number) and number >= 0.0 for number in numbers):
             return f"position and effort must be finite and not negative, got {numbers}"
+        if command.position[0] > self._widest + REACHED:
+            return f"position {command.position[0]:g} m is beyond the widest, {self._widest:g} m"
         return ""
 
     async def _execute(self, handle: ServerGoalHandle) -> Any:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 import numpy as np
 from contact_stack_msgs.msg import ContactArray
 from contact_stack_msgs.srv import Pause, Reset, Step
-from rclpy.node import Node
+from geometry_msgs.msg import Vector3
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from contact_stack.core.description import RobotDescription
@@ -21,10 +22,12 @@ from contact_stack.ros.diagnostics import Diagnostics, Health, Level
 from contact_stack.ros.driver_profile import RobotSide, WrenchReader, driver_profile
 from contact_stack.ros.entry_point import freeze_garbage_collector, run
 from contact_stack.ros.error_relay import ErrorRelay
+from contact_stack.ros.geometry import to_array
+from contact_stack.ros.lifecycle import ManagedNode
 from contact_stack.ros.lockstep import ANNOUNCEMENT, Barrier
 from contact_stack.ros.loop import FixedRateLoop
 from contact_stack.ros.parameters import read
-from contact_stack.ros.qos import LATCHED, signal_publisher
+from contact_stack.ros.qos import signal_publisher
 from contact_stack.ros.stamps import to_time
 from tamsi_sim.node.config import SimulatorConfig
 from tamsi_sim.node.driver_faults import DriverFaults, Limits
@@ -46,7 +49,7 @@ COMMAND = "a command"
 NANOSECONDS = 1_000_000_000
 
 
-class SimulatorNode(Node):
+class SimulatorNode(ManagedNode):
     """Advance the plant by one tick for every command."""
 
     def __init__(self) -> None:
@@ -67,6 +70,7 @@ class SimulatorNode(Node):
         # Zero would mean "now" in goals, so simulated time begins later.
         self._origin = NANOSECONDS if config.lockstep else self.get_clock().now().nanoseconds
         self._seed = config.seed
+        self._active = False
         self._paused = False
         self._passed = False
         self._steps_left = 0
@@ -75,7 +79,14 @@ class SimulatorNode(Node):
 
         states_period = 1e-9 * self._plant.period_ns * config.driver_faults.state_every
         profile = driver_profile(config.driver, config.arm, states_period)
-        self._faults = DriverFaults(config.driver_faults, _limits(scene.robot))
+        self._arm = Robot.from_description(scene.robot)
+        self._hand = np.zeros(3)
+        self.create_subscription(Vector3, f"{NAME}/push", self._pushed, 1)
+        lowest, highest = self._arm.position_limits
+        self._faults = DriverFaults(
+            config.driver_faults,
+            Limits(lowest, highest, self._arm.velocity_limits, scene.robot.arm_joints),
+        )
         self._fault_services = FaultServices(
             self, f"{NAME}/driver", self._faults, config.lockstep, lambda: self._stamp
         )
@@ -90,12 +101,11 @@ class SimulatorNode(Node):
         self._true_contacts = self.create_publisher(ContactArray, "truth/contacts", signal)
         self._true_objects = self.create_publisher(TFMessage, "truth/objects", signal)
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 1)
-        self._description = self.create_publisher(String, "robot_description", LATCHED)
-        self._description.publish(String(data=scene.robot.urdf))
         self._gripper_joint = scene.robot.gripper_joint
         self._gripper = GripperServer(
             self,
             self._gripper_joint,
+            _widest(scene.robot),
             scene.config.robot.gripper.initial_effort,
             lambda: self._stamp,
         )
@@ -106,6 +116,7 @@ class SimulatorNode(Node):
         freeze_garbage_collector()
         self._barrier: Barrier | None = None
         self._loop: FixedRateLoop | None = None
+        self.start(active=config.autostart)
         if config.lockstep:
             participants = [*config.participants, *filter(None, [config.client])]
             self._barrier = Barrier(
@@ -121,6 +132,19 @@ class SimulatorNode(Node):
                 1e-9 * self._plant.period_ns, self._real_time_tick, ErrorRelay(self)
             )
             self._loop.start()
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Run."""
+        with self._lock:
+            self._active = True
+            self._proceed()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stand still and say nothing, as a driver that was stopped."""
+        with self._lock:
+            self._active = False
+        return TransitionCallbackReturn.SUCCESS
 
     def close(self) -> None:
         """Stop the simulation."""
@@ -176,14 +200,17 @@ class SimulatorNode(Node):
         with self._lock:
             if self._may_advance():
                 self._advance()
-            self._publish()
+            if self._active:
+                self._publish()
 
     def _may_advance(self) -> bool:
-        return not self._paused or self._steps_left > 0
+        return self._active and (not self._paused or self._steps_left > 0)
 
     def _advance(self) -> None:
         """Simulate one tick."""
         gripper = self._gripper.command(self._stamp)
+        if self._hand.any():
+            self._push()
         self._measurement = self._plant.tick(self._command, gripper, self._wrench)
         if self._measurement.status is not StepStatus.OK:
             seconds = 1e-9 * self._stamp
@@ -208,6 +235,18 @@ class SimulatorNode(Node):
             state = arm_state(self._measurement, stamp, self._faults.commanding, self._takes_wrench)
             self._robot.publish_state(state)
         self._gripper.update(stamp, gripper)
+
+    def _pushed(self, force: Vector3) -> None:
+        """A hand pushes the tool with a force [N], world frame; zero ends it."""
+        with self._lock:
+            self._hand = to_array(force)
+            self._push()
+
+    def _push(self) -> None:
+        self._arm.update(self._measurement.position)
+        tool = self._arm.tool_pose().translation
+        jacobian = self._arm.point_jacobian(self._arm.tool_link, tool)
+        self._plant.push(jacobian.T @ self._hand)
 
     def _pause(self, request: Pause.Request, response: Pause.Response) -> Pause.Response:
         with self._lock:
@@ -234,6 +273,7 @@ class SimulatorNode(Node):
             # Stamps go on: a clock that jumps back would confuse the other nodes.
             self._origin = self._stamp + self._plant.period_ns
             self._measurement = self._plant.reset(request.seed)
+            self._hand = np.zeros(3)
             self._command, self._wrench = self._measurement.commanded_position, None
         response.success = True
         return response
@@ -255,14 +295,19 @@ class SimulatorNode(Node):
             values["waiting_for"] = ", ".join(self._barrier.missing)
         if self._faults.name:
             return Health(Level.ERROR, self._faults.name, values)
+        if not self._active:
+            return Health(Level.WARN, "inactive", values)
         return Health(Level.OK, "paused" if self._paused else "running", values)
 
 
-def _limits(description: RobotDescription) -> Limits:
-    """Return what the driver's command guard checks."""
-    robot = Robot.from_description(description)
-    lowest, highest = robot.position_limits
-    return Limits(lowest, highest, robot.velocity_limits, description.arm_joints)
+def _widest(robot: RobotDescription) -> float:
+    """Return the largest position of a finger [m]; infinite without a gripper."""
+    model = robot.model()
+    if not model.existJointName(robot.gripper_joint):
+        return math.inf
+    return float(
+        model.upperPositionLimit[model.joints[model.getJointId(robot.gripper_joint)].idx_q]
+    )
 
 
 class SimulationError(ContactStackError):

@@ -41,7 +41,8 @@ def launch(
     with ExitStack() as stack:
 
         def start(**arguments: str) -> NodeGraph:
-            plan = parse(find_launch_file("sim"), {"view": "false", "driver": driver, **arguments})
+            quiet = {"view": "false", "frames": "false"}
+            plan = parse(find_launch_file("sim"), {**quiet, "driver": driver, **arguments})
             graphs.append(stack.enter_context(NodeGraph(plan, io.StringIO())))
             return graphs[-1]
 

@@ -158,11 +158,12 @@ def test_goals_and_messages_that_are_refused(held_arm: GraphClient, driver: str)
     assert answer.error_code == FollowPoseTrajectory.Result.INVALID_GOAL
     assert "away from the tool" in answer.error_string
 
-    gripper = ParallelGripperCommand.Goal()
-    gripper.command.position = [float("nan")]
-    future = client.gripper.send_goal_async(gripper)
-    client.spin_until(future.done)
-    assert not future.result().accepted
+    for opening in (float("nan"), -0.01, 0.06):  # a finger of the WSG-50 moves by 55 mm
+        gripper = ParallelGripperCommand.Goal()
+        gripper.command.position = [opening]
+        future = client.gripper.send_goal_async(gripper)
+        client.spin_until(future.done)
+        assert not future.result().accepted
 
     payload = client.call(SetPayload, "set_payload", SetPayload.Request(mass=-1.0))
     assert not payload.success

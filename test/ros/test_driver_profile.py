@@ -92,6 +92,15 @@ def test_the_torque_on_the_wire_has_the_drivers_sign(name: str) -> None:
     np.testing.assert_array_equal(np.array(sent), -state.external_torque)
 
 
+@pytest.mark.parametrize("name", PROFILES)
+def test_the_measured_torque_is_passed_on_where_it_is_known(name: str) -> None:
+    known = dataclasses.replace(arm_state(), joint_torque=np.arange(7.0))
+    received = transfer(name, DriverConfig(), known).joint_torque
+    assert received is not None
+    np.testing.assert_array_equal(received, np.arange(7.0))
+    assert transfer(name, DriverConfig(), arm_state()).joint_torque is None
+
+
 def test_lbr_reports_its_send_period_and_names_its_joints() -> None:
     messages = driver_profile("lbr_fri", DriverConfig(), PERIOD).encode_state(arm_state())
     assert messages["state"].sample_time == PERIOD
@@ -247,6 +256,8 @@ def test_a_driver_in_a_namespace_of_its_own(name: str) -> None:
     profile = driver_profile(name, DriverConfig(namespace="/cell/arm"), PERIOD)
     assert profile.topic("joint_states") == "/cell/arm/joint_states"
     assert driver_profile(name, DriverConfig(), PERIOD).topic("joint_states") == "joint_states"
+    root = driver_profile(name, DriverConfig(namespace="/"), PERIOD)
+    assert root.topic("joint_states") == "/joint_states"
 
 
 def test_a_torque_that_the_driver_does_not_filter_is_filtered_here() -> None:

@@ -181,3 +181,16 @@ def test_period_must_be_whole_steps():
     odd = dataclasses.replace(scene.config, period=0.0053)
     with pytest.raises(ConfigError, match="no multiple"):
         Plant(dataclasses.replace(scene, config=odd))
+
+
+def test_a_push_bends_the_joint_springs_and_is_an_external_torque(plant):
+    """At rest K (q - q_cmd) = tau_ext, the relation the stiffness is measured by."""
+    torque = np.array([4.0, 0.0, -3.0, 0.0, 0.0, 2.0, 0.0])
+    command = plant.reset(0).position
+    rest = [plant.tick(command) for _ in range(300)][-1]
+    plant.push(torque)
+    pushed = [plant.tick(command) for _ in range(300)][-1]
+    np.testing.assert_allclose(pushed.external_torque - rest.external_torque, torque, atol=0.05)
+    stiffness = np.array(plant.scene.config.robot.stiffness)
+    np.testing.assert_allclose(stiffness * (pushed.position - rest.position), torque, atol=0.05)
+    assert not plant.reset(0).external_torque.any()

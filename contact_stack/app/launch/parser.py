@@ -161,6 +161,8 @@ class _Parser:
             self._set(child)
         if not file.is_file():
             raise element.error(f"there is no launch file {file}")
+        if file.suffix != ".xml":
+            raise element.error(f"{file.name} needs launch_ros: use the `ros2 launch` of ROS 2")
         self.file(file, depth + 1)
 
     def _node(self, element: XmlElement) -> NodeAction:

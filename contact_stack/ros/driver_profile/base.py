@@ -102,7 +102,8 @@ class DriverProfile(ABC):
         Returns:
             The topic, relative to the node that uses it unless a namespace is configured.
         """
-        return f"{self.config.namespace}/{name}" if self.config.namespace else name
+        namespace = self.config.namespace
+        return f"{namespace.rstrip('/')}/{name}" if namespace else name
 
     @abstractmethod
     def encode_state(self, state: ArmState) -> Mapping[str, Any]:

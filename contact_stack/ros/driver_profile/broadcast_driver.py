@@ -42,6 +42,7 @@ class BroadcastDriver(DriverProfile):
             self.joint_names,
             position=state.position,
             velocity=state.velocity,
+            effort=state.joint_torque,
         )
         torque = joint_state(
             state.stamp,

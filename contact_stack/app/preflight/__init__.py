@@ -1,0 +1,1 @@
+"""The checks that must pass before a real robot is commanded."""

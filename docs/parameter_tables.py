@@ -1,0 +1,68 @@
+"""Fills the page of the parameters from the dataclasses that declare them."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from typing import Any
+
+from contact_stack.core.config import Range, flatten
+
+NODES = {
+    "tamsi_sim": "tamsi_sim.node.config.SimulatorConfig",
+    "contact_estimator": "contact_aware_control.node.config.EstimatorNodeConfig",
+    "contact_aware_controller": "contact_aware_control.node.config.ControllerNodeConfig",
+    "command_watchdog": "contact_aware_control.node.config.WatchdogConfig",
+    "preflight": "contact_stack.app.preflight.config.PreflightConfig",
+    "irs_planner": "irs_planner.node.config.PlannerNodeConfig",
+    "robust_planner": "robust_planner.node.config.PlanServerConfig",
+    "robot_frames": "contact_stack.app.robot_frames.RobotFramesConfig",
+    "viewer": "contact_stack.app.viewer.config.ViewerConfig",
+}
+"""Node -> the dataclass of its parameters."""
+
+PLACE = "<!-- parameters -->"
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Put the tables where the page asks for them; called by mkdocs.
+
+    Args:
+        markdown: Text of a page.
+        page: Unused.
+        config: Unused.
+        files: Unused.
+
+    Returns:
+        The text with the tables.
+    """
+    if PLACE not in markdown:
+        return markdown
+    tables = "\n\n".join(f"## {node}\n\n{table(path)}" for node, path in NODES.items())
+    return markdown.replace(PLACE, tables)
+
+
+def table(path: str) -> str:
+    """Return the table of one configuration.
+
+    Args:
+        path: Module and name of its dataclass.
+
+    Returns:
+        A row per parameter: name, default, valid values, description.
+    """
+    module, _, name = path.rpartition(".")
+    parameters = flatten(getattr(importlib.import_module(module), name)())
+    rows = ["| parameter | default | valid | |", "|---|---|---|---|"]
+    rows += [_row(name, value, valid) for name, (value, valid) in parameters.items()]
+    return "\n".join(rows)
+
+
+def _row(name: str, value: object, valid: Range) -> str:
+    shown = list(value) if isinstance(value, tuple) else value
+    default = "" if shown in ("", []) else f"`{shown}`"
+    unit = f" {valid.unit}" if valid.unit else ""
+    # Without its unit: that is beside the default already.
+    allowed = str(dataclasses.replace(valid, unit="")).removeprefix("valid: ")
+    cells = (f"`{name}`", default + unit, allowed, valid.description)
+    return "| " + " | ".join(cell.replace("|", "\\|").strip() for cell in cells) + " |"

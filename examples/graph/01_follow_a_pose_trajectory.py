@@ -1,0 +1,32 @@
+"""Move the tool along a triangle in the air; run `contact-stack launch sim` first."""
+
+import numpy as np
+import pinocchio as pin
+from contact_stack_msgs.action import FollowPoseTrajectory
+from contact_stack_msgs.msg import ControllerStatus, PoseTrajectoryPoint
+from sensor_msgs.msg import JointState
+
+from contact_stack.core.description import RobotDescription
+from contact_stack.core.robot import Robot
+from contact_stack.ros.client import GraphClient
+from contact_stack.ros.geometry import to_pose
+from contact_stack.ros.stamps import NANOSECONDS, to_duration
+
+CORNERS = [(2.0, (0.0, 0.03, 0.0)), (4.0, (0.0, 0.0, 0.03)), (6.0, (0.0, 0.0, 0.0))]
+
+robot = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
+goal = FollowPoseTrajectory.Goal(position_tolerance=0.01)
+with GraphClient() as client:
+    client.wait_for(
+        ControllerStatus, "controller_status", lambda s: s.mode == ControllerStatus.HOLD
+    )
+    robot.update(np.array(client.wait_for(JointState, "joint_states").position))
+    start = robot.tool_pose()
+    for time, offset in CORNERS:
+        corner = pin.SE3(start.rotation, start.translation + np.array(offset))
+        duration = to_duration(round(time * NANOSECONDS))
+        goal.trajectory.points.append(
+            PoseTrajectoryPoint(pose=to_pose(corner), time_from_start=duration)
+        )
+    result = client.run(FollowPoseTrajectory, "follow_pose_trajectory", goal)
+print(result.error_string or f"{1e3 * result.position_error:.1f} mm from the last corner")

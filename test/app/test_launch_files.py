@@ -1,0 +1,70 @@
+"""A launch file starts what its expectation file says: an independent description of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from contact_stack.app.launch.command import find_launch_file
+from contact_stack.app.launch.parser import parse
+from contact_stack.app.launch.plan import NodeAction
+from contact_stack.core.description import share
+
+EXPECTATIONS = Path(__file__).parent / "launch_expectations"
+EXPECTED = sorted(file.stem for file in EXPECTATIONS.glob("*.yaml"))
+LAUNCH_FILES = sorted(file.name.split(".")[0] for file in share("launch").glob("*.launch.xml"))
+
+
+def described(node: NodeAction) -> dict[str, Any]:
+    """Describe a node in the words of the expectation files."""
+    values = [p for p in node.parameters if isinstance(p, dict)]
+    description = {
+        "executable": node.executable,
+        "namespace": node.namespace,
+        "files": [p.name for p in node.parameters if isinstance(p, Path)],
+        "parameters": {name: value for mapping in values for name, value in mapping.items()},
+        "remaps": dict(node.remappings),
+    }
+    return {key: value for key, value in description.items() if value}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_launch_file_starts_what_is_expected(name: str) -> None:
+    expected = yaml.safe_load((EXPECTATIONS / f"{name}.yaml").read_text())
+    nodes = parse(find_launch_file(name), expected.get("arguments", {})).nodes
+    assert [described(node) for node in nodes] == expected["nodes"]
+    assert all(node.package == "contact_stack" for node in nodes)
+    assert all(node.name == node.executable for node in nodes)
+
+
+def test_a_failed_pre_flight_check_ends_the_launch() -> None:
+    nodes = parse(find_launch_file("hardware"), {"bringup": "false"}).nodes
+    assert [node.name for node in nodes if node.ends_launch] == ["preflight"]
+
+
+@pytest.mark.parametrize("name", LAUNCH_FILES)
+def test_a_launch_file_is_short(name: str) -> None:
+    assert len(find_launch_file(name).read_text().splitlines()) <= 40
+
+
+def test_hardware_includes_the_drivers_own_launch_file(tmp_path: Path, monkeypatch) -> None:
+    """Which is in Python: with our runner a person is sent to `ros2 launch`."""
+    from contact_stack.core.errors import LaunchError
+
+    for package, file in (
+        ("lbr_bringup", "hardware.launch.py"),
+        ("kuka_sunrise_fri_driver", "startup.launch.py"),
+    ):
+        (tmp_path / "share/ament_index/resource_index/packages").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "share/ament_index/resource_index/packages" / package).touch()
+        folder = tmp_path / "share" / package / "launch"
+        folder.mkdir(parents=True)
+        (folder / file).touch()
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
+    for driver, file in (("lbr_fri", "hardware"), ("kuka_drivers", "startup")):
+        with pytest.raises(LaunchError, match=rf"{file}.launch.py needs launch_ros"):
+            parse(find_launch_file("hardware"), {"driver": driver})
+    assert parse(find_launch_file("hardware"), {"driver": "ros2_control"}).nodes

@@ -1,0 +1,63 @@
+"""The examples of examples/graph run as their docstrings say."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from contact_stack.app.launch.command import find_launch_file
+from contact_stack.app.launch.parser import parse
+from contact_stack.app.launch.runner import NodeGraph
+
+pytestmark = pytest.mark.graph
+
+FOLDER = Path(__file__).resolve().parents[2] / "examples" / "graph"
+
+
+def example(name: str) -> str:
+    """Run an example and return what it prints."""
+    (file,) = FOLDER.glob(f"{name}_*.py")
+    done = subprocess.run(
+        [sys.executable, file], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_examples_are_short() -> None:
+    files = sorted(FOLDER.glob("*.py"))
+    assert [file.name[:2] for file in files] == [f"{i:02d}" for i in range(1, len(files) + 1)]
+    assert all(len(file.read_text().splitlines()) <= 40 for file in files)
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_examples_on_the_simulator(launch: Callable[..., NodeGraph], driver: str) -> None:
+    """One graph for all of them."""
+    launch(held_mass="0.1")
+    assert "mm from the last corner" in example("01")
+    assert "the arm is free" in example("04")
+    assert "tared" in example("05")
+    assert "holds something 78 mm wide" in example("06")  # the mug, a little squeezed
+
+
+def test_examples_on_the_planners(ros_domain: int) -> None:
+    with NodeGraph(parse(find_launch_file("planners"), {}), io.StringIO()):
+        planned = example("02")
+        assert "cost:" in planned
+        assert "pushes box with up to" in planned
+        assert example("03").startswith("SUCCEEDED")
+
+
+def test_a_lock_step_test_gives_the_same_figure_every_time(ros_domain: int) -> None:
+    first = example("07")
+    assert "after 100 ticks of 5 ms the elbow is at -1.6" in first
+    assert example("07") == first
+
+
+def test_the_simulator_as_a_library() -> None:
+    assert "gave way by 5.0" in example("08")

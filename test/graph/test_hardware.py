@@ -1,0 +1,91 @@
+"""hardware.launch.xml against the simulator in the robot's place."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from client import GraphClient
+from contact_stack_msgs.msg import ControllerStatus
+from faults import goal_down, mode
+from geometry_msgs.msg import Vector3
+
+from contact_stack.app.launch.parser import parse
+from contact_stack.app.launch.runner import NodeGraph
+
+pytestmark = pytest.mark.graph
+
+# The machine of a test may be busy: how often states arrive is checked elsewhere.
+PATIENT = "/**: {ros__parameters: {limits: {rate_error: 1.0, gap: 100.0}}}"
+LAUNCH_FILE = Path(__file__).parent / "hardware_on_simulator.launch.xml"
+
+
+@pytest.fixture
+def start(
+    ros_domain: int, alive: Callable[[int], bool], driver: str, tmp_path: Path
+) -> Iterator[Callable[..., tuple[NodeGraph, io.StringIO]]]:
+    """Start the launch file; at the end no process may be left."""
+    patient = tmp_path / "preflight.yaml"
+    patient.write_text(PATIENT)
+    graphs: list[NodeGraph] = []
+    with ExitStack() as stack:
+
+        def launch(**arguments: str) -> tuple[NodeGraph, io.StringIO]:
+            output = io.StringIO()
+            plan = parse(
+                LAUNCH_FILE,
+                {"driver": driver, "preflight_config": str(patient), **arguments},
+            )
+            graphs.append(stack.enter_context(NodeGraph(plan, output)))
+            return graphs[-1], output
+
+        yield launch
+    for graph in graphs:
+        assert not any(alive(pid) for pid in graph.pids)
+
+
+def test_only_after_the_push_the_arm_may_move(
+    start: Callable[..., tuple[NodeGraph, io.StringIO]], client: GraphClient
+) -> None:
+    """At rest nothing is commanded; a hand pushes sideways and down; then a goal succeeds."""
+    graph, output = start()
+    hand = client.node.create_publisher(Vector3, "tamsi_sim/push", 1)
+    client.spin_until(lambda: graph.check() or "PUSH the wrist" in output.getvalue(), 60.0)
+    assert mode(client) == ControllerStatus.INACTIVE
+    for force in ((0.0, 15.0, 0.0), (0.0, 0.0, -15.0)):
+        hand.publish(Vector3(**dict(zip("xyz", force, strict=True))))
+        client.spin_for(2.0)
+    hand.publish(Vector3())
+    client.spin_until(lambda: graph.check() or "is active" in output.getvalue(), 20.0)
+    report = output.getvalue()
+    for name in ("state rate", "joints", "limits", "tare", "payload", "torque sign", "stiffness"):
+        assert f"OK    {name}: " in report
+    client.spin_until(lambda: mode(client) == ControllerStatus.HOLD)
+    assert client.result(client.pose, goal_down(client, 0.003, 2.0)).error_string == ""
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_a_driver_of_another_period_is_refused(
+    start: Callable[..., tuple[NodeGraph, io.StringIO]], client: GraphClient
+) -> None:
+    """10 ms is the default of the driver: the controller never commands it, and says why."""
+    start(state_every="2")
+    client.spin_until(lambda: client.latest("controller_status"), 60.0)
+    end = time.monotonic() + 20.0
+
+    def reason() -> str:
+        for _, message in client.heard["/diagnostics"]:
+            for status in message.status:
+                for pair in status.values:
+                    if pair.key == "last_rejection":
+                        return str(pair.value)
+        return ""
+
+    assert "every 10 ms instead of every 5 ms" in client.spin_until(reason, end - time.monotonic())
+    assert {status.mode for _, status in client.heard["controller_status"]} == {
+        ControllerStatus.INACTIVE
+    }
