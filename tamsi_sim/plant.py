@@ -9,8 +9,8 @@ import pinocchio as pin
 
 from contact_stack.core.errors import ConfigError, ContactStackError
 from tamsi_sim.cartesian_impedance import AXES, CartesianImpedance
-from tamsi_sim.engine import Engine
 from tamsi_sim.joint_torque import JointTorqueSensor
+from tamsi_sim.physics import Physics
 from tamsi_sim.scene import ROBOT, Scene
 from tamsi_sim.sensing import TorqueSensor
 from tamsi_sim.status import StepStatus
@@ -140,7 +140,7 @@ class Plant:
                 f"period {config.period:g} s is no multiple of time_step {config.time_step:g} s"
             )
         self.scene = scene
-        self.engine: Engine = scene.engine()
+        self.engine: Physics = scene.engine()
         built = self.engine.built
         self._arm = np.array([built.joints[name] for name in scene.robot.arm_joints])
         self._arm_q = built.arrays.dof_q[self._arm]

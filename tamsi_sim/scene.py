@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from tamsi_sim.cartesian_impedance import CartesianImpedanceConfig
 from tamsi_sim.contact import Surface
 from tamsi_sim.engine import Engine, SolverConfig
 from tamsi_sim.model import Instance, build_model
+from tamsi_sim.physics import ENGINES, Physics
 from tamsi_sim.sensing import TorqueSensorConfig
 
 ROBOT = "robot"
@@ -121,6 +123,9 @@ class SceneConfig:
     may_touch: tuple[str, ...] = parameter(
         ("robot / environment", "environment / environment"),
         "pairs that may touch: robot, environment, names of objects or links",
+    )
+    engine: str = parameter(
+        "tamsi", "what simulates the scene: ours, or Drake's SAP", options=ENGINES
     )
     solver: SolverConfig = nested(SolverConfig)
     torque_sensor: TorqueSensorConfig = nested(TorqueSensorConfig)
@@ -246,10 +251,34 @@ class Scene:
             instances.append(Instance(name, read_urdf(item.urdf), pose, item.free, gravity))
         return instances
 
-    def engine(self) -> Engine:
-        """Return an engine at the scene's start, without any controller."""
+    def on(self, engine: str) -> Scene:
+        """Return the same scene on another engine.
+
+        Args:
+            engine: "tamsi" or "drake".
+
+        Raises:
+            ConfigError: If there is no such engine.
+        """
+        if engine not in ENGINES:
+            raise ConfigError(f"no engine '{engine}' ({choices(ENGINES)})")
+        return dataclasses.replace(self, config=dataclasses.replace(self.config, engine=engine))
+
+    def engine(self) -> Physics:
+        """Return an engine at the scene's start, without any controller.
+
+        Raises:
+            ModelError: If a body of the scene cannot be simulated.
+        """
         built = build_model(self.instances(), self.surface_of, self.may_touch)
-        engine = Engine(built, self.config.time_step, self.config.solver)
+        engine: Physics
+        if self.config.engine == "drake":
+            # Drake is big, and whoever uses our engine should not wait for it.
+            from tamsi_sim.peers.drake_engine import DrakeEngine
+
+            engine = DrakeEngine(built, self.config.time_step, self.surface_of)
+        else:
+            engine = Engine(built, self.config.time_step, self.config.solver)
         for joint, position in self._initial_joints().items():
             engine.q[built.arrays.dof_q[built.joints[joint]]] = position
         return engine

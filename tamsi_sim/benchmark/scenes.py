@@ -11,7 +11,7 @@ import pinocchio as pin
 
 from contact_stack.core.description import RobotDescription, placement, read_urdf
 from contact_stack.core.errors import ConfigError, choices
-from tamsi_sim.allegro_hand import DAMPING, JOINTS, STIFFNESS, AllegroHand
+from tamsi_sim.allegro.hand import DAMPING, JOINTS, STIFFNESS, AllegroHand
 from tamsi_sim.benchmark.scene import BenchmarkScene
 from tamsi_sim.cases import ParallelGripper
 from tamsi_sim.contact import Surface

@@ -8,6 +8,7 @@ from contact_stack.core.config import nested, parameter
 from contact_stack.core.errors import ConfigError
 from contact_stack.ros.driver_profile import DriverConfig
 from tamsi_sim.node.driver_faults import DriverFaultsConfig
+from tamsi_sim.physics import ENGINES
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,11 @@ class SimulatorConfig:
     """The simulator in the graph."""
 
     scene: str = parameter("mug_placement", "what to simulate, a file of config/scenes")
+    engine: str = parameter(
+        "scene",
+        "what simulates it: ours, Drake's SAP, or what the scene says",
+        options=("scene", *ENGINES),
+    )
     driver: str = parameter("lbr_fri", "driver profile to speak")
     arm: DriverConfig = nested(DriverConfig)
     driver_faults: DriverFaultsConfig = nested(DriverFaultsConfig)

@@ -40,6 +40,7 @@ from tamsi_sim.node.messages import (
     true_joint_states,
     true_objects,
 )
+from tamsi_sim.physics import ENGINES
 from tamsi_sim.plant import Plant
 from tamsi_sim.scene import Scene
 from tamsi_sim.status import StepStatus
@@ -61,6 +62,8 @@ class SimulatorNode(ManagedNode):
         super().__init__(NAME)
         self._config = config = read(self, SimulatorConfig)
         scene = Scene.load(config.scene)
+        if config.engine in ENGINES:
+            scene = scene.on(config.engine)
         self._plant = Plant(scene, config.seed)
         self._measurement = self._plant.reset(config.seed)
         self._command = self._measurement.commanded_position

@@ -25,6 +25,7 @@ from pydrake.multibody.plant import AddMultibodyPlant, CoulombFriction, Multibod
 from pydrake.multibody.tree import (
     FixedOffsetFrame,
     Joint,
+    JointActuator,
     PrismaticJoint,
     PrismaticSpring,
     RevoluteJoint,
@@ -55,6 +56,7 @@ class DrakePlant:
         plant: The finalised MultibodyPlant; part of the builder's diagram.
         graph: Its scene graph.
         joints: Degree of freedom of a joint -> Drake's joint; mimic joints excluded.
+        actuators: Degree of freedom of a joint -> Drake's actuator, which has its armature.
         shape_of: Drake's geometry -> our shape.
         velocity_map: (Drake's nv, nv) Drake's velocity per ours.
     """
@@ -69,6 +71,7 @@ class DrakePlant:
         stiction_velocity: float = 1e-4,
         stiffness: np.ndarray | None = None,
         damping: np.ndarray | None = None,
+        sampled_outputs: bool = False,
     ) -> None:
         """Build the plant, with springs and dampers in the joints if asked for.
 
@@ -84,6 +87,7 @@ class DrakePlant:
             stiction_velocity: v_s of "tamsi" [m/s].
             stiffness: (nv) K of the joints [Nm/rad or N/m].
             damping: (nv) D of the joints, on top of the model's [Nm s/rad or N s/m].
+            sampled_outputs: Whether contact results are kept from the last step.
 
         Raises:
             ModelError: If Drake cannot simulate the model.
@@ -103,7 +107,7 @@ class DrakePlant:
             discrete_contact_approximation=approximation,
             contact_model="point",
             stiction_tolerance=stiction_velocity,
-            use_sampled_output_ports=False,
+            use_sampled_output_ports=sampled_outputs,
         )
         with warnings.catch_warnings():
             # Drake has announced that it will remove "tamsi".
@@ -114,6 +118,7 @@ class DrakePlant:
             raise ModelError(f"Drake has no friction in joints, but these have: {joints}")
         self._set_gravity()
         self.joints: dict[int, Joint] = {}
+        self.actuators: dict[int, JointActuator] = {}
         self._mimics: list[tuple[Joint, int, int]] = []
         self._bodies: list[RigidBody] = []
         for body in range(len(built.arrays.parent)):
@@ -171,7 +176,7 @@ class DrakePlant:
             kind(name, frame, added.body_frame(), axis, **limits, damping=self._damping[dof])
         )
         self.joints[dof] = joint
-        actuator = plant.AddJointActuator(name, joint)
+        actuator = self.actuators[dof] = plant.AddJointActuator(name, joint)
         actuator.set_default_rotor_inertia(self._armature[dof])
         actuator.set_default_gear_ratio(1.0)
         if self._stiffness[dof] > 0.0:
@@ -297,6 +302,25 @@ class DrakePlant:
         for joint, _, _ in self._mimics:
             selection[joint.velocity_start()] = 0.0
         return np.asarray(force @ selection.T)
+
+    def set_damping(self, context: Context, dof: int, damping: float) -> None:
+        """Set the damping of a joint, by degree of freedom [Nm s/rad or N s/m]."""
+        value: Any = np.array([damping])
+        self.joints[dof].SetDampingVector(context, value)
+
+    def mass_diagonal(self, context: Context) -> np.ndarray:
+        """Return the diagonal (nv) of our mass matrix, armature included [kg m^2 or kg]."""
+        matrix = self.plant.CalcMassMatrix(context)
+        return np.einsum("ij,ij->j", self.velocity_map, matrix @ self.velocity_map)
+
+    def contact_force(self, context: Context) -> np.ndarray:
+        """Return (nv) the generalised force J^T f of the contacts of the last step [Nm or N]."""
+        force = np.zeros(self.plant.num_velocities())
+        for name in (HEAVY, WEIGHTLESS):
+            instance = self.plant.GetModelInstanceByName(name)
+            port = self.plant.get_generalized_contact_forces_output_port(instance)
+            self.plant.SetVelocitiesInArray(instance, port.Eval(context), force)
+        return self.velocity_map.T @ force
 
 
 def _rotational(inertia: np.ndarray) -> RotationalInertia:

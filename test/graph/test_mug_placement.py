@@ -157,6 +157,14 @@ def test_every_seed(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.verify
+def test_a_second_physics_tells_the_same(tmp_path: Path) -> None:
+    """The placement on Drake's plant: the controller was not tuned to our simulator."""
+    summaries = run_demo(tmp_path, "--engine", "drake")
+    check_qp(summaries["qp"])
+    check_against_greedy(summaries["qp"], summaries["greedy"])
+
+
+@pytest.mark.verify
 def test_real_time_keeps_up(tmp_path: Path) -> None:
     qp = run_demo(tmp_path, "--controller", "qp", "--realtime")["qp"]
     assert qp["real_time_factor"] >= 0.95

@@ -24,6 +24,7 @@ from contact_stack.app.demo.variants import GROUPS, VARIANTS, selected
 from contact_stack.core.config import from_mapping
 from contact_stack.core.description import share
 from contact_stack.ros.driver_profile import PROFILES
+from tamsi_sim.physics import ENGINES
 
 EXIT_FAILED_RUN = 1
 
@@ -51,6 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--controller", choices=(*VARIANTS, *GROUPS), default="both",
         help="the contact-aware QP, one of its variants or baselines, both the QP and the "
         "greedy baseline (default), or all",
+    )  # fmt: skip
+    parser.add_argument(
+        "--engine", choices=ENGINES, default="tamsi",
+        help="what simulates the scene: ours (default), or Drake for a second opinion",
     )  # fmt: skip
     parser.add_argument("--driver", choices=PROFILES, default="lbr_fri", help="driver profile")
     mode = parser.add_mutually_exclusive_group()
@@ -91,7 +96,9 @@ def main(args: argparse.Namespace) -> int:
     limit = force_limit()
     runs, summaries = {}, {}
     for controller in selected(args.controller):
-        options = RunOptions(controller, args.driver, args.lockstep, args.seed, args.view)
+        options = RunOptions(
+            controller, args.driver, args.lockstep, args.seed, args.view, args.engine
+        )
         runs[controller] = _run(experiment, options, out / f"{controller}.mcap")
         summaries[controller] = _summary(args.name, experiment, options, runs[controller], limit)
     data = {name: run.data for name, run in runs.items()}
@@ -140,6 +147,7 @@ def _summary(
         "experiment": name,
         "controller": options.controller,
         "driver": options.driver,
+        "engine": options.engine,
         "seed": options.seed,
         "lockstep": options.lockstep,
         "sim_time_s": simulated,

@@ -44,6 +44,7 @@ class RunOptions:
         lockstep: Lock-step instead of real time.
         seed: Of all random numbers.
         view: Whether the live page is opened.
+        engine: What simulates the scene; "scene" is what the scene says.
     """
 
     controller: str
@@ -51,6 +52,7 @@ class RunOptions:
     lockstep: bool
     seed: int
     view: bool
+    engine: str = "scene"
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ def run_experiment(
             "lockstep": str(options.lockstep).lower(),
             "seed": str(options.seed),
             "scene": experiment.scene,
+            "engine": options.engine,
             "held_mass": str(experiment.held.mass if experiment.held is not None else 0.0),
             "view": str(options.view).lower(),
             "robot_name": NAMESPACE,

@@ -1,4 +1,4 @@
-"""The Allegro hand that turns a mug to and fro, ``tamsi`` Sec. VI-B."""
+"""Hand and mug, and the open-loop motion that turns the mug, ``tamsi`` Sec. VI-B."""
 
 from __future__ import annotations
 
@@ -38,13 +38,12 @@ MUG_ROLL = np.pi / 2  # Its axis lies across the fingers.
 
 @dataclass(frozen=True)
 class AllegroHand:
-    """Fingers close around a mug, then rock it; open loop and without gravity."""
+    """Fingers close around a mug and rock it from the start; open loop, without gravity."""
 
     time_step: float = parameter(7e-4, "step h", unit="s", above=0.0, high=0.1)
     stiffness: float = parameter(1e4, "contact stiffness k", unit="N/m", above=0.0)
     dissipation: float = parameter(1.0, "contact dissipation d", unit="s/m", low=0.0)
     friction: float = parameter(0.9, "coefficient of friction", low=0.0, high=10.0)
-    grasp_time: float = parameter(1.5, "time to close the hand and settle", unit="s", above=0.0)
     period: float = parameter(3.0, "of the mug's turning to and fro", unit="s", above=0.0)
     solver: SolverConfig = nested(SolverConfig)
 
@@ -85,11 +84,9 @@ class AllegroHand:
         Returns:
             (n, 16) [rad].
         """
-        start, closed = _hand(OPEN_FINGER, OPEN_THUMB), _hand(CLOSED_FINGER, CLOSED_THUMB)
-        closing = np.clip(1.5 * time / self.grasp_time, 0.0, 1.0)
-        targets = start + np.outer(closing, closed - start)
-        phase = 2.0 * np.pi * np.maximum(time - self.grasp_time, 0.0) / self.period
+        phase = 2.0 * np.pi * np.asarray(time) / self.period
         rocking = np.outer(np.sin(phase), ROCKING)
+        targets = np.tile(_hand(CLOSED_FINGER, CLOSED_THUMB), (len(phase), 1))
         targets[:, 0:4] += rocking
         targets[:, 8:12] -= rocking
         return targets

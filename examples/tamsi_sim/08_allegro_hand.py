@@ -1,0 +1,17 @@
+"""An Allegro hand turns a mug to and fro, open loop: tamsi Sec. VI-B and Fig. 9."""
+
+from pathlib import Path
+
+import numpy as np
+
+from tamsi_sim.allegro.figure import figure_9
+from tamsi_sim.allegro.hand import AllegroHand
+from tamsi_sim.allegro.reorientation import turn_mug
+
+run = turn_mug(AllegroHand(), duration=15.0)
+
+swings = ", ".join(f"{swing:.0f}" for swing in np.rad2deg(run.swings()))
+print(f"swing of the mug in each period [deg]: {swings}")
+print(f"fingers in contact after the first second: {run.fingers[run.time > 1.0].min()} or more")
+print(f"simulated time per CPU time: {run.real_time_rate:.0f}")
+print(figure_9(run, Path("out/allegro_hand.png")))
