@@ -20,6 +20,7 @@ from irs_planner.quasi_dynamic import (
     SpatialQuasiDynamics,
 )
 from irs_planner.scenes import load_scene, load_spatial_scene, scene_names, spatial_scene_names
+from irs_planner.settings import PlannerSettings
 from irs_planner.variance_schedule import VarianceSchedule
 
 MODELS: dict[str, Callable[[float], Dynamics]] = {
@@ -72,8 +73,14 @@ class ExampleConfig:
     time_step: float = parameter(description="h", unit="s", above=0.0)
     horizon: int = parameter(description="number of steps T", low=1)
     iterations: int = parameter(description="iterations the paper runs", low=1)
-    initial_state: tuple[float, ...] = parameter(description="x_0")
-    goal_state: tuple[float, ...] = parameter(description="desired state at all times")
+    refinements: int = parameter(
+        0, "accept/reject iterations with a trust region after them, not in the paper", low=0
+    )
+    trust_radius: float = parameter(0.1, "first radius of that region, unit of inputs", above=0.0)
+    initial_state: tuple[float, ...] = parameter(
+        description="x_0; outputs of a model in 3-D follow from its coordinates"
+    )
+    goal_state: tuple[float, ...] = parameter(description="desired state at all times, likewise")
     helix: HelixConfig = nested(HelixConfig)
     first_input: tuple[float, ...] = parameter(description="first guess: where inputs begin")
     last_input: tuple[float, ...] = parameter(
@@ -168,8 +175,8 @@ def build_problem(config: ExampleConfig) -> PlanningProblem:
     bounds = config.bounds
     return PlanningProblem(
         dynamics,
-        np.array(config.initial_state),
-        _reference(config),
+        _state(dynamics, config.initial_state),
+        _reference(config, _state(dynamics, config.goal_state)),
         first_guess,
         cost,
         Bounds(
@@ -188,14 +195,35 @@ def build_problem(config: ExampleConfig) -> PlanningProblem:
     )
 
 
+def example_settings(config: ExampleConfig) -> PlannerSettings:
+    """Return the default settings, with the iterations of an example.
+
+    Args:
+        config: The example.
+    """
+    return PlannerSettings(
+        iterations=config.iterations,
+        refinements=config.refinements,
+        trust_radius=config.trust_radius,
+    )
+
+
 def _cost(config: CostConfig) -> QuadraticCost:
     return QuadraticCost(np.array(config.state), np.array(config.final), np.array(config.input))
 
 
-def _reference(config: ExampleConfig) -> np.ndarray:
+def _state(dynamics: Dynamics, values: tuple[float, ...]) -> np.ndarray:
+    """Return a state; where a model has outputs, coordinates alone will do."""
+    state = np.array(values)
+    if isinstance(dynamics, QuasiDynamics) and len(state) == dynamics.coordinates:
+        return np.asarray(dynamics.complete(state[np.newaxis])[0])
+    return state
+
+
+def _reference(config: ExampleConfig, goal: np.ndarray) -> np.ndarray:
     """Return the (T + 1, n) desired states."""
     step = np.arange(config.horizon + 1)
-    reference = np.tile(np.array(config.goal_state), (config.horizon + 1, 1))
+    reference = np.tile(goal, (config.horizon + 1, 1))
     helix = config.helix
     if helix.radius > 0.0:
         reference[:, 0] += helix.radius * np.cos(helix.turn * step)

@@ -15,6 +15,7 @@ from contact_aware_control.node.config import ControllerNodeConfig
 from contact_stack.app.demo.experiment import Experiment
 from contact_stack.app.demo.experiments import EXPERIMENTS
 from contact_stack.app.demo.plots import plot_force, plot_release, plot_tracking
+from contact_stack.app.demo.push_box import command as push_box
 from contact_stack.app.demo.report import table
 from contact_stack.app.demo.run import Run, RunOptions, run_experiment
 from contact_stack.app.demo.summary import summarize
@@ -24,12 +25,14 @@ from contact_stack.core.description import share
 from contact_stack.ros.driver_profile import PROFILES
 
 EXIT_FAILED_RUN = 1
+PUSH_BOX = push_box.NAME
 
 EPILOG = """examples:
   contact-stack demo mug_placement
   contact-stack demo mug_placement --controller qp --seed 3 --no-view
   contact-stack demo mug_placement --realtime --driver ros2_control
   contact-stack demo mug_moving --controller all
+  contact-stack demo push_box --seed 1
 
 The live page's address is printed when the graph starts. Every controller gets a graph of
 its own. Exit code: 0, or 1 if a run did not show enough contact to be judged."""
@@ -42,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser: The parser of this command.
     """
     parser.epilog = EPILOG
-    parser.add_argument("name", choices=EXPERIMENTS, help="the experiment")
+    parser.add_argument("name", choices=(*EXPERIMENTS, PUSH_BOX), help="the experiment")
     parser.add_argument(
         "--controller", choices=(*VARIANTS, *GROUPS), default="both",
         help="the contact-aware QP, one of its variants or baselines, both the QP and the "
@@ -62,6 +65,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, default=None, help="folder of the results (default out/NAME)"
     )
     parser.add_argument("--json", type=Path, default=None, help="also write all summaries here")
+    parser.add_argument(
+        "--attempts", type=int, choices=range(1, 11), default=3, metavar="N",
+        help="push_box: plan again up to so many times (default 3)",
+    )  # fmt: skip
     parser.add_argument("--no-view", dest="view", action="store_false", help="no live page")
 
 
@@ -79,9 +86,11 @@ def main(args: argparse.Namespace) -> int:
     """
     # Nothing leaves this machine unless the user's environment says so.
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    experiment = EXPERIMENTS[args.name]()
     out = args.out or Path("out") / args.name
     out.mkdir(parents=True, exist_ok=True)
+    if args.name == PUSH_BOX:
+        return push_box.main(args, out)
+    experiment = EXPERIMENTS[args.name]()
     limit = force_limit()
     runs, summaries = {}, {}
     for controller in selected(args.controller):
