@@ -20,6 +20,7 @@ from irs_planner.quasi_dynamic import (
     SpatialQuasiDynamics,
 )
 from irs_planner.scenes import load_scene, load_spatial_scene, scene_names, spatial_scene_names
+from irs_planner.second_order import SecondOrderDynamics
 from irs_planner.settings import PlannerSettings
 from irs_planner.variance_schedule import VarianceSchedule
 
@@ -28,6 +29,7 @@ MODELS: dict[str, Callable[[float], Dynamics]] = {
     "bicycle": Bicycle,
     "quadrotor": Quadrotor,
 }
+CONTACT_MODELS = ("quasi_dynamic", "quasi_static", "second_order")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +71,7 @@ class ExampleConfig:
 
     title: str = parameter(description="what the example shows")
     scene: str = parameter("", "scene of a contact example, planar or in 3-D")
+    dynamics: str = parameter("quasi_dynamic", "contact model of the scene", options=CONTACT_MODELS)
     model: str = parameter("", "smooth system", options=("", *MODELS))
     time_step: float = parameter(description="h", unit="s", above=0.0)
     horizon: int = parameter(description="number of steps T", low=1)
@@ -124,35 +127,59 @@ def load_example(name: str | Path) -> ExampleConfig:
 
 
 def build_contact_model(
-    scene: str, time_step: float, *, quasi_static: bool = False
-) -> QuasiDynamics:
-    """Build the quasi-dynamic model of a scene.
+    scene: str, time_step: float, model: str = "quasi_dynamic"
+) -> QuasiDynamics | SecondOrderDynamics:
+    """Build a contact model of a scene.
 
     Args:
         scene: Name of a planar scene or of one in 3-D, or the path of a planar one.
         time_step: h [s].
-        quasi_static: Drop the inertia of the objects.
+        model: One of CONTACT_MODELS; second_order is for planar scenes.
 
     Returns:
         The model.
 
     Raises:
-        ConfigError: If there is no such scene.
+        ConfigError: If there is no such scene or model.
         ModelError: If it cannot be planned with.
     """
+    if model not in CONTACT_MODELS:
+        raise ConfigError(f"dynamics is '{model}' ({choices(CONTACT_MODELS)})")
+    quasi_static = model == "quasi_static"
     if scene in spatial_scene_names():
+        if model == "second_order":
+            raise ConfigError(f"dynamics is '{model}', but '{scene}' is not planar")
         return SpatialQuasiDynamics(load_spatial_scene(scene), time_step, quasi_static=quasi_static)
     if not scene.endswith(".yaml") and scene not in scene_names():
         known = (*scene_names(), *spatial_scene_names())
         raise ConfigError(f"unknown scene '{scene}' ({choices(known)})")
+    if model == "second_order":
+        return SecondOrderDynamics(load_scene(scene), time_step)
     return PlanarQuasiDynamics(load_scene(scene), time_step, quasi_static=quasi_static)
 
 
-def build_problem(config: ExampleConfig) -> PlanningProblem:
+def build_dynamics(config: ExampleConfig) -> Dynamics:
+    """Build the system of an example.
+
+    Args:
+        config: The example.
+
+    Raises:
+        ConfigError: If not exactly one of scene and model is given.
+    """
+    if bool(config.scene) == bool(config.model):
+        raise ConfigError("an example needs either a scene or a model")
+    if config.scene:
+        return build_contact_model(config.scene, config.time_step, config.dynamics)
+    return MODELS[config.model](config.time_step)
+
+
+def build_problem(config: ExampleConfig, dynamics: Dynamics | None = None) -> PlanningProblem:
     """Build the planning problem of an example.
 
     Args:
         config: The example.
+        dynamics: Another system with the same states; None for the example's own.
 
     Returns:
         The problem.
@@ -160,13 +187,7 @@ def build_problem(config: ExampleConfig) -> PlanningProblem:
     Raises:
         ConfigError: If sizes do not fit, or not exactly one of scene and model is given.
     """
-    if bool(config.scene) == bool(config.model):
-        raise ConfigError("an example needs either a scene or a model")
-    dynamics: Dynamics
-    if config.scene:
-        dynamics = build_contact_model(config.scene, config.time_step)
-    else:
-        dynamics = MODELS[config.model](config.time_step)
+    dynamics = dynamics or build_dynamics(config)
     cost = _cost(config.cost)
     last = config.last_input or config.first_input
     progress = np.arange(1, config.horizon + 1)[:, np.newaxis] / config.horizon

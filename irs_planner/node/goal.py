@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from contact_stack.core.errors import ConfigError, choices
-from irs_planner.dynamics.dynamics import Dynamics
+from irs_planner.dynamics.dynamics import ContactDynamics, Dynamics
 from irs_planner.examples import (
+    CONTACT_MODELS,
     MODELS,
     CostConfig,
     ExampleConfig,
@@ -31,7 +32,7 @@ from irs_planner.smoothing import GradientMode
 from irs_planner.variance_schedule import VarianceSchedule
 
 SAMPLED = (GradientMode.FIRST, GradientMode.ZERO)
-SCENE_MODELS = ("quasi_dynamic", "quasi_static")
+SECOND_ORDER = "second_order"
 DECAYS = ("power", "geometric")
 
 SCENE_NEEDS = (
@@ -66,13 +67,12 @@ def read_goal(
     """
     _check_name(goal)
     example = _with_times(_own_config(goal), goal, config.limits)
-    dynamics = _dynamics(example, goal.dynamics)
+    dynamics = _dynamics(example, goal.dynamics, bool(goal.example))
     states, inputs = dynamics.state_names, _input_names(dynamics)
     start = _initial_state(goal, dynamics, joints or {})
-    problem = build_problem(_with_values(example, goal, dynamics, start))
+    problem = build_problem(_with_values(example, goal, dynamics, start), dynamics)
     problem = replace(
         problem,
-        dynamics=dynamics,
         initial_inputs=_initial_inputs(goal, problem, inputs),
         bounds=_bounds(goal, problem.bounds, states, inputs),
         tolerance=_tolerance(goal, problem.tolerance, states),
@@ -128,17 +128,23 @@ def _with_times(config: ExampleConfig, goal: Any, limits: LimitsConfig) -> Examp
     )
 
 
-def _dynamics(config: ExampleConfig, model: str) -> Dynamics:
-    """Build the system with the model the goal asks for."""
+def _dynamics(config: ExampleConfig, model: str, own_values: bool) -> Dynamics:
+    """Build the system with the model the goal asks for; examples have values of their own."""
     if config.model:
         if model:
             raise ConfigError(
                 f"dynamics is '{model}', but {config.model} has dynamics of its own (valid: empty)"
             )
         return MODELS[config.model](config.time_step)
-    if model not in ("", *SCENE_MODELS):
-        raise ConfigError(f"dynamics is '{model}' ({choices(SCENE_MODELS)}, or empty)")
-    return build_contact_model(config.scene, config.time_step, quasi_static=model == "quasi_static")
+    if model not in ("", *CONTACT_MODELS):
+        raise ConfigError(f"dynamics is '{model}' ({choices(CONTACT_MODELS)}, or empty)")
+    model = model or config.dynamics
+    if own_values and SECOND_ORDER in (model, config.dynamics) and model != config.dynamics:
+        raise ConfigError(
+            f"dynamics is '{model}', but the example's states are those of {config.dynamics}: "
+            "give a scene instead"
+        )
+    return build_contact_model(config.scene, config.time_step, model)
 
 
 def _input_names(dynamics: Dynamics) -> tuple[str, ...]:
@@ -277,7 +283,7 @@ def _settings(
 ) -> PlannerSettings:
     mode = goal.mode or str(GradientMode.FIRST)
     modes = [str(mode) for mode in GradientMode]
-    if not problem.dynamics.commanded_states:
+    if not isinstance(problem.dynamics, ContactDynamics):
         modes.remove(str(GradientMode.LOG_BARRIER))
     if mode not in modes:
         raise ConfigError(f"mode is '{mode}' ({choices(modes)})")
