@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from joblib import Parallel, delayed
 
-from irs_planner.examples import build_problem, load_example
+from irs_planner.examples import build_problem, example_settings, load_example
 from irs_planner.irs_lqr import plan
 from irs_planner.problem import PlanningProblem
 from irs_planner.result import PlanResult
@@ -71,12 +71,10 @@ def example_task(name: str, settings: PlannerSettings | None = None) -> PlanTask
 
     Args:
         name: One of :func:`irs_planner.examples.example_names`.
-        settings: None for the defaults, with as many iterations as the paper runs.
+        settings: None for the defaults, with as many iterations as the example states.
 
     Raises:
         ConfigError: If there is no such example.
     """
     config = load_example(name)
-    return PlanTask(
-        build_problem(config), settings or PlannerSettings(iterations=config.iterations)
-    )
+    return PlanTask(build_problem(config), settings or example_settings(config))

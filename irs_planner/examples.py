@@ -20,6 +20,8 @@ from irs_planner.quasi_dynamic import (
     SpatialQuasiDynamics,
 )
 from irs_planner.scenes import load_scene, load_spatial_scene, scene_names, spatial_scene_names
+from irs_planner.second_order import SecondOrderDynamics
+from irs_planner.settings import PlannerSettings
 from irs_planner.variance_schedule import VarianceSchedule
 
 MODELS: dict[str, Callable[[float], Dynamics]] = {
@@ -27,6 +29,7 @@ MODELS: dict[str, Callable[[float], Dynamics]] = {
     "bicycle": Bicycle,
     "quadrotor": Quadrotor,
 }
+CONTACT_MODELS = ("quasi_dynamic", "quasi_static", "second_order")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,12 +71,19 @@ class ExampleConfig:
 
     title: str = parameter(description="what the example shows")
     scene: str = parameter("", "scene of a contact example, planar or in 3-D")
+    dynamics: str = parameter("quasi_dynamic", "contact model of the scene", options=CONTACT_MODELS)
     model: str = parameter("", "smooth system", options=("", *MODELS))
     time_step: float = parameter(description="h", unit="s", above=0.0)
     horizon: int = parameter(description="number of steps T", low=1)
     iterations: int = parameter(description="iterations the paper runs", low=1)
-    initial_state: tuple[float, ...] = parameter(description="x_0")
-    goal_state: tuple[float, ...] = parameter(description="desired state at all times")
+    refinements: int = parameter(
+        0, "accept/reject iterations with a trust region after them, not in the paper", low=0
+    )
+    trust_radius: float = parameter(0.1, "first radius of that region, unit of inputs", above=0.0)
+    initial_state: tuple[float, ...] = parameter(
+        description="x_0; outputs of a model in 3-D follow from its coordinates"
+    )
+    goal_state: tuple[float, ...] = parameter(description="desired state at all times, likewise")
     helix: HelixConfig = nested(HelixConfig)
     first_input: tuple[float, ...] = parameter(description="first guess: where inputs begin")
     last_input: tuple[float, ...] = parameter(
@@ -117,35 +127,59 @@ def load_example(name: str | Path) -> ExampleConfig:
 
 
 def build_contact_model(
-    scene: str, time_step: float, *, quasi_static: bool = False
-) -> QuasiDynamics:
-    """Build the quasi-dynamic model of a scene.
+    scene: str, time_step: float, model: str = "quasi_dynamic"
+) -> QuasiDynamics | SecondOrderDynamics:
+    """Build a contact model of a scene.
 
     Args:
         scene: Name of a planar scene or of one in 3-D, or the path of a planar one.
         time_step: h [s].
-        quasi_static: Drop the inertia of the objects.
+        model: One of CONTACT_MODELS; second_order is for planar scenes.
 
     Returns:
         The model.
 
     Raises:
-        ConfigError: If there is no such scene.
+        ConfigError: If there is no such scene or model.
         ModelError: If it cannot be planned with.
     """
+    if model not in CONTACT_MODELS:
+        raise ConfigError(f"dynamics is '{model}' ({choices(CONTACT_MODELS)})")
+    quasi_static = model == "quasi_static"
     if scene in spatial_scene_names():
+        if model == "second_order":
+            raise ConfigError(f"dynamics is '{model}', but '{scene}' is not planar")
         return SpatialQuasiDynamics(load_spatial_scene(scene), time_step, quasi_static=quasi_static)
     if not scene.endswith(".yaml") and scene not in scene_names():
         known = (*scene_names(), *spatial_scene_names())
         raise ConfigError(f"unknown scene '{scene}' ({choices(known)})")
+    if model == "second_order":
+        return SecondOrderDynamics(load_scene(scene), time_step)
     return PlanarQuasiDynamics(load_scene(scene), time_step, quasi_static=quasi_static)
 
 
-def build_problem(config: ExampleConfig) -> PlanningProblem:
+def build_dynamics(config: ExampleConfig) -> Dynamics:
+    """Build the system of an example.
+
+    Args:
+        config: The example.
+
+    Raises:
+        ConfigError: If not exactly one of scene and model is given.
+    """
+    if bool(config.scene) == bool(config.model):
+        raise ConfigError("an example needs either a scene or a model")
+    if config.scene:
+        return build_contact_model(config.scene, config.time_step, config.dynamics)
+    return MODELS[config.model](config.time_step)
+
+
+def build_problem(config: ExampleConfig, dynamics: Dynamics | None = None) -> PlanningProblem:
     """Build the planning problem of an example.
 
     Args:
         config: The example.
+        dynamics: Another system with the same states; None for the example's own.
 
     Returns:
         The problem.
@@ -153,13 +187,7 @@ def build_problem(config: ExampleConfig) -> PlanningProblem:
     Raises:
         ConfigError: If sizes do not fit, or not exactly one of scene and model is given.
     """
-    if bool(config.scene) == bool(config.model):
-        raise ConfigError("an example needs either a scene or a model")
-    dynamics: Dynamics
-    if config.scene:
-        dynamics = build_contact_model(config.scene, config.time_step)
-    else:
-        dynamics = MODELS[config.model](config.time_step)
+    dynamics = dynamics or build_dynamics(config)
     cost = _cost(config.cost)
     last = config.last_input or config.first_input
     progress = np.arange(1, config.horizon + 1)[:, np.newaxis] / config.horizon
@@ -168,8 +196,8 @@ def build_problem(config: ExampleConfig) -> PlanningProblem:
     bounds = config.bounds
     return PlanningProblem(
         dynamics,
-        np.array(config.initial_state),
-        _reference(config),
+        _state(dynamics, config.initial_state),
+        _reference(config, _state(dynamics, config.goal_state)),
         first_guess,
         cost,
         Bounds(
@@ -188,14 +216,35 @@ def build_problem(config: ExampleConfig) -> PlanningProblem:
     )
 
 
+def example_settings(config: ExampleConfig) -> PlannerSettings:
+    """Return the default settings, with the iterations of an example.
+
+    Args:
+        config: The example.
+    """
+    return PlannerSettings(
+        iterations=config.iterations,
+        refinements=config.refinements,
+        trust_radius=config.trust_radius,
+    )
+
+
 def _cost(config: CostConfig) -> QuadraticCost:
     return QuadraticCost(np.array(config.state), np.array(config.final), np.array(config.input))
 
 
-def _reference(config: ExampleConfig) -> np.ndarray:
+def _state(dynamics: Dynamics, values: tuple[float, ...]) -> np.ndarray:
+    """Return a state; where a model has outputs, coordinates alone will do."""
+    state = np.array(values)
+    if isinstance(dynamics, QuasiDynamics) and len(state) == dynamics.coordinates:
+        return np.asarray(dynamics.complete(state[np.newaxis])[0])
+    return state
+
+
+def _reference(config: ExampleConfig, goal: np.ndarray) -> np.ndarray:
     """Return the (T + 1, n) desired states."""
     step = np.arange(config.horizon + 1)
-    reference = np.tile(np.array(config.goal_state), (config.horizon + 1, 1))
+    reference = np.tile(goal, (config.horizon + 1, 1))
     helix = config.helix
     if helix.radius > 0.0:
         reference[:, 0] += helix.radius * np.cos(helix.turn * step)

@@ -135,10 +135,15 @@ class PlanningProblem:
     @property
     def planned_states(self) -> np.ndarray:
         """Indices of the states in the linear model of MPC."""
-        if self.decoupled and isinstance(self.dynamics, ContactDynamics):
-            commanded = self.dynamics.commanded_states
-            return np.setdiff1d(np.arange(self.dynamics.state_size), commanded)
-        return np.arange(self.dynamics.state_size)
+        dynamics = self.dynamics
+        if not (self.decoupled and isinstance(dynamics, ContactDynamics)):
+            return np.arange(dynamics.state_size)
+        # Outputs, which nothing depends on, count only if something is wanted of them.
+        wanted = (self.cost.state > 0.0) | (self.cost.final > 0.0)
+        wanted[list(self.bounds.bounded_states)] = True
+        wanted[list(dynamics.object_states)] = True
+        wanted[list(dynamics.commanded_states)] = False
+        return np.flatnonzero(wanted)
 
     def evaluate(self, states: np.ndarray, inputs: np.ndarray) -> float:
         """Return the reported cost of a trajectory.

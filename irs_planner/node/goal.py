@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from contact_stack.core.errors import ConfigError, choices
-from irs_planner.dynamics.dynamics import Dynamics
+from irs_planner.dynamics.dynamics import ContactDynamics, Dynamics
 from irs_planner.examples import (
+    CONTACT_MODELS,
     MODELS,
     CostConfig,
     ExampleConfig,
     HelixConfig,
+    build_contact_model,
     build_problem,
     example_names,
     load_example,
@@ -22,14 +25,14 @@ from irs_planner.node.config import LimitsConfig, PlannerNodeConfig
 from irs_planner.node.goal_array import read_array, read_number
 from irs_planner.node.task import PlanningTask
 from irs_planner.problem import Bounds, PlanningProblem
-from irs_planner.quasi_dynamic import PlanarQuasiDynamics
-from irs_planner.scenes import load_scene, scene_names
+from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
+from irs_planner.scenes import scene_names, spatial_scene_names
 from irs_planner.settings import PlannerSettings
 from irs_planner.smoothing import GradientMode
 from irs_planner.variance_schedule import VarianceSchedule
 
 SAMPLED = (GradientMode.FIRST, GradientMode.ZERO)
-SCENE_MODELS = ("quasi_dynamic", "quasi_static")
+SECOND_ORDER = "second_order"
 DECAYS = ("power", "geometric")
 
 SCENE_NEEDS = (
@@ -45,12 +48,15 @@ SCENE_NEEDS = (
 """What a goal with a scene has to state; an example has values of its own."""
 
 
-def read_goal(goal: Any, config: PlannerNodeConfig) -> PlanningTask:
+def read_goal(
+    goal: Any, config: PlannerNodeConfig, joints: Mapping[str, float] | None = None
+) -> PlanningTask:
     """Check a goal and turn it into a task.
 
     Args:
         goal: A PlanThroughContact goal.
         config: The node's limits and threads.
+        joints: Joint name -> measured position [rad], for goals that start from there.
 
     Returns:
         The task.
@@ -61,17 +67,17 @@ def read_goal(goal: Any, config: PlannerNodeConfig) -> PlanningTask:
     """
     _check_name(goal)
     example = _with_times(_own_config(goal), goal, config.limits)
-    dynamics = _dynamics(example, goal.dynamics)
+    dynamics = _dynamics(example, goal.dynamics, bool(goal.example))
     states, inputs = dynamics.state_names, _input_names(dynamics)
-    problem = build_problem(_with_values(example, goal, states, inputs))
+    start = _initial_state(goal, dynamics, joints or {})
+    problem = build_problem(_with_values(example, goal, dynamics, start), dynamics)
     problem = replace(
         problem,
-        dynamics=dynamics,
         initial_inputs=_initial_inputs(goal, problem, inputs),
         bounds=_bounds(goal, problem.bounds, states, inputs),
         tolerance=_tolerance(goal, problem.tolerance, states),
     )
-    settings = _settings(goal, problem, config)
+    settings = _settings(goal, example, problem, config)
     return PlanningTask(problem, settings, _starts(goal, settings, config.limits))
 
 
@@ -84,16 +90,8 @@ def _check_name(goal: Any) -> None:
         )
     if goal.example and goal.example not in example_names():
         raise ConfigError(f"unknown example '{goal.example}' ({choices(example_names())})")
-    if goal.scene and goal.scene not in scene_names():
-        raise ConfigError(
-            f"unknown planar scene '{goal.scene}' ({choices(scene_names())}); scenes in 3-D "
-            "cannot be planned"
-        )
-    if goal.start_from_joint_states:
-        raise ConfigError(
-            "start_from_joint_states is true, but planar scenes have no joint_states: give "
-            "initial_state"
-        )
+    if goal.scene and goal.scene not in (scenes := (*scene_names(), *spatial_scene_names())):
+        raise ConfigError(f"unknown scene '{goal.scene}' ({choices(scenes)})")
 
 
 def _own_config(goal: Any) -> ExampleConfig:
@@ -130,19 +128,23 @@ def _with_times(config: ExampleConfig, goal: Any, limits: LimitsConfig) -> Examp
     )
 
 
-def _dynamics(config: ExampleConfig, model: str) -> Dynamics:
-    """Build the system with the model the goal asks for."""
+def _dynamics(config: ExampleConfig, model: str, own_values: bool) -> Dynamics:
+    """Build the system with the model the goal asks for; examples have values of their own."""
     if config.model:
         if model:
             raise ConfigError(
                 f"dynamics is '{model}', but {config.model} has dynamics of its own (valid: empty)"
             )
         return MODELS[config.model](config.time_step)
-    if model not in ("", *SCENE_MODELS):
-        raise ConfigError(f"dynamics is '{model}' ({choices(SCENE_MODELS)}, or empty)")
-    return PlanarQuasiDynamics(
-        load_scene(config.scene), config.time_step, quasi_static=model == "quasi_static"
-    )
+    if model not in ("", *CONTACT_MODELS):
+        raise ConfigError(f"dynamics is '{model}' ({choices(CONTACT_MODELS)}, or empty)")
+    model = model or config.dynamics
+    if own_values and SECOND_ORDER in (model, config.dynamics) and model != config.dynamics:
+        raise ConfigError(
+            f"dynamics is '{model}', but the example's states are those of {config.dynamics}: "
+            "give a scene instead"
+        )
+    return build_contact_model(config.scene, config.time_step, model)
 
 
 def _input_names(dynamics: Dynamics) -> tuple[str, ...]:
@@ -152,15 +154,18 @@ def _input_names(dynamics: Dynamics) -> tuple[str, ...]:
 
 
 def _with_values(
-    config: ExampleConfig, goal: Any, states: tuple[str, ...], inputs: tuple[str, ...]
+    config: ExampleConfig,
+    goal: Any,
+    dynamics: Dynamics,
+    start: np.ndarray | None,
 ) -> ExampleConfig:
     """Replace states, weights and schedule by what the goal states."""
-    initial = read_array(goal, "initial_state", states)
-    if initial is not None:
-        config = replace(config, initial_state=tuple(initial))
-        if goal.scene:  # the robots hold still
-            config = replace(config, first_input=tuple(initial[-len(inputs) :]))
-    target = read_array(goal, "goal_state", states)
+    states, inputs = dynamics.state_names, _input_names(dynamics)
+    if start is not None:
+        config = replace(config, initial_state=tuple(start))
+        if dynamics.commanded_states:  # the first guess begins where the robots are
+            config = replace(config, first_input=tuple(start[list(dynamics.commanded_states)]))
+    target = read_array(goal, "goal_state", _entries(goal.goal_state, dynamics))
     if target is not None:
         config = replace(config, goal_state=tuple(target), helix=HelixConfig())
     weights = {
@@ -175,6 +180,33 @@ def _with_values(
         # Plans are then compared by the cost that was asked for.
         config = replace(config, cost=replace(config.cost, **given), reported_cost=CostConfig())
     return replace(config, schedule=_schedule(goal, config.schedule, states, inputs))
+
+
+def _initial_state(goal: Any, dynamics: Dynamics, joints: Mapping[str, float]) -> np.ndarray | None:
+    """Return the initial state of the goal, None for the problem's own."""
+    if not goal.start_from_joint_states:
+        return read_array(goal, "initial_state", _entries(goal.initial_state, dynamics))
+    if not isinstance(dynamics, SpatialQuasiDynamics):
+        raise ConfigError(
+            "start_from_joint_states is true, but only scenes in 3-D have the arm's joints: give "
+            "initial_state"
+        )
+    missing = [name for name in dynamics.joint_names if name not in joints]
+    if missing:
+        raise ConfigError(f"joint_states has no '{missing[0]}' ({choices(joints) or 'silent'})")
+    names = tuple(dynamics.state_names[i] for i in dynamics.object_states)
+    objects = read_array(goal, "initial_state", names)
+    if objects is None:
+        raise ConfigError(f"initial_state is empty, but needs the objects: {', '.join(names)}")
+    return np.array([*objects, *(joints[name] for name in dynamics.joint_names)])
+
+
+def _entries(values: Any, dynamics: Dynamics) -> tuple[str, ...]:
+    """Return the names of a state's entries; outputs of a model in 3-D may be left out."""
+    names = dynamics.state_names
+    if isinstance(dynamics, QuasiDynamics) and len(values) == dynamics.coordinates:
+        return names[: dynamics.coordinates]
+    return names
 
 
 def _schedule(
@@ -246,10 +278,12 @@ def _tolerance(goal: Any, own: np.ndarray, states: tuple[str, ...]) -> np.ndarra
     return own if tolerance is None else np.where(tolerance > 0.0, tolerance, np.inf)
 
 
-def _settings(goal: Any, problem: PlanningProblem, config: PlannerNodeConfig) -> PlannerSettings:
+def _settings(
+    goal: Any, example: ExampleConfig, problem: PlanningProblem, config: PlannerNodeConfig
+) -> PlannerSettings:
     mode = goal.mode or str(GradientMode.FIRST)
     modes = [str(mode) for mode in GradientMode]
-    if not problem.dynamics.commanded_states:
+    if not isinstance(problem.dynamics, ContactDynamics):
         modes.remove(str(GradientMode.LOG_BARRIER))
     if mode not in modes:
         raise ConfigError(f"mode is '{mode}' ({choices(modes)})")
@@ -268,6 +302,8 @@ def _settings(goal: Any, problem: PlanningProblem, config: PlannerNodeConfig) ->
         seed=goal.seed,
         workers=config.workers,
         time_budget=budget,
+        refinements=example.refinements,
+        trust_radius=example.trust_radius,
     )
 
 

@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 from contact_stack_msgs.action import PlanThroughContact
 from contact_stack_msgs.msg import ContactForceTrajectory, LinkForceLimit, ObjectTrajectory
-from geometry_msgs.msg import Pose
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from contact_stack.ros.geometry import to_point, to_quaternion, to_vector
+from contact_stack.ros.geometry import to_pose, to_vector
 from contact_stack.ros.stamps import NANOSECONDS, to_duration
 from irs_planner.diagnosis import link_forces
 from irs_planner.node.contacts import TOUCH, planned_contacts
 from irs_planner.node.outcome import Outcome, remedy_of
 from irs_planner.node.task import PlanningTask, TaskResult, relative_error
 from irs_planner.problem import PlanningProblem
-from irs_planner.quasi_dynamic import PlanarQuasiDynamics
+from irs_planner.quasi_dynamic import QuasiDynamics
 from irs_planner.result import IterationReport, Trajectory
 
 
@@ -85,9 +84,9 @@ def result_message(
         elapsed=result.seconds,
     )
     dynamics = problem.dynamics
-    if isinstance(dynamics, PlanarQuasiDynamics):
+    if isinstance(dynamics, QuasiDynamics):
         joints = list(dynamics.commanded_states)
-        names, positions = dynamics.link_names, best.states[:, joints]
+        names, positions = dynamics.joint_names, best.states[:, joints]
         commands = np.vstack((positions[:1], best.inputs))
         message.predicted = _trajectory(names, positions, dynamics.time_step)
         message.commanded = _trajectory(names, commands, dynamics.time_step)
@@ -114,27 +113,19 @@ def _trajectory(names: tuple[str, ...], positions: np.ndarray, time_step: float)
     )
 
 
-def _objects(dynamics: PlanarQuasiDynamics, states: np.ndarray) -> list[ObjectTrajectory]:
+def _objects(dynamics: QuasiDynamics, states: np.ndarray) -> list[ObjectTrajectory]:
     times = [_time(k, dynamics.time_step) for k in range(len(states))]
+    poses = [dynamics.object_poses(state) for state in states]
     return [
         ObjectTrajectory(
-            name=item.name,
-            time_from_start=times,
-            poses=[_pose(*row) for row in states[:, 3 * i : 3 * i + 3]],
+            name=name, time_from_start=times, poses=[to_pose(pose[name]) for pose in poses]
         )
-        for i, item in enumerate(dynamics.scene.objects)
+        for name in poses[0]
     ]
 
 
-def _pose(y: float, z: float, angle: float) -> Pose:
-    return Pose(
-        position=to_point((0.0, y, z)),
-        orientation=to_quaternion((math.sin(0.5 * angle), 0.0, 0.0, math.cos(0.5 * angle))),
-    )
-
-
 def _contacts(
-    dynamics: PlanarQuasiDynamics, states: np.ndarray, inputs: np.ndarray
+    dynamics: QuasiDynamics, states: np.ndarray, inputs: np.ndarray
 ) -> list[ContactForceTrajectory]:
     times = [_time(k, dynamics.time_step) for k in range(1, len(states))]
     return [
@@ -142,12 +133,21 @@ def _contacts(
             link=contact.link,
             other=contact.other,
             time_from_start=times,
-            force=[to_vector((0.0, y, z)) for y, z in contact.force],
+            force=[to_vector(force) for force in in_space(contact.force)],
             normal_force=contact.normal_force,
             distance=contact.distance,
         )
         for contact in planned_contacts(dynamics, states, inputs)
     ]
+
+
+def in_space(force: np.ndarray) -> np.ndarray:
+    """Return (T, 3) forces; those of a planar scene lie in the y-z plane.
+
+    Args:
+        force: (T, 2) or (T, 3) [N].
+    """
+    return np.pad(force, ((0, 0), (3 - force.shape[1], 0)))
 
 
 def _limits(

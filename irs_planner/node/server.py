@@ -13,11 +13,13 @@ from contact_stack_msgs.action import PlanThroughContact
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
+from sensor_msgs.msg import JointState
 
 from contact_stack.core.errors import ContactStackError
 from contact_stack.ros.diagnostics import Diagnostics, Health, Level
 from contact_stack.ros.entry_point import run
 from contact_stack.ros.parameters import read
+from contact_stack.ros.qos import signal_subscription
 from irs_planner.node.config import PlannerNodeConfig
 from irs_planner.node.goal import read_goal
 from irs_planner.node.job import Job
@@ -51,6 +53,10 @@ class PlannerNode(Node):
         self._config = read(self, PlannerNodeConfig)
         compile_kernels()
         self._jobs: list[Job] = []
+        self._joints: dict[str, float] = {}
+        self.create_subscription(
+            JointState, "joint_states", self._hear_joints, signal_subscription(False)
+        )
         self._client_seen = 0.0
         self._planned = 0
         self._refused = 0
@@ -77,7 +83,7 @@ class PlannerNode(Node):
     async def _execute(self, handle: ServerGoalHandle) -> Any:
         """Plan one goal, once the goal before it has made place."""
         try:
-            task = read_goal(handle.request, self._config)
+            task = read_goal(handle.request, self._config, self._joints)
         except ContactStackError as error:
             self._refused += 1
             self.get_logger().warning(f"goal refused: {error}")
@@ -121,6 +127,10 @@ class PlannerNode(Node):
             f"{outcome.name} after {planned.iterations} iterations, {planned.seconds:.2f} s"
         )
         return result
+
+    def _hear_joints(self, message: JointState) -> None:
+        """Remember where the arm is, for goals that start from there."""
+        self._joints.update(zip(message.name, message.position, strict=False))
 
     def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
         for job in self._jobs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pinocchio as pin
 
 from irs_planner.quasi_dynamic.contact_rows import PLANAR_EDGES, ContactFrames
 from irs_planner.quasi_dynamic.quasi_dynamics import QUASI_STATIC_INERTIA, QuasiDynamics
@@ -47,6 +48,11 @@ class PlanarQuasiDynamics(QuasiDynamics):
         return self.scene.state_names
 
     @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints are named as the links they move."""
+        return self.link_names
+
+    @property
     def link_names(self) -> tuple[str, ...]:
         """The robot links."""
         return tuple(link.name for link in self.scene.links)
@@ -56,6 +62,14 @@ class PlanarQuasiDynamics(QuasiDynamics):
         """Names of the parts of every pair, see :attr:`QuasiDynamics.pair_names`."""
         names = [self._parts[body] for body in self.arrays.shape_body]
         return tuple((names[a], names[b]) for a, b in self.arrays.pair)
+
+    def object_poses(self, state: np.ndarray) -> dict[str, pin.SE3]:
+        """Return poses in the y-z plane, turned about x; :meth:`QuasiDynamics.object_poses`."""
+        poses = {}
+        for i, item in enumerate(self.scene.objects):
+            y, z, angle = state[3 * i : 3 * i + 3]
+            poses[item.name] = pin.SE3(pin.rpy.rpyToMatrix(angle, 0.0, 0.0), np.array([0.0, y, z]))
+        return poses
 
     def contact_frames(self, coordinates: np.ndarray) -> ContactFrames:
         """Return the contact geometry, see :meth:`QuasiDynamics.contact_frames`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 import numpy as np
+import pinocchio as pin
 
 from contact_stack.core.errors import ModelError
 from irs_planner.dynamics.dynamics import ContactDynamics, ContactForces, Jacobians
@@ -88,6 +89,19 @@ class QuasiDynamics(ContactDynamics):
         Returns:
             (K, p) y and (K, p, n_q) dy/dq; p may be 0.
         """
+
+    @abstractmethod
+    def object_poses(self, state: np.ndarray) -> dict[str, pin.SE3]:
+        """Return the poses of the objects' own frames in the world.
+
+        Args:
+            state: (n) x.
+        """
+
+    @property
+    @abstractmethod
+    def joint_names(self) -> tuple[str, ...]:
+        """(n_a) names of the robot joints."""
 
     @property
     @abstractmethod

@@ -98,11 +98,7 @@ class SpatialQuasiDynamics(QuasiDynamics):
         return output, slope
 
     def object_poses(self, state: np.ndarray) -> dict[str, pin.SE3]:
-        """Return the poses of the objects' own frames, those of their URDFs.
-
-        Args:
-            state: (n) q.
-        """
+        """Return the poses of the URDFs' frames, see :meth:`QuasiDynamics.object_poses`."""
         poses = {}
         for i, name in enumerate(self.scene.object_names):
             center = pin.SE3(pin.rpy.rpyToMatrix(state[6 * i + 3 : 6 * i + 6]), state[6 * i :][:3])
@@ -115,12 +111,15 @@ class SpatialQuasiDynamics(QuasiDynamics):
         Args:
             poses: Object name -> pose of its own frame in the world.
             joints: (n_a) joint positions [rad].
+
+        Returns:
+            (n) x.
         """
         state = []
         for lever, name in zip(self._levers, self.scene.object_names, strict=True):
             pose = poses[name]
             state += [*pose.act(lever), *pin.rpy.matrixToRpy(pose.rotation)]
-        return np.array([*state, *joints])
+        return np.asarray(self.complete(np.array([[*state, *joints]]))[0])
 
 
 @kernel

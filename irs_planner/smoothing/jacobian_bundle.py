@@ -101,7 +101,7 @@ def linearize(
         case GradientMode.LOG_BARRIER:
             if not isinstance(dynamics, ContactDynamics):
                 raise ConfigError(
-                    f"{type(dynamics).__name__} has no contact: mode 'log_barrier' is not "
+                    f"{type(dynamics).__name__} has no log barrier: mode 'log_barrier' is not "
                     "available (valid: exact, first, zero)"
                 )
             width = perturbations.input_std

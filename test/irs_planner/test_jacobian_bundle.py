@@ -103,5 +103,5 @@ def test_the_number_of_workers_changes_no_bit(mode):
 
 
 def test_log_barrier_needs_contact():
-    with pytest.raises(ConfigError, match="Pendulum has no contact"):
+    with pytest.raises(ConfigError, match="Pendulum has no log barrier"):
         bundle(Pendulum(), "log_barrier", np.zeros((1, 2)), np.zeros((1, 1)), 0, [0, 0], [1])

@@ -15,10 +15,10 @@ from contact_aware_control.node.config import ControllerNodeConfig
 from contact_stack.app.demo.experiment import Experiment
 from contact_stack.app.demo.experiments import EXPERIMENTS
 from contact_stack.app.demo.plots import plot_force, plot_release, plot_tracking
+from contact_stack.app.demo.push_box import command as push_box
 from contact_stack.app.demo.report import table
 from contact_stack.app.demo.run import Run, RunOptions, run_experiment
 from contact_stack.app.demo.sled import command as slide_sled
-from contact_stack.app.demo.sled.run import SCENE as SLIDE_SLED
 from contact_stack.app.demo.summary import summarize
 from contact_stack.app.demo.variants import GROUPS, VARIANTS, selected
 from contact_stack.core.config import from_mapping
@@ -27,12 +27,15 @@ from contact_stack.ros.driver_profile import PROFILES
 from tamsi_sim.physics import ENGINES
 
 EXIT_FAILED_RUN = 1
+PLANNED = {push_box.NAME: push_box.main, slide_sled.SCENE: slide_sled.main}
+"""Demos that execute the plans of a planner, each in its own way."""
 
 EPILOG = """examples:
   contact-stack demo mug_placement
   contact-stack demo mug_placement --controller qp --seed 3 --no-view
   contact-stack demo mug_placement --realtime --driver ros2_control
   contact-stack demo mug_moving --controller all
+  contact-stack demo push_box --seed 1
   contact-stack demo slide_sled
 
 The live page's address is printed when the graph starts. Every controller gets a graph of
@@ -47,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser: The parser of this command.
     """
     parser.epilog = EPILOG
-    parser.add_argument("name", choices=(*EXPERIMENTS, SLIDE_SLED), help="the experiment")
+    parser.add_argument("name", choices=(*EXPERIMENTS, *PLANNED), help="the experiment")
     parser.add_argument(
         "--controller", choices=(*VARIANTS, *GROUPS), default="both",
         help="the contact-aware QP, one of its variants or baselines, both the QP and the "
@@ -71,6 +74,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, default=None, help="folder of the results (default out/NAME)"
     )
     parser.add_argument("--json", type=Path, default=None, help="also write all summaries here")
+    parser.add_argument(
+        "--attempts", type=int, choices=range(1, 11), default=3, metavar="N",
+        help="push_box: plan again up to so many times (default 3)",
+    )  # fmt: skip
     parser.add_argument("--no-view", dest="view", action="store_false", help="no live page")
 
 
@@ -88,11 +95,11 @@ def main(args: argparse.Namespace) -> int:
     """
     # Nothing leaves this machine unless the user's environment says so.
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    if args.name == SLIDE_SLED:
-        return slide_sled.main(args)
-    experiment = EXPERIMENTS[args.name]()
     out = args.out or Path("out") / args.name
     out.mkdir(parents=True, exist_ok=True)
+    if args.name in PLANNED:
+        return PLANNED[args.name](args, out)
+    experiment = EXPERIMENTS[args.name]()
     limit = force_limit()
     runs, summaries = {}, {}
     for controller in selected(args.controller):

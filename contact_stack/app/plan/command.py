@@ -82,7 +82,8 @@ def main(args: argparse.Namespace) -> int:
         args.budget,
     )
     problem = problem_of(request)
-    with tqdm(total=request.iterations, desc=args.name, unit="iteration") as bar:
+    total = request.iterations + load_example(args.name).refinements
+    with tqdm(total=total, desc=args.name, unit="iteration") as bar:
         outcome = _plan(request, problem, args, _show_in(bar))
     print(_summary_line(outcome))
     if args.json:

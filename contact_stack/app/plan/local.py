@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from contact_stack.app.plan.request import OnIteration, PlanOutcome, PlanRequest
-from irs_planner import PlannerSettings, PlanningProblem, build_problem, load_example, plan
-from irs_planner.examples import HelixConfig
+from irs_planner import PlanningProblem, build_problem, load_example, plan
+from irs_planner.examples import HelixConfig, example_settings
 from irs_planner.node.outcome import outcome_of, remedy_of
 
 
@@ -39,7 +39,8 @@ def plan_locally(request: PlanRequest, on_iteration: OnIteration) -> PlanOutcome
         ConfigError: If the request does not fit the example.
     """
     problem = problem_of(request)
-    settings = PlannerSettings(
+    settings = replace(
+        example_settings(load_example(request.example)),
         mode=request.mode,
         iterations=request.iterations,
         samples=request.samples,

@@ -75,7 +75,8 @@ def test_every_field_of_a_goal_arrives() -> None:
     np.testing.assert_array_equal(problem.initial_inputs, guess)
     own = build_problem(load_example("pushing")).dynamics
     assert problem.dynamics.time_step == 0.05
-    assert problem.dynamics.model != own.model
+    anywhere = np.zeros((1, 5))
+    assert np.all(problem.dynamics.inertia(anywhere) <= 1e-3 * own.inertia(anywhere))
     assert (schedule.input_std, schedule.decay, schedule.rate) == ((0.5, 0.6), "power", 0.7)
     assert schedule.floor == 0.01
     settings = task.settings
@@ -119,6 +120,36 @@ def test_what_is_malformed_is_named(fields: dict[str, Any], reason: str) -> None
     with pytest.raises(ConfigError) as caught:
         read(**fields)
     assert reason in str(caught.value)
+
+
+def test_an_arm_in_3d_starts_where_joint_states_say() -> None:
+    own = build_problem(load_example("iiwa_push"))
+    joints = {f"lbr_A{i + 1}": 0.1 * i for i in range(7)}
+    goal = PlanThroughContact.Goal(
+        example="iiwa_push", samples=10, start_from_joint_states=True,
+        initial_state=[0.5, 0.0, 0.25, 0.0, 0.0, 0.0],
+    )  # fmt: skip
+    problem = read_goal(goal, CONFIG, joints).problem
+    np.testing.assert_array_equal(problem.initial_state[6:13], list(joints.values()))
+    np.testing.assert_array_equal(problem.initial_inputs[0], list(joints.values()))
+    np.testing.assert_array_equal(problem.goal, own.goal)
+    # The outputs, here the tool's pose, follow from the joints.
+    assert problem.dynamics.penetration(problem.initial_state) >= 0.0
+    expected = problem.dynamics.complete(problem.initial_state[np.newaxis, :13])[0]
+    np.testing.assert_array_equal(problem.initial_state, expected)
+    with pytest.raises(ConfigError, match="joint_states has no 'lbr_A1'"):
+        read_goal(goal, CONFIG, {})
+
+
+def test_a_scene_in_3d_can_be_named() -> None:
+    state = [0.6, -0.05, 0.25, *[0.0] * 3, -0.1, 0.3, 0.0, -1.9, 0.0, 0.9, 0.0]
+    problem = read(
+        scene="iiwa_push", initial_state=state, goal_state=state, state_weight=[1.0] * 19,
+        terminal_weight=[1.0] * 19, input_weight=[1.0] * 7,
+        standard_deviation=[*[0.0] * 19, *[0.1] * 7], horizon=5, time_step=0.1,
+    ).problem  # fmt: skip
+    np.testing.assert_array_equal(problem.initial_inputs, np.tile(state[6:], (5, 1)))
+    assert problem.initial_state.shape == (19,)
 
 
 def test_exact_derivatives_need_no_samples() -> None:

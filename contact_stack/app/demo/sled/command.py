@@ -22,11 +22,12 @@ EXIT_NOT_SOLVED = 1
 BAR = "{desc:24} {bar} {n:.1f}/{total:.1f} s [{elapsed}]"
 
 
-def main(args: argparse.Namespace) -> int:
+def main(args: argparse.Namespace, out: Path) -> int:
     """Run the demo.
 
     Args:
         args: The parsed command line of ``contact-stack demo``.
+        out: Folder of the results.
 
     Returns:
         0, or 1 if a plan does not satisfy its problem.
@@ -35,8 +36,6 @@ def main(args: argparse.Namespace) -> int:
         ContactStackError: If an option does not apply, or the graph fails.
     """
     _check(args)
-    out: Path = args.out or Path("out") / SCENE
-    out.mkdir(parents=True, exist_ok=True)
     planned = _plan()
     slides = _execute(planned, args, out)
     summary = summarize(planned, slides, args.seed)
