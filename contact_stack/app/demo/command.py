@@ -15,7 +15,7 @@ from contact_aware_control.node.config import ControllerNodeConfig
 from contact_stack.app.demo.experiment import Experiment
 from contact_stack.app.demo.experiments import EXPERIMENTS
 from contact_stack.app.demo.plots import plot_force, plot_release, plot_tracking
-from contact_stack.app.demo.report import table
+from contact_stack.app.demo.report import table, verdict
 from contact_stack.app.demo.run import Run, RunOptions, run_experiment
 from contact_stack.app.demo.summary import summarize
 from contact_stack.app.demo.variants import GROUPS, VARIANTS, selected
@@ -32,7 +32,8 @@ EPILOG = """examples:
   contact-stack demo mug_moving --controller all
 
 The live page's address is printed when the graph starts. Every controller gets a graph of
-its own. Exit code: 0, or 1 if a run did not show enough contact to be judged."""
+its own. Exit code: 0, or 1 if the contact-aware QP did not show enough contact to be
+judged; of a baseline this is only reported."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +73,7 @@ def main(args: argparse.Namespace) -> int:
         args: The parsed command line.
 
     Returns:
-        0, or 1 if a run counts as failed.
+        0, or 1 if the run of a contact-aware controller counts as failed.
 
     Raises:
         ContactStackError: If the graph does not start or a node fails.
@@ -96,10 +97,10 @@ def main(args: argparse.Namespace) -> int:
         path.write_text(json.dumps(summaries, indent=2) + "\n")
     print(table(summaries))
     print(f"results: {out}/summary.json, force.png, tracking.png, release.png, *.mcap")
-    failures = [f"{n}: {f}" for n, summary in summaries.items() for f in summary["failures"]]
-    for failure in failures:
-        print(f"failed run: {failure}")
-    return EXIT_FAILED_RUN if failures else 0
+    lines, failed = verdict({name: figures["failures"] for name, figures in summaries.items()})
+    for line in lines:
+        print(line)
+    return EXIT_FAILED_RUN if failed else 0
 
 
 def force_limit() -> float:
