@@ -15,13 +15,11 @@ from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.contact_jacobian import magnitude
 from contact_aware_control.controllers import ControllerInput, ControllerOutput, make_controller
 from contact_aware_control.goal import Goal
-from contact_aware_control.goal_checker import GoalChecker
 from contact_aware_control.input_checks import are_sound_contacts, is_sound_state
 from contact_aware_control.request import Request
 from contact_aware_control.status import Mode, Status
 from contact_aware_control.supervisor import Conditions, Supervisor
 from contact_stack.core.arm_state import ArmState
-from contact_stack.core.errors import TrajectoryError
 from contact_stack.core.robot import Robot
 
 NANOSECONDS = 1e-9
@@ -97,7 +95,6 @@ class ControlLoop:
         self._stiffness = np.array(config.joint_stiffness)
         self._limits = CommandLimits(robot, self._stiffness, config.limits, config.period)
         self._guard = CommandGuard(robot, config)
-        self._checker = GoalChecker(robot, config)
         self._state: ArmState | None = None
         self._report: ContactReport | None = None
         self._seen: tuple[ArmState | None, ContactReport | None] = (None, None)
@@ -127,21 +124,6 @@ class ControlLoop:
             self._ramp_ticks = 0
         return self.supervisor.handle(request, detail)
 
-    def check(self, goal: Goal) -> None:
-        """Check a goal before it is given to :meth:`tick`.
-
-        Args:
-            goal: The goal.
-
-        Raises:
-            TrajectoryError: If there is no joint state yet, the reference starts too far
-                away or violates a limit, or a force limit names an unknown link or is
-                not a force.
-        """
-        if self.command is None:
-            raise TrajectoryError("there is no joint state yet")
-        self._checker.check(goal, self.command)
-
     def tick(
         self,
         now: int,
@@ -155,7 +137,7 @@ class ControlLoop:
             now: Time [ns].
             state: The latest joint state; the same object again if there is no newer one.
             report: The latest contacts; the same object again if there are no newer ones.
-            goal: What to follow, already checked; another object starts anew. None: hold.
+            goal: What to follow, checked by a GoalChecker; another object starts anew. None: hold.
 
         Returns:
             (q_cmd (n) [rad], or None if no command is to be sent; what happened).

@@ -14,13 +14,25 @@ from contact_stack.ros.real_time import RealTimeConfig
 
 
 @dataclass(frozen=True)
-class ControllerNodeConfig(ControllerConfig):
-    """The contact-aware controller in the graph."""
+class DriverNodeConfig:
+    """A node that talks to the arm's driver."""
 
-    robot: str = parameter("iiwa14_wsg50", "the robot, a file of config/robots")
     driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
     arm: DriverConfig = nested(DriverConfig)
+
+
+@dataclass(frozen=True)
+class ArmNodeConfig(DriverNodeConfig):
+    """A node that knows the arm and handles every one of its states."""
+
+    robot: str = parameter("iiwa14_wsg50", "the robot, a file of config/robots")
     lockstep: bool = parameter(False, "wait for the simulator's ticks instead of real time")
+
+
+@dataclass(frozen=True)
+class ControllerNodeConfig(ArmNodeConfig, ControllerConfig):
+    """The contact-aware controller in the graph."""
+
     autostart: bool = parameter(
         True, "activate at the start; otherwise a transition of the life cycle does"
     )
@@ -40,13 +52,9 @@ class HeldConfig:
 
 
 @dataclass(frozen=True)
-class EstimatorNodeConfig(EstimatorConfig):
+class EstimatorNodeConfig(ArmNodeConfig, EstimatorConfig):
     """The contact estimator in the graph."""
 
-    robot: str = parameter("iiwa14_wsg50", "the robot, a file of config/robots")
-    driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
-    arm: DriverConfig = nested(DriverConfig)
-    lockstep: bool = parameter(False, "wait for the simulator's ticks instead of real time")
     held: HeldConfig = nested(HeldConfig)
     torque_source: str = parameter(
         DRIVER, "who estimates the external torque: the driver, or this node", options=SOURCES
@@ -55,11 +63,9 @@ class EstimatorNodeConfig(EstimatorConfig):
 
 
 @dataclass(frozen=True)
-class WatchdogConfig:
+class WatchdogConfig(DriverNodeConfig):
     """The watchdog of the commands."""
 
-    driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
-    arm: DriverConfig = nested(DriverConfig)
     rate: float = parameter(200.0, "ticks of the controller", unit="Hz", low=20.0, high=1000.0)
     periods: float = parameter(
         10.0,

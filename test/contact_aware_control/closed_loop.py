@@ -20,6 +20,7 @@ from contact_aware_control.estimation.config import EstimatorConfig, ObserverCon
 from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
 from contact_aware_control.goal import Goal
+from contact_aware_control.goal_checker import GoalChecker
 from contact_aware_control.tracking.pose_tracking import pose_distance
 from contact_stack.app.demo.experiment import Experiment
 from contact_stack.app.demo.experiment_data import ContactSample, ExperimentData
@@ -82,6 +83,7 @@ class ClosedLoopRun:
         self.plant = Plant(scene, seed)
         arm = arm or (lambda: Robot.from_description(description))
         self.loop = ControlLoop(arm(), controller)
+        self._checker = GoalChecker(arm(), controller)
         self._load = load
         self._plant_stiffness = np.array(scene.config.robot.stiffness)
         self._tool = Robot.from_description(description)
@@ -111,7 +113,7 @@ class ClosedLoopRun:
         for _ in range(round(TARE_TIME / period)):
             measurement = self._tick(measurement, None, None)[0]
         goal = Goal(motion.reference, self._force_limits)
-        self.loop.check(goal)
+        self._checker.check(goal, measurement.commanded_position)
         rows: list[tuple[Any, ...]] = []
         for k in range(ticks):
             moment = k * period

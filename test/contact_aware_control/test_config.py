@@ -10,6 +10,7 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.control_loop import ContactReport, ControlLoop
 from contact_aware_control.controllers import make_controller
 from contact_aware_control.goal import Goal
+from contact_aware_control.goal_checker import GoalChecker
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_stack.core.config import flatten, from_mapping, unflatten
 from contact_stack.core.errors import ConfigError, TrajectoryError
@@ -200,6 +201,7 @@ class Script:
         state = self.make_state(1, Q, Q + 0.02)
         command, _ = loop.tick(1, state, None, None)
         self.seen.append(command)
+        checker = GoalChecker(self.robot, loop.config)
         self.robot.update(command)
         tool = self.robot.tool_pose()
         shifted = tool * pin.SE3(np.eye(3), np.array([0.01, 0.0, 0.0]))
@@ -210,7 +212,7 @@ class Script:
             PoseTrajectory([0.0], [turned]),
         ):
             try:
-                loop.check(Goal(reference))
+                checker.check(Goal(reference), command)
                 self.seen.append(0.0)
             except TrajectoryError:
                 self.seen.append(1.0)

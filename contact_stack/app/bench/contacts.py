@@ -6,28 +6,17 @@ import argparse
 import dataclasses
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
 from tqdm import tqdm
 
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
-from contact_stack.app.bench.contact_trials import (
-    Outcome,
-    PairOutcome,
-    Setting,
-    TrialRobot,
-    run_pair,
-    run_single,
-)
+from contact_stack.app.bench.contact_figures import PairRow, Row, SpeedRow
+from contact_stack.app.bench.contact_report import plot, render
+from contact_stack.app.bench.contact_trials import Setting, TrialRobot, run_pair, run_single
 from contact_stack.core.config import from_mapping, unflatten
 from contact_stack.core.description import RobotDescription
 from contact_stack.core.robot import Robot
@@ -42,118 +31,6 @@ PAIRS = ((4, 6), (4, 7), (5, 6), (5, 7), (6, 7))
 
 COUNTS = (100, 500, 1000, 5000)
 """Numbers of particles whose speed is measured."""
-
-LARGEST_SHOWN = 10.0
-"""Errors [cm, N] are drawn up to here; also those of contacts that are not found."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """Figures of many trials of one setting.
-
-    Attributes:
-        setting: What was varied.
-        trials: Number of trials.
-        location_p50: Median location error [m].
-        location_p90: 90th percentile [m].
-        force_p50: Median force error [N].
-        settling_p90: 90th percentile of the settling time [s].
-        right_link: Share of estimates on the right link.
-        identifiable: Share of estimates called identifiable.
-        misleading: Share called identifiable that are more than 10 cm wrong.
-        modes: Mean number of places considered possible.
-    """
-
-    setting: Setting
-    trials: int
-    location_p50: float
-    location_p90: float
-    force_p50: float
-    settling_p90: float
-    right_link: float
-    identifiable: float
-    misleading: float
-    modes: float
-
-    @classmethod
-    def of(cls, setting: Setting, outcomes: Sequence[Outcome]) -> Row:
-        """Summarise the trials of a setting.
-
-        Args:
-            setting: The setting.
-            outcomes: Its trials, at least one.
-
-        Returns:
-            Their figures.
-        """
-        location = [outcome.location_error for outcome in outcomes]
-        return cls(
-            setting=setting,
-            trials=len(outcomes),
-            location_p50=float(np.median(location)),
-            location_p90=float(np.percentile(location, 90, method="higher")),
-            force_p50=float(np.median([outcome.force_error for outcome in outcomes])),
-            settling_p90=float(
-                np.percentile([o.settling_time for o in outcomes], 90, method="higher")
-            ),
-            right_link=float(np.mean([outcome.right_link for outcome in outcomes])),
-            identifiable=float(np.mean([outcome.identifiable for outcome in outcomes])),
-            misleading=float(np.mean([outcome.misleading for outcome in outcomes])),
-            modes=float(np.mean([outcome.modes for outcome in outcomes])),
-        )
-
-
-@dataclass(frozen=True)
-class PairRow:
-    """Figures of a second contact.
-
-    Attributes:
-        first: Link touched first.
-        second: Link touched second.
-        first_p50: Median location error of the first [m].
-        second_p50: Median location error of the second [m].
-        found: Share of second contacts found within 5 cm.
-        two: Share of trials in which two contacts are reported.
-        ended: Share in which the first alone is left when the second has ended.
-    """
-
-    first: str
-    second: str
-    first_p50: float
-    second_p50: float
-    found: float
-    two: float
-    ended: float
-
-    @classmethod
-    def of(cls, first: str, second: str, outcomes: Sequence[PairOutcome]) -> PairRow:
-        """Summarise the trials of a pair of links."""
-        return cls(
-            first=first,
-            second=second,
-            first_p50=float(np.median([outcome.first_error for outcome in outcomes])),
-            second_p50=float(np.median([outcome.second_error for outcome in outcomes])),
-            found=float(np.mean([outcome.second_error <= 0.05 for outcome in outcomes])),
-            two=float(np.mean([outcome.contacts == 2 for outcome in outcomes])),
-            ended=float(np.mean([outcome.ended for outcome in outcomes])),
-        )
-
-
-@dataclass(frozen=True)
-class SpeedRow:
-    """Duration of an update of the whole estimator, one contact.
-
-    Attributes:
-        particles: Number of particles.
-        p50_ms: Median [ms].
-        p99_ms: 99th percentile [ms].
-        particles_per_second: Number of particles / median.
-    """
-
-    particles: int
-    p50_ms: float
-    p99_ms: float
-    particles_per_second: float
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -291,81 +168,6 @@ def make_trial(particles: int = EstimatorConfig().particles.count) -> TrialRobot
     robot = Robot.from_description(RobotDescription.load(ROBOT))
     config = from_mapping(EstimatorConfig, unflatten({"particles.count": particles}))
     return TrialRobot(robot, ContactEstimator(robot, config))
-
-
-def render(rows: Sequence[Row], pairs: Sequence[PairRow], speeds: Sequence[SpeedRow]) -> str:
-    """Show everything as tables."""
-    lines = [
-        f"{'link':12} {'noise':>6} {'bias':>5} {'mu <':>5} {'loc p50':>8} {'p90':>6} "
-        f"{'force p50':>9} {'settling p90':>12} {'link':>6} {'ident.':>6} {'mislead.':>8} "
-        f"{'places':>6}",
-        f"{'':12} {'[Nm]':>6} {'[Nm]':>5} {'':>5} {'[cm]':>8} {'[cm]':>6} {'[N]':>9} "
-        f"{'[s]':>12} {'[%]':>6} {'[%]':>6} {'[%]':>8} {'':>6}",
-    ]
-    for r in rows:
-        s = r.setting
-        lines.append(
-            f"{s.link:12} {s.noise:6.1f} {s.bias:5.1f} {s.friction:5.1f} "
-            f"{100 * r.location_p50:8.2f} {100 * r.location_p90:6.1f} {r.force_p50:9.2f} "
-            f"{r.settling_p90:12.3f} {100 * r.right_link:6.1f} {100 * r.identifiable:6.1f} "
-            f"{100 * r.misleading:8.1f} {r.modes:6.2f}"
-        )
-    lines.append(
-        f"\n{'second contact, 0.3 Nm':26} {'first':>6} {'second':>7} "
-        f"{'<= 5 cm':>8} {'two':>6} {'ended':>6}"
-    )
-    lines.append(f"{'':26} {'[cm]':>6} {'[cm]':>7} {'[%]':>8} {'[%]':>6} {'[%]':>6}")
-    for p in pairs:
-        lines.append(
-            f"{p.first + ', ' + p.second:26} {100 * p.first_p50:6.1f} {100 * p.second_p50:7.1f} "
-            f"{100 * p.found:8.1f} {100 * p.two:6.1f} {100 * p.ended:6.1f}"
-        )
-    lines.append(f"\n{'particles':>10} {'p50 [ms]':>10} {'p99 [ms]':>10} {'particles/s':>12}")
-    for v in speeds:
-        lines.append(
-            f"{v.particles:10d} {v.p50_ms:10.3f} {v.p99_ms:10.3f} {v.particles_per_second:12.3g}"
-        )
-    return "\n".join(lines)
-
-
-def plot(rows: Sequence[Row], pairs: Sequence[PairRow], path: Path) -> None:
-    """Draw errors, honesty and second contacts.
-
-    Args:
-        rows: Single contacts.
-        pairs: Second contacts.
-        path: The PNG to write.
-    """
-    figure, axes = plt.subplots(2, 2, figsize=(11, 7), layout="constrained")
-    usual = [r for r in rows if r.setting.bias == 0.0 and r.setting.friction == 0.3]
-    numbers = np.arange(len(LINKS))
-    for i, noise in enumerate(NOISES):
-        chosen = [r for r in usual if r.setting.noise == noise]
-        at = numbers + 0.25 * (i - 1)
-        location = np.minimum([100 * r.location_p50 for r in chosen], LARGEST_SHOWN)
-        force = np.minimum([r.force_p50 for r in chosen], LARGEST_SHOWN)
-        axes[0, 0].bar(at, location, 0.23, label=f"{noise} Nm")
-        axes[0, 1].bar(at, force, 0.23, label=f"{noise} Nm")
-        axes[1, 0].bar(at, [100 * r.identifiable for r in chosen], 0.23, label=f"{noise} Nm")
-    titles = (
-        (axes[0, 0], "median location error [cm], cut off", LARGEST_SHOWN),
-        (axes[0, 1], "median force error [N], cut off", LARGEST_SHOWN),
-        (axes[1, 0], "called identifiable [%]", 100.0),
-    )
-    for axis, title, top in titles:
-        axis.set_title(title, fontsize=10)
-        axis.set_xticks(numbers, [link.removeprefix("lbr_") for link in LINKS], fontsize=8)
-        axis.set_ylim(0.0, top)
-        axis.grid(axis="y", alpha=0.3)
-        axis.legend(title="torque noise", fontsize=8, title_fontsize=8)
-    names = [f"{p.first[-1]} then {p.second[-1]}" for p in pairs]
-    axes[1, 1].bar(names, [100 * p.found for p in pairs], 0.5, color="#0b6e99")
-    axes[1, 1].set_ylim(0.0, 100.0)
-    axes[1, 1].set_title("second contact found within 5 cm [%], links, 0.3 Nm", fontsize=10)
-    axes[1, 1].grid(axis="y", alpha=0.3)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
 
 
 def _finite(figures: dict[str, Any]) -> dict[str, Any]:

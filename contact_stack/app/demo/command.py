@@ -16,9 +16,10 @@ from contact_stack.app.demo.experiment import Experiment
 from contact_stack.app.demo.experiments import EXPERIMENTS
 from contact_stack.app.demo.plots import plot_force, plot_release, plot_tracking
 from contact_stack.app.demo.push_box import command as push_box
-from contact_stack.app.demo.report import table
+from contact_stack.app.demo.report import table, verdict
 from contact_stack.app.demo.run import Run, RunOptions, run_experiment
 from contact_stack.app.demo.sled import command as slide_sled
+from contact_stack.app.demo.sled.run import SCENE as SLIDE_SLED
 from contact_stack.app.demo.summary import summarize
 from contact_stack.app.demo.variants import GROUPS, VARIANTS, selected
 from contact_stack.core.config import from_mapping
@@ -27,7 +28,7 @@ from contact_stack.ros.driver_profile import PROFILES
 from tamsi_sim.physics import ENGINES
 
 EXIT_FAILED_RUN = 1
-PLANNED = {push_box.NAME: push_box.main, slide_sled.SCENE: slide_sled.main}
+PLANNED = {push_box.NAME: push_box.main, SLIDE_SLED: slide_sled.main}
 """Demos that execute the plans of a planner, each in its own way."""
 
 EPILOG = """examples:
@@ -40,7 +41,8 @@ EPILOG = """examples:
 
 The live page's address is printed when the graph starts. Every controller gets a graph of
 its own. slide_sled executes a robust plan and its reference, without a controller, with
-several frictions. Exit code: 0, or 1 if a run did not show enough contact to be judged."""
+several frictions. Exit code: 0, or 1 if the contact-aware QP did not show enough contact to be
+judged, or a plan failed; of a baseline this is only reported."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +90,7 @@ def main(args: argparse.Namespace) -> int:
         args: The parsed command line.
 
     Returns:
-        0, or 1 if a run counts as failed.
+        0, or 1 if the run of a contact-aware controller counts as failed.
 
     Raises:
         ContactStackError: If the graph does not start or a node fails.
@@ -116,10 +118,10 @@ def main(args: argparse.Namespace) -> int:
         path.write_text(json.dumps(summaries, indent=2) + "\n")
     print(table(summaries))
     print(f"results: {out}/summary.json, force.png, tracking.png, release.png, *.mcap")
-    failures = [f"{n}: {f}" for n, summary in summaries.items() for f in summary["failures"]]
-    for failure in failures:
-        print(f"failed run: {failure}")
-    return EXIT_FAILED_RUN if failures else 0
+    lines, failed = verdict({name: figures["failures"] for name, figures in summaries.items()})
+    for line in lines:
+        print(line)
+    return EXIT_FAILED_RUN if failed else 0
 
 
 def force_limit() -> float:

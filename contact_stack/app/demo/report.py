@@ -1,9 +1,11 @@
-"""The table a person reads at the end of a demo."""
+"""What a person reads at the end of a demo: the table, and what went wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from contact_stack.app.demo.variants import VARIANTS
 
 ROWS = (
     ("contact force, median", "contact", "force_post_impact_p50_N", 1.0, "N"),
@@ -54,3 +56,20 @@ def _cell(value: Any, scale: float | None, unit: str) -> str:
         return "yes" if value else "no"
     number = f"{value * scale:d}" if isinstance(value, int) else f"{value * scale:.3g}"
     return f"{number} {unit}".strip()
+
+
+def verdict(failures: Mapping[str, Sequence[str]]) -> tuple[list[str], bool]:
+    """Say which runs cannot be judged, and whether that makes the demo fail.
+
+    Args:
+        failures: What is missing in the run of each controller.
+
+    Returns:
+        One line each; True if a controller that is no baseline is among them.
+    """
+    lines: list[str] = []
+    for controller, reasons in failures.items():
+        kind = "note" if VARIANTS[controller].baseline else "failed run"
+        lines.extend(f"{kind}: {controller}: {reason}" for reason in reasons)
+    failed = any(reasons and not VARIANTS[name].baseline for name, reasons in failures.items())
+    return lines, failed

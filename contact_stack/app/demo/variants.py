@@ -14,18 +14,24 @@ class Variant:
         color: Its colour in plots.
         line: Its line style in plots.
         arguments: Arguments of demo.launch.xml; "controller" is always among them.
+        baseline: Whether it is there for comparison only: too little contact is then
+            reported, and does not fail the demo.
     """
 
     label: str
     color: str
     arguments: dict[str, str] = field(default_factory=dict)
     line: str = "-"
+    baseline: bool = True
 
 
 VARIANTS: dict[str, Variant] = {
-    "qp": Variant("QP (24)", "#0b6e99", {"controller": "qp"}),
+    "qp": Variant("QP (24)", "#0b6e99", {"controller": "qp"}, baseline=False),
     "qp_incremental": Variant(
-        "QP (24), incremental", "#2a9d8f", {"controller": "qp", "reading": "incremental"}
+        "QP (24), incremental",
+        "#2a9d8f",
+        {"controller": "qp", "reading": "incremental"},
+        baseline=False,
     ),
     "qp_frictionless": Variant(
         "QP (22), frictionless", "#7b68b5", {"controller": "qp_frictionless"}

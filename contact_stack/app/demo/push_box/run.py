@@ -15,9 +15,9 @@ from contact_stack.app.demo.push_box.task import PushTask
 from contact_stack.app.launch.command import find_launch_file
 from contact_stack.app.launch.parser import parse
 from contact_stack.app.launch.runner import NodeGraph
-from contact_stack.app.launch.signals import deferred
 from contact_stack.app.recording.mcap_recorder import McapRecorder
 from contact_stack.core.errors import CommunicationError
+from contact_stack.core.signals import deferred
 
 NAMESPACE = "lbr"
 SILENCE_LIMIT = 60.0

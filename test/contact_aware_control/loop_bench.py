@@ -1,0 +1,46 @@
+"""A control loop to be driven by hand, tick by tick."""
+
+import numpy as np
+
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.control_loop import ContactReport, ControlLoop
+from contact_aware_control.goal import Goal
+from contact_aware_control.reference import JointTrajectory
+from contact_stack.core.config import from_mapping
+
+Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
+TICK = 5_000_000
+UP = np.array([0.0, 0.0, 1.0])
+WRIST = "lbr_link_6"
+
+
+class Bench:
+    """Drives a control loop against an arm that follows every command exactly."""
+
+    def __init__(self, robot, arm_state, **values):
+        """Activate a loop with some parameters."""
+        self.loop = ControlLoop(robot, from_mapping(ControllerConfig, values))
+        self.loop.supervisor.activate()
+        self.make_state = arm_state
+        self.now = 0
+        self.q = Q.copy()
+        self.state = None
+        self.report = None
+
+    def tick(self, goal=None, *, contacts=(), state=True, report=True, period=TICK):
+        """One tick; without ``state`` or ``report`` no new message arrives."""
+        self.now += period
+        if state is True:
+            self.state = self.make_state(self.now, self.q)
+        elif state is not False:
+            self.state = state
+        if report:
+            self.report = ContactReport(self.now, contacts)
+        command, status = self.loop.tick(self.now, self.state, self.report, goal)
+        if command is not None:
+            self.q = command
+        return command, status
+
+
+def line(target, duration=1.0):
+    return Goal(JointTrajectory([0.0, duration], np.array([Q, target])))

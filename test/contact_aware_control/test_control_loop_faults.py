@@ -1,0 +1,197 @@
+"""The object a node drives: watchdogs, bad inputs, giving way, latched faults."""
+
+import numpy as np
+import pytest
+from loop_bench import TICK, UP, WRIST, Bench, Q, line
+
+from contact_aware_control.goal import Goal
+from contact_aware_control.reference import JointTrajectory
+from contact_aware_control.status import Mode, Status
+
+
+@pytest.fixture
+def bench(robot, arm_state):
+    return lambda **values: Bench(robot, arm_state, **values)
+
+
+def test_stale_state_holds_and_recovers(bench):
+    run = bench()
+    run.tick()
+    goal = line(Q + 0.1)
+    for _ in range(20):
+        run.tick(goal)
+    seen = [run.tick(goal, state=False)[1] for _ in range(5)]
+    assert [s.mode for s in seen] == [Mode.TRACKING] * 3 + [Mode.HOLD] * 2
+    assert seen[-1].status is Status.STATE_STALE
+    held = run.q.copy()
+    command, _ = run.tick(goal, state=False)
+    np.testing.assert_array_equal(command, held)
+    assert run.tick(goal)[1].mode is Mode.TRACKING
+
+
+def test_dead_estimator_makes_it_conservative_within_50_ms(bench):
+    run = bench()
+    run.tick()
+    goal = line(Q + 0.3)
+    for _ in range(20):
+        run.tick(goal)
+    modes = [run.tick(goal, report=False)[1].mode for _ in range(12)]
+    assert modes.index(Mode.CONSERVATIVE) == 10
+    before = run.q.copy()
+    command, status = run.tick(goal, report=False)
+    assert status.status is Status.CONTACTS_STALE
+    assert 0.0 < np.abs(command - before).max() <= 0.25 * 0.002 + 1e-12
+
+
+def test_unidentifiable_contact_makes_it_conservative(bench, contact):
+    run = bench()
+    run.tick()
+    report = [contact(8.0 * UP, [0.3, 0.0, 0.6], link="lbr_link_3", identifiable=False)]
+    _, status = run.tick(line(Q + 0.1), contacts=report)
+    assert (status.mode, status.status) == (Mode.CONSERVATIVE, Status.CONTACT_UNIDENTIFIABLE)
+
+
+def test_unidentifiable_contact_with_little_force_is_ignored(bench, contact):
+    run = bench()
+    run.tick()
+    report = [contact(3.0 * UP, [0.3, 0.0, 0.6], link="lbr_link_3", identifiable=False)]
+    _, status = run.tick(line(Q + 0.1), contacts=report)
+    assert status.mode is Mode.TRACKING
+
+
+def streamed(goal, stamp):
+    return Goal(goal.reference, goal.force_limits, refreshed=stamp)
+
+
+def test_stream_that_stops_is_held_and_goes_on(bench):
+    run = bench()
+    run.tick()
+    goal = line(Q + 0.1)
+    latest = streamed(goal, run.now + TICK)
+    run.tick(latest)
+    statuses = [run.tick(latest)[1] for _ in range(25)]
+    assert statuses[-1].mode is Mode.HOLD
+    assert statuses[-1].status is Status.REFERENCE_STALE
+    time = statuses[-1].reference_time
+    _, status = run.tick(streamed(goal, run.now + TICK))
+    assert status.mode is Mode.TRACKING
+    assert status.reference_time > time
+
+
+@pytest.mark.parametrize(
+    "position",
+    [np.full(7, np.nan), np.zeros(6), np.array([0.0, np.inf, 0.0, 0.0, 0.0, 0.0, 0.0])],
+    ids=["nan", "short", "infinite"],
+)
+def test_bad_states_are_rejected_then_a_fault(bench, arm_state, position):
+    run = bench()
+    run.tick()
+    goal = line(Q + 0.1)
+    run.tick(goal)
+    for k in range(10):
+        before = run.q.copy()
+        command, status = run.tick(goal, state=arm_state(run.now + TICK, position))
+        assert np.isfinite(command).all()
+        assert np.abs(command - before).max() <= 0.002
+        assert status.rejected_messages == k + 1
+    assert (status.mode, status.status) == (Mode.FAULT, Status.BAD_INPUT)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"force": [np.nan, 0.0, 8.0]},
+        {"point": [0.5, np.inf, 0.5]},
+        {"link": "lbr_link_99"},
+        {"point": [0.5, 0.5]},
+    ],
+)
+def test_bad_contacts_are_rejected(bench, contact, bad):
+    run = bench()
+    run.tick()
+    report = [contact(**{"force": 8.0 * UP, "point": [0.5, 0.0, 0.5], **bad})]
+    command, status = run.tick(line(Q + 0.1), contacts=report)
+    assert status.rejected_messages == 1
+    assert status.status is Status.BAD_INPUT
+    assert np.isfinite(command).all()
+
+
+def test_clock_jump_is_a_stale_state_not_a_jump_of_the_arm(bench):
+    run = bench()
+    run.tick()
+    goal = line(Q + 0.1)
+    run.tick(goal)
+    before = run.q.copy()
+    run.now -= 10 * 10**9
+    command, status = run.tick(goal, state=False, report=False)
+    assert status.status is Status.STATE_STALE
+    np.testing.assert_array_equal(command, before)
+
+
+def test_late_tick_is_counted_and_said(bench):
+    run = bench()
+    run.tick()
+    goal = line(Q + 0.1)
+    run.tick(goal)
+    _, status = run.tick(goal, period=2 * TICK)
+    assert status.status is Status.DEADLINE_MISSED
+    assert status.deadline_misses == 1
+    assert run.tick(goal)[1].status is Status.OK
+
+
+def test_held_arm_gives_way_to_a_force_above_the_limit(bench, contact, arm_state):
+    """The springs relax towards the measured position, at the relax speed, no further."""
+    run = bench()
+    run.tick()
+    pushed = Q + 0.05
+    for _ in range(400):
+        report = [contact(20.0 * UP, [0.5, 0.0, 0.5])]
+        before = run.q.copy()
+        command, status = run.tick(contacts=report, state=arm_state(run.now + TICK, pushed, Q))
+        assert np.abs(command - before).max() <= 0.05 * 0.005 + 1e-12
+    assert status.mode is Mode.HOLD
+    np.testing.assert_allclose(command, pushed)
+    for _ in range(10):
+        report = [contact(14.0 * UP, [0.5, 0.0, 0.5])]
+        command, _ = run.tick(contacts=report, state=arm_state(run.now + TICK, Q, Q))
+    np.testing.assert_allclose(command, pushed)
+
+
+def test_lasting_overload_is_a_latched_fault(bench, contact):
+    run = bench()
+    run.tick()
+    goal = line(Q)
+    for _ in range(110):
+        _, status = run.tick(goal, contacts=[contact(100.0 * UP, [0.5, 0.0, 0.5])])
+    assert (status.mode, status.status) == (Mode.FAULT, Status.FORCE_EXCEEDED)
+    assert "reset" in status.remedy
+
+
+def test_overload_at_an_unknown_place_is_no_fault(bench, contact):
+    """Its force is a guess; the conservative mode deals with it."""
+    run = bench()
+    run.tick()
+    goal = line(Q)
+    for _ in range(110):
+        report = [contact(300.0 * UP, [0.3, 0.0, 0.6], "lbr_link_4", identifiable=False)]
+        _, status = run.tick(goal, contacts=report)
+    assert (status.mode, status.status) == (Mode.CONSERVATIVE, Status.CONTACT_UNIDENTIFIABLE)
+
+
+def test_planned_contact_is_no_overload(bench, contact):
+    run = bench()
+    run.tick()
+    goal = Goal(JointTrajectory([0.0], Q[None]), {WRIST: 120.0})
+    for _ in range(110):
+        _, status = run.tick(goal, contacts=[contact(100.0 * UP, [0.5, 0.0, 0.5])])
+    assert status.mode is Mode.TRACKING
+    assert status.output.force_limit[0] == 120.0
+
+
+def test_baseline_knows_no_overload(bench, contact):
+    run = bench(controller="greedy")
+    run.tick()
+    goal = line(Q)
+    for _ in range(110):
+        _, status = run.tick(goal, contacts=[contact(100.0 * UP, [0.5, 0.0, 0.5])])
+    assert status.mode is Mode.TRACKING
