@@ -39,6 +39,7 @@ def test_quaternions_stay_unit(run):
     np.testing.assert_allclose(np.linalg.norm(run.poses[:, 3:], axis=1), 1.0, atol=1e-12)
 
 
+@pytest.mark.verify
 def test_a_smaller_step_turns_the_mug_as_far(run):
     """The result is the model's, not the step's."""
     finer = turn_mug(AllegroHand(time_step=3.5e-4), duration=6.0)
