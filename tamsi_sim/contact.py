@@ -131,26 +131,32 @@ def update_contact_forces(
         contacts: Number of contact points.
         h: Length of the (sub-)step [s].
     """
+    for c in range(contacts):
+        update_contact_force(model, work, settings, c, h)
+
+
+@inner_kernel
+def update_contact_force(model: Model, work: Work, settings: Settings, c: int, h: float) -> None:
+    """Compute velocity, force and minus its derivative at one contact, see above."""
     stiction = settings.stiction_velocity
     soft = settings.soft_norm * stiction
-    for c in range(contacts):
-        project(work, c, work.v_next, work.contact_velocity)
-        velocity = work.contact_velocity[c]
-        x, y = velocity[0], velocity[1]
-        pair = work.contact_pair[c]
-        dissipation, mu = model.pair_dissipation[pair], model.pair_friction[pair]
-        pi, slope = normal_force(
-            work.contact_elastic[c], work.contact_stiffness[c], dissipation, velocity[NORMAL], h
-        )
-        g, bend = friction_coefficient(settings.friction_law, mu, x, y, stiction, soft)
-        force, gradient = work.contact_force[c], work.contact_gradient[c]
-        force[0], force[1], force[NORMAL] = -pi * g * x, -pi * g * y, pi
-        gradient[0, 0] = pi * (g + bend * x * x)
-        gradient[0, 1] = gradient[1, 0] = pi * bend * x * y
-        gradient[1, 1] = pi * (g + bend * y * y)
-        # The normal force also changes the friction: W_tn of (22) makes (23) unsymmetric.
-        gradient[0, NORMAL], gradient[1, NORMAL] = g * x * slope, g * y * slope
-        gradient[NORMAL, NORMAL] = -slope
+    project(work, c, work.v_next, work.contact_velocity)
+    velocity = work.contact_velocity[c]
+    x, y = velocity[0], velocity[1]
+    pair = work.contact_pair[c]
+    dissipation, mu = model.pair_dissipation[pair], model.pair_friction[pair]
+    pi, slope = normal_force(
+        work.contact_elastic[c], work.contact_stiffness[c], dissipation, velocity[NORMAL], h
+    )
+    g, bend = friction_coefficient(settings.friction_law, mu, x, y, stiction, soft)
+    force, gradient = work.contact_force[c], work.contact_gradient[c]
+    force[0], force[1], force[NORMAL] = -pi * g * x, -pi * g * y, pi
+    gradient[0, 0] = pi * (g + bend * x * x)
+    gradient[0, 1] = gradient[1, 0] = pi * bend * x * y
+    gradient[1, 1] = pi * (g + bend * y * y)
+    # The normal force also changes the friction: W_tn of (22) makes (23) unsymmetric.
+    gradient[0, NORMAL], gradient[1, NORMAL] = g * x * slope, g * y * slope
+    gradient[NORMAL, NORMAL] = -slope
 
 
 @inner_kernel

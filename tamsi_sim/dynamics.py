@@ -22,10 +22,10 @@ def update_dynamics(model: Model, work: Work) -> None:
         _world_inertia(model, work, body)
         _bias_force(model, work, body)
     matrix = work.mass_matrix
-    nv = matrix.shape[0]
-    for i in range(nv):
+    for i in range(matrix.shape[0]):
         work.bias[i] = 0.0
-        for j in range(nv):
+        tree = model.dof_tree[i]
+        for j in range(model.tree_dof[tree], model.tree_dof[tree + 1]):
             matrix[i, j] = 0.0
         matrix[i, i] = model.armature[i]
     for body in range(model.parent.shape[0] - 1, -1, -1):

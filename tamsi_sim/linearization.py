@@ -17,7 +17,7 @@ from contact_stack.core.kernel import kernel
 from tamsi_sim.borrowing import inner_kernel
 from tamsi_sim.configuration import differentiate_move, move_configuration
 from tamsi_sim.contact import project, update_contact_forces
-from tamsi_sim.data import SUBSTEPS, Model, Settings, Work
+from tamsi_sim.data import ISLANDS, SUBSTEPS, Model, Settings, Work
 from tamsi_sim.dynamics import update_dynamics
 from tamsi_sim.handle import Handle
 from tamsi_sim.joint_forces import update_joint_forces
@@ -117,7 +117,7 @@ def differentiate_step(handle: Handle, parts: int, jacobian: np.ndarray) -> None
     # Velocities at the end of each sub-step, and their derivatives; 0 is the initial one.
     velocities = np.empty((parts + 1, nv))
     changes = np.zeros((parts + 1, nv, 4 * nv))
-    systems = np.empty((parts, nv, nv))
+    systems = np.zeros((parts, nv, nv))
     _solve_again(model, work, settings, velocities, systems)
     for i in range(nv):
         changes[0, i, nv + i] = 1.0
@@ -148,13 +148,17 @@ def _solve_again(
     for i in range(nv):
         velocities[0, i] = work.v[i]
     for part in range(parts):
-        set_momentum(work, h)
+        set_momentum(model, work, h)
         solve(model, work, settings, contacts, h)
-        assemble(work, contacts, h)
+        _assemble_all(model, work, h)
         for i in range(nv):
             velocities[part + 1, i] = work.v_next[i]
-            for j in range(nv):
-                systems[part, i, j] = work.system[i, j]
+        for row in range(nv):
+            # The envelope is symmetric.
+            for column in range(row, work.row_end[row] + 1):
+                i, j = work.order[row], work.order[column]
+                systems[part, i, j] = work.system[row, column]
+                systems[part, j, i] = work.system[column, row]
         finish_substep(work, contacts, h)
 
 
@@ -186,7 +190,9 @@ def _differentiate_residual(
                 model, work, settings, contacts, part, velocities, changes, column, amount
             )
             for k in range(nv):
-                changes[part + 1, k, column] = work.update[k] - changes[part + 1, k, column]
+                changes[part + 1, k, column] = (
+                    work.right_side[work.place[k]] - changes[part + 1, k, column]
+                )
             _shift(model, work, kind, i, -amount)
         # The second residual less the first one belongs to a step of -2 shifts.
         for k in range(nv):
@@ -232,9 +238,15 @@ def _hold_velocity(
             for c in range(contacts):
                 project(work, c, work.v_next, work.contact_velocity)
             finish_substep(work, contacts, h)
-    set_momentum(work, h)
+    set_momentum(model, work, h)
     for i in range(work.v_next.shape[0]):
         work.v_next[i] = velocities[part + 1, i]
     update_contact_forces(model, work, settings, contacts, h)
     update_joint_forces(model, work, settings.stiction_velocity, h)
-    assemble(work, contacts, h)
+    _assemble_all(model, work, h)
+
+
+@inner_kernel
+def _assemble_all(model: Model, work: Work, h: float) -> None:
+    for island in range(work.counters[ISLANDS]):
+        assemble(model, work, island, h)

@@ -115,10 +115,15 @@ class _Builder:
             raise ModelError(f"{instance.name}: {error}") from error
         check_inertias(instance.name, model)
         first_body = len(self.rows["parent"])
+        first_dof, tree = len(self.rows["dof_q"]), len(self.rows["tree_dof"])
         for joint in range(1, model.njoints):
             # Pinocchio hides what kind of joint a mimic joint is; the plain model shows it.
             kind = plain.joints[plain.getJointId(model.names[joint])]
             self._add_body(instance, model, joint, first_body, kind)
+        if len(self.rows["dof_q"]) > first_dof:
+            self.rows["tree_dof"].append(first_dof)
+            self.rows["dof_tree"] += [tree] * (len(self.rows["dof_q"]) - first_dof)
+            self.rows["body_tree"] += [tree] * (len(self.rows["parent"]) - first_body)
         self._add_shapes(instance, model, first_body)
 
     def _add_body(
@@ -159,6 +164,11 @@ class _Builder:
             rows["column_parent"].append(column_parent)
             column_parent = len(rows["column_body"]) - 1
         rows["last_column"].append(column_parent)
+        above = (parent_body,) if parent_body >= 0 else ()
+        first = min([dof, *(rows["body_first_dof"][b] for b in above)])
+        rows["body_first_dof"].append(first)
+        last = dof + (5 if kind == FREE else 0)
+        rows["body_last_dof"].append(max([last, *(rows["body_last_dof"][b] for b in above)]))
 
     def _add_dofs(
         self,
@@ -224,6 +234,7 @@ class _Builder:
             self.rows["shape_kind"].append(int(placed.shape.kind))
             self.rows["shape_size"].append(placed.shape.size)
             self.rows["shape_body"].append(body)
+            self.rows["shape_tree"].append(self.rows["body_tree"][body] if body >= 0 else -1)
             self.rows["shape_rotation"].append(placement.rotation)
             self.rows["shape_position"].append(placement.translation)
             self.rows["shape_radius"].append(placed.shape.bounding_radius)
@@ -236,12 +247,20 @@ class _Builder:
         may_touch: Callable[[tuple[str, str], tuple[str, str]], bool],
     ) -> BuiltModel:
         """Add the pairs of shapes and turn the rows into arrays."""
-        bodies = self.rows["shape_body"]
+        self.rows["tree_dof"].append(len(self.rows["dof_q"]))
         links = [(i, s.body) for i, s in zip(self.instances, self.shapes, strict=True)]
-        for a in range(len(bodies)):
-            for b in range(a + 1, len(bodies)):
-                if bodies[a] != bodies[b] and may_touch(links[a], links[b]):
-                    self._add_pair(a, b, surface_of(*links[a]), surface_of(*links[b]))
+        hulls = self._add_hulls()
+        for i, hull_a in enumerate(hulls):
+            for j in range(i + 1, len(hulls)):
+                before = len(self.rows["pair_shapes"])
+                for a in hull_a:
+                    for b in hulls[j]:
+                        if self._moves(a, b) and may_touch(links[a], links[b]):
+                            self._add_pair(a, b, surface_of(*links[a]), surface_of(*links[b]))
+                end = len(self.rows["pair_shapes"])
+                if end > before:
+                    self.rows["hull_pair"].append((i, j))
+                    self.rows["hull_pair_end"].append(end)
         arrays = {name: _array(name, rows) for name, rows in self.rows.items()}
         return BuiltModel(
             arrays=Model(**arrays),
@@ -252,6 +271,28 @@ class _Builder:
             shapes=tuple(self.shapes),
             instances=tuple(self.instances),
         )
+
+    def _moves(self, a: int, b: int) -> bool:
+        """Whether two shapes move relative to each other."""
+        return bool(self.rows["shape_body"][a] != self.rows["shape_body"][b])
+
+    def _add_hulls(self) -> list[list[int]]:
+        """Add the hulls, moving ones first; return their shapes."""
+        rows = self.rows
+        bodies = rows["shape_body"]
+        moving = [body for body in range(len(rows["parent"])) if body in bodies]
+        hulls = [[s for s, b in enumerate(bodies) if b == body] for body in moving]
+        hulls += [[s] for s, b in enumerate(bodies) if b < 0]
+        for hull in hulls:
+            positions = np.array([rows["shape_position"][s] for s in hull])
+            center = 0.5 * (positions.min(axis=0) + positions.max(axis=0))
+            reach = np.linalg.norm(positions - center, axis=1)
+            radius = np.max(reach + [rows["shape_radius"][s] for s in hull])
+            rows["hull_body"].append(bodies[hull[0]])
+            rows["hull_center"].append(center)
+            rows["hull_radius"].append(radius)
+            rows["hull_shape"].append(hull[0] if len(hull) == 1 else -1)
+        return hulls
 
     def _add_pair(self, a: int, b: int, surface_a: Surface, surface_b: Surface) -> None:
         kinds = (ShapeKind(self.rows["shape_kind"][shape]) for shape in (a, b))
@@ -270,15 +311,17 @@ class _Builder:
 
 # Arrays that hold indices; all others hold numbers.
 _INTEGERS = {
-    "parent", "joint_type", "q_index", "first_column", "last_column", "column_body",
-    "column_dof", "column_parent", "dof_q", "shape_kind", "shape_body", "pair_shapes",
-    "pair_routine",
+    "parent", "joint_type", "q_index", "first_column", "last_column", "body_tree",
+    "body_first_dof", "body_last_dof", "column_body", "column_dof", "column_parent", "tree_dof",
+    "dof_tree", "dof_q", "shape_kind", "shape_body", "shape_tree", "hull_body", "hull_shape",
+    "hull_pair", "hull_pair_end", "pair_shapes", "pair_routine",
 }  # fmt: skip
 # Shape of one row, so that an empty array has the right number of dimensions too.
 _ROWS = {
     "joint_axis": (3,), "joint_rotation": (3, 3), "joint_position": (3,), "center": (3,),
     "inertia": (3, 3), "gravity": (3,), "shape_size": (3,), "shape_rotation": (3, 3),
-    "shape_position": (3,), "pair_shapes": (2,),
+    "shape_position": (3,), "hull_center": (3,), "hull_pair": (2,),
+    "pair_shapes": (2,),
 }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from tamsi_sim.data import (
 )
 from tamsi_sim.dynamics import update_dynamics
 from tamsi_sim.handle import Handle
+from tamsi_sim.islands import update_islands
 from tamsi_sim.jacobian import update_jacobians
 from tamsi_sim.kinematics import update_kinematics
 from tamsi_sim.narrow_phase import update_contacts
@@ -144,7 +145,7 @@ def evaluate(model: Model, work: Work) -> int:
 
     Args:
         model: The model.
-        work: Reads q and v; writes kinematics, dynamics, contacts and their Jacobians.
+        work: Reads q and v; writes kinematics, dynamics, contacts, islands, Jacobians.
 
     Returns:
         The number of contact points, possibly more than the workspace holds.
@@ -152,7 +153,9 @@ def evaluate(model: Model, work: Work) -> int:
     update_kinematics(model, work)
     update_dynamics(model, work)
     contacts = update_contacts(model, work)
-    update_jacobians(model, work, min(contacts, work.contact_depth.shape[0]))
+    held = min(contacts, work.contact_depth.shape[0])
+    update_islands(model, work, held)
+    update_jacobians(model, work, held)
     for i in range(work.stiffness.shape[0]):
         critical = 2.0 * math.sqrt(work.stiffness[i] * work.mass_matrix[i, i])
         work.drive_damping_now[i] = work.drive_damping[i] + work.damping_ratio[i] * critical
@@ -168,7 +171,7 @@ def _try_substeps(
     work.counters[SUBSTEPS] = substeps
     start_substeps(work, contacts)
     for _ in range(substeps):
-        set_momentum(work, h)
+        set_momentum(model, work, h)
         if not solve(model, work, settings, contacts, h):
             return False
         finish_substep(work, contacts, h)
@@ -191,11 +194,12 @@ def start_substeps(work: Work, contacts: int) -> None:
 
 
 @inner_kernel
-def set_momentum(work: Work, h: float) -> None:
+def set_momentum(model: Model, work: Work, h: float) -> None:
     """p* = M v + h tau, without the forces that depend on the velocity's end value."""
     for i in range(work.v_next.shape[0]):
         value = h * (work.applied[i] - work.bias[i])
-        for j in range(work.v_next.shape[0]):
+        tree = model.dof_tree[i]
+        for j in range(model.tree_dof[tree], model.tree_dof[tree + 1]):
             value += work.mass_matrix[i, j] * work.v_next[j]
         work.momentum[i] = value
 

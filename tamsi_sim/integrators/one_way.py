@@ -62,7 +62,7 @@ def advance_one_way(handle: Handle, excitation: Excitation, memory: Memory, step
         if ratio >= WARNING_RATIO:
             clock[WARNED_SINCE] = min(clock[TIME], clock[WARNED_SINCE])
         _freeze_normal_forces(work, memory, contacts)
-        set_momentum(work, h)
+        set_momentum(model, work, h)
         before = work.counters[SOLVER_ITERATIONS]
         converged = solve(model, work, settings, contacts, h)
         memory.counters[ITERATIONS] += work.counters[SOLVER_ITERATIONS] - before
