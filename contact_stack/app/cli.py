@@ -36,6 +36,7 @@ COMMANDS = {
         "contact_stack.app.robust.command", "plan a motion through uncertain contact, and judge it"
     ),
     "bench": Command("contact_stack.app.bench.command", "measure speed and accuracy"),
+    "paper": Command("contact_stack.app.paper.command", "reproduce the figures of a paper"),
     "replay": Command(
         "contact_stack.app.replay.command", "compute a flight record again and compare it"
     ),

@@ -30,8 +30,7 @@ NEXT_STEP = 1
 SMALLEST_STEP = 2
 MATRIX_STEP = 3
 NORMAL_RATIO = 4
-NORMAL_RATIO_TIME = 5
-CLOCK = 6
+WARNED_SINCE = 5
 
 # Entries of Memory.jacobian_state.
 KNOWN = 0
@@ -136,7 +135,7 @@ def make_memory(nq: int, nv: int, dissipation: np.ndarray, iterations: int) -> M
     arrays |= {name: np.zeros(nq) for name in ("q_start", "q", "q_safe")}
     arrays |= {name: np.zeros((nv, nv)) for name in ("by_v", "by_q", "matrix")}
     arrays |= {
-        "clock": np.array([0.0, np.inf, np.inf, 0.0, 0.0, 0.0]),
+        "clock": np.array([0.0, np.inf, np.inf, 0.0, 0.0, np.inf]),
         "counters": np.zeros(COUNTERS, dtype=np.int64),
         "jacobian_state": np.array([0, 0, -1, -1]),
         "residuals": np.full(iterations, np.nan),

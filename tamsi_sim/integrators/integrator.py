@@ -210,5 +210,5 @@ class Integrator:
         """Return what a user should know about the steps so far."""
         if self.normal_ratio < WARNING_RATIO:
             return ()
-        time = float(self._memory.clock[data.NORMAL_RATIO_TIME])
-        return (ExplicitNormalsWarning(self.normal_ratio, time, self.engine.time_step),)
+        since = float(self._memory.clock[data.WARNED_SINCE])
+        return (ExplicitNormalsWarning(self.normal_ratio, since),)

@@ -1,4 +1,9 @@
-"""How fast the normal forces vibrate: what an explicit treatment of them has to resolve."""
+"""How stiff the normal forces are for an explicit treatment of them.
+
+Symplectic Euler with explicit damping, M (v - v0) = -h (C v0 + K q0), turns unstable where a
+mode changes its sign in every step, (h^2 K + 2 h C) x = 4 M x. A contact's damping thus acts
+like the additional stiffness 2 c / h, and with it the limit is h sqrt(k/m) = 2.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +19,16 @@ POWER_ITERATIONS = 10
 
 
 @inner_kernel
-def highest_frequency(work: Work, memory: Memory, contacts: int) -> float:
-    """Estimate sqrt(k/m) of the stiffest mode of J_n^T K J_n x = omega^2 M x.
+def highest_frequency(work: Work, memory: Memory, contacts: int, h: float) -> float:
+    """Estimate sqrt(k/m) of the stiffest mode of J_n^T (K + 2 C / h) J_n x = omega^2 M x.
 
     Some power iterations, each of which brings the Rayleigh quotient closer from below.
 
     Args:
-        work: Reads mass matrix, Jacobians and contact_stiffness.
-        memory: Scratch: mode, mode_force, matrix and pivots.
+        work: Reads mass matrix, Jacobians, contact_stiffness and contact_elastic.
+        memory: Reads dissipation; scratch: mode, mode_force, matrix and pivots.
         contacts: Number of contact points.
+        h: Time step [s].
 
     Returns:
         omega [rad/s], never more than the true one.
@@ -35,7 +41,7 @@ def highest_frequency(work: Work, memory: Memory, contacts: int) -> float:
     factorize(memory.matrix, memory.pivots)
     square = 0.0
     for _ in range(POWER_ITERATIONS):
-        _normal_forces(work, memory, contacts)
+        _normal_forces(work, memory, contacts, h)
         elastic, kinetic = 0.0, 0.0
         for i in range(nv):
             elastic += mode[i] * force[i]
@@ -52,15 +58,17 @@ def highest_frequency(work: Work, memory: Memory, contacts: int) -> float:
 
 
 @inner_kernel
-def _normal_forces(work: Work, memory: Memory, contacts: int) -> None:
-    """Write J_n^T K J_n x of the mode x."""
+def _normal_forces(work: Work, memory: Memory, contacts: int, h: float) -> None:
+    """Write J_n^T (K + 2 C / h) J_n x of the mode x, with c = d k delta of (5)."""
     mode, force = memory.mode, memory.mode_force
     for i in range(force.shape[0]):
         force[i] = 0.0
     for c in range(contacts):
         jacobian, dofs = work.jacobian[c, NORMAL], work.jacobian_dof[c]
+        damping = memory.dissipation[work.contact_pair[c]] * work.contact_elastic[c]
+        stiffness = work.contact_stiffness[c] + 2.0 * damping / h
         rate = 0.0
         for k in range(work.jacobian_columns[c]):
             rate += jacobian[k] * mode[dofs[k]]
         for k in range(work.jacobian_columns[c]):
-            force[dofs[k]] += work.contact_stiffness[c] * rate * jacobian[k]
+            force[dofs[k]] += stiffness * rate * jacobian[k]

@@ -14,14 +14,15 @@ from tamsi_sim.integrators.data import (
     FACTORIZATIONS,
     ITERATIONS,
     NORMAL_RATIO,
-    NORMAL_RATIO_TIME,
     STEPS,
     TIME,
+    WARNED_SINCE,
     Memory,
 )
 from tamsi_sim.integrators.excitation import Excitation, excite
 from tamsi_sim.integrators.normal_stiffness import highest_frequency
 from tamsi_sim.integrators.vectors import copy
+from tamsi_sim.integrators.warning import WARNING_RATIO
 from tamsi_sim.solver import solve
 from tamsi_sim.status import StepStatus
 from tamsi_sim.stepper import evaluate, set_momentum, start_substeps
@@ -55,11 +56,11 @@ def advance_one_way(handle: Handle, excitation: Excitation, memory: Memory, step
         contacts = evaluate(model, work)
         if contacts > work.contact_depth.shape[0]:
             return TOO_MANY_CONTACTS
-        ratio = h * highest_frequency(work, memory, contacts)
-        if ratio > clock[NORMAL_RATIO]:
-            clock[NORMAL_RATIO] = ratio
-            clock[NORMAL_RATIO_TIME] = clock[TIME]
         start_substeps(work, contacts)
+        ratio = h * highest_frequency(work, memory, contacts, h)
+        clock[NORMAL_RATIO] = max(ratio, clock[NORMAL_RATIO])
+        if ratio >= WARNING_RATIO:
+            clock[WARNED_SINCE] = min(clock[TIME], clock[WARNED_SINCE])
         _freeze_normal_forces(work, memory, contacts)
         set_momentum(model, work, h)
         before = work.counters[SOLVER_ITERATIONS]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Symplectic Euler of an oscillator is unstable from h omega = 2 on.
+# Symplectic Euler of an oscillator is unstable from h sqrt(k/m) = 2 on.
 STABILITY_LIMIT = 2.0
 WARNING_RATIO = 1.0
 
@@ -14,14 +14,13 @@ class ExplicitNormalsWarning:
     """Normal forces that are treated explicitly are, or soon will be, unstable.
 
     Attributes:
-        ratio: Largest h sqrt(k/m) so far, of the stiffest mode of the contacts.
-        time: When that was [s].
-        time_step: h [s].
+        ratio: Largest h sqrt(k/m) so far, of the stiffest mode of the contacts; k counts
+            their damping too.
+        since: When it first came so close to its limit that it is warned of [s].
     """
 
     ratio: float
-    time: float
-    time_step: float
+    since: float
 
     @property
     def limit(self) -> float:
@@ -32,9 +31,8 @@ class ExplicitNormalsWarning:
     def remedy(self) -> str:
         """What is wrong, and what to do about it."""
         state = "unstable" if self.ratio >= self.limit else "close to unstable"
-        stable_step = self.time_step * WARNING_RATIO / self.ratio
         return (
-            f"explicit normal forces are {state}: h sqrt(k/m) = {self.ratio:.2g} at "
-            f"{self.time:.4g} s, the limit is {self.limit:g}; choose the integrator 'tamsi', or "
-            f"time_step <= {stable_step:.2g} s"
+            f"explicit normal forces are {state} since {self.since:.4g} s: h sqrt(k/m) = "
+            f"{self.ratio:.2g}, the limit is {self.limit:g}; choose the integrator 'tamsi', or a "
+            "smaller time_step"
         )

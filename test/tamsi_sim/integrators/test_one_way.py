@@ -44,23 +44,27 @@ def test_friction_is_bounded_by_the_frozen_normal_force():
     np.testing.assert_allclose(change, -0.5 * 9.81 * np.array([0.6, -0.8]), rtol=1e-6)
 
 
+@pytest.mark.parametrize("dissipation", [0.0, 5.0, 50.0])
 @pytest.mark.parametrize(("ratio", "stable"), [(1.8, True), (2.2, False)])
-def test_it_is_unstable_from_two_on_and_says_so_before(ratio, stable):
-    """Symplectic Euler of an oscillator is stable up to h omega = 2."""
-    engine = ball(ratio / OMEGA, dissipation=0.0)
+def test_it_is_unstable_from_two_on_and_says_so_before(ratio, stable, dissipation):
+    """Stable up to h^2 k + 2 h c = 4 m, where c = d m g is the damping of a ball at rest."""
+    damping = dissipation * 9.81
+    step = (np.sqrt(damping**2 + (ratio * OMEGA) ** 2) - damping) / OMEGA**2
+    engine = ball(step, dissipation)
     engine.v[2] = 1e-4
     moved = make_integrator("semi_implicit", engine)
+    moved.step()
+    (warning,) = moved.warnings()
+    assert warning.ratio == pytest.approx(ratio, rel=1e-6)
     _, positions, _ = moved.roll(100)
     lifted = np.abs(positions[:, 2] - positions[0, 2]).max()
     assert (lifted < 1e-4) == stable
-    (warning,) = moved.warnings()
-    assert warning.ratio == pytest.approx(ratio, rel=1e-3)
     assert ("close to" in warning.remedy) == stable
     assert "tamsi" in warning.remedy
 
 
 def test_small_steps_are_no_reason_to_warn():
-    engine = ball(0.5 / OMEGA)
+    engine = ball(0.5 / OMEGA, dissipation=0.0)
     moved = make_integrator("semi_implicit", engine)
     moved.step(20)
     assert moved.warnings() == ()

@@ -1,0 +1,1 @@
+"""The command ``contact-stack paper``: figures of the papers."""
