@@ -11,7 +11,12 @@ from contact_stack.core.errors import ModelError
 from irs_planner.dynamics.dynamics import ContactDynamics, ContactForces, Jacobians
 from irs_planner.quasi_dynamic import batch_kernels
 from irs_planner.quasi_dynamic.batch_kernels import StepBatch
-from irs_planner.quasi_dynamic.contact_rows import ContactFrames, allocate_rows, polyhedral_rows
+from irs_planner.quasi_dynamic.contact_rows import (
+    ContactFrames,
+    ContactRows,
+    allocate_rows,
+    polyhedral_rows,
+)
 from irs_planner.quasi_dynamic.spring_model import SpringModel
 
 # A quasi-static object keeps this fraction of its inertia: the QP stays strictly convex.
@@ -221,6 +226,15 @@ class QuasiDynamics(ContactDynamics):
         return SpringModel(
             self.time_step, batch.hessian[0], batch.inverse[0], self.load, self.stiffness
         )
+
+    def contact_rows(self, state: np.ndarray) -> ContactRows:
+        """Return the contact inequalities of a step from a state.
+
+        Args:
+            state: (n) x.
+        """
+        rows = self._prepare(self._coordinates(state[np.newaxis])).rows
+        return ContactRows(rows.ray[0], rows.negated[0], rows.normal[0], rows.gap[0])
 
     def _coordinates(self, states: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(states[:, : self.coordinates])

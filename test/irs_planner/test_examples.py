@@ -94,3 +94,8 @@ def test_benchmark_reports_every_mode():
         assert entry["initial"] == entry["costs"][0]
         parts = entry["seconds_per_iteration"]
         assert entry["seconds"] >= 0.5 * entry["iterations"] * sum(parts.values())
+
+
+def test_benchmark_with_the_paper_settings_has_no_refinements():
+    paper = run_examples(["iiwa_push"], ["log_barrier"], paper=True)["examples"]["iiwa_push"]
+    assert paper["log_barrier"]["iterations"] == load_example("iiwa_push").iterations

@@ -13,11 +13,15 @@ import matplotlib
 matplotlib.use("Agg")
 
 from irs_planner import GradientMode, example_names
-from irs_planner.benchmark import run_examples
+from irs_planner.benchmark import compare_orders, run_examples
+from irs_planner.contact_qps import COUNT, measure_contact_qps
 from irs_planner.plots import figure_9
 
 QUICK = ("pendulum", "pushing")
 """One example without and one with contact."""
+
+PARTS = ("examples", "qps", "second_order")
+"""What is measured."""
 
 COLUMNS = ("initial", "best", "final", "iterations", "seconds")
 
@@ -35,6 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--mode", nargs="+", choices=[str(mode) for mode in GradientMode], help="only these"
+    )
+    parser.add_argument(
+        "--paper", action="store_true",
+        help="exactly the paper's settings: Algorithm 1 alone, a fixed number of iterations",
+    )  # fmt: skip
+    parser.add_argument(
+        "--skip", nargs="+", choices=PARTS, default=(), help="leave these parts out"
     )
     parser.add_argument("--seed", type=int, default=0, help="of all samples (default 0)")
     parser.add_argument("--workers", type=int, default=1, help="threads (default 1)")
@@ -54,18 +65,56 @@ def main(args: argparse.Namespace) -> int:
     Returns:
         0.
     """
+    figures: dict[str, Any] = {"paper": args.paper}
+    if "examples" not in args.skip:
+        figures["examples"] = _run_examples(args)
+    if "qps" not in args.skip:
+        figures["contact_qps"] = measure_contact_qps(count=200 if args.quick else COUNT)
+        print("\n" + "\n".join(qp_rows(figures["contact_qps"])), flush=True)
+    if "second_order" not in args.skip and not args.quick:
+        figures["second_order"] = order = compare_orders(seed=args.seed)
+        print(
+            f"\none iteration of pushing, mode {order['mode']}: quasi-dynamic "
+            f"{1e3 * order['quasi_dynamic']:.1f} ms, second-order "
+            f"{1e3 * order['second_order']:.0f} ms, {order['ratio']:.0f} times as long "
+            "(bundled_gradients: 36)"
+        )
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps(figures, indent=2) + "\n")
+    return 0
+
+
+def _run_examples(args: argparse.Namespace) -> dict[str, Any]:
     names = args.example or (QUICK if args.quick else example_names())
     examples: dict[str, Any] = {}
     print(header(), flush=True)
     for name in names:
-        found = run_examples([name], args.mode, seed=args.seed, workers=args.workers)["examples"]
+        found = run_examples(
+            [name], args.mode, seed=args.seed, workers=args.workers, paper=args.paper
+        )["examples"]
         examples.update(found)
         print("\n".join(rows(found)), flush=True)
     print(f"\nplot: {figure_9(args.out, {n: modes for n, modes in examples.items() if modes})}")
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps({"examples": examples}, indent=2) + "\n")
-    return 0
+    return examples
+
+
+def qp_rows(figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Iterator[str]:
+    """Show contact QPs per second as rows of a table.
+
+    Args:
+        figures: Example -> solver -> figures.
+
+    Yields:
+        The titles, then one row per example and solver.
+    """
+    yield f"{'contact QPs of':<20}{'solver':<12}{'per second':>12}{'difference':>12}"
+    for name, solvers in figures.items():
+        for solver, values in solvers.items():
+            yield (
+                f"{name:<20}{solver:<12}{values['per_second']:>12,.0f}"
+                f"{values['largest_difference']:>12.1e}"
+            )
 
 
 def header() -> str:

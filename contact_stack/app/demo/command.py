@@ -77,8 +77,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", type=Path, default=None, help="also write all summaries here")
     parser.add_argument(
-        "--attempts", type=int, choices=range(1, 11), default=3, metavar="N",
-        help="push_box: plan again up to so many times (default 3)",
+        "--attempts", type=int, choices=range(1, 11), default=4, metavar="N",
+        help="push_box: largest number of plans (default 4)",
     )  # fmt: skip
     parser.add_argument("--no-view", dest="view", action="store_false", help="no live page")
 

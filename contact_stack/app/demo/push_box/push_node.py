@@ -98,7 +98,7 @@ class PushNode(Node):
         Args:
             task: Where the box has to go.
             attempts: Largest number of plans.
-            seed: Of the first plan's samples; later ones count upwards.
+            seed: Of the samples; every plan has its own.
             recorder: Where every message heard is written.
             namespace: The namespace of the graph.
             lockstep: True if this node takes part in lock-step.
@@ -111,6 +111,7 @@ class PushNode(Node):
         self._task, self._attempts, self._seed = task, attempts, seed
         self._robot = Robot.from_description(task.model.scene.scene.robot)
         self._recorder = recorder
+        self._plans = 0
         self._awaited = 0
         self._when_answered: Callable[[], None] = lambda: None
         self._servers_found = False
@@ -184,7 +185,7 @@ class PushNode(Node):
                 self._ask_for_plan()
         elif stamp >= self.pushes[-1].end:
             self.pushes[-1].after = miss = self._task.miss(self.box())
-            self.finished = self._task.reached(miss) or len(self.pushes) == self._attempts
+            self.finished = self._task.reached(miss) or self._plans == self._attempts
             if not self.finished:
                 self._ask_for_plan()
 
@@ -207,7 +208,7 @@ class PushNode(Node):
             initial_state=self._task.state(self.box(), joints),
             samples=SAMPLES,
             iterations=load_example(EXAMPLE).iterations,
-            seed=self._seed + len(self.pushes),
+            seed=self._seed * self._attempts + self._plans,
         )
         self._await(self._plan.send_goal_async(goal), self._plan_accepted)
 
@@ -219,8 +220,12 @@ class PushNode(Node):
     def _execute(self, answer: Any) -> None:
         """Send the COMMANDED positions of a plan: the predicted ones would press on nothing."""
         plan = answer.result
+        self._plans += 1
         if not plan.commanded.points or plan.status > PlanThroughContact.Result.CANCELED:
-            raise TrajectoryError(f"no plan: {plan.status_name}: {plan.remedy}")
+            if self._plans == self._attempts:
+                raise TrajectoryError(f"no plan: {plan.status_name}: {plan.remedy}")
+            self._ask_for_plan()  # other samples may find what these have not
+            return
         start = self.stamp + round(LEAD_TIME * NANOSECONDS)
         motion = self._motion(plan)
         end = start + round((motion.times[-1] + SETTLING) * NANOSECONDS)

@@ -81,15 +81,15 @@ def _spin(node: PushNode, graph: NodeGraph, on_progress: Callable[[PushNode], No
     """Handle messages until the demo is over."""
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    progress, changed = -1, time.monotonic()
+    progress, changed = (-1, False), time.monotonic()
     try:
         while not node.finished:
             # An interrupt inside rclpy would leave half-made objects that complain.
             with deferred():
                 executor.spin_once(timeout_sec=0.1)
             graph.check()
-            if node.stamp != progress:
-                progress, changed = node.stamp, time.monotonic()
+            if (node.stamp, node.planning) != progress:
+                progress, changed = (node.stamp, node.planning), time.monotonic()
                 on_progress(node)
             limit = PLANNING_LIMIT if node.planning else SILENCE_LIMIT
             if time.monotonic() - changed > limit:

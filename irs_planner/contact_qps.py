@@ -1,29 +1,24 @@
 """Contact QPs per second: our dual active set against other solvers, on the same problems.
 
-Run ``python benchmarks/irs/contact_qps.py [--json FILE]``. Solvers that are not installed
-are left out.
+Solvers that are not installed are left out.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sparse
 
 from contact_stack.core.seeds import generator
-from irs_planner import build_problem, load_example
-from irs_planner.quasi_dynamic import PlanarQuasiDynamics
-from irs_planner.scenes.contacts import find_contacts
+from irs_planner.examples import build_problem, load_example
+from irs_planner.quasi_dynamic import QuasiDynamics
 
 COUNT = 2000
 REPETITIONS = 5  # of the batch; the fastest counts, it takes some milliseconds
-EXAMPLES = ("pushing", "pivoting_no_contact", "hand_move")
+EXAMPLES = ("pushing", "pivoting_no_contact", "hand_move", "iiwa_push")
 
 
 class ContactQp(NamedTuple):
@@ -38,33 +33,37 @@ class ContactQp(NamedTuple):
 Solver = Callable[[ContactQp], np.ndarray]
 
 
-def sample_steps(name: str) -> tuple[PlanarQuasiDynamics, np.ndarray, np.ndarray]:
-    """Return a model with random states and commands around the start of an example."""
+def sample_steps(name: str, count: int) -> tuple[QuasiDynamics, np.ndarray, np.ndarray]:
+    """Return a model with random states and commands around the start of an example.
+
+    Args:
+        name: The example.
+        count: How many.
+    """
     problem = build_problem(load_example(name))
     model = problem.dynamics
-    assert isinstance(model, PlanarQuasiDynamics)
+    assert isinstance(model, QuasiDynamics)
     rng = generator(0, name)
-    noise = 0.01 * rng.standard_normal((COUNT, model.state_size))
-    states = problem.initial_state + noise
-    spread = 0.1 * rng.standard_normal((COUNT, model.input_size))
+    noise = 0.01 * rng.standard_normal((count, model.coordinates))
+    states = model.complete(problem.initial_state[: model.coordinates] + noise)
+    spread = 0.1 * rng.standard_normal((count, model.input_size))
     return model, states, states[:, list(model.commanded_states)] + spread
 
 
-def build_qps(
-    model: PlanarQuasiDynamics, states: np.ndarray, inputs: np.ndarray
-) -> list[ContactQp]:
-    """Write out the QPs that the steps solve."""
-    pairs, n, h = len(model.arrays.pair), model.state_size, model.time_step
-    gap, direction = np.empty(pairs), np.empty((pairs, 2))
-    normal, tangent = np.empty((pairs, n)), np.empty((pairs, n))
-    friction, spring = model.arrays.friction[:, np.newaxis], model.model
+def build_qps(model: QuasiDynamics, states: np.ndarray, inputs: np.ndarray) -> list[ContactQp]:
+    """Write out the QPs that the steps solve.
+
+    Args:
+        model: The contact model.
+        states: (K, n) x.
+        inputs: (K, m) u.
+    """
     qps = []
     for state, command in zip(states, inputs, strict=True):
-        find_contacts(model.arrays, state, gap, direction, normal, tangent)
-        rays = np.concatenate((normal + friction * tangent, normal - friction * tangent))
+        spring, rows = model.spring_model(state), model.contact_rows(state)
         pull = spring.stiffness * (command - state[list(model.commanded_states)])
-        gradient = -h * np.concatenate((spring.load, pull))
-        qps.append(ContactQp(spring.hessian, gradient, -rays, np.tile(gap, 2) / h))
+        gradient = -model.time_step * np.concatenate((spring.load, pull))
+        qps.append(ContactQp(spring.hessian, gradient, rows.negated, rows.gap / model.time_step))
     return qps
 
 
@@ -125,24 +124,34 @@ PEERS: dict[str, Callable[[], Solver]] = {
 }
 
 
-def measure() -> dict[str, dict[str, dict[str, float]]]:
-    """Return ``{example: {solver: {"per_second", "largest_difference"}}}``.
+def measure_contact_qps(
+    examples: Sequence[str] = EXAMPLES, count: int = COUNT
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Measure how many contact QPs every solver does in a second.
 
     Ours solves a batch in compiled code, collision geometry included; the others are called
-    once per problem from Python, as their interfaces have it. Differences are in q+ [m, rad].
+    once per problem from Python, as their interfaces have it.
+
+    Args:
+        examples: Contact examples to take the problems from.
+        count: Problems per example.
+
+    Returns:
+        ``{example: {solver: {"per_second", "largest_difference"}}}``; differences from ours
+        are in q+ [m, rad].
     """
     figures: dict[str, dict[str, dict[str, float]]] = {}
-    for name in EXAMPLES:
-        model, states, inputs = sample_steps(name)
+    for name in examples:
+        model, states, inputs = sample_steps(name, count)
         reached = model.step_batch(states, inputs)  # compiles
         seconds = []
         for _ in range(REPETITIONS):
             begin = time.perf_counter()
             model.step_batch(states, inputs)
             seconds.append(time.perf_counter() - begin)
-        figures[name] = {"ours": {"per_second": COUNT / min(seconds), "largest_difference": 0.0}}
+        figures[name] = {"ours": {"per_second": count / min(seconds), "largest_difference": 0.0}}
         solvable = np.isfinite(reached).all(axis=1)
-        velocity = (reached - states)[solvable] / model.time_step
+        velocity = (reached - states)[solvable, : model.coordinates] / model.time_step
         qps = build_qps(model, states[solvable], inputs[solvable])
         for peer, make in PEERS.items():
             try:
@@ -159,23 +168,3 @@ def measure() -> dict[str, dict[str, dict[str, float]]]:
                 "largest_difference": float(difference),
             }
     return figures
-
-
-def main() -> None:
-    """Measure, print a table, and write JSON if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="file to write")
-    arguments = parser.parse_args()
-    figures = measure()
-    for name, solvers in figures.items():
-        for solver, values in solvers.items():
-            print(
-                f"{name:20s} {solver:9s} {values['per_second']:12,.0f} QP/s   "
-                f"difference {values['largest_difference']:.1e}"
-            )
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"contact_qps": figures}, indent=2))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,15 @@
+"""Our contact QPs against well-kept solvers, on the problems of every kind of scene."""
+
+from irs_planner.contact_qps import EXAMPLES, measure_contact_qps
+
+
+def test_every_solver_finds_the_same_motion():
+    figures = measure_contact_qps(count=30)
+    assert set(figures) == set(EXAMPLES)
+    for name, solvers in figures.items():
+        assert {"ours", "quadprog", "osqp"} <= set(solvers), name
+        assert all(values["per_second"] > 0.0 for values in solvers.values())
+        assert solvers["quadprog"]["largest_difference"] < 1e-9
+        # Splitting and interior-point methods stop at their own tolerances.
+        others = [v["largest_difference"] for s, v in solvers.items() if s != "ours"]
+        assert max(others) < 0.02
