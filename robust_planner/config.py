@@ -93,10 +93,12 @@ class ContinuationConfig:
     robust_relaxation: float = parameter(
         1e-6, "s of the robust stages, of relaxed products and of chance constraints.", low=0.0
     )
-    chance_first: bool = parameter(
-        False,
-        "Whether chance constraints are imposed in a stage of their own, before the expected "
-        "residual is added.",
+    chance_fractions: tuple[float, ...] = parameter(
+        (),
+        "Fractions of alpha that come first where there are risk bounds as well, ascending; "
+        "0 imposes the bounds alone.",
+        low=0.0,
+        high=1.0,
     )
     weight_fractions: tuple[float, ...] = parameter(
         (1e-3, 1e-2, 0.1, 1.0),
@@ -120,8 +122,8 @@ class SolverConfig:
     )
     warm_start: bool = parameter(
         False,
-        "Whether IPOPT starts a stage from the multipliers of the one before, close to the "
-        "bounds: much faster where stages differ little.",
+        "Whether IPOPT starts a robust stage close to the bounds and multipliers of the one "
+        "before: much faster where stages differ little.",
     )
     max_iterations: int = parameter(3000, "Iteration limit of each stage.", low=1)
     budget: float = parameter(600.0, "Wall-clock time for the whole plan.", unit="s", above=0.0)

@@ -48,7 +48,7 @@ def robust_stages(config: PlannerConfig) -> list[Stage]:
 
     Args:
         config: Without an expected residual there is one stage, for the chance constraints;
-            with both, they may have a stage of their own first.
+            with both, the constraints may come first.
 
     Returns:
         The stages; none if nothing is uncertain.
@@ -58,10 +58,10 @@ def robust_stages(config: PlannerConfig) -> list[Stage]:
     continuation = config.continuation
     weights = [0.0]
     if config.expected_residual.enabled:
-        alpha = config.expected_residual.weight
-        weights = [alpha * fraction for fraction in continuation.weight_fractions]
-        if config.risk.enabled and continuation.chance_first:
-            weights = [0.0, *weights]
+        fractions = continuation.weight_fractions
+        if config.risk.enabled:
+            fractions = (*continuation.chance_fractions, *fractions)
+        weights = [config.expected_residual.weight * fraction for fraction in fractions]
     parameters = [
         ProgramParameters(continuation.robust_relaxation, continuation.robust_penalty, weight)
         for weight in weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -59,15 +60,21 @@ def plan(
     best = _evaluate(_start(problem, config, reference), stages[0], problem, config)
     records: list[StageRecord] = []
     solver: NonlinearSolver | None = None
-    built: tuple[str, bool] | None = None
+    built: tuple[str, bool, bool] | None = None
+    near = False
     for stage in stages:
         if monitor.stop_reason() is not None:
             break
-        if solver is None or built != (stage.method, stage.robust):
-            program = transcribe(problem, config, stage.method, stage.robust)
-            solver, built = make_solver(program, config.solver), (stage.method, stage.robust)
-        for candidate, record in _attempts(stage, solver, best.values, problem, config, monitor):
+        scored = stage.parameters.residual_weight > 0.0
+        if solver is None or built != (stage.method, stage.robust, scored):
+            program = transcribe(problem, _scored(config, scored), stage.method, stage.robust)
+            solver = make_solver(program, config.solver)
+            built = (stage.method, stage.robust, scored)
+        for candidate, record in _attempts(
+            stage, solver, best.values, problem, config, monitor, near
+        ):
             records.append(record)
+            near = stage.robust and record.converged
             if record.converged or candidate.residuals.worst < best.residuals.worst:
                 best = candidate
     complete = bool(records) and records[-1].converged and records[-1].name == stages[-1].name
@@ -123,6 +130,13 @@ def _start(
     return reference.values
 
 
+def _scored(config: PlannerConfig, scored: bool) -> PlannerConfig:
+    """Leave out the expected residual where its weight is zero."""
+    enabled = config.expected_residual.enabled and scored
+    residual = dataclasses.replace(config.expected_residual, enabled=enabled)
+    return dataclasses.replace(config, expected_residual=residual)
+
+
 def _evaluate(
     values: np.ndarray, stage: Stage, problem: PlanningProblem, config: PlannerConfig
 ) -> _Candidate:
@@ -137,14 +151,15 @@ def _attempts(
     problem: PlanningProblem,
     config: PlannerConfig,
     monitor: Monitor,
+    near: bool,
 ) -> Iterator[tuple[_Candidate, StageRecord]]:
     """Solve a stage, again from its best iterate if it does not converge."""
     for _ in range(1 + config.continuation.restarts):
-        candidate, record = _solve(stage, solver, start, problem, config, monitor)
+        candidate, record = _solve(stage, solver, start, problem, config, monitor, near)
         yield candidate, record
         if record.converged or monitor.stop_reason() is not None:
             return
-        start = candidate.values
+        start, near = candidate.values, False
 
 
 def _solve(
@@ -154,6 +169,7 @@ def _solve(
     problem: PlanningProblem,
     config: PlannerConfig,
     monitor: Monitor,
+    near: bool,
 ) -> tuple[_Candidate, StageRecord]:
     """Solve one stage, reporting on it."""
     began = last_report = monitor.elapsed
@@ -177,7 +193,7 @@ def _solve(
             )
         )
 
-    outcome = solver.solve(start, stage.parameters, monitor, report)
+    outcome = solver.solve(start, stage.parameters, monitor, report, near)
     candidate = _evaluate(outcome.values, stage, problem, config)
     report(outcome.iterations, candidate.residuals.worst, finished=True)
     record = StageRecord(

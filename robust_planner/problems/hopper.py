@@ -50,7 +50,7 @@ def hopper() -> Example:
             continuation=ContinuationConfig(
                 penalties=(1.0, 10.0),
                 robust_method="penalty",
-                chance_first=True,
+                chance_fractions=(0.0, 1e-5, 1e-4, 3e-4),
                 weight_fractions=(1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0),
             ),
             solver=SolverConfig(tolerance=1e-6, bound_relaxation=1e-9, warm_start=True),

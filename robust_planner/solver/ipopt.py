@@ -69,9 +69,10 @@ class IpoptSolver(NonlinearSolver):
         parameters: ProgramParameters,
         monitor: Monitor,
         on_iteration: IterationCallback,
+        near: bool = False,
     ) -> SolverOutcome:
         """Find a local optimum; see the base class."""
-        solver, multipliers = self._start_from(guess)
+        solver, multipliers = self._start_from(guess, near)
         with deferred() as signals:
             best = self._watch.begin(guess, monitor, on_iteration, signals)
             answer = solver(
@@ -98,13 +99,17 @@ class IpoptSolver(NonlinearSolver):
             message=stats["return_status"],
         )
 
-    def _start_from(self, guess: np.ndarray) -> tuple[casadi.Function, dict[str, casadi.DM]]:
-        """Choose between a cold start and a warm one, which begins at the last solution."""
-        last = self._last
-        if not self._config.warm_start or last is None or not np.array_equal(last.values, guess):
+    def _start_from(
+        self, guess: np.ndarray, near: bool
+    ) -> tuple[casadi.Function, dict[str, casadi.DM]]:
+        """Choose between a cold start and a warm one, with multipliers if the guess has any."""
+        if not (near and self._config.warm_start):
             return self._cold, {}
         if self._warm is None:
             self._warm = self._build(WARM_START)
+        last = self._last
+        if last is None or not np.array_equal(last.values, guess):
+            return self._warm, {}
         return self._warm, {"lam_x0": last.bound_multipliers, "lam_g0": last.multipliers}
 
     def _build(self, options: Mapping[str, Any]) -> casadi.Function:

@@ -54,8 +54,12 @@ class SnoptSolver(NonlinearSolver):
         parameters: ProgramParameters,
         monitor: Monitor,
         on_iteration: IterationCallback,
+        near: bool = False,
     ) -> SolverOutcome:
-        """Find a local optimum; see the base class. Iterations are function evaluations."""
+        """Find a local optimum; see the base class.
+
+        Iterations are function evaluations. SNOPT always stays close to its guess.
+        """
         p = parameters.vector()
         # The type hints of pydrake do not admit what its functions take.
         drake: Any = MathematicalProgram()

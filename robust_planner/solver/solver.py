@@ -47,6 +47,7 @@ class NonlinearSolver(ABC):
         parameters: ProgramParameters,
         monitor: Monitor,
         on_iteration: IterationCallback,
+        near: bool = False,
     ) -> SolverOutcome:
         """Find a local optimum.
 
@@ -55,6 +56,8 @@ class NonlinearSolver(ABC):
             parameters: s, rho and alpha.
             monitor: Asked at every iteration whether to go on.
             on_iteration: Told about every iteration.
+            near: Whether the guess solves a program that differs little; solvers that move
+                away from their guess may then stay close to it.
 
         Returns:
             The outcome; if the monitor stopped the solve, with the best iterate.
