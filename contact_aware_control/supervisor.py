@@ -209,7 +209,7 @@ class Supervisor:
             return Mode.INACTIVE, Status.OK
         stale = self._watch_state(conditions.state_age)
         if not self._started:
-            return Mode.INACTIVE, Status.WAITING_FOR_STATE
+            return Mode.INACTIVE, self._fault or Status.WAITING_FOR_STATE
         self._watch_force(conditions.force_ratio)
         if self._fault is not None:
             return Mode.FAULT, self._fault

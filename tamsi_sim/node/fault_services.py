@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
@@ -13,7 +14,7 @@ REAL_TIME_ONLY = "refused: in lock-step nothing is late or missing; launch with 
 
 
 class FaultServices:
-    """Serve ``driver/leave_commanding``, ``silence``, ``delay`` and ``restart``."""
+    """Serve ``leave_commanding``, ``silence``, ``delay`` and ``restart`` of the driver."""
 
     def __init__(
         self, node: Node, prefix: str, faults: DriverFaults, lockstep: bool, now: Callable[[], int]
@@ -29,37 +30,29 @@ class FaultServices:
         """
         self._faults = faults
         self._lockstep = lockstep
-        self._now = now
-        self._services = [
-            node.create_service(SetBool, f"{prefix}/leave_commanding", self._leave),
-            node.create_service(SetBool, f"{prefix}/silence", self._silence),
-            node.create_service(Trigger, f"{prefix}/delay", self._delay),
-            node.create_service(Trigger, f"{prefix}/restart", self._restart),
-        ]
+        offers: tuple[tuple[type, str, Callable[[Any], None]], ...] = (
+            (SetBool, "leave_commanding", self._leave),
+            (SetBool, "silence", self._silence),
+            (Trigger, "delay", lambda request: faults.delay(now())),
+            (Trigger, "restart", lambda request: faults.restart()),
+        )
+        for service_type, name, serve in offers:
+            node.create_service(service_type, f"{prefix}/{name}", self._server(serve))
 
-    def _leave(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        if not self._lockstep:
-            self._faults.commanding = not request.data
-        return self._answer(response)
+    def _leave(self, request: SetBool.Request) -> None:
+        self._faults.commanding = not request.data
 
-    def _silence(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        if not self._lockstep:
-            self._faults.silent = request.data
-        return self._answer(response)
+    def _silence(self, request: SetBool.Request) -> None:
+        self._faults.silent = request.data
 
-    def _delay(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        if not self._lockstep:
-            self._faults.delay(self._now())
-        return self._answer(response)
+    def _server(self, serve: Callable[[Any], None]) -> Callable[[Any, Any], Any]:
+        """Return a callback that serves in real time, and answers with the active fault."""
 
-    def _restart(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        if not self._lockstep:
-            self._faults.restart()
-        return self._answer(response)
+        def answer(request: Any, response: Any) -> Any:
+            if not self._lockstep:
+                serve(request)
+            response.success = not self._lockstep
+            response.message = REAL_TIME_ONLY if self._lockstep else self._faults.name
+            return response
 
-    def _answer(
-        self, response: SetBool.Response | Trigger.Response
-    ) -> SetBool.Response | Trigger.Response:
-        response.success = not self._lockstep
-        response.message = REAL_TIME_ONLY if self._lockstep else self._faults.name
-        return response
+        return answer

@@ -34,6 +34,19 @@ def test_nothing_is_sent_before_the_first_state():
     assert machine.update(GOOD) == (Mode.TRACKING, Status.OK)
 
 
+def test_states_that_are_all_rejected_are_named_as_the_reason():
+    """For instance those of a robot that sends at another period than ours."""
+    machine = Supervisor(SafetyConfig(), PERIOD)
+    machine.activate()
+    for _ in range(SafetyConfig().bad_input_limit):
+        machine.reject_input("every 10 ms instead of every 5 ms")
+    waiting = replace(GOOD, state_age=math.inf)
+    assert machine.update(waiting) == (Mode.INACTIVE, Status.BAD_INPUT)
+    assert machine.update(GOOD) == (Mode.FAULT, Status.BAD_INPUT)
+    machine.reset()
+    assert machine.update(GOOD) == (Mode.TRACKING, Status.OK)
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [

@@ -14,9 +14,13 @@ from contact_stack.app.launch.command import find_launch_file
 from contact_stack.app.launch.parser import parse
 from contact_stack.app.launch.runner import NodeGraph
 
-pytestmark = pytest.mark.graph
-
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "graph"
+
+
+def on_the_graph(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test that starts a graph, which takes a while."""
+    marked: Callable[..., None] = pytest.mark.graph(pytest.mark.verify(test))
+    return marked
 
 
 def example(name: str) -> str:
@@ -35,6 +39,7 @@ def test_examples_are_short() -> None:
     assert all(len(file.read_text().splitlines()) <= 40 for file in files)
 
 
+@on_the_graph
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
 def test_examples_on_the_simulator(launch: Callable[..., NodeGraph], driver: str) -> None:
     """One graph for all of them."""
@@ -45,6 +50,7 @@ def test_examples_on_the_simulator(launch: Callable[..., NodeGraph], driver: str
     assert "holds something 78 mm wide" in example("06")  # the mug, a little squeezed
 
 
+@on_the_graph
 def test_examples_on_the_planners(ros_domain: int) -> None:
     with NodeGraph(parse(find_launch_file("planners"), {}), io.StringIO()):
         planned = example("02")
@@ -53,6 +59,7 @@ def test_examples_on_the_planners(ros_domain: int) -> None:
         assert example("03").startswith("SUCCEEDED")
 
 
+@on_the_graph
 def test_a_lock_step_test_gives_the_same_figure_every_time(ros_domain: int) -> None:
     first = example("07")
     assert "after 100 ticks of 5 ms the elbow is at -1.6" in first

@@ -17,7 +17,7 @@ from geometry_msgs.msg import Vector3
 from contact_stack.app.launch.parser import parse
 from contact_stack.app.launch.runner import NodeGraph
 
-pytestmark = pytest.mark.graph
+pytestmark = [pytest.mark.graph, pytest.mark.verify]
 
 # The machine of a test may be busy: how often states arrive is checked elsewhere.
 PATIENT = "/**: {ros__parameters: {limits: {rate_error: 1.0, gap: 100.0}}}"

@@ -249,6 +249,9 @@ def test_external_stop_is_latched_and_recorded(
         assert all(tick.agrees(0.0) for tick in ticks)
 
 
+# The other drivers do not report the command, so that a new controller begins at the measured
+# position, which the weight of the mug has bent the springs to.
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
 def test_a_dead_controller_is_reported_and_a_new_one_takes_over(
     start_motion: Callable[..., Moving], start_process: Callable[..., Any]
 ) -> None:

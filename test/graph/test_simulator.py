@@ -55,7 +55,9 @@ def test_pause_step_and_go_on(running: GraphClient) -> None:
     client.spin_until(lambda: stamp(client) > paused_at + 20 * PERIOD_NS)
 
 
-def test_reset_returns_to_the_start_of_the_scene(running: GraphClient) -> None:
+def test_reset_returns_to_the_start_of_the_scene(running: GraphClient, driver: str) -> None:
+    """Where the driver does not report the command, the arm is held where it had sagged to."""
+    tolerance = 1e-3 if driver == "lbr_fri" else 2e-3
     client = running
     start = np.array(client.latest("truth/joint_states").position)
     opening = ParallelGripperCommand.Goal()
@@ -65,7 +67,7 @@ def test_reset_returns_to_the_start_of_the_scene(running: GraphClient) -> None:
     assert client.call(Reset, "tamsi_sim/reset", Reset.Request(seed=3)).success
     client.spin_for(0.2)
     assert stamp(client) > before
-    assert np.abs(np.array(client.latest("truth/joint_states").position) - start).max() < 1e-3
+    assert np.abs(np.array(client.latest("truth/joint_states").position) - start).max() < tolerance
 
 
 def test_gripper_opens_and_then_stalls_on_nothing_less_than_its_goal(

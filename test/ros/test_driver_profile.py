@@ -351,3 +351,21 @@ def test_bad_messages_are_counted_with_their_reason_and_not_passed_on(graph) -> 
     robot.publish_state(state)
     graph.spin_until(lambda: len(states) == 1)
     assert not commands
+
+
+@pytest.mark.graph
+def test_a_reader_filters_the_torque_if_it_is_told_to(graph) -> None:
+    """And nothing else of the state."""
+    config = DriverConfig(torque_cutoff=10.0)
+    profile = driver_profile("kuka_drivers", config, PERIOD)
+    states: list[ArmState] = []
+    robot = RobotSide(graph.node("robot"), profile, True, lambda command: None)
+    StateReader(graph.node("reader"), profile, True, states.append)
+    first, second = arm_state(1), dataclasses.replace(arm_state(2), external_torque=np.zeros(7))
+    for state in (first, second):
+        robot.publish_state(state)
+    graph.spin_until(lambda: len(states) == 2)
+    np.testing.assert_array_equal(states[0].external_torque, first.external_torque)
+    kept = np.exp(-2.0 * np.pi * 10.0 * PERIOD)
+    np.testing.assert_allclose(states[1].external_torque, kept * first.external_torque)
+    np.testing.assert_array_equal(states[1].position, second.position)

@@ -83,7 +83,8 @@ class StateReader:
         self._profile = profile
         self._on_state = on_state
         self._writer = writer
-        self._low_pass = LowPass(profile.config.torque_cutoff, profile.period)
+        cutoff = profile.config.torque_cutoff
+        self._low_pass = LowPass(cutoff, profile.period) if cutoff > 0.0 else None
         self._subscriptions = [
             node.create_subscription(
                 profile.state_topics[topic],
@@ -101,8 +102,13 @@ class StateReader:
             self.rejections.add(f"{topic}: {error}")
             return
         if state is not None:
-            torque = self._low_pass.update(state.external_torque)
-            self._on_state(self._with_command(dataclasses.replace(state, external_torque=torque)))
+            self._on_state(self._with_command(self._filtered(state)))
+
+    def _filtered(self, state: ArmState) -> ArmState:
+        if self._low_pass is None:
+            return state
+        torque = self._low_pass.update(state.external_torque)
+        return dataclasses.replace(state, external_torque=torque)
 
     def _with_command(self, state: ArmState) -> ArmState:
         if np.isfinite(state.commanded_position).all():

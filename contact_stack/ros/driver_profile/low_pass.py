@@ -15,11 +15,11 @@ class LowPass:
         """Set up.
 
         Args:
-            cutoff: Cut-off frequency [Hz]; 0 passes everything on.
+            cutoff: Cut-off frequency [Hz], above zero.
             period: Time between two samples [s].
         """
         # Exact for an input that is constant between samples.
-        self._gain = 1.0 - math.exp(-2.0 * math.pi * cutoff * period) if cutoff > 0.0 else 1.0
+        self._gain = 1.0 - math.exp(-2.0 * math.pi * cutoff * period)
         self._value: NDArray[np.float64] | None = None
 
     def update(self, sample: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -29,10 +29,8 @@ class LowPass:
             sample: The input, shape (n,).
 
         Returns:
-            The output, shape (n,); the input itself, bit by bit, without a cut-off.
+            The output, shape (n,).
         """
-        if self._value is None or self._gain == 1.0:
-            self._value = sample
-        else:
-            self._value = self._value + self._gain * (sample - self._value)
+        before = sample if self._value is None else self._value
+        self._value = before + self._gain * (sample - before)
         return self._value
