@@ -69,10 +69,14 @@ class OurRunner(Runner):
         self._scene.restart(self._engine)
 
     def run(self) -> None:
-        """Take all steps of the scene, see the base class."""
+        """Take all steps of the scene, see the base class.
+
+        Raises:
+            ContactStackError: If a step fails; unlike a peer's, that is no figure.
+        """
         status, _, _ = self._engine.roll(self._scene.forces)
         if status:
-            raise PeerError(status.remedy)
+            raise ContactStackError(f"{self._scene.name}: {status.remedy}")
 
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         """Return positions and velocities, see the base class."""
@@ -98,13 +102,15 @@ class DrakeRunner(Runner):
             approximation: Drake's contact approximation, see DrakePlant.
 
         Raises:
-            PeerError: If this version of Drake does not have it.
+            PeerError: If Drake is not installed, or this version does not have it.
         """
-        from pydrake.systems.analysis import Simulator
-        from pydrake.systems.framework import DiagramBuilder
+        try:
+            from pydrake.systems.analysis import Simulator
+            from pydrake.systems.framework import DiagramBuilder
 
-        from tamsi_sim.peers.drake_plant import DrakePlant
-
+            from tamsi_sim.peers.drake_plant import DrakePlant
+        except ImportError as error:
+            raise PeerError("Drake is not installed: pip install 'drake<=1.51.1'") from error
         logging.getLogger("drake").setLevel(logging.ERROR)
         self._scene = scene
         builder = DiagramBuilder()

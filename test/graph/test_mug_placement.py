@@ -23,7 +23,11 @@ LINK = "lbr_link_6"
 
 
 def run_demo(
-    folder: Path, *options: str, name: str = "mug_placement", load: int = 0
+    folder: Path,
+    *options: str,
+    name: str = "mug_placement",
+    load: int = 0,
+    timeout: float = 300.0,
 ) -> dict[str, Any]:
     """Run the demo as a user does, beside busy loops, and return its summaries."""
     with domain_id() as domain:
@@ -42,7 +46,7 @@ def run_demo(
                 env=environment,
                 capture_output=True,
                 text=True,
-                timeout=300,
+                timeout=timeout,
             )
         finally:
             for process in busy:
@@ -157,9 +161,10 @@ def test_every_seed(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.verify
+@pytest.mark.timeout(1000)
 def test_a_second_physics_tells_the_same(tmp_path: Path) -> None:
     """The placement on Drake's plant: the controller was not tuned to our simulator."""
-    summaries = run_demo(tmp_path, "--engine", "drake")
+    summaries = run_demo(tmp_path, "--engine", "drake", timeout=900.0)
     check_qp(summaries["qp"])
     check_against_greedy(summaries["qp"], summaries["greedy"])
 
