@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
 from robust_planner.chance_constraint import normal_quantile
+from robust_planner.config import UncertaintyConfig
 from robust_planner.evaluation.violation import highest_force
+from robust_planner.figures.paper import Listeners, draw_hopper
+from robust_planner.plan_store import PlanStore
 from robust_planner.problems.example import Example
 from robust_planner.problems.registry import make_example
 from robust_planner.report import mean_foot_height
@@ -43,6 +47,27 @@ def test_force_acts_up_to_the_chance_bound(hopper: Example, reference: PlanResul
     assert result.solved
     highest = highest_force(result.trajectory, hopper.robust_problem)
     assert highest == pytest.approx(normal_quantile(0.6) * 0.5, abs=1e-4)
+
+
+def test_cost_and_chance_constraints_together(
+    hopper: Example, reference: PlanResult, tmp_path: Path
+) -> None:
+    """Fig. 6, 7: the foot is lifted higher, and force acts no higher than the bound."""
+    store = PlanStore(tmp_path / "plans")
+    point = GridPoint(0.05, 0.5, 0.6)
+    result = sweep(hopper, [point], reference, store=store)[point]
+    assert result.solved
+    assert all(stage.converged for stage in result.stages)
+    highest = highest_force(result.trajectory, hopper.robust_problem)
+    assert highest <= normal_quantile(0.6) * 0.05 + 1e-4
+    assert mean_foot_height(result) > 2.0 * mean_foot_height(reference)
+    certain = dataclasses.replace(hopper.config, uncertainty=UncertaintyConfig())
+    store.save(hopper.problem, certain, reference)
+    files = draw_hopper(tmp_path, [point], Listeners(store))
+    assert [file.name for file in files] == [
+        "hopper_fig6a_frames.png", "hopper_fig6bc_foot.png", "hopper_fig7_trade_off.png",
+    ]  # fmt: skip
+    assert all(file.stat().st_size > 10_000 for file in files)
 
 
 def test_foot_rises_with_the_weight_of_the_expected_residual(
