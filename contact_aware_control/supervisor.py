@@ -135,6 +135,7 @@ class Supervisor:
             return False
         self._held = False
         self._left = False
+        self._outage = 0.0
         return True
 
     def robot_left(self) -> None:

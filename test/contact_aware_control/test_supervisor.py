@@ -100,6 +100,13 @@ def test_a_short_outage_after_a_long_one_does_not_hide_the_reason(supervisor):
     assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
 
 
+def test_a_late_state_just_after_resume_does_not_undo_it(supervisor):
+    supervisor.update(replace(GOOD, state_age=1.5))
+    supervisor.resume()
+    supervisor.update(replace(GOOD, state_age=0.02))
+    assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
+
+
 def test_stop_is_latched_until_reset(supervisor):
     supervisor.stop()
     assert supervisor.update(GOOD) == (Mode.FAULT, Status.STOPPED)
