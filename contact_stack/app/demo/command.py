@@ -67,12 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", type=Path, default=None, help="also write all summaries here")
     parser.add_argument(
-        "--attempts", type=int, choices=range(1, 11), default=4, metavar="N",
-        help="push_box: largest number of plans (default 4)",
+        "--attempts", type=int, choices=range(1, 11), default=5, metavar="N",
+        help="push_box: largest number of plans (default 5)",
     )  # fmt: skip
     parser.add_argument(
-        "--mode", choices=[str(mode) for mode in GradientMode], default=GradientMode.LOG_BARRIER,
-        help="push_box: how gradients are made (default log_barrier)",
+        "--mode", choices=[str(mode) for mode in GradientMode], default=GradientMode.FIRST,
+        help="push_box: how gradients are made (default first)",
     )  # fmt: skip
     parser.add_argument("--no-view", dest="view", action="store_false", help="no live page")
 

@@ -54,6 +54,8 @@ LEAD_TIME = 0.2
 SETTLING = 0.5
 """Between the end of a motion and the look at the box [s]."""
 SAMPLES = 100
+EXECUTED = 2.0
+"""How much of a plan is executed before the next one is made [s]."""
 
 
 @dataclass
@@ -251,8 +253,11 @@ class PushNode(Node):
     def _motion(self, plan: Any) -> PoseMotion:
         times, poses = [], []
         for point in plan.commanded.points:
+            time = 1e-9 * to_nanoseconds(point.time_from_start)
+            if time > EXECUTED:
+                break
             self._robot.update(np.array(point.positions))
-            times.append(1e-9 * to_nanoseconds(point.time_from_start))
+            times.append(time)
             poses.append(self._robot.tool_pose())
         return PoseMotion(tuple(times), tuple(poses))
 
