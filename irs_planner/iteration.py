@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from irs_planner.dynamics.dynamics import Jacobians
+from irs_planner.dynamics.dynamics import ContactDynamics, Jacobians
 from irs_planner.local_model import build_local_model, control_to_input, model_state
 from irs_planner.mpc import MpcSolver, MpcStatus, TrackingProblem
 from irs_planner.problem import PlanningProblem
@@ -78,7 +78,7 @@ def iterate(
         std,
         IterationTimes(linearised - begin, mpc_time, rollout_time),
         failures,
-        bool(np.abs(_effect(model)).max(initial=0.0) < FLAT),
+        bool(np.abs(_effect(problem, model)).max(initial=0.0) < FLAT),
     )
 
 
@@ -132,7 +132,10 @@ def _follow(
     return Trajectory(states, inputs, problem.evaluate(states, inputs)), mpc_time, failures
 
 
-def _effect(model: TrackingProblem) -> np.ndarray:
-    """Return the rows of the input matrix that belong to tracked states."""
+def _effect(problem: PlanningProblem, model: TrackingProblem) -> np.ndarray:
+    """Return the rows of the input matrix that belong to tracked states, of objects if any."""
     tracked = np.diag(model.weight) + np.diag(model.final_weight) > 0.0
+    if isinstance(problem.dynamics, ContactDynamics):
+        kept = problem.planned_states
+        tracked[: len(kept)] &= np.isin(kept, problem.dynamics.object_states)
     return np.asarray(model.control[:, tracked])

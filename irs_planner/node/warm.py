@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from irs_planner.dynamics import ContactDynamics
 from irs_planner.examples import build_problem, load_example
 from irs_planner.irs_lqr import plan
 from irs_planner.settings import PlannerSettings
 from irs_planner.smoothing import GradientMode
 
-EXAMPLES = ("pendulum", "pushing")
-"""One with and one without contact."""
+EXAMPLES = ("pendulum", "pushing", "iiwa_push")
+"""One without contact, one in the plane and one in space."""
 
 
 def compile_kernels() -> None:
@@ -16,5 +17,7 @@ def compile_kernels() -> None:
     for name in EXAMPLES:
         problem = build_problem(load_example(name))
         for mode in GradientMode:
-            if mode is not GradientMode.LOG_BARRIER or problem.dynamics.commanded_states:
+            if mode is not GradientMode.LOG_BARRIER or isinstance(
+                problem.dynamics, ContactDynamics
+            ):
                 plan(problem, PlannerSettings(mode=str(mode), iterations=1, samples=2))

@@ -16,7 +16,7 @@ from contact_stack.core.errors import ConfigError, ModelError
 from contact_stack.core.shapes import ShapeKind
 
 ARM = Part(urdf="urdf/iiwa14.urdf", prefix="lbr_")
-OBJECTS = ("mug", "table", "cart", "pedestal", "parallel_gripper")
+OBJECTS = ("mug", "table", "cart", "pedestal", "parallel_gripper", "box", "slab", "pusher")
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from irs_planner import (
     load_example,
     plan,
 )
+from irs_planner.examples import example_settings
 
 
 def problem(name, **changes):
@@ -285,3 +286,27 @@ def test_hand_on_forty_seeds(mode, limit):
     costs = np.array([run("hand_move", mode, 20, seed).cost for seed in range(40)])
     assert np.mean(costs <= limit) >= 0.9
     assert np.median(costs) <= limit - 0.1
+
+
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param("first", marks=pytest.mark.verify),
+        pytest.param("zero", marks=pytest.mark.verify),
+        "log_barrier",
+    ],
+)
+def test_the_iiwa_pushes_a_box_it_did_not_touch(mode):
+    """Bundled gradients bring the box from 175 mm and 32 degrees near its goal pose."""
+    config = load_example("iiwa_push")
+    settings = dataclasses.replace(example_settings(config), mode=mode)
+    result = plan(build_problem(config), settings)
+    x, y, _, _, _, yaw = result.final_error[:6]
+    assert result.cost < 0.15 * result.costs[0]
+    assert np.hypot(x, y) < 0.06
+    assert abs(yaw) < np.deg2rad(8.0)
+
+
+def test_exact_gradients_leave_the_iiwa_where_it_is():
+    result = run("iiwa_push", "exact", 2)
+    assert result.status is PlanStatus.GRADIENT_FLAT

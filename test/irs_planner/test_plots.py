@@ -36,3 +36,11 @@ def test_cost_curves_and_frames(tmp_path):
     movie = tmp_path / "movie.gif"
     plots.animate(problem.dynamics, result.states[:3], problem.goal, movie)
     assert movie.read_bytes()[:3] == b"GIF"
+
+
+def test_a_plan_in_3d_is_drawn_from_above_and_from_the_side(tmp_path):
+    problem = build_problem(load_example("iiwa_push"))
+    states = problem.dynamics.rollout(problem.initial_state, problem.initial_inputs[:4])
+    drawn = problem.dynamics, states, problem.goal
+    assert_shows_something(plots.draw_spatial_strip(*drawn, tmp_path / "strip.png"))
+    assert plots.animate_spatial(*drawn, tmp_path / "motion.gif").stat().st_size > 1_000

@@ -25,6 +25,7 @@ from contact_stack.app.demo.variants import GROUPS, VARIANTS, selected
 from contact_stack.core.config import from_mapping
 from contact_stack.core.description import share
 from contact_stack.ros.driver_profile import PROFILES
+from irs_planner.smoothing import GradientMode
 from tamsi_sim.physics import ENGINES
 
 EXIT_FAILED_RUN = 1
@@ -77,8 +78,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", type=Path, default=None, help="also write all summaries here")
     parser.add_argument(
-        "--attempts", type=int, choices=range(1, 11), default=4, metavar="N",
-        help="push_box: largest number of plans (default 4)",
+        "--attempts", type=int, choices=range(1, 11), default=5, metavar="N",
+        help="push_box: largest number of plans (default 5)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--mode", choices=[str(mode) for mode in GradientMode], default=GradientMode.FIRST,
+        help="push_box: how gradients are made (default first)",
     )  # fmt: skip
     parser.add_argument("--no-view", dest="view", action="store_false", help="no live page")
 

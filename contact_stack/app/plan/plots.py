@@ -12,8 +12,8 @@ import numpy as np
 
 from contact_stack.app.plan.request import PlanOutcome, PlanRequest
 from irs_planner import PlanningProblem
-from irs_planner.plots import animate, draw_strip, figure_9
-from irs_planner.quasi_dynamic import PlanarQuasiDynamics
+from irs_planner.plots import animate, animate_spatial, draw_spatial_strip, draw_strip, figure_9
+from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 
 
 def draw(
@@ -36,3 +36,6 @@ def draw(
     if isinstance(dynamics, PlanarQuasiDynamics) and np.isfinite(states).all():
         yield draw_strip(dynamics, states, problem.goal, folder / "frames.png")
         yield animate(dynamics, states, problem.goal, folder / "motion.gif")
+    if isinstance(dynamics, SpatialQuasiDynamics) and np.isfinite(states).all():
+        yield draw_spatial_strip(dynamics, states, problem.goal, folder / "frames.png")
+        yield animate_spatial(dynamics, states, problem.goal, folder / "motion.gif")

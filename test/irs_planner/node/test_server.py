@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from action_msgs.msg import GoalStatus
@@ -71,11 +73,33 @@ def test_a_malformed_goal_is_refused_with_the_reason(client, fields, reason: str
     assert not client.feedback
 
 
-def test_many_goals_in_a_row_leave_nothing_behind(client) -> None:
-    for seed in range(20):
+@pytest.mark.verify
+def test_a_budget_of_half_a_second_is_kept_within_a_tenth(client) -> None:
+    """Measured by the server, from the goal's acceptance; needs a quiet machine."""
+    _, result = client.plan(**LONG, time_budget=to_duration(500_000_000))
+    assert result.status == Result.TIME_BUDGET_REACHED
+    assert 0.5 <= result.elapsed <= 0.6
+
+
+def test_many_goals_in_a_row_leave_nothing_behind(client, server) -> None:
+    """Neither threads nor memory: 20 goals after the first few that fill caches."""
+    sizes = []
+    for seed in range(25):
         _, result = client.plan(example="pendulum", iterations=1, seed=seed)
         assert result.status == Result.ITERATIONS_REACHED
         assert result.iterations_done == 1
+        if seed in (4, 24):
+            sizes.append([status_of(pid) for pid in server.pids])
+    for before, after in zip(*sizes, strict=True):
+        assert after["Threads"] <= before["Threads"]
+        assert after["VmRSS"] <= before["VmRSS"] + 10_000  # [kB]
+
+
+def status_of(pid: int) -> dict[str, int]:
+    """Return threads and resident memory [kB] of a process."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    values = dict(line.split(":", 1) for line in lines)
+    return {name: int(values[name].split()[0]) for name in ("Threads", "VmRSS")}
 
 
 def test_a_newer_goal_takes_over_and_a_malformed_one_does_not(client) -> None:

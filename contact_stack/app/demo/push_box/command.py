@@ -41,7 +41,14 @@ def main(args: argparse.Namespace, out: Path) -> int:
             bar.update(done - bar.n)
 
         node = run_push(
-            task, args.attempts, args.seed, args.lockstep, args.view, out / f"{NAME}.mcap", show
+            task,
+            args.attempts,
+            args.mode,
+            args.seed,
+            args.lockstep,
+            args.view,
+            out / f"{NAME}.mcap",
+            show,
         )
     summary = summarize(node, task, args.seed, args.lockstep)
     for path in filter(None, (out / "summary.json", args.json)):

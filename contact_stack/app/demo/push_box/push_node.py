@@ -36,6 +36,7 @@ from contact_stack.ros.lockstep import Participant, TickInputs
 from contact_stack.ros.qos import signal_subscription
 from contact_stack.ros.stamps import NANOSECONDS, to_nanoseconds
 from irs_planner.examples import load_example
+from irs_planner.smoothing import GradientMode
 
 NAME = "push_box"
 
@@ -53,6 +54,8 @@ LEAD_TIME = 0.2
 SETTLING = 0.5
 """Between the end of a motion and the look at the box [s]."""
 SAMPLES = 100
+EXECUTED = 2.0
+"""How much of a plan is executed before the next one is made [s]."""
 
 
 @dataclass
@@ -88,6 +91,7 @@ class PushNode(Node):
         self,
         task: PushTask,
         attempts: int,
+        mode: str,
         seed: int,
         recorder: McapRecorder,
         namespace: str,
@@ -98,6 +102,7 @@ class PushNode(Node):
         Args:
             task: Where the box has to go.
             attempts: Largest number of plans.
+            mode: How gradients are made.
             seed: Of the samples; every plan has its own.
             recorder: Where every message heard is written.
             namespace: The namespace of the graph.
@@ -111,6 +116,7 @@ class PushNode(Node):
         self._task, self._attempts, self._seed = task, attempts, seed
         self._robot = Robot.from_description(task.model.scene.scene.robot)
         self._recorder = recorder
+        self._first_mode = self._mode = mode
         self._plans = 0
         self._awaited = 0
         self._when_answered: Callable[[], None] = lambda: None
@@ -206,6 +212,7 @@ class PushNode(Node):
         goal = PlanThroughContact.Goal(
             example=EXAMPLE,
             initial_state=self._task.state(self.box(), joints),
+            mode=self._mode,
             samples=SAMPLES,
             iterations=load_example(EXAMPLE).iterations,
             seed=self._seed * self._attempts + self._plans,
@@ -222,10 +229,9 @@ class PushNode(Node):
         plan = answer.result
         self._plans += 1
         if not plan.commanded.points or plan.status > PlanThroughContact.Result.CANCELED:
-            if self._plans == self._attempts:
-                raise TrajectoryError(f"no plan: {plan.status_name}: {plan.remedy}")
-            self._ask_for_plan()  # other samples may find what these have not
+            self._without_plan(plan)
             return
+        self._mode = self._first_mode
         start = self.stamp + round(LEAD_TIME * NANOSECONDS)
         motion = self._motion(plan)
         end = start + round((motion.times[-1] + SETTLING) * NANOSECONDS)
@@ -234,11 +240,24 @@ class PushNode(Node):
         goal.planned_contact = plan.planned_contact
         self._await(self._follow.send_goal_async(goal), self._motion_accepted)
 
+    def _without_plan(self, plan: Any) -> None:
+        """Try again with samples, which may find what the last plan has not, or give up."""
+        if self._plans < self._attempts:
+            self._mode = str(GradientMode.FIRST)
+            self._ask_for_plan()
+        elif self.pushes:
+            self.finished = True
+        else:
+            raise TrajectoryError(f"no plan: {plan.status_name}: {plan.remedy}")
+
     def _motion(self, plan: Any) -> PoseMotion:
         times, poses = [], []
         for point in plan.commanded.points:
+            time = 1e-9 * to_nanoseconds(point.time_from_start)
+            if time > EXECUTED:
+                break
             self._robot.update(np.array(point.positions))
-            times.append(1e-9 * to_nanoseconds(point.time_from_start))
+            times.append(time)
             poses.append(self._robot.tool_pose())
         return PoseMotion(tuple(times), tuple(poses))
 

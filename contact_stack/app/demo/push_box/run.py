@@ -29,6 +29,7 @@ PLANNING_LIMIT = 600.0
 def run_push(
     task: PushTask,
     attempts: int,
+    mode: str,
     seed: int,
     lockstep: bool,
     view: bool,
@@ -40,6 +41,7 @@ def run_push(
     Args:
         task: Where the box has to go.
         attempts: Largest number of plans.
+        mode: How gradients are made.
         seed: Of all random numbers.
         lockstep: Lock-step instead of real time.
         view: Whether the live page is opened.
@@ -68,7 +70,7 @@ def run_push(
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
             with deferred():
-                node = PushNode(task, attempts, seed, recorder, NAMESPACE, lockstep)
+                node = PushNode(task, attempts, mode, seed, recorder, NAMESPACE, lockstep)
             _spin(node, graph, on_progress)
             node.destroy_node()
         finally:
