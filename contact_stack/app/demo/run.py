@@ -20,10 +20,10 @@ from contact_stack.app.demo.variants import VARIANTS
 from contact_stack.app.launch.command import find_launch_file
 from contact_stack.app.launch.parser import parse
 from contact_stack.app.launch.runner import NodeGraph
-from contact_stack.app.launch.signals import deferred
 from contact_stack.app.recording.mcap_recorder import McapRecorder
 from contact_stack.core.errors import CommunicationError
 from contact_stack.core.robot import Robot
+from contact_stack.core.signals import deferred
 from contact_stack.ros.driver_profile import DriverConfig, driver_profile
 from tamsi_sim.scene import Scene
 

@@ -13,8 +13,8 @@ from typing import Self, TextIO
 from contact_stack.app.launch.command_line import ValueFiles, command_line
 from contact_stack.app.launch.node_process import NodeProcess
 from contact_stack.app.launch.plan import LaunchPlan
-from contact_stack.app.launch.signals import deferred
 from contact_stack.core.errors import LaunchError
+from contact_stack.core.signals import deferred
 
 STAGES = ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.5), (signal.SIGKILL, 1.0))
 """How nodes are stopped: signal, and the time they then have to end [s]; < 5 s in all."""

@@ -1,14 +1,10 @@
-"""Keep signals from interrupting what must not be left half done."""
+"""Keep Ctrl-C from interrupting a process that is not ready for it."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from contact_stack.core.signals import deferred
-
-__all__ = ["deferred", "interrupts_blocked"]
 
 
 @contextmanager
