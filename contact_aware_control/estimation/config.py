@@ -213,8 +213,14 @@ class TareConfig:
     duration: float = parameter(
         0.25, "how long the torque is averaged", unit="s", above=0.0, high=60.0
     )
+    expected_bias: float = parameter(
+        1.0, "standard deviation of a bias that has not been measured yet", unit="Nm", low=0.0
+    )
     largest_bias: float = parameter(
-        1.0, "a larger mean torque of a joint is no bias", unit="Nm", above=0.0
+        3.0,
+        "a larger mean torque of a joint is no bias; an unknown 0.3 kg in the gripper are 2.5 Nm",
+        unit="Nm",
+        above=0.0,
     )
     largest_variation: float = parameter(
         0.6,

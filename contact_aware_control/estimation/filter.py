@@ -92,6 +92,8 @@ class ContactParticleFilter:
         self._unexplained_for = 0.0
         self._rival.reset()
         self._acquire(placement, measurement, kept)
+        # What the particles say, until the estimate explains the torque.
+        self.place.usual_force = self._particles.force.mean(axis=0)
 
     def update(
         self, placement: Placement, sample: Sample, period: float, mobility: float = 1.0

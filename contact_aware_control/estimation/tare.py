@@ -64,7 +64,7 @@ class Tare:
     @property
     def uncertainty(self) -> float:
         """Standard deviation of a bias that has not been measured yet [Nm]."""
-        return 0.0 if self.measured else self._config.largest_bias
+        return 0.0 if self.measured else self._config.expected_bias
 
     def update(self, torque: np.ndarray, touched: bool, free: bool, period: float) -> None:
         """Take in one sample.

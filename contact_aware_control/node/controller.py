@@ -17,6 +17,7 @@ from contact_aware_control.control_loop import ContactReport, ControlLoop, LoopS
 from contact_aware_control.flight import FlightRecorder
 from contact_aware_control.goal_checker import GoalChecker
 from contact_aware_control.node.config import ControllerNodeConfig
+from contact_aware_control.node.diagnosis import diagnosis
 from contact_aware_control.node.external_stop import ExternalStop
 from contact_aware_control.node.flight_log import FlightLog
 from contact_aware_control.node.goal_server import GoalServer
@@ -287,6 +288,7 @@ class ControllerNode(ManagedNode):
         if status is None:
             return Health(Level.STALE, "waiting for the simulator's ticks", values)
         values["mode"] = status.mode.name
+        values |= diagnosis(status.output)
         if status.detail:
             values["fault"] = status.detail
         if self._external_stop.pressed:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from loop_bench import TICK, UP, WRIST, Bench, Q, line
 
+from contact_aware_control.controllers import ControllerOutput
 from contact_aware_control.goal import Goal
 from contact_aware_control.reference import JointTrajectory
 from contact_aware_control.status import Mode, Status
@@ -155,6 +156,35 @@ def test_held_arm_gives_way_to_a_force_above_the_limit(bench, contact, arm_state
         report = [contact(14.0 * UP, [0.5, 0.0, 0.5])]
         command, _ = run.tick(contacts=report, state=arm_state(run.now + TICK, Q, Q))
     np.testing.assert_allclose(command, pushed)
+
+
+def test_failing_qp_holds_then_gives_way_and_pauses_the_reference(
+    bench, contact, arm_state, monkeypatch
+):
+    """Never a partial solution: what the failed solver left is not sent."""
+    run = bench()
+    run.tick()
+    goal = line(Q + 0.1)
+    _, before = run.tick(goal)
+
+    def fail(inputs):
+        return ControllerOutput(command=inputs.command + 1.0, status=Status.QP_FAILED)
+
+    monkeypatch.setattr(run.loop._controller, "step", fail)
+    held = run.q.copy()
+    command, status = run.tick(goal)
+    assert status.status is Status.QP_FAILED
+    assert status.remedy
+    assert status.reference_time == before.reference_time
+    np.testing.assert_array_equal(command, held)
+    for _ in range(10):
+        last = run.q.copy()
+        report = [contact(20.0 * UP, [0.5, 0.0, 0.5])]
+        state = arm_state(run.now + TICK, held - 0.05, held)
+        command, status = run.tick(goal, contacts=report, state=state)
+        change = command - last
+        assert (change < 0.0).all()
+        assert np.abs(change).max() <= 0.05 * 0.005 + 1e-12
 
 
 def test_lasting_overload_is_a_latched_fault(bench, contact):

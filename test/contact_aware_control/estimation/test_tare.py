@@ -39,7 +39,7 @@ def test_noise_is_never_taken_smaller_than_the_model_error(tare):
 @pytest.mark.parametrize(
     ("mean", "noise", "touched", "status"),
     [
-        (2.0, 0.1, False, TareStatus.BIAS),
+        (TareConfig().largest_bias + 0.5, 0.1, False, TareStatus.BIAS),
         (0.2, 1.5, False, TareStatus.VARIATION),
         (0.2, 0.1, True, TareStatus.TOUCHED),
     ],
