@@ -19,7 +19,7 @@ from tamsi_sim.model import Instance, build_model
 from tamsi_sim.paper.stick_slip_box import StickSlipBox
 from tamsi_sim.status import StepStatus
 
-DURATION = 1.0  # [s]
+DURATION = 0.5  # [s]
 STEPS = (1e-3, 2e-3, 5e-3, 1e-2, 2e-2)
 SPIN = 60.0  # of the mug about its axis [rad/s]
 Scene = Callable[[float], tuple[Engine, Excitation | None]]
