@@ -65,5 +65,5 @@ def test_figure_5(newton, control):
         )[0]
         assert -1.15 < slope < -0.85
     ratio, error = gain(without, with_tals)
-    assert ratio > 2.0
-    assert error > 1e-4
+    assert ratio > 1.5
+    assert error > 1e-3
