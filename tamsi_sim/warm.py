@@ -16,6 +16,7 @@ def compile_kernels() -> None:
     engine.step(1)
     engine.linearize()
     engine.roll(case.forces(2))
+    engine.rollouts(engine.q, engine.v, case.forces(2)[None])
 
 
 if __name__ == "__main__":
