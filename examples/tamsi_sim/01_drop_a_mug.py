@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 
 from tamsi_sim.world import World
 
-world = World().add_ground().add("mug", "urdf/mug.urdf", (0.0, 0.0, 0.15), (0.4, 0.1, 0.0), True)
+world = World().add_ground().add("mug", "urdf/mug.urdf", (0.0, 0.0, 0.09), (0.2, 0.1, 0.0), True)
 engine = world.build(time_step=1e-3)
 start = engine.observer.energy().total
 run = engine.simulate(duration=1.5)

@@ -17,6 +17,7 @@ from scipy.integrate import solve_ivp
 
 from tamsi_sim.cases import ParallelGripper
 from tamsi_sim.contact import Surface
+from tamsi_sim.engine import SolverConfig
 from tamsi_sim.model import Instance
 from tamsi_sim.status import StepStatus
 
@@ -144,7 +145,10 @@ def tumbling(count, seed):
         place = pin.SE3(turn, np.array([0.16 * x, 0.16 * y, 0.15 + 0.3 * rng.random()]))
         bodies.append(free(f"box_{k}", box(0.1, 0.08, 0.06), place, (1e-3, 1.2e-3, 1.5e-3)))
     engine = engine_of(
-        [*bodies, ground_instance()], 2e-3, touch=lambda a, b: "ground" in (a[0], b[0])
+        [*bodies, ground_instance()],
+        2e-3,
+        solver=SolverConfig(max_contacts=8 * count),
+        touch=lambda a, b: "ground" in (a[0], b[0]),
     )
     engine.v[:] = rng.uniform(-2.0, 2.0, len(engine.v))
     return engine
