@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from tamsi_sim.cases import ParallelGripper
-from tamsi_sim.integrators.registry import make_integrator
-from tamsi_sim.paper.stick_slip_box import StickSlipBox
 
 
 def compile_kernels() -> None:
@@ -18,9 +16,7 @@ def compile_kernels() -> None:
     engine.step(1)
     engine.linearize()
     engine.roll(case.forces(2))
-    for name in ("ie_fn", "semi_implicit"):
-        make_integrator(name, case.engine(), case.excitation()).step()
-    StickSlipBox().reference(v=0.0, time=0.0, duration=1e-3, step=1e-3)
+    engine.rollouts(engine.q, engine.v, case.forces(2)[None])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 
 MODULES = (
-    "tamsi_sim.warm",
+    "tamsi_sim.integrators.warm",
     "irs_planner.node.warm",
     "contact_aware_control.estimation.warm",
     "contact_aware_control.warm",
