@@ -276,7 +276,8 @@ class Scene:
             # Drake is big, and whoever uses our engine should not wait for it.
             from tamsi_sim.peers.drake_engine import DrakeEngine
 
-            engine = DrakeEngine(built, self.config.time_step, self.surface_of)
+            stiction = self.config.solver.stiction_velocity
+            engine = DrakeEngine(built, self.config.time_step, self.surface_of, stiction)
         else:
             engine = Engine(built, self.config.time_step, self.config.solver)
         for joint, position in self._initial_joints().items():

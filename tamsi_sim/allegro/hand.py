@@ -17,6 +17,7 @@ HAND = "hand"
 MUG = "mug"
 PALM = "palm"
 JOINTS = 16
+INDEX, RING = slice(0, 4), slice(8, 12)
 
 # Rotor inertia 1e-6 kg m^2 behind a gear of 369; position controllers of the joints.
 ARMATURE = 1e-6 * 369.0**2
@@ -75,34 +76,34 @@ class AllegroHand:
         engine.work.effort_limit[:] = np.inf
         return engine
 
-    def targets(self, time: np.ndarray) -> np.ndarray:
-        """Return the joints' target positions.
+    def drive(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the forces that, with the joints' springs towards zero, are its drives.
 
-        Args:
-            time: (n) [s].
+        They are K q_d(t) = mean + amplitude cos(omega t + phase), for integrators that choose
+        their own times.
 
         Returns:
-            (n, 16) [rad].
+            (nv) mean [Nm], (nv) amplitude [Nm], (nv) omega [rad/s], (nv) phase [rad].
         """
-        phase = 2.0 * np.pi * np.asarray(time) / self.period
-        rocking = np.outer(np.sin(phase), ROCKING)
-        targets = np.tile(_hand(CLOSED_FINGER, CLOSED_THUMB), (len(phase), 1))
-        targets[:, 0:4] += rocking
-        targets[:, 8:12] -= rocking
-        return targets
+        mean, amplitude = np.zeros(JOINTS + 6), np.zeros(JOINTS + 6)
+        mean[:JOINTS] = STIFFNESS * _hand(CLOSED_FINGER, CLOSED_THUMB)
+        amplitude[INDEX] = STIFFNESS * np.array(ROCKING)
+        amplitude[RING] = -amplitude[INDEX]
+        omega = np.full(JOINTS + 6, 2.0 * np.pi / self.period)
+        return mean, amplitude, omega, np.full(JOINTS + 6, -0.5 * np.pi)
 
     def forces(self, steps: int) -> np.ndarray:
-        """Return the forces that, with the joints' springs towards zero, are its drives.
+        """Return :meth:`drive` at the start of each step.
 
         Args:
             steps: How many steps.
 
         Returns:
-            (steps, nv) generalised forces K q_d for :meth:`Engine.roll` [Nm].
+            (steps, nv) generalised forces for :meth:`Engine.roll` [Nm].
         """
-        forces = np.zeros((steps, JOINTS + 6))
-        forces[:, :JOINTS] = STIFFNESS * self.targets(np.arange(steps) * self.time_step)
-        return forces
+        mean, amplitude, omega, phase = self.drive()
+        time = np.arange(steps) * self.time_step
+        return np.asarray(mean + amplitude * np.cos(np.outer(time, omega) + phase))
 
 
 def fingers_in_contact(engine: Engine) -> set[str]:

@@ -49,7 +49,11 @@ class DrakeEngine:
     """
 
     def __init__(
-        self, built: BuiltModel, time_step: float, surface_of: Callable[[str, str], Surface]
+        self,
+        built: BuiltModel,
+        time_step: float,
+        surface_of: Callable[[str, str], Surface],
+        stiction_velocity: float = 1e-4,
     ) -> None:
         """Build the plant, with the state at the model's initial positions.
 
@@ -57,6 +61,7 @@ class DrakeEngine:
             built: The model.
             time_step: h [s].
             surface_of: (instance, link) -> its surface, as the model was built with.
+            stiction_velocity: v_s [m/s].
 
         Raises:
             ModelError: If Drake cannot simulate the model.
@@ -65,8 +70,9 @@ class DrakeEngine:
         self.time_step = time_step
         builder = DiagramBuilder()
         self._drake = DrakePlant(
-            builder, built, surface_of, time_step, APPROXIMATION, sampled_outputs=True
-        )
+            builder, built, surface_of, time_step, APPROXIMATION, stiction_velocity,
+            sampled_outputs=True,
+        )  # fmt: skip
         self._simulator = Simulator(builder.Build())
         plant = self._drake.plant
         self._context = plant.GetMyMutableContextFromRoot(self._simulator.get_mutable_context())
@@ -118,6 +124,8 @@ class DrakeEngine:
         Returns:
             OK, or why the last step failed.
         """
+        if not (np.isfinite(self.q).all() and np.isfinite(self.v).all()):
+            return StepStatus.NOT_FINITE
         self._take_over()
         for _ in range(steps):
             self._work.target[:] += self._work.target_rate
@@ -142,8 +150,6 @@ class DrakeEngine:
 
     def _step(self) -> StepStatus:
         work, h = self._work, self.time_step
-        if not (np.isfinite(work.q).all() and np.isfinite(work.v).all()):
-            return StepStatus.NOT_FINITE
         spring, damping = self._drive()
         force = work.applied.copy()
         force[self._joints] += spring

@@ -84,7 +84,7 @@ class DrakePlant:
             surface_of: (instance, link) -> its surface, as the model was built with.
             time_step: h [s].
             approximation: Drake's contact approximation: "tamsi", "sap", "lagged" or "similar".
-            stiction_velocity: v_s of "tamsi" [m/s].
+            stiction_velocity: v_s [m/s]; "sap" has none.
             stiffness: (nv) K of the joints [Nm/rad or N/m].
             damping: (nv) D of the joints, on top of the model's [Nm s/rad or N s/m].
             sampled_outputs: Whether contact results are kept from the last step.

@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_stack.core.description import read_urdf
-from tamsi_sim.allegro.hand import AllegroHand, fingers_in_contact
+from tamsi_sim.allegro.hand import INDEX, RING, STIFFNESS, AllegroHand, fingers_in_contact
 
 
 def test_hand_has_the_makers_joints_and_no_meshes():
@@ -28,13 +28,13 @@ def test_fingertip_of_the_stretched_index_finger():
 
 
 def test_motion_is_one_period_of_two_fingers():
-    case = AllegroHand(period=2.0)
-    targets = case.targets(np.array([0.0, 0.5, 1.0, 1.5, 2.0]))
+    case = AllegroHand(period=2.0, time_step=0.01)
+    targets = case.forces(201)[::50] / STIFFNESS
     np.testing.assert_allclose(targets[4], targets[0], atol=1e-12)
-    moving = np.flatnonzero(np.abs(targets[1] - targets[0]) > 1e-6)
-    assert list(moving) == [1, 2, 3, 9, 10, 11]
-    np.testing.assert_allclose(targets[1] - targets[0], targets[0] - targets[3], atol=1e-12)
-    np.testing.assert_allclose((targets[1] - targets[0])[1:4], (targets[0] - targets[1])[9:12])
+    there, back = targets[1] - targets[0], targets[3] - targets[0]
+    assert list(np.flatnonzero(np.abs(there) > 1e-6)) == [1, 2, 3, 9, 10, 11]
+    np.testing.assert_allclose(there, -back, atol=1e-12)
+    np.testing.assert_allclose(there[INDEX], -there[RING], atol=1e-12)
 
 
 def test_palm_is_no_finger():

@@ -141,7 +141,25 @@ def test_a_step_that_fails_leaves_the_last_good_state():
     assert drake.step(3) is StepStatus.NOT_FINITE
     np.testing.assert_array_equal(drake.q, before)
     drake.work.applied[0] = 0.0
+    drake.v[1] = np.nan
+    assert drake.step(3) is StepStatus.NOT_FINITE
+    drake.v[1] = 0.0
     assert drake.step(3) is StepStatus.OK
+
+
+def test_stiction_velocity_of_the_scene_counts():
+    """On a slope of 0.2 g the ball's slip in stiction is proportional to v_s."""
+    speeds = []
+    for stiction in (1e-3, 1e-2):
+        cube = body_urdf("cube", sphere(0.05), inertia=(1e3, 1e3, 1e3))
+        gravity = (2.0, 0.0, -9.81)
+        instances = [Instance("cube", cube, pose(z=0.049), True, gravity), ground_instance()]
+        built = build_model(instances, surface_of, lambda a, b: a[0] != b[0])
+        drake = DrakeEngine(built, 1e-3, surface_of, stiction)
+        drake.step(300)
+        speeds.append(drake.v[0])
+    assert 0.0 < speeds[0] < 1e-3
+    assert speeds[1] == pytest.approx(10.0 * speeds[0], rel=0.05)
 
 
 def test_unknown_engine_lists_the_valid_ones():
