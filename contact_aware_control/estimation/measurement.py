@@ -85,7 +85,7 @@ class Torques:
         Their forces are marginalised: their expected torque is subtracted, and the
         uncertainty of their forces adds s^2 J^T J to the covariance of the torque. Without
         expectations, two forces and a place would be more unknowns than most arms have
-        torques.
+        torques. Their friction pyramids are not imposed: the expectations hardly leave them.
 
         Args:
             others: The other contacts.

@@ -18,6 +18,7 @@ from contact_aware_control.estimation.estimator import (
     EstimatorOutput,
     EstimatorStatus,
 )
+from contact_aware_control.estimation.warm import compile_kernels
 from contact_aware_control.node.config import EstimatorNodeConfig
 from contact_aware_control.node.messages import to_message
 from contact_aware_control.node.torque_source import TorqueSource
@@ -49,6 +50,8 @@ class EstimatorNode(Node):
         """
         super().__init__(NAME)
         config = read(self, EstimatorNodeConfig)
+        # Even from the cache a kernel takes a while to load: not at the first contact.
+        compile_kernels()
         description = RobotDescription.load(config.robot)
         self._robot = Robot.from_description(description)
         self._frame = description.base_link

@@ -146,6 +146,7 @@ def test_every_controller_on_the_other_experiments(name: str, tmp_path: Path) ->
             ],
             env=environment,
             timeout=600,
+            check=True,
         )
     summaries = json.loads((tmp_path / "summary.json").read_text())
     assert set(summaries) > {"qp", "qp_frictionless", "null_space", "greedy"}
