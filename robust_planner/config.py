@@ -95,10 +95,17 @@ class ContinuationConfig:
     )
     chance_fractions: tuple[float, ...] = parameter(
         (),
-        "Fractions of alpha that come first where there are risk bounds as well, ascending; "
-        "0 imposes the bounds alone.",
+        "Fractions of alpha that come first where there are chance constraints as well, "
+        "ascending; 0 imposes them alone.",
         low=0.0,
         high=1.0,
+    )
+    scaffold_theta: float = parameter(
+        0.0,
+        "theta of chance constraints under which an expected residual alone is approached; they "
+        "are dropped in the last stage. 0 for none.",
+        low=0.0,
+        high=LARGEST_RISK,
     )
     weight_fractions: tuple[float, ...] = parameter(
         (1e-3, 1e-2, 0.1, 1.0),

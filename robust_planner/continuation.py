@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robust_planner.config import PlannerConfig
+from robust_planner.chance_constraint import SMALLEST_RISK
+from robust_planner.config import ContinuationConfig, PlannerConfig, RiskConfig
 from robust_planner.program import ProgramParameters
 
 
@@ -17,12 +18,14 @@ class Stage:
         method: How certain pairs are imposed.
         robust: Whether the uncertain pair is treated as uncertain.
         parameters: s, rho and alpha.
+        risk: Chance constraints of the uncertain pair.
     """
 
     name: str
     method: str
     robust: bool
     parameters: ProgramParameters
+    risk: RiskConfig
 
 
 def reference_stages(config: PlannerConfig) -> list[Stage]:
@@ -40,7 +43,7 @@ def reference_stages(config: PlannerConfig) -> list[Stage]:
         parameters = [ProgramParameters(penalty=rho) for rho in continuation.penalties]
     else:
         parameters = [ProgramParameters(relaxation=s) for s in continuation.relaxations]
-    return _numbered(continuation.method, continuation.method, False, parameters)
+    return _numbered(continuation.method, parameters)
 
 
 def robust_stages(config: PlannerConfig) -> list[Stage]:
@@ -48,31 +51,48 @@ def robust_stages(config: PlannerConfig) -> list[Stage]:
 
     Args:
         config: Without an expected residual there is one stage, for the chance constraints;
-            with both, the constraints may come first.
+            with both, the constraints may come first. An expected residual alone may be
+            approached under chance constraints, which keep the plan near the terrain.
 
     Returns:
         The stages; none if nothing is uncertain.
     """
     if not config.robust:
         return []
-    continuation = config.continuation
-    weights = [0.0]
-    if config.expected_residual.enabled:
-        fractions = continuation.weight_fractions
-        if config.risk.enabled:
-            fractions = (*continuation.chance_fractions, *fractions)
-        weights = [config.expected_residual.weight * fraction for fraction in fractions]
-    parameters = [
-        ProgramParameters(continuation.robust_relaxation, continuation.robust_penalty, weight)
-        for weight in weights
-    ]
-    return _numbered("robust", continuation.robust_method, True, parameters)
+    continuation, risk = config.continuation, config.risk
+    if not config.expected_residual.enabled:
+        return _robust(continuation, [(0.0, risk)])
+    alpha = config.expected_residual.weight
+    fractions = continuation.weight_fractions
+    if not risk.enabled and continuation.scaffold_theta > 0.0:
+        risk = RiskConfig(enabled=True, beta=SMALLEST_RISK, theta=continuation.scaffold_theta)
+    if risk.enabled:
+        fractions = (*continuation.chance_fractions, *fractions)
+    weights = [(alpha * fraction, risk) for fraction in fractions]
+    if risk is not config.risk:
+        weights.append((alpha, config.risk))
+    return _robust(continuation, weights)
 
 
-def _numbered(
-    name: str, method: str, robust: bool, parameters: list[ProgramParameters]
+def _robust(
+    continuation: ContinuationConfig, weights: list[tuple[float, RiskConfig]]
 ) -> list[Stage]:
+    """Number the stages of given alpha and chance constraints."""
+    s, rho = continuation.robust_relaxation, continuation.robust_penalty
     return [
-        Stage(f"{name} {index}/{len(parameters)}", method, robust, item)
+        Stage(
+            name=f"robust {index}/{len(weights)}",
+            method=continuation.robust_method,
+            robust=True,
+            parameters=ProgramParameters(s, rho, alpha),
+            risk=risk,
+        )
+        for index, (alpha, risk) in enumerate(weights, start=1)
+    ]
+
+
+def _numbered(method: str, parameters: list[ProgramParameters]) -> list[Stage]:
+    return [
+        Stage(f"{method} {index}/{len(parameters)}", method, False, item, RiskConfig())
         for index, item in enumerate(parameters, start=1)
     ]

@@ -60,16 +60,15 @@ def plan(
     best = _evaluate(_start(problem, config, reference), stages[0], problem, config)
     records: list[StageRecord] = []
     solver: NonlinearSolver | None = None
-    built: tuple[str, bool, bool] | None = None
+    built: tuple[str, bool, PlannerConfig] | None = None
     near = False
     for stage in stages:
         if monitor.stop_reason() is not None:
             break
-        scored = stage.parameters.residual_weight > 0.0
-        if solver is None or built != (stage.method, stage.robust, scored):
-            program = transcribe(problem, _scored(config, scored), stage.method, stage.robust)
-            solver = make_solver(program, config.solver)
-            built = (stage.method, stage.robust, scored)
+        wanted = (stage.method, stage.robust, _configure(stage, config))
+        if solver is None or built != wanted:
+            method, robust, chosen = built = wanted
+            solver = make_solver(transcribe(problem, chosen, method, robust), config.solver)
         for candidate, record in _attempts(
             stage, solver, best.values, problem, config, monitor, near
         ):
@@ -130,11 +129,13 @@ def _start(
     return reference.values
 
 
-def _scored(config: PlannerConfig, scored: bool) -> PlannerConfig:
-    """Leave out the expected residual where its weight is zero."""
-    enabled = config.expected_residual.enabled and scored
+def _configure(stage: Stage, config: PlannerConfig) -> PlannerConfig:
+    """Impose the stage's chance constraints; leave out a cost whose weight is zero."""
+    if not stage.robust:
+        return config
+    enabled = config.expected_residual.enabled and stage.parameters.residual_weight > 0.0
     residual = dataclasses.replace(config.expected_residual, enabled=enabled)
-    return dataclasses.replace(config, expected_residual=residual)
+    return dataclasses.replace(config, expected_residual=residual, risk=stage.risk)
 
 
 def _evaluate(

@@ -50,6 +50,7 @@ def hopper() -> Example:
             continuation=ContinuationConfig(
                 penalties=(1.0, 10.0),
                 robust_method="penalty",
+                scaffold_theta=0.6,
                 chance_fractions=(0.0, 1e-5, 1e-4, 3e-4),
                 weight_fractions=(1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0),
             ),

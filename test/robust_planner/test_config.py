@@ -65,6 +65,7 @@ def signature(config: PlannerConfig) -> list[Any]:
         (FRICTION, "continuation.robust_relaxation", 1e-4),
         (FRICTION, "continuation.weight_fractions", (1.0,)),
         (FRICTION, "continuation.chance_fractions", (0.0,)),
+        ({**FRICTION, "risk.enabled": False}, "continuation.scaffold_theta", 0.7),
         (FRICTION, "time_step.free", True),
         (FREE, "time_step.shortest", 0.7),
         (FREE, "time_step.longest", 3.0),

@@ -103,6 +103,20 @@ def test_chance_constraints_may_come_first(sled: Example) -> None:
     assert len(robust_stages(alone)) == 2
 
 
+def test_expected_residual_may_be_approached_under_chance_constraints(sled: Example) -> None:
+    continuation = ContinuationConfig(
+        chance_fractions=(0.0,), weight_fractions=(0.1, 1.0), scaffold_theta=0.6
+    )
+    config = dataclasses.replace(sled.config, continuation=continuation)
+    stages = robust_stages(config)
+    weights = [stage.parameters.residual_weight for stage in stages]
+    assert weights == [0.0, 1.0, 10.0, 10.0]
+    assert [stage.risk.enabled for stage in stages] == [True, True, True, False]
+    assert {stage.risk.theta for stage in stages[:-1]} == {0.6}
+    bounded = dataclasses.replace(config, risk=RiskConfig(enabled=True, beta=0.5, theta=0.7))
+    assert {stage.risk.theta for stage in robust_stages(bounded)} == {0.7}
+
+
 def test_progress_is_reported_per_stage(block: Example) -> None:
     reports: list[Progress] = []
     continuation = ContinuationConfig(penalties=(1e2, 1e3))
