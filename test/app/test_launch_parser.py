@@ -256,7 +256,7 @@ PLANNERS = {"irs_planner", "robust_planner"}
     ("name", "nodes"),
     [
         ("control", CONTROL),
-        ("sim", CONTROL | {"tamsi_sim"}),
+        ("sim", CONTROL | {"tamsi_sim", "robot_frames"}),
         ("demo", CONTROL | {"tamsi_sim"}),
         ("planners", PLANNERS),
     ],
