@@ -16,10 +16,19 @@ from numba import njit
 from contact_stack.core.kernel import FASTMATH
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+_OPTIONS: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": FASTMATH,
+    "_nrt": False,
+}
+# Unpacking a hundred arrays of a Python object takes more code than most functions have.
+_NOT_FOR_PYTHON: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def inner_kernel(function: Function) -> Function:
-    """Compile a function that kernels call, not Python; it must not allocate arrays.
+    """Compile a function that kernels call, and Python cannot; it must not allocate arrays.
 
     Args:
         function: A function in Numba's nopython subset.
@@ -27,6 +36,34 @@ def inner_kernel(function: Function) -> Function:
     Returns:
         The compiled function, with the options of ``contact_stack.core.kernel``.
     """
-    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
-    compiled: Function = njit(fastmath=FASTMATH, **options)(function)
+    compiled: Function = njit(**_OPTIONS, **_NOT_FOR_PYTHON)(function)
+    return compiled
+
+
+def inlined_kernel(function: Function) -> Function:
+    """Compile an inner kernel that becomes part of its callers.
+
+    A call hands over a description of every array of a Model or Work. Functions of one
+    contact or one joint would take longer to call than to run.
+
+    Args:
+        function: A function in Numba's nopython subset.
+
+    Returns:
+        The compiled function, with the options of ``contact_stack.core.kernel``.
+    """
+    compiled: Function = njit(forceinline=True, **_OPTIONS, **_NOT_FOR_PYTHON)(function)
+    return compiled
+
+
+def leaf_kernel(function: Function) -> Function:
+    """Compile an inner kernel that Python can call as well: it has few and small arguments.
+
+    Args:
+        function: A function in Numba's nopython subset.
+
+    Returns:
+        The compiled function, with the options of ``contact_stack.core.kernel``.
+    """
+    compiled: Function = njit(**_OPTIONS)(function)
     return compiled

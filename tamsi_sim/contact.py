@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inlined_kernel, inner_kernel, leaf_kernel
 from tamsi_sim.data import NORMAL, Model, Settings, Work
 
 
@@ -40,7 +40,21 @@ class Surface(NamedTuple):
     friction: float
 
 
-def combine(a: Surface, b: Surface) -> tuple[float, float, float]:
+class Material(NamedTuple):
+    """Parameters of the contact of two surfaces.
+
+    Attributes:
+        stiffness: k [N/m].
+        dissipation: Hunt-Crossley d [s/m].
+        friction: Coefficient mu.
+    """
+
+    stiffness: float
+    dissipation: float
+    friction: float
+
+
+def combine(a: Surface, b: Surface) -> Material:
     """Combine two surfaces to the parameters of their contact, as Drake does.
 
     Args:
@@ -56,10 +70,10 @@ def combine(a: Surface, b: Surface) -> tuple[float, float, float]:
     dissipation = (b.stiffness * a.dissipation + a.stiffness * b.dissipation) / total
     friction_sum = a.friction + b.friction
     friction = 2.0 * a.friction * b.friction / friction_sum if friction_sum > 0.0 else 0.0
-    return stiffness, dissipation, friction
+    return Material(stiffness, dissipation, friction)
 
 
-@inner_kernel
+@leaf_kernel
 def normal_force(
     elastic: float, stiffness: float, dissipation: float, separation: float, h: float
 ) -> tuple[float, float]:
@@ -84,7 +98,7 @@ def normal_force(
     return spring * damper, -(h * stiffness * damper + dissipation * spring)
 
 
-@inner_kernel
+@leaf_kernel
 def friction_coefficient(
     law: int, mu: float, x: float, y: float, stiction: float, soft: float
 ) -> tuple[float, float]:
@@ -131,29 +145,35 @@ def update_contact_forces(
         contacts: Number of contact points.
         h: Length of the (sub-)step [s].
     """
+    for c in range(contacts):
+        update_contact_force(model, work, settings, c, h)
+
+
+@inlined_kernel
+def update_contact_force(model: Model, work: Work, settings: Settings, c: int, h: float) -> None:
+    """Compute velocity, force and minus its derivative at one contact, see above."""
     stiction = settings.stiction_velocity
     soft = settings.soft_norm * stiction
-    for c in range(contacts):
-        project(work, c, work.v_next, work.contact_velocity)
-        velocity = work.contact_velocity[c]
-        x, y = velocity[0], velocity[1]
-        pair = work.contact_pair[c]
-        dissipation, mu = model.pair_dissipation[pair], model.pair_friction[pair]
-        pi, slope = normal_force(
-            work.contact_elastic[c], work.contact_stiffness[c], dissipation, velocity[NORMAL], h
-        )
-        g, bend = friction_coefficient(settings.friction_law, mu, x, y, stiction, soft)
-        force, gradient = work.contact_force[c], work.contact_gradient[c]
-        force[0], force[1], force[NORMAL] = -pi * g * x, -pi * g * y, pi
-        gradient[0, 0] = pi * (g + bend * x * x)
-        gradient[0, 1] = gradient[1, 0] = pi * bend * x * y
-        gradient[1, 1] = pi * (g + bend * y * y)
-        # The normal force also changes the friction: W_tn of (22) makes (23) unsymmetric.
-        gradient[0, NORMAL], gradient[1, NORMAL] = g * x * slope, g * y * slope
-        gradient[NORMAL, NORMAL] = -slope
+    project(work, c, work.v_next, work.contact_velocity)
+    velocity = work.contact_velocity[c]
+    x, y = velocity[0], velocity[1]
+    pair = work.contact_pair[c]
+    dissipation, mu = model.pair_dissipation[pair], model.pair_friction[pair]
+    pi, slope = normal_force(
+        work.contact_elastic[c], work.contact_stiffness[c], dissipation, velocity[NORMAL], h
+    )
+    g, bend = friction_coefficient(settings.friction_law, mu, x, y, stiction, soft)
+    force, gradient = work.contact_force[c], work.contact_gradient[c]
+    force[0], force[1], force[NORMAL] = -pi * g * x, -pi * g * y, pi
+    gradient[0, 0] = pi * (g + bend * x * x)
+    gradient[0, 1] = gradient[1, 0] = pi * bend * x * y
+    gradient[1, 1] = pi * (g + bend * y * y)
+    # The normal force also changes the friction: W_tn of (22) makes (23) unsymmetric.
+    gradient[0, NORMAL], gradient[1, NORMAL] = g * x * slope, g * y * slope
+    gradient[NORMAL, NORMAL] = -slope
 
 
-@inner_kernel
+@inlined_kernel
 def project(work: Work, c: int, v: np.ndarray, out: np.ndarray) -> None:
     """Write the contact-frame velocity J v of one contact.
 

@@ -1,11 +1,15 @@
 """The engine's data: flat arrays that kernels read (Model) and write (Work).
 
 Sizes: nb moving bodies, nm motion columns, nq positions, nv velocities (degrees of
-freedom), ns shapes, np pairs of shapes, nc contact points.
+freedom), nt trees, ns shapes, np pairs of shapes, nh hulls, nc contact points.
 
 A motion column is the spatial velocity of a body per unit of one degree of freedom. A
 free body has six columns, another joint one; a mimic joint has a column of its own that
 is driven by its master's degree of freedom.
+
+A tree is what the mass matrix couples: the degrees of freedom of one instance. A hull is
+what the broad phase sees: a sphere about all shapes of a moving body, or about one fixed
+shape.
 
 Spatial vectors are (angular, linear), expressed in world axes about the world origin.
 """
@@ -27,6 +31,9 @@ RETRIES = 2
 CONTACTS = 3
 CONTACT_COUNT = 4
 WORST_SUBSTEPS = 5
+SUBSTEPS = 6
+ISLANDS = 7
+COUNTERS = 8
 
 # Row of Work.contact_frame that holds the normal; the others are the tangents.
 NORMAL = 2
@@ -75,6 +82,7 @@ class Model(NamedTuple):
         q_index: (nb) first entry in q; a mimic joint's is its master's.
         first_column: (nb) first motion column.
         last_column: (nb) last motion column of the body or of its nearest moving ancestor.
+        body_tree: (nb) tree.
         mass: (nb) [kg].
         center: (nb, 3) centre of mass in the body's frame [m].
         inertia: (nb, 3, 3) about the centre of mass, body axes [kg m^2].
@@ -82,6 +90,8 @@ class Model(NamedTuple):
         column_body: (nm) body.
         column_dof: (nm) degree of freedom that drives the column.
         column_parent: (nm) next column towards the world, -1 at its end.
+        tree_dof: (nt + 1) first degree of freedom of each tree, then nv.
+        dof_tree: (nv) tree.
         dof_q: (nv) entry of q, -1 for those of free bodies.
         armature: (nv) effective rotor inertia [kg m^2 or kg].
         damping: (nv) viscous joint damping [Nm s/rad or N s/m].
@@ -91,12 +101,24 @@ class Model(NamedTuple):
         limit_stiffness: (nv) stiffness of the joint's end stop [Nm/rad or N/m].
         limit_dissipation: (nv) dissipation of the end stop [s/rad or s/m].
         shape_kind: (ns) ShapeKind.
-        shape_size: (ns, 3), see Shape.size.
+        shape_size: (ns, 3), see Shape.size; the first number of a mesh is its index.
         shape_body: (ns) body, -1 for the world.
+        shape_tree: (ns) tree, -1 for the world.
         shape_rotation: (ns, 3, 3) in the body's frame.
         shape_position: (ns, 3) [m].
         shape_radius: (ns) bounding radius [m].
-        pair_shapes: (np, 2) shapes A and B.
+        hull_body: (nh) body, -1 for the world.
+        hull_center: (nh, 3) in the body's frame [m].
+        hull_radius: (nh) [m].
+        hull_shape: (nh) its shape, -1 if it has several.
+        hull_pair: (nhp, 2) hulls A and B; a fixed one is B.
+        hull_pair_end: (nhp) the pair of shapes behind the last one of these two hulls.
+        mesh_vertex: (n, 3) corners of all meshes in their frames [m].
+        mesh_face: (m, 3) corners of their triangles.
+        mesh_plane: (m, 4) outward unit normals and distances from the origin [m].
+        mesh_first_vertex: (number of meshes + 1) first corner of each, then n.
+        mesh_first_face: (number of meshes + 1) first triangle of each, then m.
+        pair_shapes: (np, 2) shapes A and B, sorted by their hulls.
         pair_routine: (np) entry of the narrow phase's table.
         pair_stiffness: (np) k [N/m].
         pair_dissipation: (np) d [s/m].
@@ -113,6 +135,7 @@ class Model(NamedTuple):
     q_index: np.ndarray
     first_column: np.ndarray
     last_column: np.ndarray
+    body_tree: np.ndarray
     mass: np.ndarray
     center: np.ndarray
     inertia: np.ndarray
@@ -120,6 +143,8 @@ class Model(NamedTuple):
     column_body: np.ndarray
     column_dof: np.ndarray
     column_parent: np.ndarray
+    tree_dof: np.ndarray
+    dof_tree: np.ndarray
     dof_q: np.ndarray
     armature: np.ndarray
     damping: np.ndarray
@@ -131,9 +156,21 @@ class Model(NamedTuple):
     shape_kind: np.ndarray
     shape_size: np.ndarray
     shape_body: np.ndarray
+    shape_tree: np.ndarray
     shape_rotation: np.ndarray
     shape_position: np.ndarray
     shape_radius: np.ndarray
+    hull_body: np.ndarray
+    hull_center: np.ndarray
+    hull_radius: np.ndarray
+    hull_shape: np.ndarray
+    hull_pair: np.ndarray
+    hull_pair_end: np.ndarray
+    mesh_vertex: np.ndarray
+    mesh_face: np.ndarray
+    mesh_plane: np.ndarray
+    mesh_first_vertex: np.ndarray
+    mesh_first_face: np.ndarray
     pair_shapes: np.ndarray
     pair_routine: np.ndarray
     pair_stiffness: np.ndarray
@@ -155,8 +192,8 @@ class Work(NamedTuple):
         target: (nv) its target position at the start of the next step.
         target_rate: (nv) change of the target per step.
         contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
-        counters: (6) see the names above.
-        residuals: norms of the residual of the last solve's iterations [Nms or Ns].
+        counters: (8) see the names above.
+        residuals: norms of the residual in the iterations of the last island's solve [Nms or Ns].
         rotation: (nb, 3, 3) bodies in the world.
         position: (nb, 3) [m].
         motion: (nm, 6) motion columns.
@@ -171,6 +208,7 @@ class Work(NamedTuple):
         drive_damping_now: (nv) damping of the position controller at this configuration.
         shape_rotation: (ns, 3, 3) shapes in the world.
         shape_position: (ns, 3) [m].
+        hull_position: (nh, 3) centres of the hulls in the world [m].
         contact_pair: (nc) pair.
         contact_depth: (nc) penetration delta [m].
         contact_point: (nc, 3) midway between the witness points [m].
@@ -182,8 +220,20 @@ class Work(NamedTuple):
         contact_force: (nc, 3) on A in the contact's frame [N].
         contact_gradient: (nc, 3, 3) minus its derivative by the velocity [N s/m].
         contact_mean_force: (nc, 3) mean over the last step [N].
-        jacobian: (nc, 3, nv) its non-zero columns.
-        jacobian_dof: (nc, nv) their degrees of freedom.
+        edge_trees: (nc, 2) two trees in contact.
+        link_first: (nt + 1) first entry of link_tree that is a tree's.
+        link_tree: (2 nc) trees that a tree touches.
+        tree_island: (nt) island.
+        tree_queue: (nt) trees, island by island.
+        island_dof: (nt + 1) first row of each island.
+        island_contact: (nt + 1) its first entry of contact_order.
+        contact_order: (nc) contacts, island by island.
+        order: (nv) degree of freedom of a row.
+        place: (nv) row of a degree of freedom.
+        row_end: (nv) last non-zero column of a row of the system, never decreasing.
+        jacobian: (nc, 3, n) its non-zero columns; n is what the widest pair needs.
+        jacobian_dof: (nc, n) their degrees of freedom.
+        jacobian_row: (nc, n) the rows of these.
         jacobian_columns: (nc) how many there are.
         joint_force: (nv) position controller, friction and limits [Nm or N].
         joint_gradient: (nv) minus its derivative by the velocity.
@@ -191,9 +241,9 @@ class Work(NamedTuple):
         joint_shift: (nv) motion since the start of the step, over its sub-steps.
         v_next: (nv) Newton's iterate.
         momentum: (nv) p* = M v0 + h tau.
-        system: (nv, nv) Newton's matrix.
-        update: (nv) residual, then Newton's update.
-        row_end: (nv) last non-zero column of a row of the system.
+        system: (nv, nv) Newton's matrix by rows, valid within the envelope.
+        right_side: (nv) minus the residual, then Newton's update, by rows.
+        update: (nv) Newton's update by degrees of freedom.
         row_buffer: (6) spatial force.
         clip: (2, 16, 3) polygons of the box-box routine.
     """
@@ -224,6 +274,7 @@ class Work(NamedTuple):
     drive_damping_now: np.ndarray
     shape_rotation: np.ndarray
     shape_position: np.ndarray
+    hull_position: np.ndarray
     contact_pair: np.ndarray
     contact_depth: np.ndarray
     contact_point: np.ndarray
@@ -235,8 +286,20 @@ class Work(NamedTuple):
     contact_force: np.ndarray
     contact_gradient: np.ndarray
     contact_mean_force: np.ndarray
+    edge_trees: np.ndarray
+    link_first: np.ndarray
+    link_tree: np.ndarray
+    tree_island: np.ndarray
+    tree_queue: np.ndarray
+    island_dof: np.ndarray
+    island_contact: np.ndarray
+    contact_order: np.ndarray
+    order: np.ndarray
+    place: np.ndarray
+    row_end: np.ndarray
     jacobian: np.ndarray
     jacobian_dof: np.ndarray
+    jacobian_row: np.ndarray
     jacobian_columns: np.ndarray
     joint_force: np.ndarray
     joint_gradient: np.ndarray
@@ -245,10 +308,20 @@ class Work(NamedTuple):
     v_next: np.ndarray
     momentum: np.ndarray
     system: np.ndarray
+    right_side: np.ndarray
     update: np.ndarray
-    row_end: np.ndarray
     row_buffer: np.ndarray
     clip: np.ndarray
+
+
+class Meshes(NamedTuple):
+    """Convex meshes, a selection of Model."""
+
+    vertex: np.ndarray
+    face: np.ndarray
+    plane: np.ndarray
+    first_vertex: np.ndarray
+    first_face: np.ndarray
 
 
 class Shapes(NamedTuple):
@@ -256,15 +329,17 @@ class Shapes(NamedTuple):
 
     Attributes:
         kind: (ns) ShapeKind.
-        size: (ns, 3), see Shape.size.
+        size: (ns, 3), see Model.shape_size.
         rotation: (ns, 3, 3)
         position: (ns, 3) [m].
+        meshes: The convex meshes.
     """
 
     kind: np.ndarray
     size: np.ndarray
     rotation: np.ndarray
     position: np.ndarray
+    meshes: Meshes
 
 
 class Contacts(NamedTuple):

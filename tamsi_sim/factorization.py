@@ -8,41 +8,37 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import leaf_kernel
 
 
-@inner_kernel
-def solve_in_place(matrix: np.ndarray, vector: np.ndarray, row_end: np.ndarray) -> None:
-    """Solve matrix x = vector by LU without pivoting, skipping what is zero.
+@leaf_kernel
+def solve_in_place(
+    matrix: np.ndarray, vector: np.ndarray, row_end: np.ndarray, first: int, last: int
+) -> None:
+    """Solve matrix x = vector by LU without pivoting, for a block on the diagonal.
 
     Args:
-        matrix: (n, n), destroyed.
+        matrix: (n, n), its block is destroyed.
         vector: (n) right-hand side on entry, solution on exit; NaN or infinite if the
-            matrix is singular.
-        row_end: (n) scratch: the last non-zero column of each row.
+            block is singular.
+        row_end: (n) the last non-zero column of each row, never decreasing; columns have
+            their last non-zero row there too.
+        first: First row and column of the block.
+        last: The one behind its last.
     """
-    n = vector.shape[0]
-    for i in range(n):
-        last = n - 1
-        while last > i and matrix[i, last] == 0.0:
-            last -= 1
-        row_end[i] = last
-    # Contacts couple symmetrically, so the envelope of rows bounds that of columns.
-    bottom = 0
-    for k in range(n):
-        bottom = max(bottom, row_end[k])
+    for k in range(first, last):
+        end = row_end[k] + 1
         inverse = 1.0 / matrix[k, k]
-        for i in range(k + 1, bottom + 1):
+        matrix[k, k] = inverse
+        for i in range(k + 1, end):
             factor = matrix[i, k]
             if factor != 0.0:
                 factor *= inverse
-                if row_end[k] > row_end[i]:
-                    row_end[i] = row_end[k]
-                for j in range(k + 1, row_end[k] + 1):
+                for j in range(k + 1, end):
                     matrix[i, j] -= factor * matrix[k, j]
                 vector[i] -= factor * vector[k]
-    for i in range(n - 1, -1, -1):
+    for i in range(last - 1, first - 1, -1):
         value = vector[i]
         for j in range(i + 1, row_end[i] + 1):
             value -= matrix[i, j] * vector[j]
-        vector[i] = value / matrix[i, i]
+        vector[i] = value * matrix[i, i]

@@ -7,7 +7,7 @@ from numba import types
 from numba.experimental import structref
 
 from contact_stack.core.kernel import kernel
-from tamsi_sim.data import FREE, Model, Settings, Work
+from tamsi_sim.data import COUNTERS, FREE, Model, Settings, Work
 
 
 def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> Work:
@@ -24,6 +24,7 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
     """
     nb, nm = len(model.parent), len(model.column_body)
     nv, ns, nc = len(model.dof_q), len(model.shape_kind), max_contacts
+    nt, width = len(model.tree_dof) - 1, _jacobian_width(model)
     bodies = {"rotation": (3, 3), "position": (3,), "velocity": (6,), "acceleration": (6,)}
     bodies |= {"force": (6,), "composite_mass": (), "composite_moment": (3,)}
     bodies |= {"composite_inertia": (3, 3)}
@@ -34,27 +35,44 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
     arrays |= {f"contact_{name}": np.zeros((nc, *shape)) for name, shape in contacts.items()}
     arrays |= {
         "q": np.zeros(nq),
-        "counters": np.zeros(6, dtype=np.int64),
+        "counters": np.zeros(COUNTERS, dtype=np.int64),
         "residuals": np.zeros(max_iterations + 1),
         "motion": np.zeros((nm, 6)),
         "mass_matrix": np.zeros((nv, nv)),
         "shape_rotation": np.zeros((ns, 3, 3)),
         "shape_position": np.zeros((ns, 3)),
-        "contact_pair": np.zeros(nc, dtype=np.int64),
-        "jacobian": np.zeros((nc, 3, nv)),
-        "jacobian_dof": np.zeros((nc, nv), dtype=np.int64),
-        "jacobian_columns": np.zeros(nc, dtype=np.int64),
-        "joint_piece": np.zeros(nv, dtype=np.int64),
+        "hull_position": np.zeros((len(model.hull_body), 3)),
+        "jacobian": np.zeros((nc, 3, width)),
+        "jacobian_dof": np.zeros((nc, width), dtype=np.int64),
+        "jacobian_row": np.zeros((nc, width), dtype=np.int64),
+        "edge_trees": np.zeros((nc, 2), dtype=np.int64),
         "system": np.zeros((nv, nv)),
-        "row_end": np.zeros(nv, dtype=np.int64),
         "row_buffer": np.zeros(6),
         "clip": np.zeros((2, 16, 3)),
         "effort_limit": np.full(nv, np.inf),
     }
+    indices = {"contact_pair": nc, "contact_order": nc, "jacobian_columns": nc}
+    indices |= {"link_first": nt + 1, "link_tree": 2 * nc}
+    indices |= {"tree_island": nt, "tree_queue": nt, "island_dof": nt + 1}
+    indices |= {"island_contact": nt + 1, "order": nv, "place": nv, "row_end": nv}
+    indices |= {"joint_piece": nv}
+    arrays |= {name: np.zeros(size, dtype=np.int64) for name, size in indices.items()}
     arrays |= {name: np.zeros(nv) for name in Work._fields if name not in arrays}
     for body in np.flatnonzero(model.joint_type == FREE):
         arrays["q"][model.q_index[body] + 6] = 1.0
     return Work(**arrays)
+
+
+def _jacobian_width(model: Model) -> int:
+    """How many columns the Jacobian of one contact may have."""
+    lengths: list[int] = []
+    for parent, joint in zip(model.parent, model.joint_type, strict=True):
+        lengths.append((6 if joint == FREE else 1) + (lengths[parent] if parent >= 0 else 0))
+    # One more for the world, which is body -1 and has no columns.
+    columns = np.array([*lengths, 0])
+    return max(
+        1, int(columns[model.shape_body[model.pair_shapes]].sum(axis=1, initial=0).max(initial=0))
+    )
 
 
 @structref.register

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inlined_kernel
 from tamsi_sim.data import NORMAL, Model, Work
 
 
-@inner_kernel
+@inlined_kernel
 def update_jacobians(model: Model, work: Work, contacts: int) -> None:
     """Compute the tangents and the non-zero Jacobian columns of every contact.
 
     Args:
         model: The model.
-        work: Reads contacts and motion columns; writes contact_frame's tangents, jacobian,
-            jacobian_dof and jacobian_columns.
+        work: Reads contacts, islands and motion columns; writes contact_frame's tangents, jacobian,
+            jacobian_dof, jacobian_row and jacobian_columns.
         contacts: Number of contact points.
     """
     for c in range(contacts):
@@ -28,7 +28,7 @@ def update_jacobians(model: Model, work: Work, contacts: int) -> None:
                 _add_chain(model, work, c, body, 1.0 - 2.0 * side)
 
 
-@inner_kernel
+@inlined_kernel
 def _tangents(work: Work, c: int) -> None:
     """Complete the normal to a right-handed frame."""
     frame = work.contact_frame[c]
@@ -47,11 +47,11 @@ def _tangents(work: Work, c: int) -> None:
     frame[1, 0], frame[1, 1], frame[1, 2] = y * t2 - z * t1, z * t0 - x * t2, x * t1 - y * t0
 
 
-@inner_kernel
+@inlined_kernel
 def _add_chain(model: Model, work: Work, c: int, body: int, sign: float) -> None:
     """Add the columns from a body to the world, in the contact's frame."""
     frame, point, jacobian = work.contact_frame[c], work.contact_point[c], work.jacobian[c]
-    dofs = work.jacobian_dof[c]
+    dofs, rows = work.jacobian_dof[c], work.jacobian_row[c]
     count = work.jacobian_columns[c]
     column = model.last_column[body]
     while column >= 0:
@@ -66,6 +66,7 @@ def _add_chain(model: Model, work: Work, c: int, body: int, sign: float) -> None
             entry += 1
         if entry == count:
             dofs[entry] = dof
+            rows[entry] = work.place[dof]
             count += 1
             for i in range(3):
                 jacobian[i, entry] = 0.0

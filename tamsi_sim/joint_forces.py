@@ -6,7 +6,7 @@ limit the time step. They are monotone and piecewise smooth.
 
 from __future__ import annotations
 
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inlined_kernel, inner_kernel
 from tamsi_sim.contact import normal_force
 from tamsi_sim.data import Model, Work
 
@@ -31,54 +31,60 @@ def update_joint_forces(model: Model, work: Work, stiction: float, h: float) -> 
     """
     changed = False
     for i in range(work.v_next.shape[0]):
-        if model.dof_q[i] < 0:
-            continue
-        rate = work.v_next[i]
-        position = work.q[model.dof_q[i]] + work.joint_shift[i]
-        force = -model.damping[i] * rate
-        gradient = model.damping[i]
-        piece = 0
+        if model.dof_q[i] >= 0:
+            moved = update_joint_force(model, work, i, stiction, h)
+            changed = changed or moved
+    return changed
 
-        stiffness, damping = work.stiffness[i], work.drive_damping_now[i]
-        effort = stiffness * (work.target[i] - position - h * rate) - damping * rate
-        limit = work.effort_limit[i]
-        if effort > limit:
-            force += limit
-            piece += 1
-        elif effort < -limit:
-            force -= limit
-            piece += 2
+
+@inlined_kernel
+def update_joint_force(model: Model, work: Work, i: int, stiction: float, h: float) -> bool:
+    """Compute force and derivative of one joint, see above."""
+    rate = work.v_next[i]
+    position = work.q[model.dof_q[i]] + work.joint_shift[i]
+    force = -model.damping[i] * rate
+    gradient = model.damping[i]
+    piece = 0
+
+    stiffness, damping = work.stiffness[i], work.drive_damping_now[i]
+    effort = stiffness * (work.target[i] - position - h * rate) - damping * rate
+    limit = work.effort_limit[i]
+    if effort > limit:
+        force += limit
+        piece += 1
+    elif effort < -limit:
+        force -= limit
+        piece += 2
+    else:
+        force += effort
+        gradient += h * stiffness + damping
+
+    friction = model.friction[i]
+    if friction > 0.0:
+        if rate > stiction:
+            force -= friction
+            piece += 4
+        elif rate < -stiction:
+            force += friction
+            piece += 8
         else:
-            force += effort
-            gradient += h * stiffness + damping
+            force -= friction * rate / stiction
+            gradient += friction / stiction
 
-        friction = model.friction[i]
-        if friction > 0.0:
-            if rate > stiction:
-                force -= friction
-                piece += 4
-            elif rate < -stiction:
-                force += friction
-                piece += 8
-            else:
-                force -= friction * rate / stiction
-                gradient += friction / stiction
+    k, d = model.limit_stiffness[i], model.limit_dissipation[i]
+    if position + h * rate > model.upper[i]:
+        push, slope = normal_force(k * (position - model.upper[i]), k, d, -rate, h)
+        force -= push
+        gradient -= slope
+        piece += 16
+    elif position + h * rate < model.lower[i]:
+        push, slope = normal_force(k * (model.lower[i] - position), k, d, rate, h)
+        force += push
+        gradient -= slope
+        piece += 32
 
-        k, d = model.limit_stiffness[i], model.limit_dissipation[i]
-        if position + h * rate > model.upper[i]:
-            push, slope = normal_force(k * (position - model.upper[i]), k, d, -rate, h)
-            force -= push
-            gradient -= slope
-            piece += 16
-        elif position + h * rate < model.lower[i]:
-            push, slope = normal_force(k * (model.lower[i] - position), k, d, rate, h)
-            force += push
-            gradient -= slope
-            piece += 32
-
-        if piece != work.joint_piece[i]:
-            changed = True
-            work.joint_piece[i] = piece
-        work.joint_force[i] = force
-        work.joint_gradient[i] = gradient
+    changed: bool = piece != work.joint_piece[i]
+    work.joint_piece[i] = piece
+    work.joint_force[i] = force
+    work.joint_gradient[i] = gradient
     return changed

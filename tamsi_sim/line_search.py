@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import leaf_kernel
 
 
-@inner_kernel
+@leaf_kernel
 def transition_limit(
     x: float,
     y: float,

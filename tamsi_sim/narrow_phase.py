@@ -1,16 +1,19 @@
-"""Where shapes touch: poses of shapes, culling, and the table of pair routines.
+"""Where shapes touch: pairs of shapes whose hulls are close, and the table of pair routines.
 
 A new pair of shapes needs one routine, one name, one entry of ROUTINES, and one branch.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from contact_stack.core.errors import ModelError, choices
 from contact_stack.core.shapes import ShapeKind
-from contact_stack.core.signed_distance import signed_distance
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inlined_kernel
+from tamsi_sim.broad_phase import hulls_close, place_hulls, place_shapes, shapes_close
 from tamsi_sim.collide_boxes import collide_box_box, collide_box_half_space
-from tamsi_sim.collide_points import collide_sphere, to_shape
+from tamsi_sim.collide_meshes import collide_mesh_capsule, collide_mesh_half_space
+from tamsi_sim.collide_points import collide_sphere
 from tamsi_sim.collide_segments import (
     collide_capsule_box,
     collide_capsule_capsule,
@@ -20,7 +23,7 @@ from tamsi_sim.collide_segments import (
     collide_cylinder_cylinder,
     collide_cylinder_half_space,
 )
-from tamsi_sim.data import CONTACT_COUNT, Contacts, Model, Shapes, Work
+from tamsi_sim.data import CONTACT_COUNT, Contacts, Meshes, Model, Shapes, Work
 
 SPHERE_ANY = 0
 CAPSULE_HALF_SPACE = 1
@@ -32,9 +35,8 @@ CYLINDER_BOX = 6
 CYLINDER_CYLINDER = 7
 BOX_HALF_SPACE = 8
 BOX_BOX = 9
-
-_BOX = int(ShapeKind.BOX)
-_HALF_SPACE = int(ShapeKind.HALF_SPACE)
+MESH_CAPSULE = 10
+MESH_HALF_SPACE = 11
 
 # (kind of A, kind of B) -> routine; the builder swaps a pair that is listed the other way.
 ROUTINES = {(ShapeKind.SPHERE, kind): SPHERE_ANY for kind in ShapeKind} | {
@@ -47,6 +49,10 @@ ROUTINES = {(ShapeKind.SPHERE, kind): SPHERE_ANY for kind in ShapeKind} | {
     (ShapeKind.CYLINDER, ShapeKind.CYLINDER): CYLINDER_CYLINDER,
     (ShapeKind.BOX, ShapeKind.HALF_SPACE): BOX_HALF_SPACE,
     (ShapeKind.BOX, ShapeKind.BOX): BOX_BOX,
+}
+ROUTINES |= {
+    (ShapeKind.MESH, ShapeKind.CAPSULE): MESH_CAPSULE,
+    (ShapeKind.MESH, ShapeKind.HALF_SPACE): MESH_HALF_SPACE,
 }
 
 
@@ -71,7 +77,7 @@ def routine_of(a: ShapeKind, b: ShapeKind) -> tuple[int, bool]:
     raise ModelError(f"no contact between {a.name.lower()} and {b.name.lower()} ({choices(known)})")
 
 
-@inner_kernel
+@inlined_kernel
 def update_contacts(model: Model, work: Work) -> int:
     """Find all contact points.
 
@@ -84,8 +90,18 @@ def update_contacts(model: Model, work: Work) -> int:
         The number of contact points; more than the workspace holds if it overflowed.
     """
     place_shapes(model, work)
+    place_hulls(model, work)
     work.counters[CONTACT_COUNT] = 0
-    shapes = Shapes(model.shape_kind, model.shape_size, work.shape_rotation, work.shape_position)
+    meshes = Meshes(
+        model.mesh_vertex,
+        model.mesh_face,
+        model.mesh_plane,
+        model.mesh_first_vertex,
+        model.mesh_first_face,
+    )
+    shapes = Shapes(
+        model.shape_kind, model.shape_size, work.shape_rotation, work.shape_position, meshes
+    )
     contacts = Contacts(
         model.pair_shapes,
         model.pair_stiffness,
@@ -97,11 +113,23 @@ def update_contacts(model: Model, work: Work) -> int:
         work.contact_frame,
         work.clip,
     )
-    for pair in range(model.pair_routine.shape[0]):
-        a, b = model.pair_shapes[pair, 0], model.pair_shapes[pair, 1]
-        if not _close(shapes, a, b, model.shape_radius[a], model.shape_radius[b]):
-            continue
-        routine = model.pair_routine[pair]
+    first = 0
+    for hulls in range(model.hull_pair.shape[0]):
+        last = model.hull_pair_end[hulls]
+        if hulls_close(model, work, shapes, hulls):
+            for pair in range(first, last):
+                _collide(shapes, contacts, model.shape_radius, pair, model.pair_routine[pair])
+        first = last
+    return work.counters[CONTACT_COUNT]
+
+
+@inlined_kernel
+def _collide(
+    shapes: Shapes, contacts: Contacts, radius: np.ndarray, pair: int, routine: int
+) -> None:
+    """Add the contact points of one pair of shapes."""
+    a, b = contacts.pair_shapes[pair, 0], contacts.pair_shapes[pair, 1]
+    if shapes_close(shapes, a, b, radius[a], radius[b]):
         if routine == SPHERE_ANY:
             collide_sphere(shapes, contacts, pair)
         elif routine == CAPSULE_BOX:
@@ -120,46 +148,9 @@ def update_contacts(model: Model, work: Work) -> int:
             collide_capsule_capsule(shapes, contacts, pair)
         elif routine == CAPSULE_CYLINDER:
             collide_capsule_cylinder(shapes, contacts, pair)
-        else:
+        elif routine == CYLINDER_CYLINDER:
             collide_cylinder_cylinder(shapes, contacts, pair)
-    return work.counters[CONTACT_COUNT]
-
-
-@inner_kernel
-def place_shapes(model: Model, work: Work) -> None:
-    """Compute the pose of every shape in the world."""
-    for shape in range(model.shape_kind.shape[0]):
-        body = model.shape_body[shape]
-        rotation, position = work.shape_rotation[shape], work.shape_position[shape]
-        local, offset = model.shape_rotation[shape], model.shape_position[shape]
-        if body < 0:
-            for i in range(3):
-                position[i] = offset[i]
-                for j in range(3):
-                    rotation[i, j] = local[i, j]
-            continue
-        r, p = work.rotation[body], work.position[body]
-        for i in range(3):
-            position[i] = p[i] + r[i, 0] * offset[0] + r[i, 1] * offset[1] + r[i, 2] * offset[2]
-            for j in range(3):
-                rotation[i, j] = (
-                    r[i, 0] * local[0, j] + r[i, 1] * local[1, j] + r[i, 2] * local[2, j]
-                )
-
-
-@inner_kernel
-def _close(shapes: Shapes, a: int, b: int, radius_a: float, radius_b: float) -> bool:
-    """Whether the bounding spheres touch, or A's bounding sphere touches the solid B."""
-    pa, pb = shapes.position[a], shapes.position[b]
-    kind = shapes.kind[b]
-    if kind != _HALF_SPACE:
-        x, y, z = pa[0] - pb[0], pa[1] - pb[1], pa[2] - pb[2]
-        reach = radius_a + radius_b
-        if x * x + y * y + z * z > reach * reach:
-            return False
-        if kind != _BOX:
-            return True
-    # A table top is much smaller than its bounding sphere.
-    x, y, z = to_shape(shapes, b, pa[0], pa[1], pa[2])
-    distance, _, _, _ = signed_distance(kind, shapes.size[b], x, y, z)
-    return distance <= radius_a
+        elif routine == MESH_CAPSULE:
+            collide_mesh_capsule(shapes, contacts, pair)
+        else:
+            collide_mesh_half_space(shapes, contacts, pair)

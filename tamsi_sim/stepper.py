@@ -7,13 +7,14 @@ import math
 import numpy as np
 
 from contact_stack.core.kernel import kernel
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inlined_kernel, inner_kernel
+from tamsi_sim.configuration import move_configuration
 from tamsi_sim.data import (
     CONTACTS,
-    FREE,
     NORMAL,
     RETRIES,
     STEPS,
+    SUBSTEPS,
     WORST_SUBSTEPS,
     Model,
     Settings,
@@ -21,6 +22,7 @@ from tamsi_sim.data import (
 )
 from tamsi_sim.dynamics import update_dynamics
 from tamsi_sim.handle import Handle
+from tamsi_sim.islands import update_islands
 from tamsi_sim.jacobian import update_jacobians
 from tamsi_sim.kinematics import update_kinematics
 from tamsi_sim.narrow_phase import update_contacts
@@ -28,6 +30,8 @@ from tamsi_sim.solver import solve
 from tamsi_sim.status import StepStatus
 
 OK = int(StepStatus.OK)
+EFFORT, TARGET = 0, 1
+"""What the inputs of a rollout are."""
 NOT_CONVERGED = int(StepStatus.NOT_CONVERGED)
 NOT_FINITE = int(StepStatus.NOT_FINITE)
 TOO_MANY_CONTACTS = int(StepStatus.TOO_MANY_CONTACTS)
@@ -68,7 +72,45 @@ def roll(handle: Handle, forces: np.ndarray, positions: np.ndarray, velocities: 
     Returns:
         The status of the last step, a StepStatus.
     """
-    return _roll(handle.model, handle.work, handle.settings, forces, positions, velocities)
+    return _roll(handle.model, handle.work, handle.settings, forces, EFFORT, positions, velocities)
+
+
+@kernel
+def roll_batch(
+    handle: Handle,
+    q: np.ndarray,
+    v: np.ndarray,
+    inputs: np.ndarray,
+    command: int,
+    positions: np.ndarray,
+    velocities: np.ndarray,
+    statuses: np.ndarray,
+) -> None:
+    """Advance from several states under inputs of their own, one after the other.
+
+    Args:
+        handle: The simulation; every sample starts with its targets.
+        q: (n, nq) initial positions.
+        v: (n, nv) initial velocities.
+        inputs: (n, T, nv) input of each step.
+        command: EFFORT or TARGET, what the inputs are.
+        positions: (n, T + 1, nq) as of :func:`roll`.
+        velocities: (n, T + 1, nv)
+        statuses: (n) the StepStatus of each sample's last step.
+    """
+    work = handle.work
+    target = work.target.copy()
+    for sample in range(q.shape[0]):
+        work.q[:], work.v[:], work.target[:] = q[sample], v[sample], target
+        statuses[sample] = _roll(
+            handle.model,
+            work,
+            handle.settings,
+            inputs[sample],
+            command,
+            positions[sample],
+            velocities[sample],
+        )
 
 
 @inner_kernel
@@ -76,18 +118,20 @@ def _roll(
     model: Model,
     work: Work,
     settings: Settings,
-    forces: np.ndarray,
+    inputs: np.ndarray,
+    command: int,
     positions: np.ndarray,
     velocities: np.ndarray,
 ) -> int:
-    for k in range(forces.shape[0] + 1):
+    driven = work.target if command == TARGET else work.applied
+    for k in range(inputs.shape[0] + 1):
         for i in range(work.q.shape[0]):
             positions[k, i] = work.q[i]
         for i in range(work.v.shape[0]):
             velocities[k, i] = work.v[i]
-        if k < forces.shape[0]:
+        if k < inputs.shape[0]:
             for i in range(work.v.shape[0]):
-                work.applied[i] = forces[k, i]
+                driven[i] = inputs[k, i]
             status = _advance(model, work, settings, 1)
             if status != OK:
                 return status
@@ -143,7 +187,7 @@ def evaluate(model: Model, work: Work) -> int:
 
     Args:
         model: The model.
-        work: Reads q and v; writes kinematics, dynamics, contacts and their Jacobians.
+        work: Reads q and v; writes kinematics, dynamics, contacts, islands, Jacobians.
 
     Returns:
         The number of contact points, possibly more than the workspace holds.
@@ -151,53 +195,68 @@ def evaluate(model: Model, work: Work) -> int:
     update_kinematics(model, work)
     update_dynamics(model, work)
     contacts = update_contacts(model, work)
-    update_jacobians(model, work, min(contacts, work.contact_depth.shape[0]))
+    held = min(contacts, work.contact_depth.shape[0])
+    update_islands(model, work, held)
+    update_jacobians(model, work, held)
     for i in range(work.stiffness.shape[0]):
         critical = 2.0 * math.sqrt(work.stiffness[i] * work.mass_matrix[i, i])
         work.drive_damping_now[i] = work.drive_damping[i] + work.damping_ratio[i] * critical
     return contacts
 
 
-@inner_kernel
+@inlined_kernel
 def _try_substeps(
     model: Model, work: Work, settings: Settings, contacts: int, substeps: int
 ) -> bool:
     """Solve a step in equal parts; leave the mean contact forces in contact_mean_force."""
     h = settings.time_step / substeps
-    v = work.v_next
-    for i in range(v.shape[0]):
-        v[i] = work.v[i]
-        work.joint_shift[i] = 0.0
-    for c in range(contacts):
-        work.contact_elastic[c] = work.contact_stiffness[c] * work.contact_depth[c]
-        for i in range(3):
-            work.contact_mean_force[c, i] = 0.0
+    work.counters[SUBSTEPS] = substeps
+    start_substeps(work, contacts)
     for _ in range(substeps):
-        _set_momentum(work, h)
+        set_momentum(model, work, h)
         if not solve(model, work, settings, contacts, h):
             return False
-        for i in range(v.shape[0]):
-            work.joint_shift[i] += h * v[i]
+        finish_substep(work, contacts, h)
         for c in range(contacts):
-            # (19): the penetration at the end of this part is where the next one starts.
-            change = h * work.contact_stiffness[c] * work.contact_velocity[c, NORMAL]
-            work.contact_elastic[c] = max(0.0, work.contact_elastic[c] - change)
             for i in range(3):
                 work.contact_mean_force[c, i] += work.contact_force[c, i] / substeps
     return True
 
 
-@inner_kernel
-def _set_momentum(work: Work, h: float) -> None:
+@inlined_kernel
+def start_substeps(work: Work, contacts: int) -> None:
+    """Begin a step's sub-steps at its initial velocity and penetrations."""
+    for i in range(work.v.shape[0]):
+        work.v_next[i] = work.v[i]
+        work.joint_shift[i] = 0.0
+    for c in range(contacts):
+        work.contact_elastic[c] = work.contact_stiffness[c] * work.contact_depth[c]
+        for i in range(3):
+            work.contact_mean_force[c, i] = 0.0
+
+
+@inlined_kernel
+def set_momentum(model: Model, work: Work, h: float) -> None:
     """p* = M v + h tau, without the forces that depend on the velocity's end value."""
     for i in range(work.v_next.shape[0]):
         value = h * (work.applied[i] - work.bias[i])
-        for j in range(work.v_next.shape[0]):
+        tree = model.dof_tree[i]
+        for j in range(model.tree_dof[tree], model.tree_dof[tree + 1]):
             value += work.mass_matrix[i, j] * work.v_next[j]
         work.momentum[i] = value
 
 
-@inner_kernel
+@inlined_kernel
+def finish_substep(work: Work, contacts: int, h: float) -> None:
+    """Move joints and penetrations, (19), to where the next sub-step starts."""
+    for i in range(work.v_next.shape[0]):
+        work.joint_shift[i] += h * work.v_next[i]
+    for c in range(contacts):
+        change = h * work.contact_stiffness[c] * work.contact_velocity[c, NORMAL]
+        work.contact_elastic[c] = max(0.0, work.contact_elastic[c] - change)
+
+
+@inlined_kernel
 def _finite(work: Work) -> bool:
     total = 0.0
     for i in range(work.v_next.shape[0]):
@@ -207,7 +266,7 @@ def _finite(work: Work) -> bool:
     return math.isfinite(total)
 
 
-@inner_kernel
+@inlined_kernel
 def _accept(model: Model, work: Work, h: float, contacts: int) -> None:
     """Take the new velocity, move the positions with it, and sum up contact impulses."""
     for c in range(contacts):
@@ -216,29 +275,6 @@ def _accept(model: Model, work: Work, h: float, contacts: int) -> None:
             work.contact_impulse[dofs[k]] += h * (
                 jacobian[0, k] * force[0] + jacobian[1, k] * force[1] + jacobian[2, k] * force[2]
             )
-    v, q = work.v, work.q
-    for i in range(v.shape[0]):
-        v[i] = work.v_next[i]
-        if model.dof_q[i] >= 0:
-            q[model.dof_q[i]] += h * v[i]
-    for body in range(model.parent.shape[0]):
-        if model.joint_type[body] == FREE:
-            i = model.q_index[body]
-            dof = model.column_dof[model.first_column[body]]
-            for k in range(3):
-                q[i + k] += h * v[dof + k]
-            _turn_quaternion(q[i + 3 : i + 7], v[dof + 3 : dof + 6], h)
-
-
-@inner_kernel
-def _turn_quaternion(quaternion: np.ndarray, omega: np.ndarray, h: float) -> None:
-    """First-order step of a quaternion (x, y, z, w) by a world angular velocity, renormalised."""
-    x, y, z, w = quaternion
-    a, b, c = 0.5 * h * omega[0], 0.5 * h * omega[1], 0.5 * h * omega[2]
-    new_x = x + a * w + b * z - c * y
-    new_y = y + b * w + c * x - a * z
-    new_z = z + c * w + a * y - b * x
-    new_w = w - a * x - b * y - c * z
-    norm = math.sqrt(new_x * new_x + new_y * new_y + new_z * new_z + new_w * new_w)
-    quaternion[0], quaternion[1] = new_x / norm, new_y / norm
-    quaternion[2], quaternion[3] = new_z / norm, new_w / norm
+    for i in range(work.v.shape[0]):
+        work.v[i] = work.v_next[i]
+    move_configuration(model, work.q, work.v, h)

@@ -14,7 +14,9 @@ def compile_kernels() -> None:
     engine = case.engine()
     engine.evaluate()
     engine.step(1)
+    engine.linearize()
     engine.roll(case.forces(2))
+    engine.rollouts(engine.q, engine.v, case.forces(2)[None])
 
 
 if __name__ == "__main__":

@@ -7,8 +7,11 @@ from tamsi_sim.factorization import solve_in_place
 
 
 def solve(matrix, vector):
-    x, row_end = vector.copy(), np.zeros(len(vector), dtype=np.int64)
-    solve_in_place(matrix.copy(), x, row_end)
+    """Solve with the narrowest envelope that holds the matrix."""
+    coupled = (matrix != 0.0) | (matrix != 0.0).T | np.eye(len(matrix), dtype=bool)
+    last = len(matrix) - 1 - np.argmax(coupled[:, ::-1], axis=1)
+    x = vector.copy()
+    solve_in_place(matrix.copy(), x, np.maximum.accumulate(last), 0, len(matrix))
     return x
 
 

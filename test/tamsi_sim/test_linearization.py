@@ -1,0 +1,204 @@
+"""Derivatives of steps against finite differences of whole steps, away from kinks."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from builders import (
+    GRAVITY,
+    arm_instance,
+    body_urdf,
+    box,
+    engine_of,
+    ground_instance,
+    mug_instance,
+    pose,
+    sphere,
+)
+
+from tamsi_sim.cases import ParallelGripper
+from tamsi_sim.contact import Surface
+from tamsi_sim.data import SUBSTEPS
+from tamsi_sim.engine import SolverConfig
+from tamsi_sim.model import Instance
+from tamsi_sim.status import StepStatus
+
+# Newton's method has to end far below the differences.
+EXACT = SolverConfig(relative_tolerance=1e-9, max_iterations=50)
+
+
+def brick(placement):
+    urdf = body_urdf("brick", box(0.1, 0.12, 0.08), 1.0, (2e-3, 1e-3, 3e-3))
+    return Instance("brick", urdf, placement, True, GRAVITY)
+
+
+def moved(engine, q, change):
+    """Return q moved by a change in the coordinates of a velocity."""
+    q = q.copy()
+    joints = engine.built.arrays.dof_q
+    q[joints[joints >= 0]] += change[joints >= 0]
+    for i, dof in engine.built.free_bodies.values():
+        q[i : i + 3] += change[dof : dof + 3]
+        turn = pin.Quaternion(pin.exp3(change[dof + 3 : dof + 6]))
+        q[i + 3 : i + 7] = (turn * pin.Quaternion(q[i + 3 : i + 7])).coeffs()
+    return q
+
+
+def difference(engine, end, start):
+    """Return the change of coordinates that moves one q to the other."""
+    joints = engine.built.arrays.dof_q
+    change = np.zeros(len(joints))
+    change[joints >= 0] = (end - start)[joints[joints >= 0]]
+    for i, dof in engine.built.free_bodies.values():
+        change[dof : dof + 3] = end[i : i + 3] - start[i : i + 3]
+        turn = pin.Quaternion(end[i + 3 : i + 7]) * pin.Quaternion(start[i + 3 : i + 7]).inverse()
+        change[dof + 3 : dof + 6] = pin.log3(turn.matrix())
+    return change
+
+
+def finite_differences(engine, steps, size=1e-6):
+    """Return d(q+, v+)/d(q, v, applied, target) by central differences of steps."""
+    work, nv = engine.work, len(engine.v)
+    arrays = (work.q, work.v, work.applied, work.target)
+    start = [array.copy() for array in arrays]
+    columns = []
+    for j in range(4 * nv):
+        ends = []
+        for sign in (1.0, -1.0):
+            for array, value in zip(arrays, start, strict=True):
+                array[:] = value
+            change = np.zeros(nv)
+            change[j % nv] = sign * size
+            if j < nv:
+                work.q[:] = moved(engine, start[0], change)
+            else:
+                (work.v, work.applied, work.target)[j // nv - 1][:] += change
+            assert engine.step(steps) == StepStatus.OK
+            ends.append((work.q.copy(), work.v.copy()))
+        (q_up, v_up), (q_down, v_down) = ends
+        columns.append(np.concatenate([difference(engine, q_up, q_down), v_up - v_down]))
+    for array, value in zip(arrays, start, strict=True):
+        array[:] = value
+    return np.array(columns).T / (2.0 * size)
+
+
+def check(engine, steps=1, tolerance=1e-4):
+    """Compare, and return the linearisation."""
+    expected = finite_differences(engine, steps)
+    found = engine.linearize(steps)
+    assert found.status == StepStatus.OK
+    ours = np.hstack([found.A, found.B_effort, found.B_target])
+    scale = np.maximum(np.abs(expected).max(axis=1, keepdims=True), 1.0)
+    np.testing.assert_allclose(ours / scale, expected / scale, rtol=0.0, atol=tolerance)
+    return found
+
+
+def test_free_flight_of_a_tumbling_body():
+    """Without contact: gyroscopic terms and the quaternion's tangent."""
+    engine = engine_of([brick(pose(0.3, -0.2, 1.0, 0.4, 0.9, -0.5))], 5e-3, solver=EXACT)
+    engine.v[:] = [1.0, -2.0, 0.5, 8.0, -5.0, 3.0]
+    found = check(engine, tolerance=1e-6)
+    np.testing.assert_allclose(found.A[:3, 6:9], 5e-3 * np.eye(3), atol=1e-9)
+    assert not found.B_target.any()
+
+
+@pytest.mark.parametrize("speed", [0.0, 0.4], ids=["sticking", "sliding"])
+def test_brick_on_the_ground(speed):
+    engine = engine_of([brick(pose(z=0.0397, yaw=0.3)), ground_instance()], 1e-3, solver=EXACT)
+    engine.step(300)
+    engine.v[0] += speed
+    engine.v[5] += 2.0 * speed
+    engine.applied[1] = 0.5
+    found = check(engine)
+    if speed == 0.0:
+        # Friction holds the foot of a brick that is pushed: it moves by far less than h / m.
+        foot = found.B_effort[6, 0] - 0.04 * found.B_effort[10, 0]
+        assert abs(foot) < 0.1 * 1e-3 < abs(found.B_effort[6, 0])
+
+
+def test_rolling_ball():
+    ball = Instance("ball", body_urdf("ball", sphere(0.05)), pose(z=0.0499), True, GRAVITY)
+    engine = engine_of([ball, ground_instance()], 1e-3, solver=EXACT)
+    engine.v[:] = [0.5, 0.1, 0.0, -2.0, 10.0, 0.3]
+    engine.step(100)
+    check(engine)
+
+
+@pytest.mark.parametrize(("stiffness", "dissipation"), [(1e4, 10.0), (1e3, 3.0)])
+@pytest.mark.parametrize("steps", [1, 4])
+def test_gripper_and_mug(stiffness, dissipation, steps):
+    """Spheres against a cylinder whose pose changes, with several contacts at once."""
+    case = ParallelGripper(stiffness=stiffness, dissipation=dissipation, solver=EXACT)
+    engine = case.engine()
+    forces = case.forces(40)
+    engine.roll(forces)
+    check(engine, steps)
+
+
+def test_arm_with_position_commands_on_a_table():
+    """An articulated arm under implicit joint control presses on a box."""
+    table = Instance("table", body_urdf("table", box(0.4, 0.4, 0.4)), pose(x=0.62))
+    engine = engine_of([arm_instance(), table, mug_instance(pose(x=-1.0))], 1e-3, solver=EXACT)
+    work = engine.work
+    work.q[:8] = [0.1, 1.2, 0.05, -1.3, 0.1, 0.6, 0.0, 0.02]
+    work.target[:8] = work.q[:8]
+    work.stiffness[:8] = [800, 600, 600, 600, 400, 200, 200, 2000]
+    work.damping_ratio[:8] = 0.7
+    engine.built.arrays.armature[:7] = 0.3
+    assert engine.step(200) == StepStatus.OK
+    assert engine.contacts()
+    found = check(engine)
+    assert np.abs(found.B_target[15, 1]) > 0.0
+
+
+def test_saturated_joint_ignores_its_target():
+    engine = engine_of([arm_instance()], 1e-3, solver=EXACT)
+    work = engine.work
+    work.q[7] = 0.02
+    work.stiffness[:7] = 500.0
+    work.target[:7] = 0.3
+    work.effort_limit[0] = 10.0
+    found = check(engine)
+    assert not found.B_target[:, 0].any()
+    assert found.B_target[:, 1].any()
+
+
+def test_step_that_needs_sub_steps():
+    """The derivative is that of the sub-stepped solution, penetrations included."""
+    engine = engine_of(
+        [brick(pose(z=0.12, roll=0.6, pitch=0.4)), ground_instance()],
+        5e-3,
+        Surface(2e4, 5.0, 0.5),
+        SolverConfig(relative_tolerance=1e-9, max_iterations=7),
+    )
+    engine.v[:] = [1.0, 0.3, -3.0, 5.0, 3.0, 1.0]
+    checked = 0
+    for _ in range(60):
+        before = engine.q.copy(), engine.v.copy()
+        assert engine.step(1) == StepStatus.OK
+        if 1 < engine.work.counters[SUBSTEPS] < 6:
+            engine.q[:], engine.v[:] = before
+            check(engine, tolerance=1e-3)
+            checked += 1
+    assert checked > 0
+
+
+def test_it_steps_like_step_and_leaves_the_contacts_of_the_step():
+    case = ParallelGripper()
+    engine, twin = case.engine(), case.engine()
+    for _ in range(5):
+        engine.linearize(2)
+        twin.step(2)
+    np.testing.assert_array_equal(engine.q, twin.q)
+    np.testing.assert_array_equal(engine.v, twin.v)
+    np.testing.assert_array_equal(engine.work.contact_impulse, twin.work.contact_impulse)
+    np.testing.assert_array_equal(
+        [c.force for c in engine.contacts()], [c.force for c in twin.contacts()]
+    )
+
+
+def test_a_failed_step_has_no_derivative():
+    engine = engine_of([brick(pose(z=0.0399)), ground_instance()])
+    engine.applied[0] = np.nan
+    found = engine.linearize(3)
+    assert found.status == StepStatus.NOT_FINITE
+    assert np.isnan(found.A).all()
