@@ -196,6 +196,7 @@ class DrakeEngine:
         info = self._results.point_pair_contact_info(k)
         pair, shapes = info.point_pair(), self.built.shapes
         a, b = self._drake.shape_of[pair.id_A], self._drake.shape_of[pair.id_B]
+        force = -np.array(info.contact_force())
         return ContactPoint(
             shape_a=shapes[a].name,
             shape_b=shapes[b].name,
@@ -206,6 +207,7 @@ class DrakeEngine:
             point=np.array(info.contact_point()),
             normal=np.array(pair.nhat_BA_W),
             depth=float(pair.depth),
-            force=-np.array(info.contact_force()),
+            force=force,
+            impulse=self.time_step * force,
             slip=float(info.slip_speed()),
         )
