@@ -208,6 +208,6 @@ class DrakeEngine:
             normal=np.array(pair.nhat_BA_W),
             depth=float(pair.depth),
             force=force,
-            impulse=force * self.time_step,
+            impulse=self.time_step * force,
             slip=float(info.slip_speed()),
         )
