@@ -26,7 +26,7 @@ from tamsi_sim.data import CONTACT_COUNT, Contacts, Shapes
 RAMP = 0.005
 # A side contact's normal is at right angles to the axis, up to this cosine.
 ACROSS = 1e-6
-BISECTIONS = 45
+BISECTIONS = 30
 FRANK_WOLFE_STEPS = 12
 
 
@@ -135,8 +135,13 @@ def collide_deepest(shapes: Shapes, contacts: Contacts, pair: int) -> None:
     a, b = contacts.pair_shapes[pair, 0], contacts.pair_shapes[pair, 1]
     point = local_point(shapes, a, 0.0, 0.0, 0.0)
     for _ in range(FRANK_WOLFE_STEPS):
-        _, nx, ny, nz = probe(shapes, b, point[0], point[1], point[2])
-        point = _closest_between(shapes, b, point, _furthest(shapes, a, nx, ny, nz))
+        distance, nx, ny, nz = probe(shapes, b, point[0], point[1], point[2])
+        end = _furthest(shapes, a, nx, ny, nz)
+        dx, dy, dz = end[0] - point[0], end[1] - point[1], end[2] - point[2]
+        # No point of A is below this tangent of a convex function: they are apart.
+        if distance + nx * dx + ny * dy + nz * dz > 0.0:
+            return
+        point = _closest_between(shapes, b, point, end)
     collide_ball(shapes, contacts, pair, 0, 0.0, point[0], point[1], point[2])
 
 

@@ -16,7 +16,7 @@ for contact in engine.contacts():
 
 figure, axes = plt.subplots(2, 1, sharex=True, layout="constrained", figsize=(6, 4))
 axes[0].plot(run.time, 1e3 * run.q[:, 2])
-axes[0].set_ylabel("height of the centre [mm]")
+axes[0].set_ylabel("height [mm]")
 axes[1].plot(run.time, run.v[:, 3:], label=["about x", "about y", "about z"])
 axes[1].set(xlabel="time [s]", ylabel="angular velocity [rad/s]")
 axes[1].legend(loc="upper right")

@@ -20,7 +20,7 @@ velocities[:, 3:] = 4.0 * generator(0, "throws").standard_normal((200, 3))
 throws = engine.rollouts(engine.q, velocities, np.zeros((200, 1000, 6)))
 print(f"{np.sum(throws.status == 0)} of {len(throws.status)} throws simulated for 2 s")
 
-figure, ax = plt.subplots(layout="constrained", figsize=(6, 3.5))
+figure, ax = plt.subplots(layout="constrained", figsize=(6, 2.8))
 ax.plot(throws.q[:, :, 0].T, throws.q[:, :, 1].T, color="tab:blue", alpha=0.15, lw=0.8)
 ax.plot(throws.q[:, -1, 0], throws.q[:, -1, 1], ".", color="tab:red", ms=4, label="at rest")
 ax.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
