@@ -103,3 +103,26 @@ def test_a_missed_goal_names_the_worst_state() -> None:
     assert message.status_name == "ITERATIONS_REACHED"
     assert message.goal_error == pytest.approx(np.abs(best.final_error[:2]).max() / 0.01)
     assert "from its goal (tolerance 0.01)" in message.remedy
+
+
+def test_a_plan_in_3d_has_poses_joints_and_forces_in_space() -> None:
+    settings = PlannerSettings(mode="log_barrier", iterations=2)
+    _, best, message = planned("iiwa_push", settings)
+    assert list(message.commanded.joint_names) == [f"lbr_A{i}" for i in range(1, 8)]
+    commanded = np.array([point.positions for point in message.commanded.points])
+    np.testing.assert_array_equal(commanded[1:], best.inputs)
+    (box,) = message.objects
+    last = box.poses[-1]
+    found = (last.position.x, last.position.y, last.position.z)
+    np.testing.assert_allclose(found, best.states[-1, :3], atol=1e-12)
+    yaw = 2.0 * np.arctan2(last.orientation.z, last.orientation.w)
+    assert yaw == pytest.approx(best.states[-1, 5], abs=1e-3)
+    pushes = [contact for contact in message.contacts if contact.other == "box"]
+    (push,) = pushes
+    assert push.link == "pusher"
+    # The box, in front of the arm, pushes the pusher back.
+    strongest = max(push.force, key=lambda force: -force.x)
+    assert strongest.x < -1.0
+    limit = {item.link: item.force_limit for item in message.planned_contact}["pusher"]
+    total = best.link_forces["pusher"]
+    assert limit == pytest.approx(2.0 * np.linalg.norm(total, axis=1).max())

@@ -51,3 +51,12 @@ def test_the_benchmark_writes_every_figure(tmp_path: Path) -> None:
     figures = json.loads(file.read_text())["examples"]["pendulum"]["exact"]
     assert figures["best"] == pytest.approx(357.2965, abs=1e-3)
     assert len(figures["costs"]) == figures["iterations"] + 1
+    assert set(json.loads(file.read_text())) == {"paper", "examples"}
+
+
+def test_the_benchmark_compares_contact_qp_solvers(tmp_path: Path, capsys) -> None:
+    file = tmp_path / "irs.json"
+    assert cli.main(["bench", "irs", "--part", "qps", "--quick", "--json", str(file)]) == 0
+    figures = json.loads(file.read_text())["contact_qps"]
+    assert {"ours", "quadprog", "osqp"} <= set(figures["iiwa_push"])
+    assert "quadprog" in capsys.readouterr().out

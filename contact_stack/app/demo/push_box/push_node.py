@@ -54,6 +54,9 @@ LEAD_TIME = 0.2
 SETTLING = 0.5
 """Between the end of a motion and the look at the box [s]."""
 SAMPLES = 100
+STARTS = 3
+"""Independent plans for the first push, the best is taken: it decides what comes after."""
+SAMPLED = (GradientMode.FIRST, GradientMode.ZERO)
 EXECUTED = 2.0
 """How much of a plan is executed before the next one is made [s]."""
 
@@ -213,6 +216,7 @@ class PushNode(Node):
             example=EXAMPLE,
             initial_state=self._task.state(self.box(), joints),
             mode=self._mode,
+            starts=STARTS if self._mode in SAMPLED and not self.pushes else 1,
             samples=SAMPLES,
             iterations=load_example(EXAMPLE).iterations,
             seed=self._seed * self._attempts + self._plans,
