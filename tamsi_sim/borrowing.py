@@ -40,6 +40,22 @@ def inner_kernel(function: Function) -> Function:
     return compiled
 
 
+def inlined_kernel(function: Function) -> Function:
+    """Compile an inner kernel that becomes part of its callers.
+
+    A call hands over a description of every array of a Model or Work. Functions of one
+    contact or one joint would take longer to call than to run.
+
+    Args:
+        function: A function in Numba's nopython subset.
+
+    Returns:
+        The compiled function, with the options of ``contact_stack.core.kernel``.
+    """
+    compiled: Function = njit(forceinline=True, **_OPTIONS, **_NOT_FOR_PYTHON)(function)
+    return compiled
+
+
 def leaf_kernel(function: Function) -> Function:
     """Compile an inner kernel that Python can call as well: it has few and small arguments.
 

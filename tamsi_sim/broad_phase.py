@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contact_stack.core.shapes import ShapeKind
 from contact_stack.core.signed_distance import signed_distance
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inlined_kernel
 from tamsi_sim.collide_points import to_shape
 from tamsi_sim.data import Model, Shapes, Work
 
@@ -12,7 +12,7 @@ _BOX = int(ShapeKind.BOX)
 _HALF_SPACE = int(ShapeKind.HALF_SPACE)
 
 
-@inner_kernel
+@inlined_kernel
 def place_shapes(model: Model, work: Work) -> None:
     """Compute the pose of every shape in the world."""
     for shape in range(model.shape_kind.shape[0]):
@@ -34,7 +34,7 @@ def place_shapes(model: Model, work: Work) -> None:
                 )
 
 
-@inner_kernel
+@inlined_kernel
 def place_hulls(model: Model, work: Work) -> None:
     """Compute the centre of every hull in the world."""
     for hull in range(model.hull_body.shape[0]):
@@ -49,7 +49,7 @@ def place_hulls(model: Model, work: Work) -> None:
             position[i] = p[i] + r[i, 0] * center[0] + r[i, 1] * center[1] + r[i, 2] * center[2]
 
 
-@inner_kernel
+@inlined_kernel
 def hulls_close(model: Model, work: Work, shapes: Shapes, pair: int) -> bool:
     """Whether the spheres of two hulls touch, or A's touches the only shape of B.
 
@@ -72,7 +72,7 @@ def hulls_close(model: Model, work: Work, shapes: Shapes, pair: int) -> bool:
     return x * x + y * y + z * z <= reach * reach
 
 
-@inner_kernel
+@inlined_kernel
 def shapes_close(shapes: Shapes, a: int, b: int, radius_a: float, radius_b: float) -> bool:
     """Whether the bounding spheres of two shapes touch, or A's touches the solid B.
 
@@ -87,7 +87,7 @@ def shapes_close(shapes: Shapes, a: int, b: int, radius_a: float, radius_b: floa
     return _ball_close(shapes, p[0], p[1], p[2], radius_a, b, radius_b)
 
 
-@inner_kernel
+@inlined_kernel
 def _ball_close(
     shapes: Shapes, x: float, y: float, z: float, radius: float, b: int, radius_b: float
 ) -> bool:

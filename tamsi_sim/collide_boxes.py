@@ -158,6 +158,8 @@ def _face(shapes: Shapes, contacts: Contacts, pair: int, side: int, k: int) -> N
     # The normal points from B into A: out of our face if it is B's, into it if it is A's.
     flip = sign * (2.0 * side - 1.0)
     n = (flip * r[0, k], flip * r[1, k], flip * r[2, k])
+    # However many corners the overlap has, it is as stiff as four.
+    weight = min(1.0, 4.0 / count) if count > 0 else 0.0
     for c in range(count):
         depth = size[k] - sign * polygon[c, k]
         if depth >= 0.0:
@@ -168,7 +170,7 @@ def _face(shapes: Shapes, contacts: Contacts, pair: int, side: int, k: int) -> N
                 p[1] + r[1, 0] * x + r[1, 1] * y + r[1, 2] * z,
                 p[2] + r[2, 0] * x + r[2, 1] * y + r[2, 2] * z,
             )
-            add_contact(contacts, pair, depth, n, point, 1.0)
+            add_contact(contacts, pair, depth, n, point, weight)
 
 
 @inner_kernel

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 from contact_stack.core.signed_distance import signed_distance
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inlined_kernel, inner_kernel
+from tamsi_sim.convex_mesh import MESH, mesh_distance
 from tamsi_sim.data import CONTACT_COUNT, NORMAL, Contacts, Shapes
 
 
-@inner_kernel
+@inlined_kernel
 def add_contact(
     contacts: Contacts,
     pair: int,
@@ -41,21 +42,29 @@ def add_contact(
         contacts.frame[c, NORMAL, i] = n[i]
 
 
-@inner_kernel
+@inlined_kernel
+def turn_to_shape(
+    shapes: Shapes, shape: int, x: float, y: float, z: float
+) -> tuple[float, float, float]:
+    """Return a direction of the world in a shape's frame."""
+    r = shapes.rotation[shape]
+    return (
+        r[0, 0] * x + r[1, 0] * y + r[2, 0] * z,
+        r[0, 1] * x + r[1, 1] * y + r[2, 1] * z,
+        r[0, 2] * x + r[1, 2] * y + r[2, 2] * z,
+    )
+
+
+@inlined_kernel
 def to_shape(
     shapes: Shapes, shape: int, x: float, y: float, z: float
 ) -> tuple[float, float, float]:
     """Return the coordinates of a world point in a shape's frame."""
-    r, p = shapes.rotation[shape], shapes.position[shape]
-    dx, dy, dz = x - p[0], y - p[1], z - p[2]
-    return (
-        r[0, 0] * dx + r[1, 0] * dy + r[2, 0] * dz,
-        r[0, 1] * dx + r[1, 1] * dy + r[2, 1] * dz,
-        r[0, 2] * dx + r[1, 2] * dy + r[2, 2] * dz,
-    )
+    p = shapes.position[shape]
+    return turn_to_shape(shapes, shape, x - p[0], y - p[1], z - p[2])
 
 
-@inner_kernel
+@inlined_kernel
 def turn_to_world(
     shapes: Shapes, shape: int, x: float, y: float, z: float
 ) -> tuple[float, float, float]:
@@ -68,7 +77,7 @@ def turn_to_world(
     )
 
 
-@inner_kernel
+@inlined_kernel
 def probe(
     shapes: Shapes, shape: int, x: float, y: float, z: float
 ) -> tuple[float, float, float, float]:
@@ -85,12 +94,16 @@ def probe(
         (distance [m], unit outward normal).
     """
     a, b, c = to_shape(shapes, shape, x, y, z)
-    distance, nx, ny, nz = signed_distance(shapes.kind[shape], shapes.size[shape], a, b, c)
+    kind, size = shapes.kind[shape], shapes.size[shape]
+    if kind == MESH:
+        distance, nx, ny, nz = mesh_distance(shapes.meshes, int(size[0]), a, b, c)
+    else:
+        distance, nx, ny, nz = signed_distance(kind, size, a, b, c)
     wx, wy, wz = turn_to_world(shapes, shape, nx, ny, nz)
     return distance, wx, wy, wz
 
 
-@inner_kernel
+@inlined_kernel
 def collide_ball(
     shapes: Shapes,
     contacts: Contacts,
@@ -129,7 +142,7 @@ def collide_ball(
     return depth
 
 
-@inner_kernel
+@inlined_kernel
 def collide_sphere(shapes: Shapes, contacts: Contacts, pair: int) -> None:
     """Sphere A against any shape B."""
     a = contacts.pair_shapes[pair, 0]

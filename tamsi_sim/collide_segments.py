@@ -15,8 +15,10 @@ from tamsi_sim.collide_points import (
     probe,
     rim_direction,
     to_shape,
+    turn_to_shape,
     turn_to_world,
 )
+from tamsi_sim.convex_mesh import MESH, furthest_vertex
 from tamsi_sim.data import CONTACT_COUNT, Contacts, Shapes
 
 # A side contact gains its full weight when it is deeper than the contacts at the ends by
@@ -24,7 +26,7 @@ from tamsi_sim.data import CONTACT_COUNT, Contacts, Shapes
 RAMP = 0.005
 # A side contact's normal is at right angles to the axis, up to this cosine.
 ACROSS = 1e-6
-GOLDEN = 0.6180339887498949
+BISECTIONS = 45
 FRANK_WOLFE_STEPS = 12
 
 
@@ -54,7 +56,7 @@ def collide_cylinder_box(shapes: Shapes, contacts: Contacts, pair: int) -> None:
     deepest = max(deepest, collide_corners(shapes, contacts, pair, 1))
     _collide_side_box(shapes, contacts, pair, deepest)
     if contacts.counters[CONTACT_COUNT] == before:
-        _collide_deepest(shapes, contacts, pair)
+        collide_deepest(shapes, contacts, pair)
 
 
 @inner_kernel
@@ -93,7 +95,7 @@ def collide_cylinder_cylinder(shapes: Shapes, contacts: Contacts, pair: int) -> 
     deepest = max(collide_rims(shapes, contacts, pair, 0), collide_rims(shapes, contacts, pair, 1))
     _collide_sides(shapes, contacts, pair, deepest)
     if contacts.counters[CONTACT_COUNT] == before:
-        _collide_deepest(shapes, contacts, pair)
+        collide_deepest(shapes, contacts, pair)
 
 
 @inner_kernel
@@ -105,53 +107,52 @@ def _closest_between(
 ) -> tuple[float, float, float]:
     """Return the point of a segment that is closest to, or deepest in, a convex shape.
 
-    The signed distance of a convex shape is convex along a line, so a golden-section search
-    finds it.
+    The signed distance of a convex shape is convex along a line, and its slope there is the
+    normal's component along it, so bisection finds where it changes sign.
     """
     dx, dy, dz = end[0] - start[0], end[1] - start[1], end[2] - start[2]
     low, high = 0.0, 1.0
-    left, right = 1.0 - GOLDEN, GOLDEN
-    at_left, _, _, _ = probe(
-        shapes, shape, start[0] + left * dx, start[1] + left * dy, start[2] + left * dz
-    )
-    at_right, _, _, _ = probe(
-        shapes, shape, start[0] + right * dx, start[1] + right * dy, start[2] + right * dz
-    )
-    for _ in range(25):
-        if at_left < at_right:
-            high, right, at_right = right, left, at_left
-            left = high - GOLDEN * (high - low)
-            t = left
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + GOLDEN * (high - low)
-            t = right
-        value, _, _, _ = probe(
+    for _ in range(BISECTIONS):
+        t = 0.5 * (low + high)
+        _, nx, ny, nz = probe(
             shapes, shape, start[0] + t * dx, start[1] + t * dy, start[2] + t * dz
         )
-        if t == left:
-            at_left = value
+        if nx * dx + ny * dy + nz * dz > 0.0:
+            high = t
         else:
-            at_right = value
+            low = t
     t = 0.5 * (low + high)
     return start[0] + t * dx, start[1] + t * dy, start[2] + t * dz
 
 
 @inner_kernel
-def _collide_deepest(shapes: Shapes, contacts: Contacts, pair: int) -> None:
-    """Cylinder A where a rim crosses an edge or a rim of B, which no sampled point shows.
+def collide_deepest(shapes: Shapes, contacts: Contacts, pair: int) -> None:
+    """Cylinder or mesh A where its rim or edge crosses one of B, which no sampled point shows.
 
-    Minimises B's signed distance, a convex function, over the solid cylinder A by the method
-    of Frank and Wolfe: towards the cylinder's point furthest against the gradient.
+    Minimises B's signed distance, a convex function, over the solid A by the method of Frank
+    and Wolfe: towards A's point furthest against the gradient.
     """
     a, b = contacts.pair_shapes[pair, 0], contacts.pair_shapes[pair, 1]
-    radius, half = shapes.size[a, 0], shapes.size[a, 1]
     point = local_point(shapes, a, 0.0, 0.0, 0.0)
     for _ in range(FRANK_WOLFE_STEPS):
         _, nx, ny, nz = probe(shapes, b, point[0], point[1], point[2])
-        u, v, cap = rim_direction(shapes, a, radius, nx, ny, nz)
-        point = _closest_between(shapes, b, point, local_point(shapes, a, u, v, cap * half))
+        point = _closest_between(shapes, b, point, _furthest(shapes, a, nx, ny, nz))
     collide_ball(shapes, contacts, pair, 0, 0.0, point[0], point[1], point[2])
+
+
+@inner_kernel
+def _furthest(
+    shapes: Shapes, a: int, nx: float, ny: float, nz: float
+) -> tuple[float, float, float]:
+    """Return the point of a cylinder or mesh that is furthest against a normal, world."""
+    if shapes.kind[a] == MESH:
+        x, y, z = turn_to_shape(shapes, a, nx, ny, nz)
+        vertex = furthest_vertex(shapes.meshes, int(shapes.size[a, 0]), -x, -y, -z)
+        p = shapes.meshes.vertex[vertex]
+        return local_point(shapes, a, p[0], p[1], p[2])
+    radius, half = shapes.size[a, 0], shapes.size[a, 1]
+    u, v, cap = rim_direction(shapes, a, radius, nx, ny, nz)
+    return local_point(shapes, a, u, v, cap * half)
 
 
 @inner_kernel

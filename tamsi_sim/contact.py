@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamsi_sim.borrowing import inner_kernel, leaf_kernel
+from tamsi_sim.borrowing import inlined_kernel, inner_kernel, leaf_kernel
 from tamsi_sim.data import NORMAL, Model, Settings, Work
 
 
@@ -40,7 +40,21 @@ class Surface(NamedTuple):
     friction: float
 
 
-def combine(a: Surface, b: Surface) -> tuple[float, float, float]:
+class Material(NamedTuple):
+    """Parameters of the contact of two surfaces.
+
+    Attributes:
+        stiffness: k [N/m].
+        dissipation: Hunt-Crossley d [s/m].
+        friction: Coefficient mu.
+    """
+
+    stiffness: float
+    dissipation: float
+    friction: float
+
+
+def combine(a: Surface, b: Surface) -> Material:
     """Combine two surfaces to the parameters of their contact, as Drake does.
 
     Args:
@@ -56,7 +70,7 @@ def combine(a: Surface, b: Surface) -> tuple[float, float, float]:
     dissipation = (b.stiffness * a.dissipation + a.stiffness * b.dissipation) / total
     friction_sum = a.friction + b.friction
     friction = 2.0 * a.friction * b.friction / friction_sum if friction_sum > 0.0 else 0.0
-    return stiffness, dissipation, friction
+    return Material(stiffness, dissipation, friction)
 
 
 @leaf_kernel
@@ -135,7 +149,7 @@ def update_contact_forces(
         update_contact_force(model, work, settings, c, h)
 
 
-@inner_kernel
+@inlined_kernel
 def update_contact_force(model: Model, work: Work, settings: Settings, c: int, h: float) -> None:
     """Compute velocity, force and minus its derivative at one contact, see above."""
     stiction = settings.stiction_velocity
@@ -159,7 +173,7 @@ def update_contact_force(model: Model, work: Work, settings: Settings, c: int, h
     gradient[NORMAL, NORMAL] = -slope
 
 
-@inner_kernel
+@inlined_kernel
 def project(work: Work, c: int, v: np.ndarray, out: np.ndarray) -> None:
     """Write the contact-frame velocity J v of one contact.
 

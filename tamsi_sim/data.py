@@ -83,8 +83,6 @@ class Model(NamedTuple):
         first_column: (nb) first motion column.
         last_column: (nb) last motion column of the body or of its nearest moving ancestor.
         body_tree: (nb) tree.
-        body_first_dof: (nb) first degree of freedom that moves the body.
-        body_last_dof: (nb) last one; those between belong to the same tree.
         mass: (nb) [kg].
         center: (nb, 3) centre of mass in the body's frame [m].
         inertia: (nb, 3, 3) about the centre of mass, body axes [kg m^2].
@@ -103,7 +101,7 @@ class Model(NamedTuple):
         limit_stiffness: (nv) stiffness of the joint's end stop [Nm/rad or N/m].
         limit_dissipation: (nv) dissipation of the end stop [s/rad or s/m].
         shape_kind: (ns) ShapeKind.
-        shape_size: (ns, 3), see Shape.size.
+        shape_size: (ns, 3), see Shape.size; the first number of a mesh is its index.
         shape_body: (ns) body, -1 for the world.
         shape_tree: (ns) tree, -1 for the world.
         shape_rotation: (ns, 3, 3) in the body's frame.
@@ -115,6 +113,11 @@ class Model(NamedTuple):
         hull_shape: (nh) its shape, -1 if it has several.
         hull_pair: (nhp, 2) hulls A and B; a fixed one is B.
         hull_pair_end: (nhp) the pair of shapes behind the last one of these two hulls.
+        mesh_vertex: (n, 3) corners of all meshes in their frames [m].
+        mesh_face: (m, 3) corners of their triangles.
+        mesh_plane: (m, 4) outward unit normals and distances from the origin [m].
+        mesh_first_vertex: (number of meshes + 1) first corner of each, then n.
+        mesh_first_face: (number of meshes + 1) first triangle of each, then m.
         pair_shapes: (np, 2) shapes A and B, sorted by their hulls.
         pair_routine: (np) entry of the narrow phase's table.
         pair_stiffness: (np) k [N/m].
@@ -133,8 +136,6 @@ class Model(NamedTuple):
     first_column: np.ndarray
     last_column: np.ndarray
     body_tree: np.ndarray
-    body_first_dof: np.ndarray
-    body_last_dof: np.ndarray
     mass: np.ndarray
     center: np.ndarray
     inertia: np.ndarray
@@ -165,6 +166,11 @@ class Model(NamedTuple):
     hull_shape: np.ndarray
     hull_pair: np.ndarray
     hull_pair_end: np.ndarray
+    mesh_vertex: np.ndarray
+    mesh_face: np.ndarray
+    mesh_plane: np.ndarray
+    mesh_first_vertex: np.ndarray
+    mesh_first_face: np.ndarray
     pair_shapes: np.ndarray
     pair_routine: np.ndarray
     pair_stiffness: np.ndarray
@@ -214,6 +220,7 @@ class Work(NamedTuple):
         contact_force: (nc, 3) on A in the contact's frame [N].
         contact_gradient: (nc, 3, 3) minus its derivative by the velocity [N s/m].
         contact_mean_force: (nc, 3) mean over the last step [N].
+        edge_trees: (nc, 2) two trees in contact.
         link_first: (nt + 1) first entry of link_tree that is a tree's.
         link_tree: (2 nc) trees that a tree touches.
         tree_island: (nt) island.
@@ -224,10 +231,10 @@ class Work(NamedTuple):
         order: (nv) degree of freedom of a row.
         place: (nv) row of a degree of freedom.
         row_end: (nv) last non-zero column of a row of the system, never decreasing.
-        jacobian: (nc, 3, n) columns of the trees it touches; n is what the widest pair needs.
-        jacobian_dof: (nc, n) their degrees of freedom, a run for each of the two trees.
+        jacobian: (nc, 3, n) its non-zero columns; n is what the widest pair needs.
+        jacobian_dof: (nc, n) their degrees of freedom.
+        jacobian_row: (nc, n) the rows of these.
         jacobian_columns: (nc) how many there are.
-        jacobian_split: (nc) how many belong to the first run.
         joint_force: (nv) position controller, friction and limits [Nm or N].
         joint_gradient: (nv) minus its derivative by the velocity.
         joint_piece: (nv) which pieces of the piecewise laws are active.
@@ -279,6 +286,7 @@ class Work(NamedTuple):
     contact_force: np.ndarray
     contact_gradient: np.ndarray
     contact_mean_force: np.ndarray
+    edge_trees: np.ndarray
     link_first: np.ndarray
     link_tree: np.ndarray
     tree_island: np.ndarray
@@ -291,8 +299,8 @@ class Work(NamedTuple):
     row_end: np.ndarray
     jacobian: np.ndarray
     jacobian_dof: np.ndarray
+    jacobian_row: np.ndarray
     jacobian_columns: np.ndarray
-    jacobian_split: np.ndarray
     joint_force: np.ndarray
     joint_gradient: np.ndarray
     joint_piece: np.ndarray
@@ -306,20 +314,32 @@ class Work(NamedTuple):
     clip: np.ndarray
 
 
+class Meshes(NamedTuple):
+    """Convex meshes, a selection of Model."""
+
+    vertex: np.ndarray
+    face: np.ndarray
+    plane: np.ndarray
+    first_vertex: np.ndarray
+    first_face: np.ndarray
+
+
 class Shapes(NamedTuple):
     """Collision shapes and their poses in the world, a selection of Model and Work.
 
     Attributes:
         kind: (ns) ShapeKind.
-        size: (ns, 3), see Shape.size.
+        size: (ns, 3), see Model.shape_size.
         rotation: (ns, 3, 3)
         position: (ns, 3) [m].
+        meshes: The convex meshes.
     """
 
     kind: np.ndarray
     size: np.ndarray
     rotation: np.ndarray
     position: np.ndarray
+    meshes: Meshes
 
 
 class Contacts(NamedTuple):

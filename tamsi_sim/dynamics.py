@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inlined_kernel, inner_kernel
 from tamsi_sim.data import FREE, Model, Work
 from tamsi_sim.kinematics import cross
 
@@ -35,7 +35,7 @@ def update_dynamics(model: Model, work: Work) -> None:
             _add_to_parent(work, body, parent)
 
 
-@inner_kernel
+@inlined_kernel
 def _world_inertia(model: Model, work: Work, body: int) -> None:
     """Spatial inertia of one body about the world origin."""
     mass, center = model.mass[body], model.center[body]
@@ -72,7 +72,7 @@ def _row(matrix: np.ndarray, i: int, vector: np.ndarray) -> float:
     return matrix[i, 0] * vector[0] + matrix[i, 1] * vector[1] + matrix[i, 2] * vector[2]
 
 
-@inner_kernel
+@inlined_kernel
 def _bias_force(model: Model, work: Work, body: int) -> None:
     """Spatial force I (A - g) + V x* (I V) of one body; gyroscopic terms are explicit."""
     mass, gravity = work.composite_mass[body], model.gravity[body]
@@ -107,7 +107,7 @@ def _bias_force(model: Model, work: Work, body: int) -> None:
         force[3 + i] = mass * relative[i] + tangential[i] + centripetal[i]
 
 
-@inner_kernel
+@inlined_kernel
 def _project(model: Model, work: Work, body: int) -> None:
     """Entries of the mass matrix and of the bias that this body's columns contribute."""
     mass, moment = work.composite_mass[body], work.composite_moment[body]
@@ -150,7 +150,7 @@ def _project(model: Model, work: Work, body: int) -> None:
             other = model.column_parent[other]
 
 
-@inner_kernel
+@inlined_kernel
 def _add_to_parent(work: Work, body: int, parent: int) -> None:
     """Add a finished subtree to its parent's composite body."""
     work.composite_mass[parent] += work.composite_mass[body]

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from contact_stack.core.config import parameter
+from contact_stack.core.errors import ConfigError, ModelError
 from tamsi_sim.contact import FrictionLaw
 from tamsi_sim.data import CONTACT_COUNT, NORMAL, Settings, Work
 from tamsi_sim.handle import make_handle, make_work
 from tamsi_sim.linearization import Linearization, linearize
 from tamsi_sim.model import BuiltModel
+from tamsi_sim.observer import Observer
+from tamsi_sim.rollouts import Rollouts, rollouts
 from tamsi_sim.status import StepStatus
 from tamsi_sim.stepper import advance, evaluate_now, roll
 
@@ -84,6 +88,7 @@ class ContactPoint:
         normal: (3) unit vector from B into A, world.
         depth: Penetration at the start of the step [m].
         force: (3) mean force on A over the step, world [N].
+        impulse: (3) what it gave A during the step, world [Ns].
         slip: Slip speed at the end of the step [m/s].
     """
 
@@ -97,7 +102,25 @@ class ContactPoint:
     normal: np.ndarray
     depth: float
     force: np.ndarray
+    impulse: np.ndarray
     slip: float
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """States at the ends of steps.
+
+    Attributes:
+        status: The status of the last step.
+        time: (n + 1) since the start [s].
+        q: (n + 1, nq) positions; NaN behind a failed step.
+        v: (n + 1, nv) velocities.
+    """
+
+    status: StepStatus
+    time: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
 
 
 class Engine:
@@ -116,7 +139,12 @@ class Engine:
             built: The model.
             time_step: h [s].
             solver: Settings of the scheme.
+
+        Raises:
+            ConfigError: If the time step is not a positive number.
         """
+        if not 0.0 < time_step < math.inf:
+            raise ConfigError(f"time_step must be > 0 s, got {time_step:g}")
         solver = solver or SolverConfig()
         pairs = len(built.arrays.pair_routine)
         room = min(solver.max_contacts, POINTS_PER_PAIR * pairs)
@@ -137,6 +165,35 @@ class Engine:
     def v(self) -> np.ndarray:
         """(nv) velocities."""
         return self.work.v
+
+    def set_state(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Set the state, checked; :attr:`q` and :attr:`v` can also be written in place.
+
+        Args:
+            q: (nq) positions; quaternions (x, y, z, w) are normalised.
+            v: (nv) velocities.
+
+        Raises:
+            ModelError: If a size is wrong or a number not finite; the message names the body.
+        """
+        before = self.q.copy(), self.v.copy()
+        try:
+            self.q[:], self.v[:] = q, v
+            for i, _ in self.built.free_bodies.values():
+                norm = np.linalg.norm(self.q[i + 3 : i + 7])
+                self.q[i + 3 : i + 7] /= norm if norm > 0.0 else np.nan
+            self.observer.check_finite()
+        except (ValueError, ModelError) as error:
+            self.q[:], self.v[:] = before
+            if isinstance(error, ModelError):
+                raise
+            sizes = f"q needs {len(self.q)} values and v {len(self.v)}"
+            raise ModelError(f"{sizes}, got {np.shape(q)} and {np.shape(v)}") from error
+
+    @cached_property
+    def observer(self) -> Observer:
+        """Poses, energy and warnings of the current state."""
+        return Observer(self)
 
     @property
     def applied(self) -> np.ndarray:
@@ -169,6 +226,44 @@ class Engine:
         velocities = np.full((len(forces) + 1, len(self.v)), np.nan)
         status = StepStatus(roll(self._handle, forces, positions, velocities))
         return status, positions, velocities
+
+    def simulate(self, duration: float) -> Trajectory:
+        """Advance for some time under constant inputs, and record the states.
+
+        Args:
+            duration: How long, rounded to whole steps [s].
+
+        Returns:
+            The trajectory from now on.
+        """
+        steps = round(duration / self.time_step)
+        status, q, v = self.roll(np.tile(self.applied, (steps, 1)))
+        return Trajectory(status, self.time_step * np.arange(steps + 1), q, v)
+
+    def rollouts(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        inputs: np.ndarray,
+        command: str = "effort",
+        threads: int | None = None,
+    ) -> Rollouts:
+        """Simulate samples over threads; this simulation stays, see :func:`rollouts`.
+
+        Args:
+            q: (n, nq) initial positions, or (nq) for all.
+            v: (n, nv) initial velocities, or (nv) for all.
+            inputs: (n, T, nv) input of each step.
+            command: ``effort`` or ``target``.
+            threads: How many threads; as many as processors if None.
+
+        Returns:
+            The trajectories; they do not depend on the number of threads.
+
+        Raises:
+            ConfigError: If a shape does not fit, or there is no such command.
+        """
+        return rollouts(self, q, v, inputs, command, threads)
 
     def linearize(self, steps: int = 1) -> Linearization:
         """Advance like :meth:`step`, and return the derivatives of the new state.
@@ -212,6 +307,7 @@ class Engine:
                     normal=frame[NORMAL].copy(),
                     depth=float(work.contact_depth[c]),
                     force=frame.T @ local,
+                    impulse=self.time_step * frame.T @ local,
                     slip=float(np.hypot(*work.contact_velocity[c, :NORMAL])),
                 )
             )

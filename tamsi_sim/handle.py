@@ -44,13 +44,15 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
         "hull_position": np.zeros((len(model.hull_body), 3)),
         "jacobian": np.zeros((nc, 3, width)),
         "jacobian_dof": np.zeros((nc, width), dtype=np.int64),
+        "jacobian_row": np.zeros((nc, width), dtype=np.int64),
+        "edge_trees": np.zeros((nc, 2), dtype=np.int64),
         "system": np.zeros((nv, nv)),
         "row_buffer": np.zeros(6),
         "clip": np.zeros((2, 16, 3)),
         "effort_limit": np.full(nv, np.inf),
     }
-    indices = {"contact_pair": nc, "jacobian_columns": nc, "jacobian_split": nc}
-    indices |= {"contact_order": nc, "link_first": nt + 1, "link_tree": 2 * nc}
+    indices = {"contact_pair": nc, "contact_order": nc, "jacobian_columns": nc}
+    indices |= {"link_first": nt + 1, "link_tree": 2 * nc}
     indices |= {"tree_island": nt, "tree_queue": nt, "island_dof": nt + 1}
     indices |= {"island_contact": nt + 1, "order": nv, "place": nv, "row_end": nv}
     indices |= {"joint_piece": nv}
@@ -63,14 +65,14 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
 
 def _jacobian_width(model: Model) -> int:
     """How many columns the Jacobian of one contact may have."""
-    widest = 1
-    for shapes in np.unique(model.shape_body[model.pair_shapes], axis=0):
-        bodies = shapes[shapes >= 0]
-        first, last = model.body_first_dof[bodies], model.body_last_dof[bodies]
-        same = len(set(model.body_tree[bodies])) == 1
-        runs = [last.max() - first.min() + 1] if same else last - first + 1
-        widest = max(widest, int(np.sum(runs)))
-    return widest
+    lengths: list[int] = []
+    for parent, joint in zip(model.parent, model.joint_type, strict=True):
+        lengths.append((6 if joint == FREE else 1) + (lengths[parent] if parent >= 0 else 0))
+    # One more for the world, which is body -1 and has no columns.
+    columns = np.array([*lengths, 0])
+    return max(
+        1, int(columns[model.shape_body[model.pair_shapes]].sum(axis=1, initial=0).max(initial=0))
+    )
 
 
 @structref.register

@@ -7,14 +7,14 @@ matrix's entries close to its diagonal.
 
 from __future__ import annotations
 
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inlined_kernel
 from tamsi_sim.data import ISLANDS, Model, Work
 
 # Marks in Work.tree_island of trees that have no island yet.
 UNSEEN, SEEN = -2, -1
 
 
-@inner_kernel
+@inlined_kernel
 def update_islands(model: Model, work: Work, contacts: int) -> None:
     """Find the islands, and order their degrees of freedom and contacts.
 
@@ -41,7 +41,7 @@ def update_islands(model: Model, work: Work, contacts: int) -> None:
     _sort_contacts(model, work, contacts, islands)
 
 
-@inner_kernel
+@inlined_kernel
 def _sides(model: Model, work: Work, c: int) -> tuple[int, int]:
     """Trees of a contact's two shapes, -1 for the world."""
     pair = work.contact_pair[c]
@@ -49,35 +49,41 @@ def _sides(model: Model, work: Work, c: int) -> tuple[int, int]:
     return model.shape_tree[shapes[pair, 0]], model.shape_tree[shapes[pair, 1]]
 
 
-@inner_kernel
+@inlined_kernel
 def _link_trees(model: Model, work: Work, contacts: int) -> None:
     """List the neighbours of every tree: link_tree from link_first[tree] to the next one's."""
+    edges = _list_edges(model, work, contacts)
     first, links = work.link_first, work.link_tree
     trees = first.shape[0] - 1
     for tree in range(trees + 1):
         first[tree] = 0
-    # Counted first, then filled from the back, so that first ends up where it should.
-    for filling in range(2):
-        last_a, last_b = -1, -1
-        for c in range(contacts):
-            a, b = _sides(model, work, c)
-            if a < 0 or b < 0 or a == b or (a == last_a and b == last_b):
-                continue
+    for edge in range(edges):
+        for side in range(2):
+            first[work.edge_trees[edge, side]] += 1
+    for tree in range(trees):
+        first[tree + 1] += first[tree]
+    # Filled from the back, so that first ends up where it should.
+    for edge in range(edges):
+        for side in range(2):
+            tree = work.edge_trees[edge, side]
+            first[tree] -= 1
+            links[first[tree]] = work.edge_trees[edge, 1 - side]
+
+
+@inlined_kernel
+def _list_edges(model: Model, work: Work, contacts: int) -> int:
+    """Write the pairs of trees in contact, runs of equal ones once; return how many."""
+    edges, last_a, last_b = 0, -1, -1
+    for c in range(contacts):
+        a, b = _sides(model, work, c)
+        if a >= 0 and b >= 0 and a != b and (a != last_a or b != last_b):
+            work.edge_trees[edges, 0], work.edge_trees[edges, 1] = a, b
+            edges += 1
             last_a, last_b = a, b
-            if filling:
-                first[a] -= 1
-                links[first[a]] = b
-                first[b] -= 1
-                links[first[b]] = a
-            else:
-                first[a] += 1
-                first[b] += 1
-        if not filling:
-            for tree in range(trees):
-                first[tree + 1] += first[tree]
+    return edges
 
 
-@inner_kernel
+@inlined_kernel
 def _spread(work: Work, root: int, first: int, old: int, new: int) -> int:
     """Queue an island breadth-first from a root, change its marks, and return its end."""
     queue, marks = work.tree_queue, work.tree_island
@@ -97,7 +103,7 @@ def _spread(work: Work, root: int, first: int, old: int, new: int) -> int:
     return end
 
 
-@inner_kernel
+@inlined_kernel
 def _place(model: Model, work: Work, island: int, first: int, end: int) -> None:
     """Give an island's degrees of freedom their rows, and the rows their last columns."""
     start = work.island_dof[island]
@@ -120,10 +126,15 @@ def _place(model: Model, work: Work, island: int, first: int, end: int) -> None:
             work.row_end[work.place[dof]] = reach
 
 
-@inner_kernel
+@inlined_kernel
 def _sort_contacts(model: Model, work: Work, contacts: int, islands: int) -> None:
     """List the contacts island by island, in their own order."""
     first = work.island_contact
+    if islands == 1:
+        first[0], first[1] = 0, contacts
+        for c in range(contacts):
+            work.contact_order[c] = c
+        return
     for island in range(islands + 1):
         first[island] = 0
     for c in range(contacts):
@@ -136,7 +147,7 @@ def _sort_contacts(model: Model, work: Work, contacts: int, islands: int) -> Non
         work.contact_order[first[island]] = c
 
 
-@inner_kernel
+@inlined_kernel
 def _island(model: Model, work: Work, c: int) -> int:
     a, b = _sides(model, work, c)
     return work.tree_island[max(a, b)] if a < 0 or b < 0 else work.tree_island[a]

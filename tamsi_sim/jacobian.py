@@ -4,69 +4,31 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inlined_kernel
 from tamsi_sim.data import NORMAL, Model, Work
 
 
-@inner_kernel
+@inlined_kernel
 def update_jacobians(model: Model, work: Work, contacts: int) -> None:
     """Compute the tangents and the non-zero Jacobian columns of every contact.
 
     Args:
         model: The model.
-        work: Reads contacts and motion columns; writes contact_frame's tangents, jacobian,
-            jacobian_dof, jacobian_columns and jacobian_split.
+        work: Reads contacts, islands and motion columns; writes contact_frame's tangents, jacobian,
+            jacobian_dof, jacobian_row and jacobian_columns.
         contacts: Number of contact points.
     """
     for c in range(contacts):
         _tangents(work, c)
+        work.jacobian_columns[c] = 0
         pair = work.contact_pair[c]
-        a = model.shape_body[model.pair_shapes[pair, 0]]
-        b = model.shape_body[model.pair_shapes[pair, 1]]
-        _lay_out(model, work, c, a, b)
-        if a >= 0:
-            _add_chain(model, work, c, a, 1.0, 0)
-        if b >= 0:
-            split = work.jacobian_split[c]
-            _add_chain(model, work, c, b, -1.0, split if split < work.jacobian_columns[c] else 0)
+        for side in range(2):
+            body = model.shape_body[model.pair_shapes[pair, side]]
+            if body >= 0:
+                _add_chain(model, work, c, body, 1.0 - 2.0 * side)
 
 
-@inner_kernel
-def _lay_out(model: Model, work: Work, c: int, a: int, b: int) -> None:
-    """Choose the columns: runs of degrees of freedom, one per tree; zero the Jacobian."""
-    dofs = work.jacobian_dof[c]
-    if a >= 0 and b >= 0 and model.body_tree[a] == model.body_tree[b]:
-        first = min(model.body_first_dof[a], model.body_first_dof[b])
-        end = max(model.body_last_dof[a], model.body_last_dof[b]) + 1
-        split = _add_run(dofs, 0, first, end)
-        count = split
-    else:
-        split = 0
-        if a >= 0:
-            split = _add_run(dofs, 0, model.body_first_dof[a], model.body_last_dof[a] + 1)
-        count = split
-        if b >= 0:
-            count = _add_run(dofs, split, model.body_first_dof[b], model.body_last_dof[b] + 1)
-            if split == 0:
-                split = count
-    work.jacobian_split[c], work.jacobian_columns[c] = split, count
-    for i in range(3):
-        for k in range(count):
-            work.jacobian[c, i, k] = 0.0
-
-
-@inner_kernel
-def _add_run(dofs: np.ndarray, count: int, first: int, end: int) -> int:
-    """Append a run of degrees of freedom; return the new count."""
-    for dof in range(first, end):
-        dofs[count] = dof
-        count += 1
-    return count
-
-
-@inner_kernel
+@inlined_kernel
 def _tangents(work: Work, c: int) -> None:
     """Complete the normal to a right-handed frame."""
     frame = work.contact_frame[c]
@@ -85,11 +47,12 @@ def _tangents(work: Work, c: int) -> None:
     frame[1, 0], frame[1, 1], frame[1, 2] = y * t2 - z * t1, z * t0 - x * t2, x * t1 - y * t0
 
 
-@inner_kernel
-def _add_chain(model: Model, work: Work, c: int, body: int, sign: float, start: int) -> None:
-    """Add the motion columns from a body to the world, in the contact's frame."""
+@inlined_kernel
+def _add_chain(model: Model, work: Work, c: int, body: int, sign: float) -> None:
+    """Add the columns from a body to the world, in the contact's frame."""
     frame, point, jacobian = work.contact_frame[c], work.contact_point[c], work.jacobian[c]
-    shift = start - work.jacobian_dof[c, start]
+    dofs, rows = work.jacobian_dof[c], work.jacobian_row[c]
+    count = work.jacobian_columns[c]
     column = model.last_column[body]
     while column >= 0:
         s = work.motion[column]
@@ -97,8 +60,17 @@ def _add_chain(model: Model, work: Work, c: int, body: int, sign: float, start: 
         x = sign * (s[3] + s[1] * point[2] - s[2] * point[1])
         y = sign * (s[4] + s[2] * point[0] - s[0] * point[2])
         z = sign * (s[5] + s[0] * point[1] - s[1] * point[0])
-        entry = model.column_dof[column] + shift
-        # Summed, not assigned: a mimic joint shares its master's column, a tree its sides'.
+        dof = model.column_dof[column]
+        entry = 0
+        while entry < count and dofs[entry] != dof:
+            entry += 1
+        if entry == count:
+            dofs[entry] = dof
+            rows[entry] = work.place[dof]
+            count += 1
+            for i in range(3):
+                jacobian[i, entry] = 0.0
         for i in range(3):
             jacobian[i, entry] += frame[i, 0] * x + frame[i, 1] * y + frame[i, 2] * z
         column = model.column_parent[column]
+    work.jacobian_columns[c] = count

@@ -6,7 +6,7 @@ limit the time step. They are monotone and piecewise smooth.
 
 from __future__ import annotations
 
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inlined_kernel, inner_kernel
 from tamsi_sim.contact import normal_force
 from tamsi_sim.data import Model, Work
 
@@ -37,7 +37,7 @@ def update_joint_forces(model: Model, work: Work, stiction: float, h: float) -> 
     return changed
 
 
-@inner_kernel
+@inlined_kernel
 def update_joint_force(model: Model, work: Work, i: int, stiction: float, h: float) -> bool:
     """Compute force and derivative of one joint, see above."""
     rate = work.v_next[i]

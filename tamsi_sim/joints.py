@@ -71,9 +71,10 @@ def check_inertias(instance: str, model: pin.Model) -> None:
             if frame.parentJoint == joint and frame.type == pin.FrameType.BODY
         )
         where = f"{instance}: body '{link}'"
-        if not inertia.mass > 0.0:
+        if not 0.0 < inertia.mass < np.inf:
             raise ModelError(f"{where} has mass {inertia.mass:g} kg; it moves, so it needs > 0")
-        eigenvalues = np.linalg.eigvalsh(inertia.inertia)
+        finite = np.isfinite(inertia.inertia).all()
+        eigenvalues = np.linalg.eigvalsh(inertia.inertia) if finite else np.full(3, np.nan)
         if not eigenvalues[0] > 0.0:
             raise ModelError(
                 f"{where} has principal inertias {np.array2string(eigenvalues, precision=3)} "

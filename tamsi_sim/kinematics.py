@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inlined_kernel, inner_kernel
 from tamsi_sim.data import FREE, PRISMATIC, Model, Work
 
 Vector = np.ndarray | tuple[float, float, float]
@@ -22,7 +22,7 @@ def cross(a: Vector, b: Vector) -> tuple[float, float, float]:
     )
 
 
-@inner_kernel
+@inlined_kernel
 def update_kinematics(model: Model, work: Work) -> None:
     """Compute rotation, position, motion, velocity and acceleration of every body.
 

@@ -11,11 +11,14 @@ import pinocchio as pin
 
 from contact_stack.core.description import collision_shapes
 from contact_stack.core.errors import ModelError
-from contact_stack.core.shapes import PlacedShape, ShapeKind
-from tamsi_sim.contact import Surface, combine
+from contact_stack.core.shapes import ConvexMesh, PlacedShape, ShapeKind
+from tamsi_sim.contact import Material, Surface, combine
 from tamsi_sim.data import FREE, PRISMATIC, REVOLUTE, Model
 from tamsi_sim.joints import check_inertias, is_mimic, joint_type, mimic_law
 from tamsi_sim.narrow_phase import routine_of
+
+Link = tuple[str, str]
+"""Names of an instance and of one of its links."""
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
 UNLIMITED = 1e300  # Pinocchio's and URDF's ways to say that there is no limit are larger.
@@ -53,8 +56,10 @@ class BuiltModel:
         arrays: What the kernels read.
         q: (nq) initial positions: zero, and the placement of free instances.
         efforts: (nv) effort limits of the joints' drives [Nm or N]; infinite if there is none.
+        velocities: (nv) velocity limits of the joints [rad/s or m/s]; infinite if there is none.
         joints: Joint name -> degree of freedom; mimic joints have none of their own.
         free_bodies: Instance name -> (first entry of q, first entry of v).
+        links: (instance, link) -> its body, -1 for the world, and its pose in that body.
         shapes: The shapes, in the order of the arrays; ``body`` is the link's name.
         instances: For each shape, the name of the instance it belongs to.
     """
@@ -62,8 +67,10 @@ class BuiltModel:
     arrays: Model
     q: np.ndarray
     efforts: np.ndarray
+    velocities: np.ndarray
     joints: dict[str, int]
     free_bodies: dict[str, tuple[int, int]]
+    links: dict[Link, tuple[int, pin.SE3]]
     shapes: tuple[PlacedShape, ...]
     instances: tuple[str, ...]
 
@@ -71,7 +78,8 @@ class BuiltModel:
 def build_model(
     instances: Sequence[Instance],
     surface_of: Callable[[str, str], Surface],
-    may_touch: Callable[[tuple[str, str], tuple[str, str]], bool],
+    may_touch: Callable[[Link, Link], bool],
+    material_of: Callable[[Link, Link], Material | None] = lambda a, b: None,
 ) -> BuiltModel:
     """Build the engine's model.
 
@@ -80,6 +88,8 @@ def build_model(
         surface_of: (instance, link) -> its surface.
         may_touch: Whether two (instance, link) may touch; links that do not move relative
             to each other never do.
+        material_of: Contact parameters of two (instance, link), in any order, where those
+            that follow from the two surfaces are not meant; None elsewhere.
 
     Returns:
         The model.
@@ -90,7 +100,7 @@ def build_model(
     builder = _Builder()
     for instance in instances:
         builder.add(instance)
-    return builder.finish(surface_of, may_touch)
+    return builder.finish(surface_of, may_touch, material_of)
 
 
 class _Builder:
@@ -100,6 +110,8 @@ class _Builder:
         self.rows: dict[str, list[Any]] = {name: [] for name in Model._fields}
         self.q: list[float] = []
         self.efforts: list[float] = []
+        self.velocities: list[float] = []
+        self.links: dict[Link, tuple[int, pin.SE3]] = {}
         self.joints: dict[str, int] = {}
         self.free_bodies: dict[str, tuple[int, int]] = {}
         self.shapes: list[PlacedShape] = []
@@ -124,6 +136,7 @@ class _Builder:
             self.rows["tree_dof"].append(first_dof)
             self.rows["dof_tree"] += [tree] * (len(self.rows["dof_q"]) - first_dof)
             self.rows["body_tree"] += [tree] * (len(self.rows["parent"]) - first_body)
+        self._add_links(instance, model, first_body)
         self._add_shapes(instance, model, first_body)
 
     def _add_body(
@@ -164,11 +177,6 @@ class _Builder:
             rows["column_parent"].append(column_parent)
             column_parent = len(rows["column_body"]) - 1
         rows["last_column"].append(column_parent)
-        above = (parent_body,) if parent_body >= 0 else ()
-        first = min([dof, *(rows["body_first_dof"][b] for b in above)])
-        rows["body_first_dof"].append(first)
-        last = dof + (5 if kind == FREE else 0)
-        rows["body_last_dof"].append(max([last, *(rows["body_last_dof"][b] for b in above)]))
 
     def _add_dofs(
         self,
@@ -196,6 +204,7 @@ class _Builder:
             rows["upper"] += [np.inf] * 6
             rows["dof_q"] += [-1] * 6
             self.efforts += [np.inf] * 6
+            self.velocities += [np.inf] * 6
             return dof
         if name in self.joints:
             raise ModelError(f"{instance.name}: joint '{name}' exists in another instance")
@@ -213,26 +222,38 @@ class _Builder:
         rows["friction"].append(model.upperDryFrictionLimit[source.idx_v])
         rows["lower"].append(lower)
         rows["upper"].append(upper)
-        effort = model.upperEffortLimit[source.idx_v]
-        self.efforts.append(effort if 0.0 < effort < UNLIMITED else np.inf)
+        for limits, values in (
+            (self.efforts, model.upperEffortLimit),
+            (self.velocities, model.upperVelocityLimit),
+        ):
+            limit = values[source.idx_v]
+            limits.append(limit if 0.0 < limit < UNLIMITED else np.inf)
         rows["limit_stiffness"].append(END_STOP_STIFFNESS[kind])
         rows["limit_dissipation"].append(END_STOP_DISSIPATION)
         self.q.append(0.0)
         return dof
 
+    def _add_links(self, instance: Instance, model: pin.Model, first_body: int) -> None:
+        for frame in model.frames:
+            if frame.type == pin.FrameType.BODY:
+                fixed = frame.parentJoint == 0
+                body = -1 if fixed else frame.parentJoint - 1 + first_body
+                pose = instance.placement * frame.placement if fixed else frame.placement
+                self.links[instance.name, frame.name] = body, pose
+
     def _add_shapes(self, instance: Instance, model: pin.Model, first_body: int) -> None:
         try:
-            shapes = collision_shapes(instance.urdf)
+            shapes = collision_shapes(instance.urdf, meshes=True)
         except ModelError as error:
             raise ModelError(f"{instance.name}: {error}") from error
         for placed in shapes:
-            frame = model.frames[model.getFrameId(placed.body)]
-            body = frame.parentJoint - 1 + first_body if frame.parentJoint > 0 else -1
-            placement = frame.placement * placed.placement
-            if body < 0:
-                placement = instance.placement * placement
+            body, pose = self.links[instance.name, placed.body]
+            placement = pose * placed.placement
             self.rows["shape_kind"].append(int(placed.shape.kind))
-            self.rows["shape_size"].append(placed.shape.size)
+            mesh = placed.shape.mesh
+            self.rows["shape_size"].append(
+                placed.shape.size if mesh is None else (self._add_mesh(mesh), 0.0, 0.0)
+            )
             self.rows["shape_body"].append(body)
             self.rows["shape_tree"].append(self.rows["body_tree"][body] if body >= 0 else -1)
             self.rows["shape_rotation"].append(placement.rotation)
@@ -241,13 +262,26 @@ class _Builder:
             self.shapes.append(placed)
             self.instances.append(instance.name)
 
+    def _add_mesh(self, mesh: ConvexMesh) -> int:
+        """Add a mesh; return its index."""
+        first = len(self.rows["mesh_vertex"])
+        self.rows["mesh_first_vertex"].append(first)
+        self.rows["mesh_first_face"].append(len(self.rows["mesh_face"]))
+        self.rows["mesh_vertex"] += list(mesh.vertices)
+        self.rows["mesh_face"] += list(mesh.faces + first)
+        self.rows["mesh_plane"] += list(mesh.planes)
+        return len(self.rows["mesh_first_vertex"]) - 1
+
     def finish(
         self,
         surface_of: Callable[[str, str], Surface],
-        may_touch: Callable[[tuple[str, str], tuple[str, str]], bool],
+        may_touch: Callable[[Link, Link], bool],
+        material_of: Callable[[Link, Link], Material | None],
     ) -> BuiltModel:
         """Add the pairs of shapes and turn the rows into arrays."""
         self.rows["tree_dof"].append(len(self.rows["dof_q"]))
+        self.rows["mesh_first_vertex"].append(len(self.rows["mesh_vertex"]))
+        self.rows["mesh_first_face"].append(len(self.rows["mesh_face"]))
         links = [(i, s.body) for i, s in zip(self.instances, self.shapes, strict=True)]
         hulls = self._add_hulls()
         for i, hull_a in enumerate(hulls):
@@ -256,7 +290,10 @@ class _Builder:
                 for a in hull_a:
                     for b in hulls[j]:
                         if self._moves(a, b) and may_touch(links[a], links[b]):
-                            self._add_pair(a, b, surface_of(*links[a]), surface_of(*links[b]))
+                            material = material_of(links[a], links[b]) or combine(
+                                surface_of(*links[a]), surface_of(*links[b])
+                            )
+                            self._add_pair(a, b, material)
                 end = len(self.rows["pair_shapes"])
                 if end > before:
                     self.rows["hull_pair"].append((i, j))
@@ -266,8 +303,10 @@ class _Builder:
             arrays=Model(**arrays),
             q=np.array(self.q),
             efforts=np.array(self.efforts),
+            velocities=np.array(self.velocities),
             joints=self.joints,
             free_bodies=self.free_bodies,
+            links=self.links,
             shapes=tuple(self.shapes),
             instances=tuple(self.instances),
         )
@@ -294,33 +333,33 @@ class _Builder:
             rows["hull_shape"].append(hull[0] if len(hull) == 1 else -1)
         return hulls
 
-    def _add_pair(self, a: int, b: int, surface_a: Surface, surface_b: Surface) -> None:
+    def _add_pair(self, a: int, b: int, material: Material) -> None:
         kinds = (ShapeKind(self.rows["shape_kind"][shape]) for shape in (a, b))
         try:
             routine, swapped = routine_of(*kinds)
         except ModelError as error:
             names = f"'{self.shapes[a].name}' and '{self.shapes[b].name}'"
             raise ModelError(f"{names}: {error}") from error
-        stiffness, dissipation, friction = combine(surface_a, surface_b)
         self.rows["pair_shapes"].append((b, a) if swapped else (a, b))
         self.rows["pair_routine"].append(routine)
-        self.rows["pair_stiffness"].append(stiffness)
-        self.rows["pair_dissipation"].append(dissipation)
-        self.rows["pair_friction"].append(friction)
+        self.rows["pair_stiffness"].append(material.stiffness)
+        self.rows["pair_dissipation"].append(material.dissipation)
+        self.rows["pair_friction"].append(material.friction)
 
 
 # Arrays that hold indices; all others hold numbers.
 _INTEGERS = {
     "parent", "joint_type", "q_index", "first_column", "last_column", "body_tree",
-    "body_first_dof", "body_last_dof", "column_body", "column_dof", "column_parent", "tree_dof",
-    "dof_tree", "dof_q", "shape_kind", "shape_body", "shape_tree", "hull_body", "hull_shape",
-    "hull_pair", "hull_pair_end", "pair_shapes", "pair_routine",
+    "column_body", "column_dof", "column_parent", "tree_dof", "dof_tree", "dof_q", "shape_kind",
+    "shape_body", "shape_tree", "hull_body", "hull_shape", "hull_pair", "hull_pair_end",
+    "mesh_face", "mesh_first_vertex", "mesh_first_face", "pair_shapes", "pair_routine",
 }  # fmt: skip
 # Shape of one row, so that an empty array has the right number of dimensions too.
 _ROWS = {
     "joint_axis": (3,), "joint_rotation": (3, 3), "joint_position": (3,), "center": (3,),
     "inertia": (3, 3), "gravity": (3,), "shape_size": (3,), "shape_rotation": (3, 3),
-    "shape_position": (3,), "hull_center": (3,), "hull_pair": (2,),
+    "shape_position": (3,), "hull_center": (3,), "hull_pair": (2,), "mesh_vertex": (3,),
+    "mesh_face": (3,), "mesh_plane": (4,),
     "pair_shapes": (2,),
 }  # fmt: skip
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from contact_stack.core.errors import ModelError, choices
 from contact_stack.core.shapes import ShapeKind
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inlined_kernel
 from tamsi_sim.broad_phase import hulls_close, place_hulls, place_shapes, shapes_close
 from tamsi_sim.collide_boxes import collide_box_box, collide_box_half_space
+from tamsi_sim.collide_meshes import collide_mesh_capsule, collide_mesh_half_space
 from tamsi_sim.collide_points import collide_sphere
 from tamsi_sim.collide_segments import (
     collide_capsule_box,
@@ -22,7 +23,7 @@ from tamsi_sim.collide_segments import (
     collide_cylinder_cylinder,
     collide_cylinder_half_space,
 )
-from tamsi_sim.data import CONTACT_COUNT, Contacts, Model, Shapes, Work
+from tamsi_sim.data import CONTACT_COUNT, Contacts, Meshes, Model, Shapes, Work
 
 SPHERE_ANY = 0
 CAPSULE_HALF_SPACE = 1
@@ -34,6 +35,8 @@ CYLINDER_BOX = 6
 CYLINDER_CYLINDER = 7
 BOX_HALF_SPACE = 8
 BOX_BOX = 9
+MESH_CAPSULE = 10
+MESH_HALF_SPACE = 11
 
 # (kind of A, kind of B) -> routine; the builder swaps a pair that is listed the other way.
 ROUTINES = {(ShapeKind.SPHERE, kind): SPHERE_ANY for kind in ShapeKind} | {
@@ -46,6 +49,10 @@ ROUTINES = {(ShapeKind.SPHERE, kind): SPHERE_ANY for kind in ShapeKind} | {
     (ShapeKind.CYLINDER, ShapeKind.CYLINDER): CYLINDER_CYLINDER,
     (ShapeKind.BOX, ShapeKind.HALF_SPACE): BOX_HALF_SPACE,
     (ShapeKind.BOX, ShapeKind.BOX): BOX_BOX,
+}
+ROUTINES |= {
+    (ShapeKind.MESH, ShapeKind.CAPSULE): MESH_CAPSULE,
+    (ShapeKind.MESH, ShapeKind.HALF_SPACE): MESH_HALF_SPACE,
 }
 
 
@@ -70,7 +77,7 @@ def routine_of(a: ShapeKind, b: ShapeKind) -> tuple[int, bool]:
     raise ModelError(f"no contact between {a.name.lower()} and {b.name.lower()} ({choices(known)})")
 
 
-@inner_kernel
+@inlined_kernel
 def update_contacts(model: Model, work: Work) -> int:
     """Find all contact points.
 
@@ -85,7 +92,16 @@ def update_contacts(model: Model, work: Work) -> int:
     place_shapes(model, work)
     place_hulls(model, work)
     work.counters[CONTACT_COUNT] = 0
-    shapes = Shapes(model.shape_kind, model.shape_size, work.shape_rotation, work.shape_position)
+    meshes = Meshes(
+        model.mesh_vertex,
+        model.mesh_face,
+        model.mesh_plane,
+        model.mesh_first_vertex,
+        model.mesh_first_face,
+    )
+    shapes = Shapes(
+        model.shape_kind, model.shape_size, work.shape_rotation, work.shape_position, meshes
+    )
     contacts = Contacts(
         model.pair_shapes,
         model.pair_stiffness,
@@ -107,7 +123,7 @@ def update_contacts(model: Model, work: Work) -> int:
     return work.counters[CONTACT_COUNT]
 
 
-@inner_kernel
+@inlined_kernel
 def _collide(
     shapes: Shapes, contacts: Contacts, radius: np.ndarray, pair: int, routine: int
 ) -> None:
@@ -132,5 +148,9 @@ def _collide(
             collide_capsule_capsule(shapes, contacts, pair)
         elif routine == CAPSULE_CYLINDER:
             collide_capsule_cylinder(shapes, contacts, pair)
-        else:
+        elif routine == CYLINDER_CYLINDER:
             collide_cylinder_cylinder(shapes, contacts, pair)
+        elif routine == MESH_CAPSULE:
+            collide_mesh_capsule(shapes, contacts, pair)
+        else:
+            collide_mesh_half_space(shapes, contacts, pair)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inlined_kernel, inner_kernel
 from tamsi_sim.contact import project, update_contact_force
 from tamsi_sim.data import ISLANDS, ITERATIONS, NORMAL, Model, Settings, Work
 from tamsi_sim.factorization import solve_in_place
@@ -38,7 +38,7 @@ def solve(model: Model, work: Work, settings: Settings, contacts: int, h: float)
     return True
 
 
-@inner_kernel
+@inlined_kernel
 def _solve_island(model: Model, work: Work, settings: Settings, island: int, h: float) -> int:
     """Return how many iterations one island took, one more than allowed if it failed."""
     tolerance = settings.relative_tolerance * settings.stiction_velocity
@@ -59,7 +59,7 @@ def _solve_island(model: Model, work: Work, settings: Settings, island: int, h: 
     return settings.max_iterations + 1
 
 
-@inner_kernel
+@inlined_kernel
 def _update_forces(model: Model, work: Work, settings: Settings, island: int, h: float) -> bool:
     """Compute an island's forces; return whether a joint moved to another piece of its law."""
     for k in range(work.island_contact[island], work.island_contact[island + 1]):
@@ -101,7 +101,7 @@ def assemble(model: Model, work: Work, island: int, h: float) -> float:
     return math.sqrt(square)
 
 
-@inner_kernel
+@inlined_kernel
 def _assemble_trees(model: Model, work: Work, first: int, last: int, h: float) -> None:
     """Start an island's system with what its trees have without contacts."""
     system, v = work.system, work.v_next
@@ -123,32 +123,24 @@ def _assemble_trees(model: Model, work: Work, first: int, last: int, h: float) -
         work.right_side[row] = value
 
 
-@inner_kernel
+@inlined_kernel
 def _assemble_contact(work: Work, c: int, h: float) -> None:
-    """Add a contact's force and stiffness, by its two sides' runs of rows."""
+    """Add a contact's force and stiffness."""
     force, gradient, jacobian = work.contact_force[c], work.contact_gradient[c], work.jacobian[c]
-    system, right_side = work.system, work.right_side
-    columns, split = work.jacobian_columns[c], work.jacobian_split[c]
-    shift_a = work.place[work.jacobian_dof[c, 0]]
-    shift_b = work.place[work.jacobian_dof[c, split]] - split if split < columns else 0
+    system, right_side, rows = work.system, work.right_side, work.jacobian_row[c]
+    columns = work.jacobian_columns[c]
     for a in range(columns):
-        row = a + (shift_a if a < split else shift_b)
+        i = rows[a]
         x, y, z = h * jacobian[0, a], h * jacobian[1, a], h * jacobian[2, a]
-        right_side[row] += x * force[0] + y * force[1] + z * force[2]
+        right_side[i] += x * force[0] + y * force[1] + z * force[2]
         g0 = x * gradient[0, 0] + y * gradient[1, 0]
         g1 = x * gradient[0, 1] + y * gradient[1, 1]
         g2 = x * gradient[0, 2] + y * gradient[1, 2] + z * gradient[2, 2]
-        for b in range(split):
-            system[row, b + shift_a] += (
-                g0 * jacobian[0, b] + g1 * jacobian[1, b] + g2 * jacobian[2, b]
-            )
-        for b in range(split, columns):
-            system[row, b + shift_b] += (
-                g0 * jacobian[0, b] + g1 * jacobian[1, b] + g2 * jacobian[2, b]
-            )
+        for b in range(columns):
+            system[i, rows[b]] += g0 * jacobian[0, b] + g1 * jacobian[1, b] + g2 * jacobian[2, b]
 
 
-@inner_kernel
+@inlined_kernel
 def _limit_update(
     model: Model, work: Work, settings: Settings, island: int, tolerance: float
 ) -> tuple[float, float]:

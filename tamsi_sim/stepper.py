@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from contact_stack.core.kernel import kernel
-from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.borrowing import inlined_kernel, inner_kernel
 from tamsi_sim.configuration import move_configuration
 from tamsi_sim.data import (
     CONTACTS,
@@ -30,6 +30,8 @@ from tamsi_sim.solver import solve
 from tamsi_sim.status import StepStatus
 
 OK = int(StepStatus.OK)
+EFFORT, TARGET = 0, 1
+"""What the inputs of a rollout are."""
 NOT_CONVERGED = int(StepStatus.NOT_CONVERGED)
 NOT_FINITE = int(StepStatus.NOT_FINITE)
 TOO_MANY_CONTACTS = int(StepStatus.TOO_MANY_CONTACTS)
@@ -70,7 +72,45 @@ def roll(handle: Handle, forces: np.ndarray, positions: np.ndarray, velocities: 
     Returns:
         The status of the last step, a StepStatus.
     """
-    return _roll(handle.model, handle.work, handle.settings, forces, positions, velocities)
+    return _roll(handle.model, handle.work, handle.settings, forces, EFFORT, positions, velocities)
+
+
+@kernel
+def roll_batch(
+    handle: Handle,
+    q: np.ndarray,
+    v: np.ndarray,
+    inputs: np.ndarray,
+    command: int,
+    positions: np.ndarray,
+    velocities: np.ndarray,
+    statuses: np.ndarray,
+) -> None:
+    """Advance from several states under inputs of their own, one after the other.
+
+    Args:
+        handle: The simulation; every sample starts with its targets.
+        q: (n, nq) initial positions.
+        v: (n, nv) initial velocities.
+        inputs: (n, T, nv) input of each step.
+        command: EFFORT or TARGET, what the inputs are.
+        positions: (n, T + 1, nq) as of :func:`roll`.
+        velocities: (n, T + 1, nv)
+        statuses: (n) the StepStatus of each sample's last step.
+    """
+    work = handle.work
+    target = work.target.copy()
+    for sample in range(q.shape[0]):
+        work.q[:], work.v[:], work.target[:] = q[sample], v[sample], target
+        statuses[sample] = _roll(
+            handle.model,
+            work,
+            handle.settings,
+            inputs[sample],
+            command,
+            positions[sample],
+            velocities[sample],
+        )
 
 
 @inner_kernel
@@ -78,18 +118,20 @@ def _roll(
     model: Model,
     work: Work,
     settings: Settings,
-    forces: np.ndarray,
+    inputs: np.ndarray,
+    command: int,
     positions: np.ndarray,
     velocities: np.ndarray,
 ) -> int:
-    for k in range(forces.shape[0] + 1):
+    driven = work.target if command == TARGET else work.applied
+    for k in range(inputs.shape[0] + 1):
         for i in range(work.q.shape[0]):
             positions[k, i] = work.q[i]
         for i in range(work.v.shape[0]):
             velocities[k, i] = work.v[i]
-        if k < forces.shape[0]:
+        if k < inputs.shape[0]:
             for i in range(work.v.shape[0]):
-                work.applied[i] = forces[k, i]
+                driven[i] = inputs[k, i]
             status = _advance(model, work, settings, 1)
             if status != OK:
                 return status
@@ -162,7 +204,7 @@ def evaluate(model: Model, work: Work) -> int:
     return contacts
 
 
-@inner_kernel
+@inlined_kernel
 def _try_substeps(
     model: Model, work: Work, settings: Settings, contacts: int, substeps: int
 ) -> bool:
@@ -181,7 +223,7 @@ def _try_substeps(
     return True
 
 
-@inner_kernel
+@inlined_kernel
 def start_substeps(work: Work, contacts: int) -> None:
     """Begin a step's sub-steps at its initial velocity and penetrations."""
     for i in range(work.v.shape[0]):
@@ -193,7 +235,7 @@ def start_substeps(work: Work, contacts: int) -> None:
             work.contact_mean_force[c, i] = 0.0
 
 
-@inner_kernel
+@inlined_kernel
 def set_momentum(model: Model, work: Work, h: float) -> None:
     """p* = M v + h tau, without the forces that depend on the velocity's end value."""
     for i in range(work.v_next.shape[0]):
@@ -204,7 +246,7 @@ def set_momentum(model: Model, work: Work, h: float) -> None:
         work.momentum[i] = value
 
 
-@inner_kernel
+@inlined_kernel
 def finish_substep(work: Work, contacts: int, h: float) -> None:
     """Move joints and penetrations, (19), to where the next sub-step starts."""
     for i in range(work.v_next.shape[0]):
@@ -214,7 +256,7 @@ def finish_substep(work: Work, contacts: int, h: float) -> None:
         work.contact_elastic[c] = max(0.0, work.contact_elastic[c] - change)
 
 
-@inner_kernel
+@inlined_kernel
 def _finite(work: Work) -> bool:
     total = 0.0
     for i in range(work.v_next.shape[0]):
@@ -224,7 +266,7 @@ def _finite(work: Work) -> bool:
     return math.isfinite(total)
 
 
-@inner_kernel
+@inlined_kernel
 def _accept(model: Model, work: Work, h: float, contacts: int) -> None:
     """Take the new velocity, move the positions with it, and sum up contact impulses."""
     for c in range(contacts):

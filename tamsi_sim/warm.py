@@ -18,6 +18,7 @@ def compile_kernels() -> None:
     engine.step(1)
     engine.linearize()
     engine.roll(case.forces(2))
+    engine.rollouts(engine.q, engine.v, case.forces(2)[None])
     for name in ("ie_fn", "semi_implicit"):
         make_integrator(name, case.engine(), case.excitation()).step()
     StickSlipBox().reference(v=0.0, time=0.0, duration=1e-3, step=1e-3)

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import coal
 import numpy as np
 import pinocchio as pin
 
 from contact_stack.core.config import load, nested, parameter
 from contact_stack.core.errors import ConfigError, ModelError, choices
-from contact_stack.core.shapes import PlacedShape, shape_from_coal
+from contact_stack.core.shapes import PlacedShape, mesh_from_coal, shape_from_coal
 
 ZERO = (0.0, 0.0, 0.0)
 
@@ -156,11 +157,12 @@ class RobotDescription:
         return collision_shapes(self.urdf)
 
 
-def collision_shapes(urdf: str) -> tuple[PlacedShape, ...]:
+def collision_shapes(urdf: str, meshes: bool = False) -> tuple[PlacedShape, ...]:
     """Return the collision shapes of a URDF, each placed in the frame of its link.
 
     Args:
         urdf: Text of the URDF.
+        meshes: Whether to accept meshes, as their convex hulls.
 
     Returns:
         The shapes, in the order of the file.
@@ -182,7 +184,12 @@ def collision_shapes(urdf: str) -> tuple[PlacedShape, ...]:
         number = int(item.name.removeprefix(f"{link.name}_"))
         name = names[link.name][number]
         placement = link.placement.actInv(item.placement)
-        shapes.append(PlacedShape(name, link.name, shape_from_coal(item.geometry, name), placement))
+        if meshes and isinstance(item.geometry, coal.BVHModelBase):
+            shape, center = mesh_from_coal(item.geometry, name)
+            placement = placement * pin.SE3(np.eye(3), center)
+        else:
+            shape = shape_from_coal(item.geometry, name)
+        shapes.append(PlacedShape(name, link.name, shape, placement))
     return tuple(shapes)
 
 

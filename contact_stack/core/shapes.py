@@ -1,4 +1,4 @@
-"""Primitive collision shapes, and how a URDF's geometry becomes one."""
+"""Collision shapes: primitives and convex meshes, and how a URDF's geometry becomes one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from enum import IntEnum
 import coal
 import numpy as np
 import pinocchio as pin
+from scipy.spatial import ConvexHull, QhullError
 
 from contact_stack.core.errors import ModelError, choices
 
@@ -20,6 +21,22 @@ class ShapeKind(IntEnum):
     CAPSULE = 2
     CYLINDER = 3
     HALF_SPACE = 4
+    MESH = 5
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexMesh:
+    """A convex polyhedron whose frame's origin is inside.
+
+    Attributes:
+        vertices: (n, 3) its corners [m].
+        faces: (m, 3) corners of its triangles, counter-clockwise as seen from outside.
+        planes: (m, 4) outward unit normal of each triangle and its distance from the origin [m].
+    """
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    planes: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -30,11 +47,14 @@ class Shape:
         kind: Which primitive.
         size: Three numbers [m]. Sphere: (radius, 0, 0). Box: half extents. Capsule and
             cylinder: (radius, half length, 0), the capsule's without its caps. Half
-            space: unused, the solid is below the plane z = 0.
+            space: unused, the solid is below the plane z = 0. Mesh: half extents of the
+            box around it, along its axes.
+        mesh: The polyhedron of a mesh; None for all others.
     """
 
     kind: ShapeKind
     size: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    mesh: ConvexMesh | None = None
 
     @property
     def bounding_radius(self) -> float:
@@ -49,6 +69,8 @@ class Shape:
                 return a + b
             case ShapeKind.CYLINDER:
                 return float(np.hypot(a, b))
+        if self.mesh is not None:
+            return float(np.linalg.norm(self.mesh.vertices, axis=1).max())
         return np.inf
 
     @property
@@ -64,6 +86,9 @@ class Shape:
                 return 4 * np.pi * a * (a + b)
             case ShapeKind.CYLINDER:
                 return 2 * np.pi * a * (a + 2 * b)
+        if self.mesh is not None:
+            p, q, r = np.moveaxis(self.mesh.vertices[self.mesh.faces], 1, 0)
+            return 0.5 * float(np.linalg.norm(np.cross(q - p, r - p), axis=1).sum())
         return np.inf
 
 
@@ -107,8 +132,41 @@ def shape_from_coal(geometry: coal.CollisionGeometry, name: str) -> Shape:
             return Shape(ShapeKind.CAPSULE, (geometry.radius, geometry.halfLength, 0.0))
         case coal.Cylinder():
             return Shape(ShapeKind.CYLINDER, (geometry.radius, geometry.halfLength, 0.0))
-    kinds = [kind.name.lower() for kind in ShapeKind]
+    kinds = [kind.name.lower() for kind in ShapeKind if kind is not ShapeKind.MESH]
     raise ModelError(f"collision '{name}' is a {type(geometry).__name__} ({choices(kinds)})")
+
+
+def mesh_from_coal(geometry: coal.BVHModelBase, name: str) -> tuple[Shape, np.ndarray]:
+    """Convert a mesh to the convex polyhedron that it stands for.
+
+    Args:
+        geometry: The mesh; where it is not convex, its convex hull is meant.
+        name: Name of the collision element, for the error.
+
+    Returns:
+        The shape, and (3) where its frame's origin is in the mesh's frame [m].
+
+    Raises:
+        ModelError: If the mesh has no volume.
+    """
+    points = np.array([geometry.vertex(i) for i in range(geometry.num_vertices)])
+    try:
+        hull = ConvexHull(points)
+    except (QhullError, ValueError) as error:
+        raise ModelError(f"collision '{name}' is a mesh without a volume") from error
+    used = hull.vertices
+    center = 0.5 * (points[used].min(axis=0) + points[used].max(axis=0))
+    vertices = points[used] - center
+    faces = np.searchsorted(np.sort(used), hull.simplices)
+    faces = np.argsort(used)[faces]
+    normals = hull.equations[:, :3]
+    p, q, r = np.moveaxis(vertices[faces], 1, 0)
+    turned = np.einsum("fi,fi->f", np.cross(q - p, r - p), normals) < 0.0
+    faces[turned] = faces[turned][:, ::-1]
+    planes = np.column_stack([normals, -hull.equations[:, 3] - normals @ center])
+    x, y, z = (float(extent) for extent in np.abs(vertices).max(axis=0))
+    shape = Shape(ShapeKind.MESH, (x, y, z), ConvexMesh(vertices, faces, planes))
+    return shape, center
 
 
 def shape_to_coal(shape: Shape) -> coal.CollisionGeometry:
@@ -130,4 +188,8 @@ def shape_to_coal(shape: Shape) -> coal.CollisionGeometry:
             return coal.Capsule(a, 2 * b)
         case ShapeKind.CYLINDER:
             return coal.Cylinder(a, 2 * b)
+    if shape.mesh is not None:
+        points = coal.StdVec_Vec3s()
+        points.extend(list(shape.mesh.vertices))
+        return coal.Convex.convexHull(points, True, "Qt")
     return coal.Halfspace(0.0, 0.0, 1.0, 0.0)

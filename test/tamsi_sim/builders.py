@@ -1,5 +1,7 @@
 """Small URDFs and engines that several tests use."""
 
+from pathlib import Path
+
 import numpy as np
 import pinocchio as pin
 
@@ -35,6 +37,11 @@ def sphere(radius):
 def cylinder(radius, length):
     """Return URDF's cylinder, or a capsule's."""
     return f'<cylinder radius="{radius}" length="{length}"/>'
+
+
+def mesh(name):
+    """Return URDF's mesh, a file in the folder data."""
+    return f'<mesh filename="{Path(__file__).parent / "data" / name}"/>'
 
 
 def pose(x=0.0, y=0.0, z=0.0, roll=0.0, pitch=0.0, yaw=0.0):

@@ -1,10 +1,12 @@
 """Bad models are rejected with one error that names the body."""
 
+import coal
 import numpy as np
 import pytest
 from builders import arm_instance, body_urdf, box, engine_of, mug_instance, pose, sphere
 
 from contact_stack.core.errors import ModelError
+from contact_stack.core.shapes import shape_from_coal
 from tamsi_sim.contact import Surface
 from tamsi_sim.model import Instance, build_model
 
@@ -45,12 +47,30 @@ def test_missing_mesh_is_named():
         build(Instance("thing", urdf, free=True))
 
 
-def test_unknown_shape_is_named(tmp_path):
-    mesh = tmp_path / "corner.obj"
-    mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n")
+def test_mesh_without_a_volume_is_named(tmp_path):
+    mesh = tmp_path / "flat.obj"
+    mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 3 4\n")
     urdf = body_urdf("brick", f'<mesh filename="{mesh}"/>')
-    with pytest.raises(ModelError, match=r"thing: collision 'brick_shape' is a .*valid: sphere"):
+    with pytest.raises(ModelError, match=r"thing: collision 'brick_shape' is a mesh without a vol"):
         build(Instance("thing", urdf, free=True))
+
+
+def test_unknown_shape_is_named():
+    with pytest.raises(ModelError, match=r"collision 'horn' is a Cone \(valid: sphere"):
+        shape_from_coal(coal.Cone(0.1, 0.2), "horn")
+
+
+@pytest.mark.parametrize("mass", ["nan", "inf"])
+def test_mass_must_be_a_number(mass):
+    with pytest.raises(ModelError, match=r"body 'brick' has mass"):
+        build(Instance("thing", body_urdf("brick", box(1, 1, 1), mass=mass), free=True))
+
+
+def test_links_have_poses_and_joints_velocity_limits():
+    built = build(arm_instance())
+    assert built.velocities[0] == pytest.approx(np.deg2rad(85.0), abs=1e-3)
+    assert built.links["robot", "lbr_link_0"][0] == -1
+    assert built.links["robot", "lbr_link_1"][0] == 0
 
 
 def test_text_that_is_no_urdf():

@@ -6,7 +6,15 @@ import coal
 import numpy as np
 import pinocchio as pin
 import pytest
-from builders import body_urdf, box, cylinder, engine_of, pose, sphere
+from builders import (
+    body_urdf,
+    box,
+    cylinder,
+    engine_of,
+    mesh,
+    pose,
+    sphere,
+)
 
 from contact_stack.core.errors import ModelError
 from contact_stack.core.shapes import ShapeKind, shape_to_coal
@@ -18,6 +26,7 @@ SHAPES = {
     "capsule": (cylinder(0.04, 0.15), True),
     "cylinder": (cylinder(0.05, 0.12), False),
     "box": (box(0.12, 0.08, 0.16), False),
+    "mesh": (mesh("gem.obj"), False),
 }
 
 
@@ -51,9 +60,18 @@ def scatter(engine, rng, reach):
 
 # Rims that cross edges or rims are found by search: their contact may start a little late.
 LATE = {("cylinder", "box"): 2e-3, ("cylinder", "cylinder"): 4e-3}
+# So may an edge of a mesh on a capsule's side.
+LATE |= {("capsule", "mesh"): 2e-3}
 
 
-@pytest.mark.parametrize(("a", "b"), list(itertools.combinations_with_replacement(SHAPES, 2)))
+PAIRS = [
+    (a, b)
+    for a, b in itertools.combinations_with_replacement(SHAPES, 2)
+    if b != "mesh" or a in ("sphere", "capsule")
+]
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_touching_and_depth_against_coal(a, b):
     engine = pair_engine(a, b)
     late = LATE.get((a, b), 1e-6)
@@ -128,6 +146,29 @@ def test_equal_boxes_stacked_crosswise_touch_along_their_overlap():
     )
     # Two squares turned by 45 degrees overlap in an octagon.
     assert engine.evaluate() == 8
+
+
+def overlap_stiffness(yaw, shift):
+    """Return the total stiffness and the number of points of one cube on another."""
+    cube = body_urdf("cube", box(0.1, 0.1, 0.1))
+    upper = Instance("upper", cube, pose(x=shift, z=0.0999, yaw=yaw), True)
+    engine = engine_of([upper, Instance("lower", cube, pose(), True)])
+    count = engine.evaluate()
+    return engine.work.contact_stiffness[:count].sum(), count
+
+
+def test_box_on_box_is_as_stiff_however_many_corners_overlap():
+    """No jump where the overlap of two squares gains corners as one of them turns."""
+    for yaw, shift in ((0.0, 0.0), (1e-9, 0.0), (1e-3, 0.0), (0.4, 0.01), (np.pi / 4, 0.0)):
+        stiffness, count = overlap_stiffness(yaw, shift)
+        assert count >= 4
+        assert stiffness == pytest.approx(4 * 1e4)
+
+
+@pytest.mark.parametrize("other", ["box", "cylinder", "mesh"])
+def test_pairs_that_a_mesh_does_not_have_are_refused(other):
+    with pytest.raises(ModelError, match=r"no contact between \w+ and \w+ \(valid: sphere-sphere"):
+        pair_engine(other, "mesh")
 
 
 def test_capsule_rounds_an_edge_with_a_smoothly_turning_normal():
