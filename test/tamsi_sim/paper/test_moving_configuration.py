@@ -6,7 +6,7 @@ from tamsi_sim.paper.moving_configuration import compare, run
 
 
 def test_no_landing_misses_while_the_tangent_space_stays():
-    found = compare("box", 1e-2)
+    found = compare("box", 1e-2, duration=1.0)
     assert found.finished
     assert found.with_tals.landings >= 2
     assert found.missed == 0.0
