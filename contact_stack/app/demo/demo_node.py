@@ -15,12 +15,12 @@ from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 from rclpy.action import ActionClient
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
+from contact_stack.app.demo.client_node import ClientNode
 from contact_stack.app.demo.experiment import Experiment, Release
 from contact_stack.app.demo.goals import joint_goal, pose_goal
 from contact_stack.app.demo.motion import JointMotion, Motion, PoseMotion
@@ -54,12 +54,11 @@ Long enough for a graph in real time that has just discovered this node.
 """
 
 
-class DemoNode(Node):
+class DemoNode(ClientNode):
     """Run the experiment once: wait for the graph, send the goals, listen to the end.
 
     Attributes:
         heard: Topic -> the messages of it, by stamp.
-        stamp: Latest simulated time heard of [ns].
         start: Stamp of the start of the motion [ns], None before.
         motion: The motion, None before.
         wall_time: How long the motion has taken in real time [s].
@@ -98,7 +97,6 @@ class DemoNode(Node):
         self._gripper_joint = gripper_joint
         self._recorder = recorder
         self._wall_start = 0.0
-        self.stamp = 0
         self._awaited = 0
         self._when_answered: Callable[[], None] = lambda: None
         self._servers_found = False

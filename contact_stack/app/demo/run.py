@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.signals import SignalHandlerOptions
-
 from contact_stack.app.demo.assemble import assemble
+from contact_stack.app.demo.client_node import run_client
 from contact_stack.app.demo.demo_node import NAME, DemoNode
 from contact_stack.app.demo.experiment import Experiment
 from contact_stack.app.demo.experiment_data import ExperimentData
-from contact_stack.app.demo.sled.sled_node import SledNode
 from contact_stack.app.demo.variants import VARIANTS
 from contact_stack.app.launch.command import find_launch_file
 from contact_stack.app.launch.parser import parse
-from contact_stack.app.launch.runner import NodeGraph
-from contact_stack.app.recording.mcap_recorder import McapRecorder
-from contact_stack.core.errors import CommunicationError
 from contact_stack.core.robot import Robot
-from contact_stack.core.signals import deferred
 from contact_stack.ros.driver_profile import DriverConfig, driver_profile
 from tamsi_sim.scene import Scene
 
 NAMESPACE = "lbr"
 PERIOD = 0.005
-
-SILENCE_LIMIT = 60.0
-"""A graph in which nothing has happened for this long has failed [s]."""
 
 
 @dataclass(frozen=True)
@@ -106,54 +94,19 @@ def run_experiment(
     description = Scene.load(experiment.scene).robot
     robot = Robot.from_description(description)
     profile = driver_profile(options.driver, DriverConfig(), PERIOD)
-    with NodeGraph(plan) as graph, McapRecorder(recording) as recorder:
-        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        try:
-            with deferred():
-                node = DemoNode(
-                    experiment,
-                    robot,
-                    profile.joint_names,
-                    description.gripper_joint,
-                    profile,
-                    recorder,
-                    NAMESPACE,
-                    options.lockstep,
-                )
-            spin(node, graph, on_progress)
-            node.destroy_node()
-        finally:
-            with deferred():
-                rclpy.try_shutdown()
+    node = run_client(
+        plan,
+        recording,
+        lambda recorder: DemoNode(
+            experiment,
+            robot,
+            profile.joint_names,
+            description.gripper_joint,
+            profile,
+            recorder,
+            NAMESPACE,
+            options.lockstep,
+        ),
+        lambda node: on_progress(node.progress),
+    )
     return Run(assemble(node, experiment, robot), node.wall_time)
-
-
-def spin(node: DemoNode | SledNode, graph: NodeGraph, on_progress: Callable[[float], None]) -> None:
-    """Handle messages until the experiment is over.
-
-    Args:
-        node: The node of the demo.
-        graph: The graph it talks to.
-        on_progress: Called with the simulated time since the start of the motion [s].
-
-    Raises:
-        ContactStackError: If a node of the graph ends, or the graph falls silent.
-    """
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    progress, changed = -1.0, time.monotonic()
-    try:
-        while not node.finished:
-            # An interrupt inside rclpy would leave half-made objects that complain.
-            with deferred():
-                executor.spin_once(timeout_sec=0.1)
-            graph.check()
-            if node.stamp != progress:
-                progress, changed = node.stamp, time.monotonic()
-                on_progress(node.progress)
-            elif time.monotonic() - changed > SILENCE_LIMIT:
-                raise CommunicationError(
-                    f"the graph has been silent for {SILENCE_LIMIT:g} s: {node.waiting_for}"
-                )
-    finally:
-        executor.shutdown()

@@ -18,12 +18,12 @@ from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from rclpy.action import ActionClient
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
+from contact_stack.app.demo.client_node import SILENCE_LIMIT, ClientNode
 from contact_stack.app.demo.goals import pose_goal
 from contact_stack.app.demo.motion import PoseMotion
 from contact_stack.app.demo.push_box.task import BOX, EXAMPLE, Miss, PushTask
@@ -53,6 +53,8 @@ LEAD_TIME = 0.2
 """Between a plan and the start of its motion [s]."""
 SETTLING = 0.5
 """Between the end of a motion and the look at the box [s]."""
+PLANNING_LIMIT = 600.0
+"""A planner that has not answered for this long has failed [s]."""
 SAMPLES = 100
 STARTS = 3
 """Independent plans for the first push, the best is taken: it decides what comes after."""
@@ -80,14 +82,12 @@ class Push:
     after: Miss | None = field(default=None)
 
 
-class PushNode(Node):
+class PushNode(ClientNode):
     """Plan, push, look, until the box is at its goal or the attempts are used up.
 
     Attributes:
         heard: Topic -> the messages of it, by stamp.
-        stamp: Latest simulated time heard of [ns].
         pushes: What has been done.
-        finished: True when there is nothing left to do.
     """
 
     def __init__(
@@ -113,9 +113,8 @@ class PushNode(Node):
         """
         super().__init__(NAME, namespace=namespace)
         self.heard: dict[str, Series[Any]] = {topic: Series() for topic in HEARD}
-        self.stamp = 0
         self.pushes: list[Push] = []
-        self.finished = False
+        self._finished = False
         self._task, self._attempts, self._seed = task, attempts, seed
         self._robot = Robot.from_description(task.model.scene.scene.robot)
         self._recorder = recorder
@@ -145,9 +144,9 @@ class PushNode(Node):
         return f"waiting for {', '.join(self._inputs.missing) or 'the simulator'}"
 
     @property
-    def planning(self) -> bool:
-        """True while an answer of a server is outstanding."""
-        return self._awaited > 0
+    def finished(self) -> bool:
+        """True when the box is at its goal, or the attempts are used up."""
+        return self._finished
 
     def box(self) -> pin.SE3:
         """Return the pose of the box now."""
@@ -194,7 +193,7 @@ class PushNode(Node):
                 self._ask_for_plan()
         elif stamp >= self.pushes[-1].end:
             self.pushes[-1].after = miss = self._task.miss(self.box())
-            self.finished = self._task.reached(miss) or self._plans == self._attempts
+            self._finished = self._task.reached(miss) or self._plans == self._attempts
             if not self.finished:
                 self._ask_for_plan()
 
@@ -221,6 +220,7 @@ class PushNode(Node):
             iterations=load_example(EXAMPLE).iterations,
             seed=self._seed * self._attempts + self._plans,
         )
+        self.silence_limit = PLANNING_LIMIT
         self._await(self._plan.send_goal_async(goal), self._plan_accepted)
 
     def _plan_accepted(self, handle: Any) -> None:
@@ -230,6 +230,7 @@ class PushNode(Node):
 
     def _execute(self, answer: Any) -> None:
         """Send the COMMANDED positions of a plan: the predicted ones would press on nothing."""
+        self.silence_limit = SILENCE_LIMIT
         plan = answer.result
         self._plans += 1
         if not plan.commanded.points or plan.status > PlanThroughContact.Result.CANCELED:
@@ -250,7 +251,7 @@ class PushNode(Node):
             self._mode = str(GradientMode.FIRST)
             self._ask_for_plan()
         elif self.pushes:
-            self.finished = True
+            self._finished = True
         else:
             raise TrajectoryError(f"no plan: {plan.status_name}: {plan.remedy}")
 

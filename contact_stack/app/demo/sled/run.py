@@ -8,18 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import rclpy
 import yaml
-from rclpy.signals import SignalHandlerOptions
 
-from contact_stack.app.demo.run import NAMESPACE, PERIOD, spin
+from contact_stack.app.demo.client_node import run_client
+from contact_stack.app.demo.run import NAMESPACE, PERIOD
 from contact_stack.app.demo.sled.sled_node import ALONG, SledNode
 from contact_stack.app.launch.command import find_launch_file
 from contact_stack.app.launch.parser import parse
-from contact_stack.app.launch.runner import NodeGraph
-from contact_stack.app.recording.mcap_recorder import McapRecorder
 from contact_stack.core.description import share
-from contact_stack.core.signals import deferred
 from robust_planner.trajectory import Trajectory
 
 SCENE = "slide_sled"
@@ -82,18 +78,14 @@ def slide(
         "robot_name": NAMESPACE,
     }
     plan = parse(find_launch_file(SCENE), arguments)
-    with NodeGraph(plan) as graph, McapRecorder(recording) as recorder:
-        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        try:
-            with deferred():
-                node = SledNode(
-                    trajectory.time, trajectory.control[:, 0], PERIOD, recorder, NAMESPACE
-                )
-            spin(node, graph, on_progress)
-            node.destroy_node()
-        finally:
-            with deferred():
-                rclpy.try_shutdown()
+    node = run_client(
+        plan,
+        recording,
+        lambda recorder: SledNode(
+            trajectory.time, trajectory.control[:, 0], PERIOD, recorder, NAMESPACE
+        ),
+        lambda node: on_progress(node.progress),
+    )
     position = np.array(node.positions)[:, ALONG]
     return Slide(
         friction=friction,

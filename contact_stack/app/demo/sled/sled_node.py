@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from lbr_fri_idl.msg import LBRState, LBRWrenchCommand
-from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
+from contact_stack.app.demo.client_node import ClientNode
 from contact_stack.app.recording.mcap_recorder import McapRecorder
 from contact_stack.core.arm_state import ArmState
 from contact_stack.core.errors import CommunicationError
@@ -43,11 +43,10 @@ ALONG = 1
 """The motion is along y of the base frame, the second entry of a wrench."""
 
 
-class SledNode(Node):
+class SledNode(ClientNode):
     """Execute one plan on the graph, in lock-step.
 
     Attributes:
-        stamp: Latest simulated time heard of [ns].
         times: When each position was taken, from the start of the plan [s].
         positions: (3) of the sled, world frame [m], one per tick of the plan.
         joints: (7) measured positions of the arm at the same times [rad].
@@ -72,7 +71,6 @@ class SledNode(Node):
             namespace: The namespace of the graph.
         """
         super().__init__(NAME, namespace=namespace)
-        self.stamp = 0
         self.times: list[float] = []
         self.positions: list[np.ndarray] = []
         self.joints: list[np.ndarray] = []
