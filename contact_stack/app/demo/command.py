@@ -103,9 +103,9 @@ def main(args: argparse.Namespace) -> int:
     # Nothing leaves this machine unless the user's environment says so.
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     out = args.out or Path("out") / args.name
-    out.mkdir(parents=True, exist_ok=True)
     if args.name in PLANNED:
         return PLANNED[args.name](args, out)
+    out.mkdir(parents=True, exist_ok=True)
     experiment = EXPERIMENTS[args.name]()
     limit = force_limit()
     runs, summaries = {}, {}

@@ -30,6 +30,7 @@ def main(args: argparse.Namespace, out: Path) -> int:
     Raises:
         ContactStackError: If the graph does not start or a node fails.
     """
+    out.mkdir(parents=True, exist_ok=True)
     task = PushTask()
     with tqdm(total=args.attempts, desc=NAME, unit="push") as bar:
 

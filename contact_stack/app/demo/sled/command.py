@@ -36,6 +36,7 @@ def main(args: argparse.Namespace, out: Path) -> int:
         ContactStackError: If an option does not apply, or the graph fails.
     """
     _check(args)
+    out.mkdir(parents=True, exist_ok=True)
     planned = _plan()
     slides = _execute(planned, args, out)
     summary = summarize(planned, slides, args.seed)
