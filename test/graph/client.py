@@ -77,9 +77,10 @@ class GraphClient:
             self._executor.spin_once(timeout_sec=0.05)
 
     def wait_until_ready(self) -> None:
-        """Wait until the arm is held and the estimator has tared."""
+        """Wait until all servers are found, the arm is held and the estimator has tared."""
         self.spin_until(self.pose.server_is_ready, 60.0)
         self.spin_until(self.joints.server_is_ready)
+        self.spin_until(self.gripper.server_is_ready)
         self.spin_until(
             lambda: self.latest("controller_status")
             and self.latest("controller_status").mode == ControllerStatus.HOLD
