@@ -72,6 +72,7 @@ def held_because(client: GraphClient, name: str, after: float) -> None:
     assert set(since) == {ControllerStatus.HOLD}
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
 def test_each_misbehaviour(moving: GraphClient, driver: str) -> None:
     """One graph for all of them, one after the other."""
