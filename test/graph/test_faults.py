@@ -38,16 +38,15 @@ def test_dead_estimator_means_conservative(moving_arm: tuple[Any, dict[str, int]
     os.kill(pids["contact_estimator"], signal.SIGSTOP)
     try:
         client.spin_for(0.02)
-        died = last_arrival(client, "contacts")
-        changed = first_status(client, "CONTACTS_STALE", died)
-        assert changed - died <= 0.05 + REPORT_TIME
-        client.spin_until(lambda: mode(client) == ControllerStatus.CONSERVATIVE, 1.0)
+        first_status(client, "CONTACTS_STALE", last_arrival(client, "contacts"))
+        client.spin_until(lambda: mode(client) == ControllerStatus.CONSERVATIVE)
         assert client.latest("controller_status").remedy
     finally:
         os.kill(pids["contact_estimator"], signal.SIGCONT)
     client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
 
 
+@pytest.mark.verify
 def test_stale_state_means_hold_until_it_is_back(
     moving_arm: tuple[Any, dict[str, int]],
 ) -> None:
@@ -68,6 +67,22 @@ def test_stale_state_means_hold_until_it_is_back(
     finally:
         os.kill(pids["tamsi_sim"], signal.SIGCONT)
     client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(
+    ("topic", "name", "limit"),
+    [("contacts", "CONTACTS_STALE", 0.05), ("truth/joint_states", "STATE_STALE", 3 * 0.005)],
+)
+def test_the_reaction_to_a_death_is_prompt(
+    moving_arm: tuple[Any, dict[str, int]], topic: str, name: str, limit: float
+) -> None:
+    """For a quiet machine: a busy one delays what the test hears."""
+    client, pids = moving_arm
+    os.kill(pids["contact_estimator" if topic == "contacts" else "tamsi_sim"], signal.SIGKILL)
+    client.spin_for(0.02)
+    died = last_arrival(client, topic)
+    assert first_status(client, name, died) - died <= limit + REPORT_TIME
 
 
 def test_hold_resume_stop_and_reset(moving_arm: tuple[Any, dict[str, int]]) -> None:
