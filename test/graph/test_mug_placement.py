@@ -114,6 +114,7 @@ def test_other_seed_and_driver(both: dict[str, Any], tmp_path: Path) -> None:
         assert (tmp_path / name).stat().st_size > 10_000
 
 
+@pytest.mark.verify
 def test_mug_moving_follows_a_joint_trajectory(tmp_path: Path) -> None:
     """Through follow_joint_trajectory: the wrist slides over the table and leaves its side."""
     qp = run_demo(tmp_path, "--controller", "qp", name="mug_moving")["qp"]
