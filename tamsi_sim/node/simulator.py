@@ -28,7 +28,7 @@ from contact_stack.ros.lockstep import ANNOUNCEMENT, Barrier
 from contact_stack.ros.loop import FixedRateLoop
 from contact_stack.ros.parameters import read
 from contact_stack.ros.qos import signal_publisher
-from contact_stack.ros.stamps import to_time
+from contact_stack.ros.stamps import NANOSECONDS, to_time
 from tamsi_sim.node.config import SimulatorConfig
 from tamsi_sim.node.driver_faults import DriverFaults, Limits
 from tamsi_sim.node.fault_services import FaultServices
@@ -47,7 +47,6 @@ from tamsi_sim.status import StepStatus
 
 NAME = "tamsi_sim"
 COMMAND = "a command"
-NANOSECONDS = 1_000_000_000
 
 
 class SimulatorNode(ManagedNode):

@@ -6,13 +6,12 @@ import numpy as np
 from client import GraphClient
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import PoseTrajectoryPoint
-from geometry_msgs.msg import Point, Quaternion
 from rclpy.duration import Duration
-from scipy.spatial.transform import Rotation
 from std_srvs.srv import Trigger
 
 from contact_stack.core.description import RobotDescription
 from contact_stack.core.robot import Robot
+from contact_stack.ros.geometry import to_pose
 
 REPORT_TIME = 0.1
 """What a busy machine may add until a status has been received [s]."""
@@ -22,19 +21,12 @@ def goal_down(client: GraphClient, distance: float, duration: float) -> FollowPo
     """A goal that moves the tool straight down."""
     robot = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
     robot.update(np.array(client.latest("truth/joint_states").position[:7]))
-    pose = robot.tool_pose()
-    x, y, z = pose.translation
-    orientation = dict(zip("xyzw", _quaternion(pose.rotation), strict=True))
     point = PoseTrajectoryPoint(time_from_start=Duration(seconds=duration).to_msg())
-    point.pose.position = Point(x=x, y=y, z=z - distance)
-    point.pose.orientation = Quaternion(**orientation)
+    point.pose = to_pose(robot.tool_pose())
+    point.pose.position.z -= distance
     goal = FollowPoseTrajectory.Goal()
     goal.trajectory.points = [point]
     return goal
-
-
-def _quaternion(rotation: np.ndarray) -> list[float]:
-    return [float(value) for value in Rotation.from_matrix(rotation).as_quat()]
 
 
 def mode(client: GraphClient) -> int:
