@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
+from control_msgs import msg as control_msgs
+from control_msgs.action import FollowJointTrajectory, GripperCommand, ParallelGripperCommand
 from control_msgs.msg import JointComponentTolerance, JointTolerance
 from lbr_fri_idl.msg import (
     LBRJointPositionCommand,
@@ -91,6 +92,12 @@ def test_interface_files_and_build_files_agree():
 POINT = "trajectory_msgs/JointTrajectoryPoint"
 MULTI_POINT = "trajectory_msgs/MultiDOFJointTrajectoryPoint"
 JOINTS = "double[7]"
+GRIPPER = {
+    "position": "double",
+    "effort": "double",
+    "stalled": "boolean",
+    "reached_goal": "boolean",
+}
 UPSTREAM = {
     LBRState: {
         "sample_time": "double",
@@ -157,6 +164,10 @@ UPSTREAM = {
         "reached_goal": "boolean",
     },
     ParallelGripperCommand.Feedback: {"state": "sensor_msgs/JointState"},
+    control_msgs.GripperCommand: {"position": "double", "max_effort": "double"},
+    GripperCommand.Goal: {"command": "control_msgs/GripperCommand"},
+    GripperCommand.Result: GRIPPER,
+    GripperCommand.Feedback: GRIPPER,
 }
 
 
