@@ -69,7 +69,8 @@ def refusal(reason: str, status: int) -> Any:
     unknown = dict.fromkeys(
         (
             "cost", "merit", "dynamics_residual", "complementarity_residual", "penetration",
-            "force_distance", "predicted_spread", "violation_rate", "risk_bound",
+            "force_distance", "predicted_spread", "violation_rate",
+            "violation_rate_predicted", "risk_bound",
         ),
         math.nan,
     )  # fmt: skip
@@ -121,6 +122,7 @@ def plan_result(
         force_distance=force_distance if math.isfinite(force_distance) else math.nan,
         predicted_spread=spread,
         violation_rate=rate.sampled if rate else math.nan,
+        violation_rate_predicted=rate.predicted if rate else math.nan,
         risk_bound=risk_bound,
         relaxation=parameters.relaxation if parameters else 0.0,
         penalty_weight=parameters.penalty if parameters else 0.0,

@@ -115,6 +115,7 @@ def test_plans_of_the_block(client: PlannerClient) -> None:
     assert reference.merit <= 1e-10
     assert reference.complementarity_residual <= 1e-5
     assert reference.violation_rate == pytest.approx(0.5, abs=0.05)
+    assert reference.violation_rate_predicted == pytest.approx(0.5, abs=0.01)
     assert math.isnan(reference.risk_bound)
     assert any("the plan is the reference" in warning for warning in reference.warnings)
     points = reference.trajectory.points
