@@ -19,6 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
 from contact_stack.core.errors import ContactStackError
+from contact_stack.ros.transport import avoid_shared_memory
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -51,6 +52,7 @@ def run(factory: Callable[[], Node], args: Sequence[str] | None = None) -> int:
     """
     stop = _StopSignals()
     try:
+        avoid_shared_memory()
         # Signals are ours, so that a node can still publish while it is closing.
         rclpy.init(
             args=None if args is None else list(args),
