@@ -20,9 +20,10 @@ def read(
     """
     # Its front end is an extension that the one of launch finds.
     import launch_ros.actions  # noqa: F401
-    from launch import LaunchContext
     from launch.actions import ExecuteProcess
     from launch.frontend import Parser
+
+    from launch import LaunchContext
 
     commands: list[list[str]] = []
 
