@@ -96,10 +96,13 @@ def a_cut_link_to_the_estimator_means_caution() -> None:
 
 
 def a_slow_planner_slows_nothing_else() -> None:
-    """The planner's host stops for 3 s while it plans: the arm goes on, and the plan comes."""
+    """The planner's host stops for 3 s while it plans: the arm goes on, and the plan comes.
+
+    In lock-step, where a busy machine makes nothing late.
+    """
     with TwoHosts(**SUBNET) as hosts:
         client = GraphClient()
-        hosts.launch("sim", **ARGUMENTS)
+        hosts.launch("sim", lockstep="true", **ARGUMENTS)
         hosts.launch("planners", far=["irs_planner", "robust_planner"])
         planner = ActionClient(client.node, PlanThroughContact, "plan_through_contact")
         client.spin_until(planner.server_is_ready, 60.0)
@@ -111,8 +114,8 @@ def a_slow_planner_slows_nothing_else() -> None:
         client.spin_for(3.0)
         assert not answer.done()
         modes = [s.mode for t, s in client.heard["controller_status"] if t > stopped]
-        # A busy machine makes a state late now and then.
-        assert modes.count(ControllerStatus.TRACKING) > 0.8 * len(modes) > 100
+        assert len(modes) > 20
+        assert set(modes) == {ControllerStatus.TRACKING}
         hosts.nodes["irs_planner"].send_signal(signal.SIGCONT)
         client.spin_until(answer.done, 120.0)
         assert answer.result().result.contacts

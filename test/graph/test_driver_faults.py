@@ -112,7 +112,7 @@ def test_each_misbehaviour(moving: GraphClient, driver: str) -> None:
         held_because(client, "STATE_STALE", began)
         trigger(client, "restart")
         restarted = time.monotonic()
-        client.spin_until(lambda: last_arrival(client, "contacts") > restarted, 10.0)
+        client.spin_until(lambda: last_arrival(client, "contacts") > restarted)
         held_because(client, "STATE_STALE", began)
     assert ask(client, "resume").success
     tracking(client)
