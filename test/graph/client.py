@@ -41,9 +41,7 @@ class GraphClient:
             self.node.create_subscription(
                 message_type,
                 topic,
-                lambda message, topic=topic: self.heard[topic].append(
-                    (time.monotonic(), message)
-                ),
+                lambda message, topic=topic: self.heard[topic].append((time.monotonic(), message)),
                 qos_profile_sensor_data,
             )
         self.pose = ActionClient(self.node, FollowPoseTrajectory, "follow_pose_trajectory")
@@ -82,11 +80,13 @@ class GraphClient:
         self.spin_until(self.joints.server_is_ready)
         self.spin_until(self.gripper.server_is_ready)
         self.spin_until(
-            lambda: self.latest("controller_status")
-            and self.latest("controller_status").mode == ControllerStatus.HOLD
-            and self.latest("contacts")
-            and self.latest("contacts").state != ContactArray.UNTARED
-            and self.latest("truth/joint_states")
+            lambda: (
+                self.latest("controller_status")
+                and self.latest("controller_status").mode == ControllerStatus.HOLD
+                and self.latest("contacts")
+                and self.latest("contacts").state != ContactArray.UNTARED
+                and self.latest("truth/joint_states")
+            )
         )
 
     def send(self, client: ActionClient, goal: Any) -> Any:

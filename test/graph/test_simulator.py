@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from action_msgs.msg import GoalStatus
 from client import GraphClient
 from contact_stack_msgs.msg import ContactArray
 from contact_stack_msgs.srv import Pause, Reset, SetPayload, Step
-from control_msgs.action import ParallelGripperCommand
+from control_msgs.action import GripperCommand, ParallelGripperCommand
+from rclpy.action import ActionClient
 from std_srvs.srv import Trigger
 
 from contact_stack.app.launch.runner import NodeGraph
@@ -88,6 +90,34 @@ def test_gripper_opens_and_then_stalls_on_nothing_less_than_its_goal(
     opened = client.result(client.gripper, opening)
     assert opened.reached_goal
     assert opened.state.position[0] == pytest.approx(0.055, abs=2e-3)
+
+
+def test_older_clients_command_the_same_gripper(running: GraphClient) -> None:
+    """Their goals and the newer ones replace each other; 0 stands for the default effort."""
+    client = running
+    older = ActionClient(client.node, GripperCommand, "gripper_cmd")
+    client.spin_until(older.server_is_ready)
+    closing = GripperCommand.Goal()
+    held = client.result(older, closing)
+    assert held.stalled and not held.reached_goal
+    assert held.position == pytest.approx(0.0395, abs=2e-3)
+    assert held.effort < -10.0
+
+    slow = ParallelGripperCommand.Goal()
+    slow.command.position, slow.command.velocity = [0.055], [0.002]
+    replaced = client.send(client.gripper, slow).get_result_async()
+    opening = GripperCommand.Goal()
+    opening.command.position = 0.05
+    opened = client.result(older, opening)
+    assert opened.reached_goal and not opened.stalled
+    assert opened.position == pytest.approx(0.05, abs=2e-3)
+    client.spin_until(replaced.done)
+    assert replaced.result().status == GoalStatus.STATUS_ABORTED
+
+    opening.command.position = 0.2
+    refused = older.send_goal_async(opening)
+    client.spin_until(refused.done)
+    assert not refused.result().accepted
 
 
 def test_tare_and_payload(running: GraphClient) -> None:

@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 
 from contact_stack.app.demo.push_box.push_node import Push, PushNode, box_pose
 from contact_stack.app.demo.push_box.task import PUSHER, PushTask
+from contact_stack.app.demo.summary import trajectory_hash
 from contact_stack.core.robot import Robot
 from contact_stack.ros.geometry import to_array, to_se3
 from contact_stack.ros.stamps import NANOSECONDS
@@ -38,6 +39,7 @@ def summarize(node: PushNode, task: PushTask, seed: int, lockstep: bool) -> dict
     start, end = node.pushes[0], node.pushes[-1]
     assert end.after is not None
     peak = float(np.max(_push_forces(node)[1], initial=0.0))
+    joints = node.heard["truth/joint_states"].between(start.start, end.end)
     return {
         "experiment": "push_box",
         "seed": seed,
@@ -49,6 +51,7 @@ def summarize(node: PushNode, task: PushTask, seed: int, lockstep: bool) -> dict
         "end_angle_deg": float(np.rad2deg(end.after.angle)),
         "sim_time_s": (end.end - start.start) / NANOSECONDS,
         "peak_force_N": peak,
+        "trajectory_sha256": trajectory_hash(np.array([sample.position for sample in joints])),
         "pushes": [_push(push) for push in node.pushes],
     }
 
