@@ -45,7 +45,7 @@ def refuse_rivals(plan: LaunchPlan) -> None:
 def _running_nodes() -> set[str]:
     """Return the full names of the nodes others run."""
     context = Context()
-    context.init()
+    context.init(args=[])
     node = Node("launch", context=context, start_parameter_services=False, enable_rosout=False)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
