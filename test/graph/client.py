@@ -17,6 +17,8 @@ from rclpy.qos import qos_profile_sensor_data
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
+from contact_stack.ros.stamps import NANOSECONDS, to_nanoseconds
+
 TOPICS = {
     "truth/joint_states": JointState,
     "truth/contacts": ContactArray,
@@ -73,6 +75,15 @@ class GraphClient:
         end = time.monotonic() + duration
         while time.monotonic() < end:
             self._executor.spin_once(timeout_sec=0.05)
+
+    def wait_simulated(self, duration: float) -> None:
+        """Handle messages until that much simulated time has passed; a busy machine is slow."""
+        end = self.stamp() + round(duration * NANOSECONDS)
+        self.spin_until(lambda: self.stamp() >= end, 60.0)
+
+    def stamp(self) -> int:
+        """Return the time of the latest state of the simulation [ns]."""
+        return to_nanoseconds(self.latest("truth/joint_states").header.stamp)
 
     def wait_until_ready(self) -> None:
         """Wait until all servers are found, the arm is held and the estimator has tared."""

@@ -29,10 +29,6 @@ def running(launch: Callable[..., NodeGraph], client: GraphClient) -> GraphClien
     return client
 
 
-def stamp(client: GraphClient) -> int:
-    return to_nanoseconds(client.latest("truth/joint_states").header.stamp)
-
-
 def pause(client: GraphClient, value: bool) -> None:
     assert client.call(Pause, "tamsi_sim/pause", Pause.Request(pause=value)).success
 
@@ -45,16 +41,16 @@ def test_pause_step_and_go_on(running: GraphClient) -> None:
 
     pause(client, True)
     client.spin_for(0.1)
-    paused_at = stamp(client)
+    paused_at = client.stamp()
     client.spin_for(0.1)
-    assert stamp(client) == paused_at
+    assert client.stamp() == paused_at
 
     answer = client.call(Step, "tamsi_sim/step", Step.Request(ticks=7))
     assert answer.success
     assert to_nanoseconds(answer.stamp) == paused_at + 7 * PERIOD_NS
 
     pause(client, False)
-    client.spin_until(lambda: stamp(client) > paused_at + 20 * PERIOD_NS)
+    client.spin_until(lambda: client.stamp() > paused_at + 20 * PERIOD_NS)
 
 
 def test_reset_returns_to_the_start_of_the_scene(running: GraphClient, driver: str) -> None:
@@ -65,10 +61,10 @@ def test_reset_returns_to_the_start_of_the_scene(running: GraphClient, driver: s
     opening = ParallelGripperCommand.Goal()
     opening.command.position = [0.055]
     client.result(client.gripper, opening)
-    before = stamp(client)
+    before = client.stamp()
     assert client.call(Reset, "tamsi_sim/reset", Reset.Request(seed=3)).success
-    client.spin_for(0.2)
-    assert stamp(client) > before
+    client.wait_simulated(0.2)
+    assert client.stamp() > before
     assert np.abs(np.array(client.latest("truth/joint_states").position) - start).max() < tolerance
 
 
@@ -128,11 +124,11 @@ def test_tare_and_payload(running: GraphClient) -> None:
     # Without the mug declared its weight is an unexplained torque on the second joint.
     client.wait_until_ready()
     client.call(SetPayload, "set_payload", SetPayload.Request(mass=0.0))
-    client.spin_for(0.5)
+    client.wait_simulated(0.5)
     torque = np.array(client.latest("contacts").external_torque_free)
     assert np.abs(torque).max() > 0.3
     client.call(SetPayload, "set_payload", SetPayload.Request(mass=0.1))
-    client.spin_for(0.5)
+    client.wait_simulated(0.5)
     smooth = np.mean(
         [message.external_torque_free for _, message in client.heard["contacts"][-40:]], axis=0
     )
