@@ -17,7 +17,7 @@ from contact_stack.app.robust.plots import draw
 from contact_stack.app.robust.summary import summarize
 from contact_stack.app.robust.table import table
 from contact_stack.core.config import from_mapping
-from contact_stack.core.errors import choices
+from contact_stack.core.errors import ConfigError, choices
 from robust_planner.config import MODES, PlannerConfig
 from robust_planner.monitor import Progress
 from robust_planner.problems.registry import EXAMPLES, make_example
@@ -74,8 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--figures", action="store_true",
-        help="instead, draw the paper's figures of block or hopper from their grids of plans; an "
-        "interrupted run goes on where it was",
+        help="instead, draw the paper's figures of block or hopper from their grids of plans, each "
+        "within the budget; an interrupted run goes on where it was",
     )  # fmt: skip
     parser.add_argument(
         "--json", metavar="FILE", nargs="?", const=STANDARD_OUTPUT,
@@ -98,7 +98,8 @@ def main(args: argparse.Namespace) -> int:
     request = make_request(args)
     out = args.out or Path("out") / "robust" / args.name
     if args.figures:
-        draw_figures(args.name, args.mode, out)
+        _refuse_point(args)
+        draw_figures(args.name, request.config, out)
         return 0
     out.mkdir(parents=True, exist_ok=True)
     planned = _plan(request)
@@ -142,6 +143,16 @@ def make_request(args: argparse.Namespace) -> PlanRequest:
             "theta": NO_TOLERANCE if args.theta is None else args.theta,
         }
     return PlanRequest(example, from_mapping(PlannerConfig, values))
+
+
+def _refuse_point(args: argparse.Namespace) -> None:
+    """Refuse options that the grids of the figures would overrule."""
+    for name in ("sigma", "theta", "beta", "json"):
+        if getattr(args, name) is not None:
+            raise ConfigError(
+                f"--{name} has no effect with --figures, which draw a grid (valid: --mode, "
+                "--budget, --out)"
+            )
 
 
 def _plan(request: PlanRequest) -> Answer:
