@@ -70,7 +70,7 @@ def plot_foot(
     height.axhline(0.0, color="black", linewidth=0.8)
     label(height, "lower of toe and heel", "", "distance to the mean ground [m]")
     label(force, "sum of toe and heel", "time [s]", "normal force [N]")
-    legend(height, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    legend(height, loc="upper right")
     return figure
 
 

@@ -6,9 +6,10 @@ import argparse
 import dataclasses
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
@@ -103,14 +104,15 @@ def main(args: argparse.Namespace) -> int:
         return 0
     out.mkdir(parents=True, exist_ok=True)
     planned = _plan(request)
-    summary = _summary(request, planned)
+    summary = summarize(request.example, planned.problem, request.config, planned.result)
     text = json.dumps(summary, indent=2) + "\n"
     plots = draw(request, planned, out)
     (out / "summary.json").write_text(text)
     if args.json == STANDARD_OUTPUT:
         print(text, end="")
     else:
-        _show(request, planned, out, plots)
+        _show(request, planned, summary)
+        print(f"results: {out}: {', '.join(('summary.json', *(path.name for path in plots)))}")
         if args.json:
             Path(args.json).parent.mkdir(parents=True, exist_ok=True)
             Path(args.json).write_text(text)
@@ -190,17 +192,14 @@ def _bar_updater(bar: tqdm) -> Callable[[str, Progress], None]:
     return show
 
 
-def _summary(request: PlanRequest, planned: Answer) -> dict[str, object]:
-    return summarize(request.example, planned.problem, request.config, planned.result)
-
-
-def _show(request: PlanRequest, planned: Answer, out: Path, plots: list[Path]) -> None:
-    columns = {"plan": _summary(request, planned)}
+def _show(request: PlanRequest, planned: Answer, summary: Mapping[str, Any]) -> None:
+    """Print the table, the reference first, and what a person should know."""
+    columns = {"plan": summary}
     if planned.reference is not planned.result:
         reference = summarize(
             request.example, request.example.problem, request.config, planned.reference
         )
-        columns = {"reference": reference, "robust": columns["plan"]}
+        columns = {"reference": reference, "robust": summary}
     print(table(columns))
     result = planned.result
     for advice in result.advice:
@@ -208,5 +207,3 @@ def _show(request: PlanRequest, planned: Answer, out: Path, plots: list[Path]) -
     if not result.solved:
         print(f"{result.status.name}: {result.status.remedy}")
         print(f"largest residual: {result.residuals.worst:.3g}")
-    names = ", ".join(("summary.json", *(path.name for path in plots)))
-    print(f"results: {out}: {names}")
