@@ -18,7 +18,7 @@ from robust_planner.report import mean_foot_height
 from robust_planner.result import PlanResult
 from robust_planner.sweep import GridPoint, plan_reference, sweep
 
-pytestmark = pytest.mark.verify
+pytestmark = [pytest.mark.verify, pytest.mark.timeout(3600)]
 
 
 @pytest.fixture(scope="module")
