@@ -87,5 +87,6 @@ def _row(name: str, value: object, valid: Range) -> str:
     unit = f" {valid.unit}" if valid.unit else ""
     # Without its unit: that is beside the default already.
     allowed = str(dataclasses.replace(valid, unit="")).removeprefix("valid: ")
-    cells = (f"`{name}`", default + unit, allowed, valid.description)
+    description = valid.description + (" *(live)*" if valid.live else "")
+    cells = (f"`{name}`", default + unit, allowed, description)
     return "| " + " | ".join(cell.replace("|", "\\|").strip() for cell in cells) + " |"
