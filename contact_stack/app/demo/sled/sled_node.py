@@ -15,12 +15,12 @@ from tf2_msgs.msg import TFMessage
 
 from contact_stack.app.demo.client_node import ClientNode
 from contact_stack.app.recording.mcap_recorder import McapRecorder
-from contact_stack.core.arm_state import ArmState
+from contact_stack.core.arm_state import ArmState, CommandMode
 from contact_stack.core.errors import CommunicationError
 from contact_stack.ros.driver_profile import (
     DriverConfig,
+    OverlayWriter,
     StateReader,
-    WrenchWriter,
     driver_profile,
 )
 from contact_stack.ros.lockstep import Participant, TickInputs
@@ -82,7 +82,7 @@ class SledNode(ClientNode):
         self._recorder = recorder
         profile = driver_profile("lbr_fri", DriverConfig(), period)
         self._states = StateReader(self, profile, True, self._state_arrived)
-        self._writer = WrenchWriter(self, lockstep=True)
+        self._writer = OverlayWriter(self, CommandMode.WRENCH, lockstep=True)
         for topic, message_type in RECORDED.items():
             self.create_subscription(
                 message_type,
@@ -148,7 +148,7 @@ class SledNode(ClientNode):
 
     def _begin(self, state: ArmState) -> None:
         """Take the present pose for the rest pose of the tool's springs."""
-        if not state.takes_wrench:
+        if state.command_mode is not CommandMode.WRENCH:
             raise CommunicationError(
                 "the arm takes no wrench: set Cartesian impedance control at the robot, or as "
                 "the scene's robot.control_mode"
