@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contact_stack.app.demo.assemble import assemble
-from contact_stack.app.demo.client_node import run_client
 from contact_stack.app.demo.demo_node import NAME, DemoNode
 from contact_stack.app.demo.experiment import Experiment
 from contact_stack.app.demo.experiment_data import ExperimentData
+from contact_stack.app.demo.run_client import run_client
 from contact_stack.app.demo.variants import VARIANTS
 from contact_stack.app.launch.command import find_launch_file
 from contact_stack.app.launch.parser import parse

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from contact_stack.app.demo.client_node import run_client
 from contact_stack.app.demo.push_box.push_node import NAME, PushNode
 from contact_stack.app.demo.push_box.task import PushTask
+from contact_stack.app.demo.run_client import run_client
 from contact_stack.app.launch.command import find_launch_file
 from contact_stack.app.launch.parser import parse
 

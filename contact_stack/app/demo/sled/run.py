@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from contact_stack.app.demo.client_node import run_client
 from contact_stack.app.demo.run import NAMESPACE, PERIOD
+from contact_stack.app.demo.run_client import run_client
 from contact_stack.app.demo.sled.sled_node import ALONG, SledNode
 from contact_stack.app.launch.command import find_launch_file
 from contact_stack.app.launch.parser import parse

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from functools import partial
-from typing import Any
 
 import numpy as np
 from lbr_fri_idl.msg import LBRState, LBRWrenchCommand
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from contact_stack.app.demo.client_node import ClientNode
+from contact_stack.app.demo.client_node import CLOCK, ClientNode
 from contact_stack.app.recording.mcap_recorder import McapRecorder
 from contact_stack.core.arm_state import ArmState, CommandMode
 from contact_stack.core.errors import CommunicationError
-from contact_stack.ros.driver_profile import (
-    DriverConfig,
-    OverlayWriter,
-    StateReader,
-    driver_profile,
-)
-from contact_stack.ros.lockstep import Participant, TickInputs
-from contact_stack.ros.qos import signal_subscription
+from contact_stack.ros.driver_profile import DriverConfig, OverlayWriter, driver_profile
 
 NAME = "demo"
 SLED = "sled"
@@ -32,12 +22,10 @@ STATE = "state"
 OBJECTS = "truth/objects"
 SETTLING = 0.5
 """Time without a wrench in which the jaws close and the sled comes to rest [s]."""
-RECORDED: Mapping[str, type] = {
-    STATE: LBRState,
+SLED_HEARD: Mapping[str, type] = {CLOCK: JointState, STATE: LBRState, OBJECTS: TFMessage}
+SLED_RECORDED: Mapping[str, type] = {
     "joint_states": JointState,
     "command/wrench": LBRWrenchCommand,
-    "truth/joint_states": JointState,
-    OBJECTS: TFMessage,
 }
 ALONG = 1
 """The motion is along y of the base frame, the second entry of a wrench."""
@@ -70,7 +58,7 @@ class SledNode(ClientNode):
             recorder: Where every message heard is written.
             namespace: The namespace of the graph.
         """
-        super().__init__(NAME, namespace=namespace)
+        super().__init__(NAME, namespace, recorder, True, SLED_HEARD, SLED_RECORDED)
         self.times: list[float] = []
         self.positions: list[np.ndarray] = []
         self.joints: list[np.ndarray] = []
@@ -79,21 +67,8 @@ class SledNode(ClientNode):
         self._knots, self._forces = knots, forces
         self._first: int | None = None
         self._rest = np.zeros(7)
-        self._recorder = recorder
-        profile = driver_profile("lbr_fri", DriverConfig(), period)
-        self._states = StateReader(self, profile, True, self._state_arrived)
+        self._profile = driver_profile("lbr_fri", DriverConfig(), period)
         self._writer = OverlayWriter(self, CommandMode.WRENCH, lockstep=True)
-        for topic, message_type in RECORDED.items():
-            self.create_subscription(
-                message_type,
-                topic,
-                partial(self._record, topic, message_type),
-                signal_subscription(True),
-                raw=True,
-            )
-        self._participant = Participant(self, NAME, self._tick)
-        self._inputs = TickInputs([STATE, OBJECTS], self._handle_tick)
-        self._participant.announce()
 
     @property
     def progress(self) -> float:
@@ -106,30 +81,12 @@ class SledNode(ClientNode):
         return self._plan_time >= self._knots[-1] - 1e-9
 
     @property
-    def waiting_for(self) -> str:
-        """What a graph that has fallen silent has not sent, for an error message."""
-        return f"waiting for {', '.join(self._inputs.missing) or 'the simulator'}"
-
-    @property
     def _plan_time(self) -> float:
         return self.progress - SETTLING
 
-    def _state_arrived(self, state: ArmState) -> None:
-        self._inputs.put(STATE, state.stamp, state)
-
-    def _record(self, topic: str, message_type: type, data: bytes) -> None:
-        self._recorder.write(self.resolve_topic_name(topic), message_type, data, self.stamp)
-        if topic == OBJECTS:
-            message = deserialize_message(data, message_type)
-            header = message.transforms[0].header.stamp
-            self._inputs.put(OBJECTS, header.sec * 10**9 + header.nanosec, message)
-
-    def _tick(self, k: int, stamp: int) -> None:
-        self._inputs.tick(k, stamp)
-
-    def _handle_tick(self, k: int, samples: Mapping[str, Any]) -> None:
-        state: ArmState = samples[STATE]
-        self.stamp = state.stamp
+    def _advance(self) -> None:
+        state = self._profile.decode_state(STATE, self._latest(STATE))
+        assert state is not None, "this driver's state is one message"
         if self._first is None:
             self._begin(state)
         # Times are sums of periods of 5 ms, which have no exact representation.
@@ -137,14 +94,13 @@ class SledNode(ClientNode):
         wrench = np.zeros(6)
         if now >= 0.0:
             self.times.append(self._plan_time)
-            self.positions.append(_position(samples[OBJECTS], SLED))
+            self.positions.append(_position(self._latest(OBJECTS), SLED))
             self.joints.append(state.position)
             wrench[ALONG] = self._forces[np.searchsorted(self._knots, now) - 1]
         if self.finished:
             self.wall_time = time.monotonic() - self._wall_start
             return
         self._writer.publish_command(self._rest, wrench)
-        self._participant.done(k)
 
     def _begin(self, state: ArmState) -> None:
         """Take the present pose for the rest pose of the tool's springs."""
