@@ -1,8 +1,8 @@
-"""Fig. 9: the hand and its mug, and the mug's orientation over time."""
+"""Fig. 9: the hand and its mug, the mug's orientation over time, and what that costs."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,23 +11,23 @@ from mpl_toolkits.mplot3d import Axes3D
 
 from tamsi_sim.allegro.drawing import Drawing
 from tamsi_sim.allegro.reorientation import Reorientation
+from tamsi_sim.integrators.registry import SCHEMES
+from tamsi_sim.paper.integrator_speed import Run
 
 RED, BLUE = "#c8372d", "#3b6ea8"
 CENTER, REACH = np.array([0.035, 0.0, 0.015]), 0.105  # What the pictures show [m].
 
 
-def figure_9(run: Reorientation, path: Path) -> Path:
+def figure_9(run: Reorientation, costs: Sequence[Run] = ()) -> Figure:
     """Draw the hand at both ends and in the middle of a swing, and the run over time.
 
     Args:
         run: The run.
-        path: Image to write.
-
-    Returns:
-        The path.
+        costs: Runs of several integrators, TAMSI first, to be compared; may be empty.
     """
-    figure = Figure(figsize=(11.0, 7.2), layout="constrained")
-    grid = figure.add_gridspec(3, 3, height_ratios=(3.2, 1.4, 0.7))
+    rows = 3 + (len(costs) > 0)
+    figure = Figure(figsize=(11.0, 7.2 + 1.4 * (rows - 3)), layout="constrained")
+    grid = figure.add_gridspec(rows, 3, height_ratios=(3.2, 1.4, 0.7, 0.9)[:rows])
     angle = np.rad2deg(run.angle())
     last = run.time > run.time[-1] - run.period
     moments = [int(np.flatnonzero(last)[k]) for k in _turns(angle[last])]
@@ -47,9 +47,21 @@ def figure_9(run: Reorientation, path: Path) -> Path:
     over_time.tick_params(labelbottom=False)
     for axes_2d in (over_time, below):
         _style(axes_2d)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    return path
+    if costs:
+        _compare(figure.add_subplot(grid[3, :]), costs)
+    return figure
+
+
+def _compare(axes: Axes, costs: Sequence[Run]) -> None:
+    """Draw CPU time per simulated time as bars, TAMSI's on top."""
+    shares = [1e3 * run.cpu[-1] / run.simulated[-1] for run in costs]
+    names = [SCHEMES[run.integrator].title for run in costs]
+    bars = axes.barh(names, shares, color=[RED, *[BLUE] * (len(costs) - 1)], alpha=0.85)
+    axes.bar_label(bars, [f"{share / shares[0]:.1f}x" for share in shares], padding=4)
+    axes.invert_yaxis()
+    axes.set_xlabel("CPU time per simulated time [ms/s]")
+    axes.margins(x=0.1)
+    _style(axes)
 
 
 def _turns(angle: np.ndarray) -> list[int]:
