@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from domain_coordinator import domain_id
 
-pytestmark = [pytest.mark.graph, pytest.mark.verify]
+pytestmark = [pytest.mark.graph, pytest.mark.verify, pytest.mark.timeout(1800)]
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "app"))
 
@@ -33,7 +33,7 @@ def shake_bottle(folder: Path, *words: str) -> dict[str, Any]:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=500,
+            timeout=1200,
         )
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode == 0, done.stdout + done.stderr
