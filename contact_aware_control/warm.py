@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
+from contact_aware_control.config import TrackingConfig
 from contact_aware_control.quasistatic import QuasistaticModel
-from contact_aware_control.tracking import pose_tracking
+from contact_aware_control.reference import PoseTrajectory
+from contact_aware_control.tracking.pose_tracking import PoseTracking
+from contact_stack.core.description import RobotDescription
 from contact_stack.core.quadratic_program import DualActiveSetSolver, QuadraticProgram
+from contact_stack.core.robot import Robot
 
-JOINTS = 7
+PERIOD = 0.005
 
 
 def compile_kernels() -> None:
-    """Call every kernel once with the types of a real tick; results go to Numba's cache."""
-    jacobian = np.ones((1, JOINTS))
-    model = QuasistaticModel.at(np.ones(JOINTS), jacobian, 1e-6)
+    """Do what a tick does, with the arrays it gets; compiled code is kept on disk."""
+    robot = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
+    q = np.full(robot.n, 0.5)
+    robot.update(q)
+    pose = robot.tool_pose()
+    reference = PoseTrajectory([0.0, 1.0], [pose, pose])
+    tracking = PoseTracking(robot, reference, q, TrackingConfig(), PERIOD)
+    hessian, gradient = tracking.objective(q, PERIOD)
+    model = QuasistaticModel.at(np.ones(robot.n), np.ones((1, robot.n)), 1e-6)
     problem = QuadraticProgram.from_arrays(
-        np.eye(JOINTS),
-        np.ones(JOINTS),
-        -model.force_map,
-        np.ones(1),
-        -np.ones(JOINTS),
-        np.ones(JOINTS),
+        hessian, gradient, -model.force_map, np.ones(1), -np.ones(robot.n), np.ones(robot.n)
     )
     DualActiveSetSolver().solve(problem)
-    # Pinocchio's Jacobians come in Fortran order.
-    tool_jacobian = np.ones((6, JOINTS), order="F")
-    pose_tracking._quadratic(tool_jacobian, np.ones(6), np.ones(6), np.ones(JOINTS), 1e-3)

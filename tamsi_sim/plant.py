@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,10 +29,12 @@ class GripperCommand:
     Attributes:
         position: Finger position [m], half the opening.
         max_effort: Force of one finger it may use [N].
+        max_speed: Speed of one finger, at most that of the gripper [m/s].
     """
 
     position: float
     max_effort: float
+    max_speed: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -300,7 +303,7 @@ class Plant:
     def _drive_gripper(self, finger: int) -> None:
         """Move the fingers' target towards the command at the gripper's speed."""
         work, config = self.engine.work, self.scene.config.robot.gripper
-        reach = config.speed * self.scene.config.period
+        reach = min(config.speed, self._gripper.max_speed) * self.scene.config.period
         change = np.clip(self._gripper.position - work.target[finger], -reach, reach)
         work.target_rate[finger] = change / self._steps
         effort = min(self._gripper.max_effort, self.engine.built.efforts[finger])
@@ -394,6 +397,6 @@ def _checked(command: np.ndarray, gripper: GripperCommand | None) -> np.ndarray:
         raise CommandError(f"a position command must be finite, got {array.tolist()}")
     if gripper is not None:
         values = (gripper.position, gripper.max_effort)
-        if not np.isfinite(values).all() or min(values) < 0.0:
+        if not np.isfinite(values).all() or min(values) < 0.0 or not gripper.max_speed > 0.0:
             raise CommandError(f"a gripper command must be finite and not negative, got {gripper}")
     return array

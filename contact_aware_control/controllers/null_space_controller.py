@@ -11,7 +11,11 @@ or, because K^-1 P_N K = N of (9b),
     q_cmd+ = q - K^-1 J^T f_max + N (q_ref+ - q).
 
 An equality cannot give way gradually: where the reference leaves the contact, (30), it is
-dropped at once and q_cmd+ = q_ref+ (contact_aware_control Sec. VI-B).
+dropped at once and q_cmd+ = q_ref+ (contact_aware_control Sec. VI-B). At that moment
+J (q_ref+ - q) = 0, so N (q_ref+ - q) = q_ref+ - q: the command jumps by K^-1 J^T f_max, no
+matter how far inside the obstacle the reference was before. The force is gone within the
+arm's own response time; fast motion follows only where the estimated direction u is wrong
+and (30) comes early.
 """
 
 from __future__ import annotations

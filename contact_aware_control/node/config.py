@@ -36,6 +36,9 @@ class ControllerNodeConfig(ArmNodeConfig, ControllerConfig):
     autostart: bool = parameter(
         True, "activate at the start; otherwise a transition of the life cycle does"
     )
+    clock_offset_limit: float = parameter(
+        0.1, "a node whose clock is off by more is named", unit="s", above=0.0, high=10.0
+    )
     external_stop: ExternalStopConfig = nested(ExternalStopConfig)
     recorder: RecorderConfig = nested(RecorderConfig)
     real_time: RealTimeConfig = nested(RealTimeConfig)

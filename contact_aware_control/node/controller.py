@@ -30,6 +30,7 @@ from contact_stack.core.arm_state import ArmState
 from contact_stack.core.description import RobotDescription
 from contact_stack.core.errors import ModelError
 from contact_stack.core.robot import Robot
+from contact_stack.ros.clock_monitor import ClockMonitor
 from contact_stack.ros.diagnostics import Diagnostics, Health, Level
 from contact_stack.ros.driver_profile import CommandWriter, StateReader, driver_profile
 from contact_stack.ros.entry_point import freeze_garbage_collector, run
@@ -99,6 +100,7 @@ class ControllerNode(ManagedNode):
         self._flight = FlightLog(
             self, self._recorder, config.recorder, self._lock, f"{NAME}/dump_flight"
         )
+        self._clocks = ClockMonitor(self, config.clock_offset_limit)
         self._diagnostics = Diagnostics(self, self._health)
         self.start(active=config.autostart)
 
@@ -298,10 +300,14 @@ class ControllerNode(ManagedNode):
         values["rejected_messages"] = status.rejected_messages
         if self._reader.rejections.count:
             values["last_rejection"] = self._reader.rejections.reason
-        message = status.status.name
+        level, message = _level(status), status.status.name
         if status.remedy:
             message += f": {status.remedy}"
-        return Health(_level(status), message, values)
+        if warning := self._clocks.warning:
+            values["clocks"] = warning
+            if level is Level.OK:
+                level, message = Level.WARN, warning
+        return Health(level, message, values)
 
 
 class _RateMeter:

@@ -19,6 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
 from contact_stack.core.errors import ContactStackError
+from contact_stack.ros.transport import avoid_shared_memory
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -51,6 +52,8 @@ def run(factory: Callable[[], Node], args: Sequence[str] | None = None) -> int:
     """
     stop = _StopSignals()
     try:
+        stop.listen()
+        avoid_shared_memory()
         # Signals are ours, so that a node can still publish while it is closing.
         rclpy.init(
             args=None if args is None else list(args),
@@ -106,16 +109,26 @@ class _StopSignals:
 
     def __init__(self) -> None:
         self._requested = threading.Event()
-        self._deferred = False
+        self._deferred = True
         for number in STOP_SIGNALS:
             signal.signal(number, self._handle)
-        # A launcher may have blocked them to protect the imports of this process.
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
 
     @property
     def requested(self) -> bool:
         """True once a signal has arrived."""
         return self._requested.is_set()
+
+    def listen(self) -> None:
+        """From now on let a signal interrupt, also one that has already arrived.
+
+        Raises:
+            KeyboardInterrupt: If one has.
+        """
+        # A launcher may have blocked them to protect the imports of this process.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+        self._deferred = False
+        if self.requested:
+            raise KeyboardInterrupt
 
     def defer(self) -> None:
         """From now on only note a signal."""

@@ -157,6 +157,7 @@ class Participant:
         """
         self._name = name
         self._on_tick = on_tick
+        self._last = ANNOUNCEMENT
         self._publisher = node.create_publisher(LockstepDone, DONE_TOPIC, LOCKSTEP)
         self._subscription = node.create_subscription(
             LockstepTick, TICK_TOPIC, self._tick, LOCKSTEP
@@ -176,6 +177,17 @@ class Participant:
         self._publisher.publish(LockstepDone(name=self._name, k=k, error=error))
 
     def _tick(self, message: LockstepTick) -> None:
+        """Pass a tick on; two simulators in one graph would corrupt each other silently.
+
+        Raises:
+            CommunicationError: If the tick is not after the last.
+        """
+        if message.k <= self._last:
+            raise CommunicationError(
+                f"tick {message.k} came after tick {self._last}: another lock-step simulation runs "
+                "in this graph; stop it, or give this one a ROS_DOMAIN_ID of its own"
+            )
+        self._last = message.k
         self._on_tick(message.k, to_nanoseconds(message.stamp))
 
 

@@ -20,6 +20,9 @@ class DriverFaultsConfig:
         True, "whether a command beyond a position limit, or too fast a motion, ends the driver"
     )
     late: float = parameter(0.05, "how late a state is on request", unit="s", above=0.0, high=1.0)
+    restart_time: float = parameter(
+        2.0, "how long the driver takes to start again", unit="s", low=0.0, high=60.0
+    )
     state_every: int = parameter(
         1, "publish only every n-th state: 2 is the driver's default of 100 Hz", low=1, high=20
     )
@@ -63,7 +66,7 @@ class DriverFaults:
         self.tripped = ""
         self._config = config
         self._limits = limits
-        self._late_until = 0
+        self._silent_until = 0
         self._states = 0
 
     @property
@@ -81,11 +84,16 @@ class DriverFaults:
         Args:
             now: The time [ns].
         """
-        self._late_until = now + round(self._config.late * NANOSECONDS)
+        self._silent_until = now + round(self._config.late * NANOSECONDS)
 
-    def restart(self) -> None:
-        """Start the driver again after its command guard has ended it."""
+    def restart(self, now: int) -> None:
+        """Start the driver again after its command guard has ended it.
+
+        Args:
+            now: The time [ns].
+        """
         self.tripped = ""
+        self._silent_until = now + round(self._config.restart_time * NANOSECONDS)
 
     def accepts(self, command: NDArray[np.float64]) -> bool:
         """Tell whether a command reaches the arm; one beyond a limit ends the driver.
@@ -119,5 +127,5 @@ class DriverFaults:
                 f"{limits.speed[joint]:.2f} rad/s"
             )
         self._states += 1
-        hidden = self.tripped or self.silent or now < self._late_until
+        hidden = self.tripped or self.silent or now < self._silent_until
         return not hidden and self._states % self._config.state_every == 0

@@ -34,7 +34,7 @@ class FaultServices:
             (SetBool, "leave_commanding", self._leave),
             (SetBool, "silence", self._silence),
             (Trigger, "delay", lambda request: faults.delay(now())),
-            (Trigger, "restart", lambda request: faults.restart()),
+            (Trigger, "restart", lambda request: faults.restart(now())),
         )
         for service_type, name, serve in offers:
             node.create_service(service_type, f"{prefix}/{name}", self._server(serve))

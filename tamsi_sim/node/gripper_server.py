@@ -1,11 +1,13 @@
-"""The gripper's action, as its driver offers it on the hardware."""
+"""The gripper's actions, as its driver offers them on the hardware."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+from control_msgs.action import GripperCommand as OlderGripperCommand
 from control_msgs.action import ParallelGripperCommand
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
@@ -14,38 +16,24 @@ from rclpy.task import Future
 from sensor_msgs.msg import JointState
 
 from contact_stack.ros.stamps import to_nanoseconds
-from tamsi_sim.plant import GripperCommand
-
-REACHED = 1e-3
-"""Distance to the commanded position at which it counts as reached [m]."""
-
-STANDSTILL_SPEED = 1e-3
-STANDSTILL_TICKS = 20
-"""Below this speed [m/s] for so many ticks the gripper counts as stalled."""
+from tamsi_sim.node.gripper_motion import Ending, GripperMotion
+from tamsi_sim.plant import CommandError, GripperCommand
 
 
-class _Running:
-    """A goal between its acceptance and its end."""
+class GripperServer(ABC):
+    """Serve one type of action; the servers of a gripper share its motion.
 
-    def __init__(self, handle: ServerGoalHandle, command: GripperCommand, start: int) -> None:
-        self.handle = handle
-        self.command = command
-        self.start = start
-        self.ended = Future()
-        self.still = 0
-
-
-class GripperServer:
-    """Serve ``gripper`` (control_msgs/ParallelGripperCommand).
-
-    A goal whose command is stamped begins at that time. A new goal replaces the one before.
+    A new goal replaces the one before, whichever server took it.
     """
+
+    action: ClassVar[Any]
+    name: ClassVar[str]
 
     def __init__(
         self,
         node: Node,
+        motion: GripperMotion,
         joint: str,
-        widest: float,
         default_effort: float,
         now: Callable[[], int],
     ) -> None:
@@ -53,107 +41,137 @@ class GripperServer:
 
         Args:
             node: The simulator's node.
+            motion: The gripper's motion.
             joint: Name of the gripper's joint; its position is that of a finger [m].
-            widest: Largest position of a finger [m]; a goal beyond it is rejected.
             default_effort: Force of a finger for goals that state none [N].
             now: The simulated time [ns].
         """
+        self.joint = joint
+        self.default_effort = default_effort
         self._node = node
-        self._joint = joint
-        self._widest = widest
-        self._default_effort = default_effort
+        self._motion = motion
         self._now = now
-        self._running: _Running | None = None
         self._server = ActionServer(
             node,
-            ParallelGripperCommand,
-            "gripper",
+            self.action,
+            self.name,
             self._execute,
-            goal_callback=self._judge,
+            goal_callback=self._answer,
             cancel_callback=lambda handle: CancelResponse.ACCEPT,
         )
+
+    @abstractmethod
+    def decode(self, command: Any) -> GripperCommand:
+        """Translate the command of a goal.
+
+        Args:
+            command: The field of that name.
+
+        Raises:
+            CommandError: If it has another form.
+        """
+
+    @abstractmethod
+    def start(self, command: Any) -> int:
+        """Return when the command of a goal begins [ns]; 0 means now."""
+
+    @abstractmethod
+    def report(self, state: JointState) -> dict[str, Any]:
+        """Return what feedback and results say about the gripper's state, by field."""
 
     def close(self) -> None:
         """Destroy the action server."""
         self._server.destroy()
 
-    def command(self, stamp: int) -> GripperCommand | None:
-        """Return the command for the tick that begins at a time.
-
-        Args:
-            stamp: The time [ns].
-
-        Returns:
-            The command, None to keep the last one.
-        """
-        if self._running is None or stamp < self._running.start:
-            return None
-        return self._running.command
-
-    def update(self, stamp: int, state: JointState) -> None:
-        """Judge the running goal after a tick.
-
-        Args:
-            stamp: Time of the state [ns].
-            state: The gripper's state.
-        """
-        running = self._running
-        if running is None:
-            return
-        if running.handle.is_cancel_requested:
-            self._end(running, running.handle.canceled, state, stalled=False, reached=False)
-            return
-        if stamp < running.start:
-            return
-        reached = abs(state.position[0] - running.command.position) < REACHED
-        running.still = running.still + 1 if abs(state.velocity[0]) < STANDSTILL_SPEED else 0
-        stalled = not reached and running.still >= STANDSTILL_TICKS
-        if reached or stalled:
-            self._end(running, running.handle.succeed, state, stalled, reached)
-        else:
-            running.handle.publish_feedback(ParallelGripperCommand.Feedback(state=state))
-
-    def _end(
-        self,
-        running: _Running,
-        transition: Callable[[], None],
-        state: JointState,
-        stalled: bool,
-        reached: bool,
-    ) -> None:
-        transition()
-        self._running = None
-        running.ended.set_result(
-            ParallelGripperCommand.Result(state=state, stalled=stalled, reached_goal=reached)
-        )
-
-    def _judge(self, goal: Any) -> GoalResponse:
-        reason = self._problem(goal)
-        if reason:
-            self._node.get_logger().warning(f"gripper goal rejected: {reason}")
+    def _answer(self, goal: Any) -> GoalResponse:
+        try:
+            self._motion.check(self.decode(goal.command))
+        except CommandError as error:
+            self._node.get_logger().warning(f"{self.name} goal rejected: {error}")
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT
 
-    def _problem(self, goal: Any) -> str:
-        """Return what is wrong with a goal, empty if nothing is."""
-        command = goal.command
-        if list(command.name) not in ([], [self._joint]):
-            return f"joints {list(command.name)} (valid: {self._joint})"
-        numbers = [*command.position, *command.effort]
-        if len(command.position) != 1 or len(command.effort) > 1:
-            return "it needs one position and at most one effort"
-        if not all(math.isfinite(number) and number >= 0.0 for number in numbers):
-            return f"position and effort must be finite and not negative, got {numbers}"
-        if command.position[0] > self._widest + REACHED:
-            return f"position {command.position[0]:g} m is beyond the widest, {self._widest:g} m"
-        return ""
-
     async def _execute(self, handle: ServerGoalHandle) -> Any:
+        goal = _Goal(self, handle)
         command = handle.request.command
-        effort = command.effort[0] if command.effort else self._default_effort
-        start = to_nanoseconds(command.header.stamp) or self._now()
-        if self._running is not None:
-            replaced = self._running
-            self._end(replaced, replaced.handle.abort, JointState(), stalled=False, reached=False)
-        self._running = _Running(handle, GripperCommand(command.position[0], effort), start)
-        return await self._running.ended
+        self._motion.begin(self.decode(command), self.start(command) or self._now(), goal)
+        return await goal.result
+
+
+class ParallelGripperServer(GripperServer):
+    """Serve ``gripper`` (control_msgs/ParallelGripperCommand).
+
+    A goal whose command is stamped begins at that time. Speed and effort of 0 state none.
+    """
+
+    action: ClassVar[Any] = ParallelGripperCommand
+    name: ClassVar[str] = "gripper"
+
+    def decode(self, command: JointState) -> GripperCommand:
+        """Translate a command; see :class:`GripperServer`."""
+        if list(command.name) not in ([], [self.joint]):
+            raise CommandError(f"joints {list(command.name)} (valid: {self.joint})")
+        if len(command.position) != 1 or max(len(command.velocity), len(command.effort)) > 1:
+            raise CommandError("it needs one position, and at most one velocity and effort")
+        return GripperCommand(
+            command.position[0],
+            max_effort=sum(command.effort) or self.default_effort,
+            max_speed=sum(command.velocity) or math.inf,
+        )
+
+    def start(self, command: JointState) -> int:
+        """Return its stamp; see :class:`GripperServer`."""
+        return to_nanoseconds(command.header.stamp)
+
+    def report(self, state: JointState) -> dict[str, Any]:
+        """Return the state; see :class:`GripperServer`."""
+        return {"state": state}
+
+
+class OlderGripperServer(GripperServer):
+    """Serve ``gripper_cmd`` (control_msgs/GripperCommand), for clients from before Jazzy.
+
+    The position is that of a finger, as everywhere here; an effort of 0 states none.
+    """
+
+    action: ClassVar[Any] = OlderGripperCommand
+    name: ClassVar[str] = "gripper_cmd"
+
+    def decode(self, command: Any) -> GripperCommand:
+        """Translate a command; see :class:`GripperServer`."""
+        return GripperCommand(command.position, command.max_effort or self.default_effort)
+
+    def start(self, command: Any) -> int:
+        """Return 0, it has no stamp; see :class:`GripperServer`."""
+        return 0
+
+    def report(self, state: JointState) -> dict[str, Any]:
+        """Return position and effort; see :class:`GripperServer`."""
+        return {"position": state.position[0], "effort": state.effort[0]}
+
+
+class _Goal:
+    """A goal between its acceptance and its end."""
+
+    def __init__(self, server: GripperServer, handle: ServerGoalHandle) -> None:
+        self.result = Future()
+        self._server = server
+        self._handle = handle
+
+    @property
+    def cancels(self) -> bool:
+        return bool(self._handle.is_cancel_requested)
+
+    def moving(self, state: JointState) -> None:
+        self._handle.publish_feedback(self._server.action.Feedback(**self._server.report(state)))
+
+    def ended(self, ending: Ending, state: JointState) -> None:
+        transitions = {Ending.CANCELED: self._handle.canceled, Ending.REPLACED: self._handle.abort}
+        transitions.get(ending, self._handle.succeed)()
+        self.result.set_result(
+            self._server.action.Result(
+                **self._server.report(state),
+                stalled=ending is Ending.STALLED,
+                reached_goal=ending is Ending.REACHED,
+            )
+        )

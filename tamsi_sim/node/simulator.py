@@ -33,7 +33,8 @@ from contact_stack.ros.stamps import NANOSECONDS, to_time
 from tamsi_sim.node.config import SimulatorConfig
 from tamsi_sim.node.driver_faults import DriverFaults, Limits
 from tamsi_sim.node.fault_services import FaultServices
-from tamsi_sim.node.gripper_server import GripperServer
+from tamsi_sim.node.gripper_motion import GripperMotion
+from tamsi_sim.node.gripper_server import OlderGripperServer, ParallelGripperServer
 from tamsi_sim.node.messages import (
     arm_state,
     gripper_state,
@@ -105,13 +106,20 @@ class SimulatorNode(ManagedNode):
         self._true_objects = self.create_publisher(TFMessage, "truth/objects", signal)
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 1)
         self._gripper_joint = scene.robot.gripper_joint
-        self._gripper = GripperServer(
-            self,
-            self._gripper_joint,
+        self._gripper = GripperMotion(
             _widest(scene.robot),
-            scene.config.robot.gripper.initial_effort,
-            lambda: self._stamp,
+            gripper_state(self._measurement, self._gripper_joint, to_time(self._stamp)),
         )
+        self._gripper_servers = [
+            server(
+                self,
+                self._gripper,
+                self._gripper_joint,
+                scene.config.robot.gripper.initial_effort,
+                lambda: self._stamp,
+            )
+            for server in (ParallelGripperServer, OlderGripperServer)
+        ]
         self.create_service(Pause, f"{NAME}/pause", self._pause)
         self.create_service(Step, f"{NAME}/step", self._step)
         self.create_service(Reset, f"{NAME}/reset", self._reset)
@@ -153,7 +161,8 @@ class SimulatorNode(ManagedNode):
         """Stop the simulation."""
         if self._loop is not None:
             self._loop.stop()
-        self._gripper.close()
+        for server in self._gripper_servers:
+            server.close()
 
     @property
     def _stamp(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from contact_stack.app.launch.command import find_launch_file
 from contact_stack.app.launch.parser import parse
 from contact_stack.app.launch.plan import NodeAction
 from contact_stack.core.description import share
+
+sys.path.insert(0, str(Path(__file__).parent))
+import launch_ros_reader
 
 EXPECTATIONS = Path(__file__).parent / "launch_expectations"
 EXPECTED = sorted(file.stem for file in EXPECTATIONS.glob("*.yaml"))
@@ -31,6 +35,10 @@ def described(node: NodeAction) -> dict[str, Any]:
     return {key: value for key, value in description.items() if value}
 
 
+def test_every_launch_file_has_its_expectation_file() -> None:
+    assert EXPECTED == LAUNCH_FILES
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_launch_file_starts_what_is_expected(name: str) -> None:
     expected = yaml.safe_load((EXPECTATIONS / f"{name}.yaml").read_text())
@@ -38,6 +46,19 @@ def test_a_launch_file_starts_what_is_expected(name: str) -> None:
     assert [described(node) for node in nodes] == expected["nodes"]
     assert all(node.package == "contact_stack" for node in nodes)
     assert all(node.name == node.executable for node in nodes)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_launch_ros_reads_a_launch_file_as_we_do(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = yaml.safe_load((EXPECTATIONS / f"{name}.yaml").read_text())
+    arguments = expected.get("arguments", {})
+    try:
+        theirs = launch_ros_reader.read(find_launch_file(name), arguments, monkeypatch)
+    except ImportError as error:
+        pytest.skip(f"launch_ros is not installed: {error}")
+    assert theirs == [described(node) for node in parse(find_launch_file(name), arguments).nodes]
 
 
 def test_a_failed_pre_flight_check_ends_the_launch() -> None:

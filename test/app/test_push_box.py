@@ -4,8 +4,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from contact_stack.app.demo.push_box.approach import CLEARANCE, approach, push_places
 from contact_stack.app.demo.push_box.report import table
 from contact_stack.app.demo.push_box.task import BOX, PushTask
+from contact_stack.core.robot import Robot
 from irs_planner import load_example
 
 
@@ -52,3 +54,46 @@ def test_the_table_names_every_push_and_the_outcome():
     text = table(summary)
     assert text.count("CONVERGED_SHORT") == 2
     assert "NOT at the goal: 40.0 mm" in text
+
+
+def test_a_box_that_only_has_to_go_straight_is_pushed_in_the_middle(task):
+    box = task.goal * pin.SE3(np.eye(3), np.array([-0.05, 0.0, 0.0]))
+    best = push_places(task, box)[0]
+    assert best.left == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(best.point, [-task.half_extents[0], 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(best.direction, [1.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("turn", [-0.1, 0.1])
+def test_a_box_that_has_to_turn_is_pushed_on_the_side_that_turns_it(task, turn):
+    box = task.goal * pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, -turn), np.zeros(3))
+    best = push_places(task, box)[0]
+    assert turn * np.cross(best.point, best.direction)[2] > 0.0
+
+
+def test_a_push_is_chosen_that_leaves_less_than_nothing_done(task):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        shift, turn = rng.uniform(-0.1, 0.1, 3) * [1.0, 1.0, 0.0], rng.uniform(-0.5, 0.5)
+        box = task.goal * pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, turn), shift)
+        miss = task.miss(box)
+        undone = (miss.distance / task.position_tolerance) ** 2
+        undone += (miss.angle / task.rotation_tolerance) ** 2
+        left = [place.left for place in push_places(task, box)]
+        assert left == sorted(left)
+        assert left[0] < undone
+
+
+def test_the_way_to_a_push_does_not_touch_the_box_and_ends_beside_it(task):
+    config = load_example("iiwa_push")
+    joints = np.array(config.first_input)
+    box = task.goal * pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, 0.1), np.array([-0.02, 0.04, 0.0]))
+    robot = Robot.from_description(task.model.scene.scene.robot)
+    motion = approach(task, robot, joints, box)
+    moments = np.linspace(0.0, motion.times[-1], 500)
+    centers = [box.actInv(motion.tool(robot, time).translation) for time in moments]
+    outside = np.maximum(np.abs(centers) - task.half_extents, 0.0)
+    gaps = np.linalg.norm(outside, axis=1) - task.pusher_radius
+    assert gaps.min() >= CLEARANCE - 1e-9
+    assert gaps[-1] == pytest.approx(CLEARANCE)
+    assert abs(centers[-1][2]) < 1e-9

@@ -107,6 +107,19 @@ def test_release_speed_is_the_largest_after_a_contact_ends():
     assert figures["release"]["joint_speed_max_rad_s"] == pytest.approx(0.5)
 
 
+def test_fall_of_the_force_is_that_of_the_most_abrupt_release():
+    """From the last tick at 0.8 of the limit; a contact that comes back is no release."""
+    slow, fast = np.linspace(15.0, 0.0, 101)[:100], np.linspace(15.0, 0.0, 11)[:10]
+    away, moment = np.zeros(seconds(1.0)), np.zeros(seconds(0.1))
+    first = np.concatenate([np.full(50, 15.0), moment, np.full(50, 15.0), slow, away])
+    figures = summarize(run(first), LIMIT, {})
+    assert figures["release"]["force_fall_s"] == pytest.approx(80 * PERIOD)
+    both = np.concatenate([first, np.full(50, 15.0), fast, away])
+    figures = summarize(run(both), LIMIT, {})
+    assert figures["release"]["force_fall_s"] == pytest.approx(8 * PERIOD)
+    assert summarize(run(np.full(200, 5.0)), LIMIT, {})["release"]["force_fall_s"] is None
+
+
 def test_hash_sees_the_last_bit():
     q = np.ones((3, 7))
     other = q.copy()

@@ -17,6 +17,8 @@ from rclpy.qos import qos_profile_sensor_data
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
+from contact_stack.ros.stamps import NANOSECONDS, to_nanoseconds
+
 TOPICS = {
     "truth/joint_states": JointState,
     "truth/contacts": ContactArray,
@@ -41,9 +43,7 @@ class GraphClient:
             self.node.create_subscription(
                 message_type,
                 topic,
-                lambda message, topic=topic: self.heard[topic].append(
-                    (time.monotonic(), message)
-                ),
+                lambda message, topic=topic: self.heard[topic].append((time.monotonic(), message)),
                 qos_profile_sensor_data,
             )
         self.pose = ActionClient(self.node, FollowPoseTrajectory, "follow_pose_trajectory")
@@ -76,17 +76,28 @@ class GraphClient:
         while time.monotonic() < end:
             self._executor.spin_once(timeout_sec=0.05)
 
+    def wait_simulated(self, duration: float) -> None:
+        """Handle messages until that much simulated time has passed; a busy machine is slow."""
+        end = self.stamp() + round(duration * NANOSECONDS)
+        self.spin_until(lambda: self.stamp() >= end, 60.0)
+
+    def stamp(self) -> int:
+        """Return the time of the latest state of the simulation [ns]."""
+        return to_nanoseconds(self.latest("truth/joint_states").header.stamp)
+
     def wait_until_ready(self) -> None:
         """Wait until all servers are found, the arm is held and the estimator has tared."""
         self.spin_until(self.pose.server_is_ready, 60.0)
         self.spin_until(self.joints.server_is_ready)
         self.spin_until(self.gripper.server_is_ready)
         self.spin_until(
-            lambda: self.latest("controller_status")
-            and self.latest("controller_status").mode == ControllerStatus.HOLD
-            and self.latest("contacts")
-            and self.latest("contacts").state != ContactArray.UNTARED
-            and self.latest("truth/joint_states")
+            lambda: (
+                self.latest("controller_status")
+                and self.latest("controller_status").mode == ControllerStatus.HOLD
+                and self.latest("contacts")
+                and self.latest("contacts").state != ContactArray.UNTARED
+                and self.latest("truth/joint_states")
+            )
         )
 
     def send(self, client: ActionClient, goal: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from client import GraphClient
 from contact_stack_msgs.msg import ControllerStatus
-from faults import REPORT_TIME, ask, diagnostic, first_status, goal_down, mode
+from faults import REPORT_TIME, ask, diagnostic, first_status, goal_down, last_arrival, mode
 from std_srvs.srv import SetBool, Trigger
 
 from contact_stack.app.launch.runner import NodeGraph
@@ -111,6 +111,8 @@ def test_each_misbehaviour(moving: GraphClient, driver: str) -> None:
         command_beyond_limits(client, driver)
         held_because(client, "STATE_STALE", began)
         trigger(client, "restart")
+        restarted = time.monotonic()
+        client.spin_until(lambda: last_arrival(client, "contacts") > restarted)
         held_because(client, "STATE_STALE", began)
     assert ask(client, "resume").success
     tracking(client)

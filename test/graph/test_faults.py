@@ -21,6 +21,7 @@ pytestmark = pytest.mark.graph
 
 NODES = ("tamsi_sim", "contact_estimator", "contact_aware_controller")
 
+
 @pytest.fixture
 def moving_arm(
     launch: Callable[..., NodeGraph], client: GraphClient
@@ -58,9 +59,7 @@ def test_stale_state_means_hold_until_it_is_back(
         changed = first_status(client, "STATE_STALE", died)
         assert changed - died <= 3 * 0.005 + REPORT_TIME
         client.spin_for(0.1)
-        commands = [
-            s.joint_command for t, s in client.heard["controller_status"] if t > changed
-        ]
+        commands = [s.joint_command for t, s in client.heard["controller_status"] if t > changed]
         assert len(commands) > 5
         assert all(np.array_equal(command, commands[0]) for command in commands)
         assert mode(client) == ControllerStatus.HOLD

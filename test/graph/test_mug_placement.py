@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from domain_coordinator import domain_id
 
+from contact_stack.ros.driver_profile import PROFILES
+
 pytestmark = pytest.mark.graph
 
 LIMIT = 15.0
@@ -128,6 +130,18 @@ def test_mug_moving_follows_a_joint_trajectory(tmp_path: Path) -> None:
     assert qp["mug"]["tilt_rad"] < 0.15
     for picture in ("force.png", "tracking.png", "release.png"):
         assert (tmp_path / picture).stat().st_size > 10_000
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(1000)
+@pytest.mark.parametrize("name", ["mug_placement", "mug_moving", "two_contacts"])
+def test_every_experiment_is_the_same_through_every_driver(name: str, tmp_path: Path) -> None:
+    hashes = {}
+    for driver in PROFILES:
+        options = ("--controller", "qp", "--driver", driver)
+        run = run_demo(tmp_path / driver, *options, name=name)["qp"]
+        hashes[driver] = run["trajectory_sha256"]
+    assert len(set(hashes.values())) == 1, hashes
 
 
 @pytest.mark.verify

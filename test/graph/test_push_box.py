@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 from domain_coordinator import domain_id
 
+from contact_stack.ros.driver_profile import PROFILES
+
 pytestmark = [pytest.mark.graph, pytest.mark.verify]
 
 SEEDS = range(5)
 
 
-def push_box(folder: Path, seed: int) -> dict[str, Any]:
+def push_box(folder: Path, seed: int, *options: str) -> dict[str, Any]:
     """Run the demo as a user does and return its summary."""
     with domain_id() as domain:
         environment = {
@@ -28,7 +30,7 @@ def push_box(folder: Path, seed: int) -> dict[str, Any]:
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "contact_stack.app.cli", "demo", "push_box"),
-                *("--no-view", "--seed", str(seed), "--out", str(folder)),
+                *("--no-view", "--seed", str(seed), "--out", str(folder), *options),
             ],
             env=environment,
             capture_output=True,
@@ -39,6 +41,17 @@ def push_box(folder: Path, seed: int) -> dict[str, Any]:
     summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())["push_box"]
     assert done.returncode == (0 if summary["reached"] else 1)
     return summary
+
+
+def test_every_driver_gives_the_same_push_bit_by_bit(tmp_path: Path) -> None:
+    """A profile changes names and messages, but no bit of a number."""
+    hashes = {
+        driver: push_box(tmp_path / driver, 0, "--driver", driver, "--attempts", "1")[
+            "trajectory_sha256"
+        ]
+        for driver in PROFILES
+    }
+    assert len(set(hashes.values())) == 1, hashes
 
 
 def test_the_box_ends_at_its_goal_in_four_of_five_seeds(tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from action_msgs.msg import GoalStatus
 from client import GraphClient
 from contact_stack_msgs.msg import ContactArray
 from contact_stack_msgs.srv import Pause, Reset, SetPayload, Step
-from control_msgs.action import ParallelGripperCommand
+from control_msgs.action import GripperCommand, ParallelGripperCommand
+from rclpy.action import ActionClient
 from std_srvs.srv import Trigger
 
 from contact_stack.app.launch.runner import NodeGraph
@@ -27,10 +29,6 @@ def running(launch: Callable[..., NodeGraph], client: GraphClient) -> GraphClien
     return client
 
 
-def stamp(client: GraphClient) -> int:
-    return to_nanoseconds(client.latest("truth/joint_states").header.stamp)
-
-
 def pause(client: GraphClient, value: bool) -> None:
     assert client.call(Pause, "tamsi_sim/pause", Pause.Request(pause=value)).success
 
@@ -43,16 +41,16 @@ def test_pause_step_and_go_on(running: GraphClient) -> None:
 
     pause(client, True)
     client.spin_for(0.1)
-    paused_at = stamp(client)
+    paused_at = client.stamp()
     client.spin_for(0.1)
-    assert stamp(client) == paused_at
+    assert client.stamp() == paused_at
 
     answer = client.call(Step, "tamsi_sim/step", Step.Request(ticks=7))
     assert answer.success
     assert to_nanoseconds(answer.stamp) == paused_at + 7 * PERIOD_NS
 
     pause(client, False)
-    client.spin_until(lambda: stamp(client) > paused_at + 20 * PERIOD_NS)
+    client.spin_until(lambda: client.stamp() > paused_at + 20 * PERIOD_NS)
 
 
 def test_reset_returns_to_the_start_of_the_scene(running: GraphClient, driver: str) -> None:
@@ -63,10 +61,10 @@ def test_reset_returns_to_the_start_of_the_scene(running: GraphClient, driver: s
     opening = ParallelGripperCommand.Goal()
     opening.command.position = [0.055]
     client.result(client.gripper, opening)
-    before = stamp(client)
+    before = client.stamp()
     assert client.call(Reset, "tamsi_sim/reset", Reset.Request(seed=3)).success
-    client.spin_for(0.2)
-    assert stamp(client) > before
+    client.wait_simulated(0.2)
+    assert client.stamp() > before
     assert np.abs(np.array(client.latest("truth/joint_states").position) - start).max() < tolerance
 
 
@@ -90,6 +88,34 @@ def test_gripper_opens_and_then_stalls_on_nothing_less_than_its_goal(
     assert opened.state.position[0] == pytest.approx(0.055, abs=2e-3)
 
 
+def test_older_clients_command_the_same_gripper(running: GraphClient) -> None:
+    """Their goals and the newer ones replace each other; 0 stands for the default effort."""
+    client = running
+    older = ActionClient(client.node, GripperCommand, "gripper_cmd")
+    client.spin_until(older.server_is_ready)
+    closing = GripperCommand.Goal()
+    held = client.result(older, closing)
+    assert held.stalled and not held.reached_goal
+    assert held.position == pytest.approx(0.0395, abs=2e-3)
+    assert held.effort < -10.0
+
+    slow = ParallelGripperCommand.Goal()
+    slow.command.position, slow.command.velocity = [0.055], [0.002]
+    replaced = client.send(client.gripper, slow).get_result_async()
+    opening = GripperCommand.Goal()
+    opening.command.position = 0.05
+    opened = client.result(older, opening)
+    assert opened.reached_goal and not opened.stalled
+    assert opened.position == pytest.approx(0.05, abs=2e-3)
+    client.spin_until(replaced.done)
+    assert replaced.result().status == GoalStatus.STATUS_ABORTED
+
+    opening.command.position = 0.2
+    refused = older.send_goal_async(opening)
+    client.spin_until(refused.done)
+    assert not refused.result().accepted
+
+
 def test_tare_and_payload(running: GraphClient) -> None:
     client = running
     answer = client.call(Trigger, "contact_estimator/tare", Trigger.Request())
@@ -98,11 +124,11 @@ def test_tare_and_payload(running: GraphClient) -> None:
     # Without the mug declared its weight is an unexplained torque on the second joint.
     client.wait_until_ready()
     client.call(SetPayload, "set_payload", SetPayload.Request(mass=0.0))
-    client.spin_for(0.5)
+    client.wait_simulated(0.5)
     torque = np.array(client.latest("contacts").external_torque_free)
     assert np.abs(torque).max() > 0.3
     client.call(SetPayload, "set_payload", SetPayload.Request(mass=0.1))
-    client.spin_for(0.5)
+    client.wait_simulated(0.5)
     smooth = np.mean(
         [message.external_torque_free for _, message in client.heard["contacts"][-40:]], axis=0
     )

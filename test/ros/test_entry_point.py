@@ -15,6 +15,7 @@ pytestmark = pytest.mark.graph
 Start = Callable[..., "subprocess.Popen[str]"]
 
 NODE = """
+import signal
 import threading
 from rclpy.node import Node
 from std_msgs.msg import String
@@ -37,15 +38,18 @@ class Talker(Node):
         self.publisher.publish(String(data="bye"))
         print("closed", flush=True)
 
+{before}
 raise SystemExit(run(Talker))
 """
 
 
 @pytest.fixture
 def start_node(start_process: Start, tmp_path: Path) -> Start:
-    def start(*args: str, set_up: str = "", tick: str = "") -> subprocess.Popen[str]:
+    def start(
+        *args: str, set_up: str = "pass", tick: str = "pass", before: str = ""
+    ) -> subprocess.Popen[str]:
         script = tmp_path / "talker.py"
-        script.write_text(NODE.format(set_up=set_up or "pass", tick=tick or "pass"))
+        script.write_text(NODE.format(set_up=set_up, tick=tick, before=before))
         return start_process(sys.executable, script, *args)
 
     return start
@@ -69,6 +73,15 @@ def test_a_signal_interrupts_a_long_set_up(start_node, number) -> None:
     process.send_signal(number)
     _, err = process.communicate(timeout=20)
     assert (process.returncode, err) == (0, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_came_during_the_imports_ends_the_process(start_node, number) -> None:
+    """The launcher blocks signals until then."""
+    block = f"signal.pthread_sigmask(signal.SIG_BLOCK, [{int(number)}])"
+    process = start_node(before=f"{block}; signal.raise_signal({int(number)})")
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (0, "", "")
 
 
 def test_many_signals_at_once_are_one(start_node) -> None:

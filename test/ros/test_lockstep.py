@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from contact_stack_msgs.msg import LockstepTick
 
 from contact_stack.core.errors import CommunicationError, ConfigError
-from contact_stack.ros.lockstep import Barrier, Participant, TickInputs
+from contact_stack.ros.lockstep import TICK_TOPIC, Barrier, Participant, TickInputs
+from contact_stack.ros.qos import LOCKSTEP
 
 FOREVER = 60.0
 pytestmark = pytest.mark.graph
@@ -111,6 +113,17 @@ def test_the_simulators_own_condition_holds_the_tick_until_it_is_marked(graph) -
     assert simulator.completed == [0, 1]
     with pytest.raises(ConfigError, match="controller"):
         simulator.barrier.mark("controller")
+
+
+def test_a_second_simulation_in_the_graph_is_noticed(graph) -> None:
+    """Its ticks would be taken for ours, and both runs be wrong without a word."""
+    _Peer(graph, "controller")
+    first = _Simulator(graph, ["controller"], ticks=100)
+    graph.spin_until(lambda: len(first.completed) == 101)
+    rival = graph.node("rival").create_publisher(LockstepTick, TICK_TOPIC, LOCKSTEP)
+    rival.publish(LockstepTick(k=1))
+    with pytest.raises(CommunicationError, match="tick 1 came after tick 100: another lock-step"):
+        graph.spin_until(lambda: False)
 
 
 def test_time_does_not_run_out_between_two_ticks(graph) -> None:

@@ -115,6 +115,16 @@ def test_opening_the_gripper_drops_the_mug(plant):
     assert not any(c.body == "mug" for c in plant.truth().contacts)
 
 
+def test_the_gripper_opens_no_faster_than_commanded(plant):
+    q = plant.reset(0).position
+    positions = []
+    for _ in range(120):
+        measurement = plant.tick(q, GripperCommand(0.055, 20.0, max_speed=0.01))
+        positions.append(measurement.gripper_position)
+    # At first the squeezed mug springs back.
+    assert positions[-1] - positions[19] == pytest.approx(0.01 * 0.5, rel=0.02)
+
+
 def test_command_ramps_over_the_tick():
     plant = Plant(quiet("free_space"))
     q = plant.reset(0).position
@@ -166,6 +176,7 @@ def test_reset_forgets_everything(plant):
         (np.array([0, 0, np.inf, 0, 0, 0, 0]), None),
         (None, GripperCommand(np.nan, 1.0)),
         (None, GripperCommand(0.01, -1.0)),
+        (None, GripperCommand(0.01, 1.0, max_speed=0.0)),
     ],
 )
 def test_bad_commands_are_rejected_before_anything_moves(plant, command, gripper):

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from contact_stack.app.demo.experiment_data import ExperimentData
-from contact_stack.app.demo.summary import contact_segments
+from contact_stack.app.demo.summary import contact_segments, releases
 from contact_stack.app.demo.variants import VARIANTS
 
 LIMIT_COLOR = "#444444"
@@ -139,25 +139,6 @@ def plot_release(runs: Mapping[str, ExperimentData], force_limit: float, path: P
     figure.suptitle("Breaking contact, ground truth")
     figure.savefig(path, dpi=130)
     plt.close(figure)
-
-
-def releases(data: ExperimentData) -> list[int]:
-    """List when the robot came out of contact for longer than is drawn.
-
-    Args:
-        data: The run.
-
-    Returns:
-        The first tick after each such contact.
-    """
-    segments = contact_segments(data.force > 0)
-    away = round(AFTER_RELEASE / data.period)
-    following = [first for first, _ in segments[1:]] + [len(data.time) + away]
-    return [
-        end
-        for (_, end), next_contact in zip(segments, following, strict=True)
-        if end < len(data.time) and next_contact - end > away
-    ]
 
 
 def _style(name: str) -> dict[str, Any]:

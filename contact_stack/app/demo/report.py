@@ -15,6 +15,7 @@ ROWS = (
     ("position error in contact, rms", "tracking", "position_rms_contact_m", 1e3, "mm"),
     ("position error in free space, rms", "tracking", "position_rms_free_m", 1e3, "mm"),
     ("joint speed after contact, max", "release", "joint_speed_max_rad_s", 1.0, "rad/s"),
+    ("force falls before release within", "release", "force_fall_s", 1e3, "ms"),
     ("contact location error, median", "estimator", "location_error_p50_m", 1e3, "mm"),
     ("contact on the right link", "estimator", "link_correct_fraction", 100.0, "%"),
     ("controller tick, median", "loop", "tick_p50_us", 1.0, "us"),

@@ -13,6 +13,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from contact_stack.app.demo.client_node import ClientNode
 from contact_stack.app.launch.plan import LaunchPlan
+from contact_stack.app.launch.rivals import refuse_rivals
 from contact_stack.app.launch.runner import NodeGraph
 from contact_stack.app.recording.mcap_recorder import McapRecorder
 from contact_stack.core.errors import CommunicationError
@@ -39,8 +40,10 @@ def run_client(
         The node, with all it has heard.
 
     Raises:
-        ContactStackError: If the graph does not start, falls silent, or a node of it ends.
+        ContactStackError: If the graph does not start, falls silent, a node of it ends, or
+            another graph is running in its place.
     """
+    refuse_rivals(plan)
     with NodeGraph(plan) as graph, McapRecorder(recording) as recorder:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:

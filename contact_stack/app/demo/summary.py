@@ -3,6 +3,8 @@
 Forces and contacts are the simulator's ground truth. A touch-down is a contact after at
 least half a second without one; "post-impact" begins 0.3 s after it. The estimator is
 judged at every tick with a true force of 5 N or more; a tick without estimate is wrong.
+A release is the end of a contact that does not come back within 0.6 s; the force falls from
+the last tick at 0.8 of its limit to the release.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from contact_stack.app.demo.experiment_data import ContactSample, ExperimentData
 TOUCH_DOWN_GAP = 0.5
 IMPACT_DURATION = 0.3
 RELEASE_WINDOW = 0.2
+AWAY = 0.6
+HIGH_SHARE = 0.8
 JUDGED_FORCE = 5.0
 REQUIRED_CONTACT = 1.0
 
@@ -54,7 +58,10 @@ def summarize(
             "tick_p99_us": _percentile(1e6 * data.tick_time, 99),
             "deadline_misses": data.deadline_misses,
         },
-        "release": {"joint_speed_max_rad_s": release_speed(data, force > 0)},
+        "release": {
+            "joint_speed_max_rad_s": release_speed(data, force > 0),
+            "force_fall_s": force_fall(data, force, HIGH_SHARE * force_limit),
+        },
         "mug": {"tilt_rad": data.mug_tilt, "on_cart": data.mug_on_cart},
         "trajectory_sha256": trajectory_hash(data.joint_position),
         "failures": _failures(judged, force_limit),
@@ -203,6 +210,46 @@ def release_speed(data: ExperimentData, in_contact: np.ndarray) -> float | None:
         if end < len(data.time)
     ]
     return float(max(speeds)) if speeds else None
+
+
+def releases(data: ExperimentData) -> list[int]:
+    """List when the robot came out of contact and stayed away from it for a while.
+
+    Args:
+        data: The run.
+
+    Returns:
+        The first tick after each such contact.
+    """
+    segments = contact_segments(data.force > 0)
+    away = round(AWAY / data.period)
+    following = [first for first, _ in segments[1:]] + [len(data.time) + away]
+    return [
+        end
+        for (_, end), next_contact in zip(segments, following, strict=True)
+        if end < len(data.time) and next_contact - end > away
+    ]
+
+
+def force_fall(data: ExperimentData, force: np.ndarray, high: float) -> float | None:
+    """Return how abruptly the force is let go (contact_aware_control, Fig. 7).
+
+    Args:
+        data: The run.
+        force: (n) its true contact force [N].
+        high: From which force on [N].
+
+    Returns:
+        Shortest time from the last tick with that force to the release after it [s]; None
+        if there is none.
+    """
+    times, start = [], 0
+    for end in releases(data):
+        above = np.flatnonzero(force[start:end] >= high)
+        if len(above):
+            times.append(data.period * (end - start - above[-1]))
+        start = end
+    return float(min(times)) if times else None
 
 
 def trajectory_hash(joint_position: np.ndarray) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from contact_stack.app.launch.command_line import command_line, values_for_reading
 from contact_stack.app.launch.parser import declared_arguments, parse
 from contact_stack.app.launch.plan import Argument, LaunchPlan
+from contact_stack.app.launch.rivals import refuse_rivals
 from contact_stack.app.launch.runner import NodeGraph
 from contact_stack.core.description import share
 from contact_stack.core.errors import ConfigError, LaunchError, choices
@@ -125,6 +126,7 @@ def parse_assignments(words: Sequence[str]) -> dict[str, str]:
 def _run(plan: LaunchPlan) -> int:
     graph = NodeGraph(plan)
     try:
+        refuse_rivals(plan)
         with graph:
             graph.wait()
     except KeyboardInterrupt:

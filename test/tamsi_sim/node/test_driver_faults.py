@@ -35,9 +35,10 @@ def test_a_command_beyond_a_limit_ends_the_driver_until_it_is_restarted(value: f
     assert not faults.accepts(STILL)
     assert not faults.publishes(0, STILL)
     assert f"d was commanded to {value:.3f} rad" in faults.name
-    faults.restart()
+    faults.restart(0)
     assert faults.accepts(STILL)
-    assert faults.publishes(1, STILL)
+    assert not faults.publishes(1999 * MILLISECOND, STILL)
+    assert faults.publishes(2000 * MILLISECOND, STILL)
 
 
 def test_too_fast_a_motion_ends_the_driver() -> None:

@@ -45,6 +45,7 @@ def main(args: argparse.Namespace, out: Path) -> int:
             task,
             args.attempts,
             args.mode,
+            args.driver,
             args.seed,
             args.lockstep,
             args.view,

@@ -2,21 +2,26 @@
 
 It sees the box as a camera would (truth/objects) and the arm by its encoders. Planning takes
 no simulated time in lock-step: the tick in which the plan is asked for ends when it has come.
+A push is executed as a whole; before the next one the arm goes to where that has to begin.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 from contact_stack_msgs.action import FollowPoseTrajectory, PlanThroughContact
+from contact_stack_msgs.msg import LinkForceLimit
+from scipy.interpolate import PchipInterpolator
 from tf2_msgs.msg import TFMessage
 
 from contact_stack.app.demo.client_node import CLOCK, SILENCE_LIMIT, ClientNode
 from contact_stack.app.demo.goals import pose_goal
 from contact_stack.app.demo.motion import PoseMotion
+from contact_stack.app.demo.push_box.approach import approach
 from contact_stack.app.demo.push_box.task import BOX, EXAMPLE, Miss, PushTask
 from contact_stack.app.recording.mcap_recorder import McapRecorder
 from contact_stack.core.errors import TrajectoryError
@@ -39,8 +44,11 @@ SAMPLES = 100
 STARTS = 3
 """Independent plans for the first push, the best is taken: it decides what comes after."""
 SAMPLED = (GradientMode.FIRST, GradientMode.ZERO)
-EXECUTED = 2.0
-"""How much of a plan is executed before the next one is made [s]."""
+SLOWNESS = 2.0
+"""How many times longer than planned a push takes: the planned box stops as soon as nothing
+pushes it, and so does a real one that is slow."""
+SPACING = 0.02
+"""Between the poses of a push [s]; the controller comes to rest at each, so they are close."""
 
 
 @dataclass
@@ -97,6 +105,7 @@ class PushNode(ClientNode):
         self._robot = Robot.from_description(task.model.scene.scene.robot)
         self._first_mode = self._mode = mode
         self._plans = 0
+        self._motion_end = 0
         self._use_actions({PLAN: PlanThroughContact, FOLLOW: FollowPoseTrajectory})
 
     @property
@@ -109,23 +118,28 @@ class PushNode(ClientNode):
         return box_pose(self._latest("truth/objects"))
 
     def _advance(self) -> None:
-        if self._awaited or self.finished:
+        if self._awaited or self.finished or self.stamp < self._motion_end:
             return
         if not self.pushes:
             if self._at_rest():
                 self._ask_for_plan()
-        elif self.stamp >= self.pushes[-1].end:
-            self.pushes[-1].after = miss = self._task.miss(self.box())
-            self._finished = self._task.reached(miss) or self._plans == self._attempts
-            if not self.finished:
-                self._ask_for_plan()
+        elif self.pushes[-1].after is None:
+            self._look()
+        else:
+            self._ask_for_plan()
+
+    def _look(self) -> None:
+        """See what became of the push, and whether there has to be another one."""
+        self.pushes[-1].after = miss = self._task.miss(self.box())
+        self._finished = self._task.reached(miss) or self._plans == self._attempts
+        if not self.finished:
+            self._follow(approach(self._task, self._robot, self._joints(), self.box()))
 
     def _ask_for_plan(self) -> None:
         """Ask for a push from where arm and box are."""
-        joints = np.array(self._latest(CLOCK).position[: self._robot.n])
         goal = PlanThroughContact.Goal(
             example=EXAMPLE,
-            initial_state=self._task.state(self.box(), joints),
+            initial_state=self._task.state(self.box(), self._joints()),
             mode=self._mode,
             starts=STARTS if self._mode in SAMPLED and not self.pushes else 1,
             samples=SAMPLES,
@@ -143,13 +157,18 @@ class PushNode(ClientNode):
             self._without_plan(plan)
             return
         self._mode = self._first_mode
+        before = self._task.miss(self.box())
+        start = self._follow(self._motion(plan), plan.planned_contact)
+        self.pushes.append(Push(start, self._motion_end, plan, before))
+
+    def _follow(self, motion: PoseMotion, planned_contact: Sequence[LinkForceLimit] = ()) -> int:
+        """Ask for a motion of the tool; return the stamp at which it begins [ns]."""
         start = self.stamp + round(LEAD_TIME * NANOSECONDS)
-        motion = self._motion(plan)
-        end = start + round((motion.times[-1] + SETTLING) * NANOSECONDS)
-        self.pushes.append(Push(start, end, plan, self._task.miss(self.box())))
+        self._motion_end = start + round((motion.times[-1] + SETTLING) * NANOSECONDS)
         goal = pose_goal(motion, start)
-        goal.planned_contact = plan.planned_contact
+        goal.planned_contact = list(planned_contact)
         self._send_goal(FOLLOW, goal, _check_motion)
+        return start
 
     def _without_plan(self, plan: Any) -> None:
         """Try again with samples, which may find what the last plan has not, or give up."""
@@ -162,15 +181,19 @@ class PushNode(ClientNode):
             raise TrajectoryError(f"no plan: {plan.status_name}: {plan.remedy}")
 
     def _motion(self, plan: Any) -> PoseMotion:
-        times, poses = [], []
-        for point in plan.commanded.points:
-            time = 1e-9 * to_nanoseconds(point.time_from_start)
-            if time > EXECUTED:
-                break
-            self._robot.update(np.array(point.positions))
-            times.append(time)
+        """Return the commanded motion of the tool, slower and smooth."""
+        knots = plan.commanded.points
+        stamps = [SLOWNESS * to_nanoseconds(knot.time_from_start) / NANOSECONDS for knot in knots]
+        commanded = PchipInterpolator(stamps, [knot.positions for knot in knots])
+        times, poses = np.arange(0.0, stamps[-1] + 0.5 * SPACING, SPACING), []
+        for joints in commanded(times):
+            self._robot.update(joints)
             poses.append(self._robot.tool_pose())
         return PoseMotion(tuple(times), tuple(poses))
+
+    def _joints(self) -> np.ndarray:
+        """Return the (n) joint positions of the arm [rad]."""
+        return np.array(self._latest(CLOCK).position[: self._robot.n])
 
 
 def _check_motion(result: FollowPoseTrajectory.Result) -> None:

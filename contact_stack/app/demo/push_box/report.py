@@ -16,8 +16,8 @@ from contact_stack_msgs.action import PlanThroughContact
 from matplotlib.axes import Axes
 
 from contact_stack.app.demo.push_box.push_node import Push, PushNode, box_pose
-from contact_stack.app.demo.push_box.task import PushTask
-from contact_stack.core.description import collision_shapes, read_urdf
+from contact_stack.app.demo.push_box.task import PUSHER, PushTask
+from contact_stack.app.demo.summary import trajectory_hash
 from contact_stack.core.robot import Robot
 from contact_stack.ros.geometry import to_array, to_se3
 from contact_stack.ros.stamps import NANOSECONDS
@@ -39,6 +39,7 @@ def summarize(node: PushNode, task: PushTask, seed: int, lockstep: bool) -> dict
     start, end = node.pushes[0], node.pushes[-1]
     assert end.after is not None
     peak = float(np.max(_push_forces(node)[1], initial=0.0))
+    joints = node.heard["truth/joint_states"].between(start.start, end.end)
     return {
         "experiment": "push_box",
         "seed": seed,
@@ -50,6 +51,7 @@ def summarize(node: PushNode, task: PushTask, seed: int, lockstep: bool) -> dict
         "end_angle_deg": float(np.rad2deg(end.after.angle)),
         "sim_time_s": (end.end - start.start) / NANOSECONDS,
         "peak_force_N": peak,
+        "trajectory_sha256": trajectory_hash(np.array([sample.position for sample in joints])),
         "pushes": [_push(push) for push in node.pushes],
     }
 
@@ -137,7 +139,7 @@ def _push_forces(node: PushNode) -> tuple[list[float], list[float]]:
     for stamp, message in zip(series.stamps, series.samples, strict=True):
         if stamp >= node.pushes[0].start:
             contacts = message.contacts
-            total = sum((to_array(c.force) for c in contacts if c.link == "pusher"), np.zeros(3))
+            total = sum((to_array(c.force) for c in contacts if c.link == PUSHER), np.zeros(3))
             time.append(_seconds(node, stamp))
             force.append(float(np.linalg.norm(total)))
     return time, force
@@ -145,7 +147,7 @@ def _push_forces(node: PushNode) -> tuple[list[float], list[float]]:
 
 def _draw_above(axes: Axes, node: PushNode, task: PushTask) -> None:
     """Draw outlines of the box and the path of the pusher, seen from above."""
-    size = _box_size(task)
+    size = task.half_extents
     for push in node.pushes:
         for stamp in np.linspace(push.start, push.end, OUTLINES):
             pose = box_pose(node.heard["truth/objects"].at(int(stamp)))
@@ -190,13 +192,6 @@ def _pusher_path(node: PushNode, task: PushTask) -> np.ndarray:
             robot.update(np.array(message.position[: robot.n]))
             points.append(robot.tool_pose().translation[:2])
     return np.array(points).T
-
-
-def _box_size(task: PushTask) -> np.ndarray:
-    """Return the half extents of the box [m]."""
-    source = task.model.scene.scene.objects["box"]
-    (shape,) = collision_shapes(read_urdf(source.urdf))
-    return np.array(shape.shape.size)
 
 
 def _outline(pose: pin.SE3, size: np.ndarray) -> Iterator[np.ndarray]:

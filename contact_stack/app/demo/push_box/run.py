@@ -18,6 +18,7 @@ def run_push(
     task: PushTask,
     attempts: int,
     mode: str,
+    driver: str,
     seed: int,
     lockstep: bool,
     view: bool,
@@ -30,6 +31,7 @@ def run_push(
         task: Where the box has to go.
         attempts: Largest number of plans.
         mode: How gradients are made.
+        driver: The driver profile.
         seed: Of all random numbers.
         lockstep: Lock-step instead of real time.
         view: Whether the live page is opened.
@@ -47,6 +49,7 @@ def run_push(
         {
             "robot": task.model.scene.scene.config.robot.description,
             "scene": task.model.scene.config.scene,
+            "driver": driver,
             "lockstep": str(lockstep).lower(),
             "client": NAME if lockstep else "",
             "seed": str(seed),

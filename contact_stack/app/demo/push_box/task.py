@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from contact_stack.core.description import collision_shapes, read_urdf
 from irs_planner.examples import build_contact_model, load_example
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
 
 EXAMPLE = "iiwa_push"
 BOX = "box"
+PUSHER = "pusher"
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class PushTask:
     Attributes:
         model: The planner's model of the scene.
         goal: Goal pose of the box, world.
+        half_extents: (3) of the box [m].
+        pusher_radius: Of the ball that pushes [m].
         position_tolerance: [m].
         rotation_tolerance: [rad].
     """
@@ -51,6 +55,11 @@ class PushTask:
         assert isinstance(model, SpatialQuasiDynamics)
         self.model = model
         self.goal = model.object_poses(np.array(config.goal_state))[BOX]
+        scene = model.scene.scene
+        (box,) = collision_shapes(read_urdf(scene.objects[BOX].urdf))
+        self.half_extents = np.array(box.shape.size)
+        (ball,) = (shape for shape in scene.robot.shapes() if shape.body == PUSHER)
+        self.pusher_radius = float(ball.shape.size[0])
         self.position_tolerance = position_tolerance
         self.rotation_tolerance = rotation_tolerance
 

@@ -1,0 +1,110 @@
+"""The gripper's motion ends once, by force or stall detection, cancelled or replaced."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from sensor_msgs.msg import JointState
+
+from tamsi_sim.node.gripper_motion import STANDSTILL_TICKS, Ending, GripperMotion
+from tamsi_sim.plant import CommandError, GripperCommand
+
+WIDEST = 0.055
+CLOSE = GripperCommand(position=0.0, max_effort=20.0)
+
+
+class Client:
+    """Notes what it hears."""
+
+    def __init__(self) -> None:
+        self.cancels = False
+        self.heard = 0
+        self.endings: list[tuple[Ending, float]] = []
+
+    def moving(self, state: JointState) -> None:
+        self.heard += 1
+
+    def ended(self, ending: Ending, state: JointState) -> None:
+        self.endings.append((ending, state.position[0]))
+
+
+def state(position: float, velocity: float) -> JointState:
+    return JointState(position=[position], velocity=[velocity], effort=[0.0])
+
+
+@pytest.fixture
+def motion() -> GripperMotion:
+    return GripperMotion(WIDEST, state(0.04, 0.0))
+
+
+def test_a_motion_begins_at_its_time(motion: GripperMotion) -> None:
+    motion.begin(CLOSE, 100, Client())
+    assert motion.command(99) is None
+    assert motion.command(100) is CLOSE
+
+
+def test_a_motion_ends_where_it_was_to_go(motion: GripperMotion) -> None:
+    client = Client()
+    motion.begin(CLOSE, 0, client)
+    motion.update(1, state(0.02, -0.1))
+    assert client.heard == 1
+    motion.update(2, state(0.0005, -0.1))
+    assert client.endings == [(Ending.REACHED, 0.0005)]
+    assert motion.command(3) is None
+
+
+def test_a_motion_that_stands_still_elsewhere_has_stalled(motion: GripperMotion) -> None:
+    """Not at once: a finger needs a moment to begin."""
+    client = Client()
+    motion.begin(CLOSE, 0, client)
+    for tick in range(STANDSTILL_TICKS - 1):
+        motion.update(tick, state(0.04, 0.0))
+    assert not client.endings
+    motion.update(STANDSTILL_TICKS, state(0.04, 0.0))
+    assert client.endings == [(Ending.STALLED, 0.04)]
+
+
+def test_a_slow_motion_has_not_stalled(motion: GripperMotion) -> None:
+    client = Client()
+    motion.begin(GripperCommand(0.0, 20.0, max_speed=5e-4), 0, client)
+    for tick in range(5 * STANDSTILL_TICKS):
+        motion.update(tick, state(0.04, -5e-4))
+    assert not client.endings
+
+
+def test_a_newer_command_takes_over(motion: GripperMotion) -> None:
+    clients = Client(), Client()
+    newer = GripperCommand(0.05, 10.0)
+    motion.begin(CLOSE, 0, clients[0])
+    motion.begin(newer, 0, clients[1])
+    assert clients[0].endings == [(Ending.REPLACED, 0.04)]
+    assert motion.command(1) is newer
+    motion.update(1, state(0.05, 0.1))
+    assert len(clients[0].endings) == len(clients[1].endings) == 1
+
+
+def test_a_motion_is_canceled_at_the_next_tick(motion: GripperMotion) -> None:
+    client = Client()
+    motion.begin(CLOSE, 1000, client)
+    client.cancels = True
+    motion.update(1, state(0.03, -0.1))
+    assert client.endings == [(Ending.CANCELED, 0.03)]
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"position": 0.06}, r"position 0\.06 m is beyond the widest, 0\.055 m"),
+        ({"position": -0.01}, "finite and not negative"),
+        ({"position": math.nan}, "finite and not negative"),
+        ({"max_effort": math.inf}, "finite and not negative"),
+        ({"max_speed": -0.1}, "the speed must be above zero"),
+    ],
+)
+def test_a_bad_command_is_refused_with_the_reason(
+    motion: GripperMotion, change: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(CommandError, match=text):
+        motion.check(GripperCommand(**{"position": 0.0, "max_effort": 20.0, **change}))
