@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from contact_stack.core.arm_state import CommandMode
 from contact_stack.core.errors import ConfigError, ContactStackError
 from tamsi_sim.cartesian_impedance import AXES, CartesianImpedance
 from tamsi_sim.joint_torque import JointTorqueSensor
@@ -155,7 +156,8 @@ class Plant:
         self._fingers = float(np.sum(built.arrays.column_dof == self._finger))
         self._start = self.engine.q.copy()
         self._impedance: CartesianImpedance | None = None
-        if scene.config.robot.takes_wrench:
+        self._mode = scene.config.robot.command_mode
+        if self._mode is CommandMode.WRENCH:
             self._impedance = cartesian_impedance(scene)
         self._set_gains()
         self.reset(seed)
@@ -167,7 +169,7 @@ class Plant:
 
     def _set_gains(self) -> None:
         config, arrays, work = self.scene.config.robot, self.engine.built.arrays, self.engine.work
-        if not config.takes_wrench:
+        if self._mode is CommandMode.POSITION:
             work.stiffness[self._arm] = config.stiffness
             work.damping_ratio[self._arm] = config.damping_ratio
         arrays.armature[self._arm] = config.effective_armature
@@ -209,15 +211,16 @@ class Plant:
         self,
         position_command: np.ndarray,
         gripper: GripperCommand | None = None,
-        wrench: np.ndarray | None = None,
+        overlay: np.ndarray | None = None,
     ) -> Measurement:
         """Advance by one period; the joints' target ramps from the last command to this one.
 
         Args:
             position_command: (7) commanded q [rad].
             gripper: New command of the gripper; None keeps the last one.
-            wrench: (6) force [N] and torque [Nm] that the arm should exert at the tool, axes
-                of the base frame; None for none. Only in Cartesian impedance control.
+            overlay: What the arm should exert besides, None for nothing: in Cartesian
+                impedance control (6) force [N] and torque [Nm] at the tool, axes of the base
+                frame; in joint torque control (7) torques [Nm], on top of gravity's.
 
         Returns:
             The measurement at the end of the tick. If its status is not OK the simulation
@@ -225,10 +228,10 @@ class Plant:
 
         Raises:
             CommandError: If a command has the wrong size or is not finite, or the arm takes
-                no wrench; nothing moved.
+                no overlay; nothing moved.
         """
         command = _checked(position_command, gripper)
-        overlay = self._checked_wrench(wrench)
+        extra = self._checked_overlay(overlay)
         work = self.engine.work
         if gripper is not None:
             self._start_gripper(gripper)
@@ -237,22 +240,23 @@ class Plant:
             self._drive_gripper(self._finger)
         work.contact_impulse[:] = 0.0
         before = work.v[self._arm].copy()
-        drive = self._step(command, overlay)
+        drive = self._step(command, extra)
         self._ticks += 1
         work.target[self._arm] = command
         period = self.scene.config.period
         torque = work.contact_impulse[self._arm] / period + self._push
         return self._measure(torque, drive, (work.v[self._arm] - before) / period)
 
-    def _step(self, command: np.ndarray, wrench: np.ndarray) -> np.ndarray:
+    def _step(self, command: np.ndarray, overlay: np.ndarray) -> np.ndarray:
         """Simulate one period, and return the mean torque of the arm's drives [Nm].
 
         The Cartesian controller is evaluated at every step of it.
         """
         work = self.engine.work
-        drive, control = np.zeros(7), np.zeros(7)
+        drive = np.zeros(7)
+        control = overlay if self._mode is CommandMode.TORQUE else np.zeros(7)
         if self._impedance is not None:
-            self._impedance.start_tick(work.q[self._arm_q], command, wrench)
+            self._impedance.start_tick(work.q[self._arm_q], command, overlay)
         for _ in range(self._steps):
             if self._impedance is not None:
                 control = self._impedance.torque(work.q[self._arm_q], work.v[self._arm])
@@ -263,17 +267,22 @@ class Plant:
             drive += (control + work.joint_force[self._arm]) / self._steps
         return drive
 
-    def _checked_wrench(self, wrench: np.ndarray | None) -> np.ndarray:
-        """Return the wrench as an array, or raise a CommandError."""
-        if wrench is None:
-            return np.zeros(AXES)
-        array = np.asarray(wrench, dtype=float)
-        if self._impedance is None:
-            raise CommandError("the arm takes no wrench (valid: in Cartesian impedance control)")
-        if array.shape != (AXES,):
-            raise CommandError(f"a wrench needs {AXES} values, got shape {array.shape}")
+    def _checked_overlay(self, overlay: np.ndarray | None) -> np.ndarray:
+        """Return the overlay as an array, or raise a CommandError."""
+        size = AXES if self._mode is CommandMode.WRENCH else 7
+        if overlay is None:
+            return np.zeros(size)
+        if self._mode is CommandMode.POSITION:
+            raise CommandError(
+                "the arm takes positions alone (valid: more in Cartesian impedance control or "
+                "joint torque control)"
+            )
+        array = np.asarray(overlay, dtype=float)
+        kind = "a wrench" if self._mode is CommandMode.WRENCH else "a torque command"
+        if array.shape != (size,):
+            raise CommandError(f"{kind} needs {size} values, got shape {array.shape}")
         if not np.isfinite(array).all():
-            raise CommandError(f"a wrench must be finite, got {array.tolist()}")
+            raise CommandError(f"{kind} must be finite, got {array.tolist()}")
         return array
 
     def push(self, torque: np.ndarray) -> None:

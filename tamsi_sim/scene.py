@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 import yaml
 
+from contact_stack.core.arm_state import CommandMode
 from contact_stack.core.config import from_mapping, nested, parameter
 from contact_stack.core.description import RobotDescription, placement, read_urdf, share
 from contact_stack.core.errors import ConfigError, choices
@@ -27,6 +28,12 @@ ENVIRONMENT = "environment"
 WORLD = "world"
 JOINT_IMPEDANCE = "joint_impedance"
 CARTESIAN_IMPEDANCE = "cartesian_impedance"
+JOINT_TORQUE = "joint_torque"
+COMMAND_MODES = {
+    JOINT_IMPEDANCE: CommandMode.POSITION,
+    CARTESIAN_IMPEDANCE: CommandMode.WRENCH,
+    JOINT_TORQUE: CommandMode.TORQUE,
+}
 Item = TypeVar("Item")
 
 
@@ -61,8 +68,9 @@ class RobotSceneConfig:
     )
     control_mode: str = parameter(
         JOINT_IMPEDANCE,
-        "joint springs, or a spring at the tool that takes a wrench on top",
-        options=(JOINT_IMPEDANCE, CARTESIAN_IMPEDANCE),
+        "joint springs, springs at the tool that take a wrench on top, or joint springs turned "
+        "down to nothing, which leaves the arm to the torques of its commands",
+        options=tuple(COMMAND_MODES),
     )
     stiffness: tuple[float, ...] = parameter(
         (800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0),
@@ -78,9 +86,9 @@ class RobotSceneConfig:
     gripper: GripperConfig = nested(GripperConfig)
 
     @property
-    def takes_wrench(self) -> bool:
-        """Whether commands may carry a wrench."""
-        return self.control_mode == CARTESIAN_IMPEDANCE
+    def command_mode(self) -> CommandMode:
+        """What the arm's commands consist of."""
+        return COMMAND_MODES[self.control_mode]
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+class CommandMode(Enum):
+    """What the arm's commands consist of."""
+
+    POSITION = "joint positions"
+    TORQUE = "joint torques, and the joint positions they are meant to lead to"
+    WRENCH = "joint positions, and a wrench at the tool on top of the springs that hold it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +33,7 @@ class ArmState:
             accelerates the joint: M qdd + C qd + g = tau_m + tau_ext; None if the driver
             gives none.
         commanding: Whether the robot follows commands now.
-        takes_wrench: Whether the arm is in Cartesian impedance control, and its commands
-            carry a wrench.
+        command_mode: What its commands consist of.
     """
 
     stamp: int
@@ -35,4 +43,4 @@ class ArmState:
     external_torque: NDArray[np.float64]
     joint_torque: NDArray[np.float64] | None = None
     commanding: bool = True
-    takes_wrench: bool = False
+    command_mode: CommandMode = CommandMode.POSITION

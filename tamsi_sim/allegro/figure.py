@@ -1,8 +1,8 @@
-"""Fig. 9: the hand and its mug, and the mug's orientation over time."""
+"""Fig. 9: the hand and its mug, the mug's orientation over time, and what that costs."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,23 +11,23 @@ from mpl_toolkits.mplot3d import Axes3D
 
 from tamsi_sim.allegro.drawing import Drawing
 from tamsi_sim.allegro.reorientation import Reorientation
+from tamsi_sim.integrators.registry import SCHEMES
+from tamsi_sim.paper.integrator_speed import Run
 
 RED, BLUE = "#c8372d", "#3b6ea8"
 CENTER, REACH = np.array([0.035, 0.0, 0.015]), 0.105  # What the pictures show [m].
 
 
-def figure_9(run: Reorientation, path: Path) -> Path:
+def figure_9(run: Reorientation, costs: Mapping[float, Sequence[Run]] | None = None) -> Figure:
     """Draw the hand at both ends and in the middle of a swing, and the run over time.
 
     Args:
         run: The run.
-        path: Image to write.
-
-    Returns:
-        The path.
+        costs: Time step [s] -> runs of several integrators, TAMSI first, to be compared.
     """
-    figure = Figure(figsize=(11.0, 7.2), layout="constrained")
-    grid = figure.add_gridspec(3, 3, height_ratios=(3.2, 1.4, 0.7))
+    rows = 3 if costs is None else 4
+    figure = Figure(figsize=(11.0, 7.2 + 1.9 * (rows - 3)), layout="constrained")
+    grid = figure.add_gridspec(rows, 3, height_ratios=(3.2, 1.4, 0.7, 1.5)[:rows])
     angle = np.rad2deg(run.angle())
     last = run.time > run.time[-1] - run.period
     moments = [int(np.flatnonzero(last)[k]) for k in _turns(angle[last])]
@@ -47,9 +47,33 @@ def figure_9(run: Reorientation, path: Path) -> Path:
     over_time.tick_params(labelbottom=False)
     for axes_2d in (over_time, below):
         _style(axes_2d)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    return path
+    if costs is not None:
+        _compare(figure.add_subplot(grid[3, :]), costs)
+    return figure
+
+
+def _compare(axes: Axes, costs: Mapping[float, Sequence[Run]]) -> None:
+    """Draw CPU time per simulated time against the step, TAMSI's first."""
+    steps = 1e3 * np.array(list(costs))
+    first, *others = (
+        np.array([1e3 * run.cpu[-1] / run.simulated[-1] for run in runs])
+        for runs in zip(*costs.values(), strict=True)
+    )
+    names = [SCHEMES[run.integrator].title for run in next(iter(costs.values()))]
+    axes.loglog(steps, first, "o-", color=RED, label=names[0])
+    for name, cost, style in zip(names[1:], others, ("o-", "s--"), strict=True):
+        axes.loglog(steps, cost, style, color=BLUE, label=name)
+    for step, cost, tamsi in zip(steps, others[0], first, strict=True):
+        axes.annotate(
+            f"{cost / tamsi:.1f}x", (step, cost), (0, 8), textcoords="offset points",
+            ha="center", color=BLUE, fontsize=9,
+        )  # fmt: skip
+    axes.set(xlabel="step, or the longest one allowed [ms]", ylabel="CPU time\n[ms per s]")
+    axes.set_xticks(steps, [f"{step:g}" for step in steps])
+    axes.minorticks_off()
+    axes.margins(x=0.05, y=0.3)
+    axes.legend(loc="lower left", frameon=False, fontsize=9)
+    _style(axes)
 
 
 def _turns(angle: np.ndarray) -> list[int]:

@@ -11,6 +11,7 @@ from contact_stack.core.config import nested, parameter
 from contact_stack.core.description import placement, read_urdf
 from tamsi_sim.contact import Surface
 from tamsi_sim.engine import Engine, SolverConfig
+from tamsi_sim.integrators.excitation import Excitation
 from tamsi_sim.model import BuiltModel, Instance, build_model
 
 HAND = "hand"
@@ -76,24 +77,17 @@ class AllegroHand:
         engine.work.effort_limit[:] = np.inf
         return engine
 
-    def drive(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the forces that, with the joints' springs towards zero, are its drives.
-
-        They are K q_d(t) = mean + amplitude cos(omega t + phase), for integrators that choose
-        their own times.
-
-        Returns:
-            (nv) mean [Nm], (nv) amplitude [Nm], (nv) omega [rad/s], (nv) phase [rad].
-        """
+    def excitation(self) -> Excitation:
+        """Return the forces K q_d(t) that, with the joints' springs towards zero, drive it."""
         mean, amplitude = np.zeros(JOINTS + 6), np.zeros(JOINTS + 6)
         mean[:JOINTS] = STIFFNESS * _hand(CLOSED_FINGER, CLOSED_THUMB)
         amplitude[INDEX] = STIFFNESS * np.array(ROCKING)
         amplitude[RING] = -amplitude[INDEX]
         omega = np.full(JOINTS + 6, 2.0 * np.pi / self.period)
-        return mean, amplitude, omega, np.full(JOINTS + 6, -0.5 * np.pi)
+        return Excitation(mean, amplitude, omega, np.full(JOINTS + 6, -0.5 * np.pi))
 
     def forces(self, steps: int) -> np.ndarray:
-        """Return :meth:`drive` at the start of each step.
+        """Return :meth:`excitation` at the start of each step.
 
         Args:
             steps: How many steps.
@@ -101,9 +95,7 @@ class AllegroHand:
         Returns:
             (steps, nv) generalised forces for :meth:`Engine.roll` [Nm].
         """
-        mean, amplitude, omega, phase = self.drive()
-        time = np.arange(steps) * self.time_step
-        return np.asarray(mean + amplitude * np.cos(np.outer(time, omega) + phase))
+        return self.excitation().at(np.arange(steps) * self.time_step)
 
 
 def fingers_in_contact(engine: Engine) -> set[str]:

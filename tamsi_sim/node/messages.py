@@ -8,13 +8,16 @@ from geometry_msgs.msg import Transform, TransformStamped
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from contact_stack.core.arm_state import ArmState
+from contact_stack.core.arm_state import ArmState, CommandMode
 from contact_stack.ros.geometry import to_point, to_quaternion, to_vector
 from tamsi_sim.plant import Measurement, TrueContact, Truth
 
 
 def arm_state(
-    measurement: Measurement, stamp: int, commanding: bool = True, takes_wrench: bool = False
+    measurement: Measurement,
+    stamp: int,
+    commanding: bool = True,
+    command_mode: CommandMode = CommandMode.POSITION,
 ) -> ArmState:
     """Return what the driver reports about the arm.
 
@@ -22,7 +25,7 @@ def arm_state(
         measurement: The measurement.
         stamp: Its time on the clock of the graph [ns].
         commanding: Whether the robot follows commands now.
-        takes_wrench: Whether the arm is in Cartesian impedance control.
+        command_mode: What its commands consist of.
 
     Returns:
         The state.
@@ -35,7 +38,7 @@ def arm_state(
         external_torque=measurement.external_torque,
         commanding=commanding,
         joint_torque=measurement.joint_torque,
-        takes_wrench=takes_wrench,
+        command_mode=command_mode,
     )
 
 

@@ -15,11 +15,12 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
+from contact_stack.core.arm_state import CommandMode
 from contact_stack.core.description import RobotDescription
 from contact_stack.core.errors import ContactStackError
 from contact_stack.core.robot import Robot
 from contact_stack.ros.diagnostics import Diagnostics, Health, Level
-from contact_stack.ros.driver_profile import RobotSide, WrenchReader, driver_profile
+from contact_stack.ros.driver_profile import OverlayReader, RobotSide, driver_profile
 from contact_stack.ros.entry_point import freeze_garbage_collector, run
 from contact_stack.ros.error_relay import ErrorRelay
 from contact_stack.ros.geometry import to_array
@@ -67,8 +68,8 @@ class SimulatorNode(ManagedNode):
         self._plant = Plant(scene, config.seed)
         self._measurement = self._plant.reset(config.seed)
         self._command = self._measurement.commanded_position
-        self._wrench: np.ndarray | None = None
-        self._takes_wrench = scene.config.robot.takes_wrench
+        self._overlay: np.ndarray | None = None
+        self._mode = scene.config.robot.command_mode
         self._frame = scene.robot.base_link
         # Zero would mean "now" in goals, so simulated time begins later.
         self._origin = NANOSECONDS if config.lockstep else self.get_clock().now().nanoseconds
@@ -94,9 +95,9 @@ class SimulatorNode(ManagedNode):
             self, f"{NAME}/driver", self._faults, config.lockstep, lambda: self._stamp
         )
         self._robot = RobotSide(self, profile, config.lockstep, self._command_arrived)
-        if self._takes_wrench:
-            self._overlay = WrenchReader(
-                self, config.driver, config.lockstep, self._wrench_arrived, self._robot.rejections
+        if self._mode is not CommandMode.POSITION:
+            self._overlays = OverlayReader(
+                self, config.driver, self._mode, config.lockstep, self._take, self._robot.rejections
             )
         signal = signal_publisher(config.lockstep)
         self._gripper_states = self.create_publisher(JointState, "gripper/joint_states", signal)
@@ -173,21 +174,16 @@ class SimulatorNode(ManagedNode):
         return self._origin + self._measurement.time_ns
 
     def _command_arrived(self, position: np.ndarray) -> None:
-        if self._takes_wrench:
-            self._robot.rejections.add(
-                "a position without a wrench, in Cartesian impedance control"
-            )
+        if self._mode is not CommandMode.POSITION:
+            self._robot.rejections.add(f"positions alone (valid: {self._mode.value})")
             return
         self._take(position, None)
 
-    def _wrench_arrived(self, position: np.ndarray, wrench: np.ndarray) -> None:
-        self._take(position, wrench)
-
-    def _take(self, position: np.ndarray, wrench: np.ndarray | None) -> None:
+    def _take(self, position: np.ndarray, overlay: np.ndarray | None) -> None:
         """Take over a command, unless a fault of the driver keeps it from the arm."""
         with self._lock:
             if self._barrier is not None or self._faults.accepts(position):
-                self._command, self._wrench = position, wrench
+                self._command, self._overlay = position, overlay
         if self._barrier is not None:
             self._barrier.mark(COMMAND)
 
@@ -226,7 +222,7 @@ class SimulatorNode(ManagedNode):
         gripper = self._gripper.command(self._stamp)
         if self._hand.any():
             self._push()
-        self._measurement = self._plant.tick(self._command, gripper, self._wrench)
+        self._measurement = self._plant.tick(self._command, gripper, self._overlay)
         if self._measurement.status is not StepStatus.OK:
             seconds = 1e-9 * self._stamp
             raise SimulationError(f"at {seconds:.3f} s: {self._measurement.status.remedy}")
@@ -247,7 +243,7 @@ class SimulatorNode(ManagedNode):
         self._true_objects.publish(true_objects(truth, self._frame, time))
         self._gripper_states.publish(gripper)
         if self._barrier is not None or self._faults.publishes(stamp, self._measurement.velocity):
-            state = arm_state(self._measurement, stamp, self._faults.commanding, self._takes_wrench)
+            state = arm_state(self._measurement, stamp, self._faults.commanding, self._mode)
             self._robot.publish_state(state)
         self._gripper.update(stamp, gripper)
 
@@ -289,7 +285,7 @@ class SimulatorNode(ManagedNode):
             self._origin = self._stamp + self._plant.period_ns
             self._measurement = self._plant.reset(request.seed)
             self._hand = np.zeros(3)
-            self._command, self._wrench = self._measurement.commanded_position, None
+            self._command, self._overlay = self._measurement.commanded_position, None
         response.success = True
         return response
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from tamsi_sim.integrators.registry import SCHEMES
 from tamsi_sim.paper.gripper_convergence import Convergence
 from tamsi_sim.paper.gripper_robustness import Trial
-from tamsi_sim.paper.gripper_speed import Run
+from tamsi_sim.paper.integrator_speed import Run
 from tamsi_sim.paper.moving_configuration import SCENES, Comparison
 from tamsi_sim.paper.residual_history import ResidualHistory
 from tamsi_sim.paper.work_precision import INTEGRATORS, Point

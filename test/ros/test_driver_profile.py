@@ -13,6 +13,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from contact_stack.core.arm_state import ArmState
 from contact_stack.core.errors import ConfigError
+from contact_stack.core.low_pass import LowPass
 from contact_stack.ros.driver_profile import (
     PROFILES,
     CommandWriter,
@@ -24,7 +25,6 @@ from contact_stack.ros.driver_profile import (
 )
 from contact_stack.ros.driver_profile.broadcast_driver import STATE, TORQUE
 from contact_stack.ros.driver_profile.joint_states import joint_state
-from contact_stack.ros.driver_profile.low_pass import LowPass
 
 PERIOD = 0.005
 STAMP = 1_234_567_890_123

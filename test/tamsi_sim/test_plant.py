@@ -205,3 +205,41 @@ def test_a_push_bends_the_joint_springs_and_is_an_external_torque(plant):
     stiffness = np.array(plant.scene.config.robot.stiffness)
     np.testing.assert_allclose(stiffness * (pushed.position - rest.position), torque, atol=0.05)
     assert not plant.reset(0).external_torque.any()
+
+
+def torque_plant():
+    """The arm alone, left to the torques of its commands."""
+    scene = quiet("free_space")
+    robot = dataclasses.replace(scene.config.robot, control_mode="joint_torque")
+    return Plant(dataclasses.replace(scene, config=dataclasses.replace(scene.config, robot=robot)))
+
+
+def test_torques_accelerate_the_arm_as_its_inertia_has_it():
+    """M qdd + C qd = tau, gravity and rotors included in what the robot does itself."""
+    plant = torque_plant()
+    q = plant.reset(0).position
+    torque = np.array([3.0, -4.0, 2.0, 5.0, -1.0, 1.0, 0.5])
+    first = plant.tick(q, None, torque)
+    model = plant.scene.robot.arm_model()
+    mass = pin.crba(model, model.createData(), q)
+    mass = np.triu(mass) + np.triu(mass, 1).T
+    mass += np.diag(plant.scene.config.robot.effective_armature)
+    # The joints' own damping acts from the first step on.
+    np.testing.assert_allclose(first.velocity, 5e-3 * np.linalg.solve(mass, torque), rtol=0.02)
+
+
+def test_without_torques_nothing_holds_the_arm_but_its_balanced_weight():
+    plant = torque_plant()
+    q = plant.reset(0).position
+    for _ in range(20):
+        measurement = plant.tick(q + 0.3)
+    np.testing.assert_allclose(measurement.position, q, atol=1e-12)
+
+
+@pytest.mark.parametrize("torque", [np.zeros(6), np.full(7, np.inf)])
+def test_bad_torques_are_rejected_before_anything_moves(torque):
+    plant = torque_plant()
+    q = plant.reset(0).position
+    with pytest.raises(CommandError, match="a torque command"):
+        plant.tick(q, None, torque)
+    np.testing.assert_array_equal(plant.engine.q, q)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
+from lbr_fri_idl.msg import LBRState
 from rclpy.action import ActionClient
 from rclpy.client import Client
 from rclpy.clock import Clock
@@ -23,7 +24,7 @@ from contact_stack.app.recording.mcap_recorder import McapRecorder
 from contact_stack.core.errors import CommunicationError
 from contact_stack.ros.lockstep import Participant, TickInputs
 from contact_stack.ros.qos import signal_subscription
-from contact_stack.ros.stamps import to_nanoseconds
+from contact_stack.ros.stamps import NANOSECONDS, to_nanoseconds
 
 CLOCK = "truth/joint_states"
 """Each message of this topic begins a period; a client always hears it."""
@@ -248,4 +249,6 @@ def _stamp(message: Any, default: int) -> int:
         return to_nanoseconds(message.header.stamp)
     if getattr(message, "transforms", None):
         return to_nanoseconds(message.transforms[0].header.stamp)
+    if isinstance(message, LBRState):
+        return int(message.time_stamp_sec * NANOSECONDS + message.time_stamp_nano_sec)
     return default

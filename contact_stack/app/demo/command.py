@@ -12,6 +12,8 @@ import yaml
 from tqdm import tqdm
 
 from contact_aware_control.node.config import ControllerNodeConfig
+from contact_stack.app.demo.bottle_shake import command as bottle_shake
+from contact_stack.app.demo.bottle_shake.run import SCENE as BOTTLE_SHAKE
 from contact_stack.app.demo.experiment import Experiment
 from contact_stack.app.demo.experiments import EXPERIMENTS
 from contact_stack.app.demo.plots import plot_force, plot_release, plot_tracking
@@ -29,8 +31,12 @@ from irs_planner.smoothing import GradientMode
 from tamsi_sim.physics import ENGINES
 
 EXIT_FAILED_RUN = 1
-PLANNED = {push_box.NAME: push_box.main, SLIDE_SLED: slide_sled.main}
-"""Demos that execute the plans of a planner, each in its own way."""
+OWN = {
+    push_box.NAME: push_box.main,
+    SLIDE_SLED: slide_sled.main,
+    BOTTLE_SHAKE: bottle_shake.main,
+}
+"""Demos that are no experiment with the contact-aware controller, each in its own way."""
 
 EPILOG = """examples:
   contact-stack demo mug_placement
@@ -39,11 +45,14 @@ EPILOG = """examples:
   contact-stack demo mug_moving --controller all
   contact-stack demo push_box --seed 1
   contact-stack demo slide_sled
+  contact-stack demo bottle_shake --joint-controller inverse_dynamics
 
 The live page's address is printed when the graph starts. Every controller gets a graph of
 its own. slide_sled executes a robust plan and its reference, without a controller, with
-several frictions. Exit code: 0, or 1 if the contact-aware QP did not show enough contact to be
-judged, or a plan failed; of a baseline this is only reported."""
+several frictions; bottle_shake streams its own commands, with force feedback and without.
+Exit code: 0, or 1 if the contact-aware QP did not show enough contact to be judged, a plan
+failed, or the bottle was not placed in spite of force feedback; of a baseline this is only
+reported."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser: The parser of this command.
     """
     parser.epilog = EPILOG
-    parser.add_argument("name", choices=(*EXPERIMENTS, *PLANNED), help="the experiment")
+    parser.add_argument("name", choices=(*EXPERIMENTS, *OWN), help="the experiment")
     parser.add_argument(
         "--controller", choices=(*VARIANTS, *GROUPS), default="both",
         help="the contact-aware QP, one of its variants or baselines, both the QP and the "
@@ -85,6 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mode", choices=[str(mode) for mode in GradientMode], default=GradientMode.FIRST,
         help="push_box: how gradients are made (default first)",
     )  # fmt: skip
+    bottle_shake.add_arguments(parser)
     parser.add_argument("--no-view", dest="view", action="store_false", help="no live page")
 
 
@@ -103,8 +113,8 @@ def main(args: argparse.Namespace) -> int:
     # Nothing leaves this machine unless the user's environment says so.
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     out = args.out or Path("out") / args.name
-    if args.name in PLANNED:
-        return PLANNED[args.name](args, out)
+    if args.name in OWN:
+        return OWN[args.name](args, out)
     out.mkdir(parents=True, exist_ok=True)
     experiment = EXPERIMENTS[args.name]()
     limit = force_limit()

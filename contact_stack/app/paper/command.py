@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paper", metavar="PAPER", help=f"the paper ({choices(PAPERS)})")
     parser.add_argument(
         "--figure", nargs="+", metavar="N",
-        help="only these figures (default: all; tamsi: 4 5 6 7 8 IV-B)",
+        help="only these figures (default: all; tamsi: 4 5 6 7 8 9 IV-B)",
     )  # fmt: skip
     parser.add_argument(
         "--out", type=Path, default=None, help="folder of the results (default out/paper/PAPER)"

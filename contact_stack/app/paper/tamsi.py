@@ -10,10 +10,15 @@ import numpy as np
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
+from tamsi_sim.allegro.figure import figure_9 as draw_figure_9
+from tamsi_sim.allegro.hand import AllegroHand
+from tamsi_sim.allegro.reorientation import turn_mug
 from tamsi_sim.paper import (
+    allegro_speed,
     gripper_convergence,
     gripper_robustness,
     gripper_speed,
+    integrator_speed,
     moving_configuration,
     plots,
     work_precision,
@@ -76,22 +81,20 @@ def figure_7() -> Result:
     for gripper, case in gripper_speed.GRIPPERS.items():
         rounds = list(
             _progress(
-                gripper_speed.interleaved_rounds(case),
+                integrator_speed.interleaved_rounds(
+                    gripper_speed.INTEGRATORS, case, gripper_speed.DURATION
+                ),
                 f"figure 7, {gripper} pads",
-                gripper_speed.ROUNDS,
+                integrator_speed.ROUNDS,
             )
         )
-        totals = [runs_of_round[0].cpu[-1] for runs_of_round in rounds]
-        runs[gripper] = rounds[int(np.argsort(totals)[len(totals) // 2])]
-        ratios = gripper_speed.ratios(rounds)
-        rate = gripper_speed.DURATION / float(np.median(totals))
+        runs[gripper] = integrator_speed.median_round(rounds)
+        ratios = integrator_speed.ratios(rounds)
+        rate = gripper_speed.DURATION / float(runs[gripper][0].cpu[-1])
         numbers[gripper] = {"ratios": ratios, "tamsi_real_time_rate": rate}
         summary[f"{gripper} pads, TAMSI"] = f"{rate:.0f}x real time"
         for name in gripper_speed.INTEGRATORS[1:]:
-            median, low, high = ratios[name]
-            summary[f"{gripper} pads, {name}"] = (
-                f"{median:.1f}x the time of TAMSI ({low:.1f} to {high:.1f})"
-            )
+            summary[f"{gripper} pads, {name}"] = _times_tamsi(ratios[name])
     return plots.speed(runs), {"summary": summary, **numbers}
 
 
@@ -117,6 +120,52 @@ def figure_8() -> Result:
             "slopes": [translation, rotation],
         }
     return plots.convergence(studies), {"summary": summary, **numbers}
+
+
+def figure_9() -> Result:
+    """The Allegro hand that turns a mug, and what that costs."""
+    duration = allegro_speed.DURATION
+    turned = turn_mug(AllegroHand(), duration)
+    costs, ratios = {}, {}
+    for h in allegro_speed.STEPS:
+        rounds = list(
+            _progress(
+                integrator_speed.interleaved_rounds(
+                    allegro_speed.INTEGRATORS,
+                    AllegroHand(time_step=h),
+                    duration,
+                    allegro_speed.LOOSE,
+                ),
+                f"figure 9, {1e3 * h:g} ms",
+                integrator_speed.ROUNDS,
+            )
+        )
+        costs[h] = integrator_speed.median_round(rounds)
+        ratios[h] = integrator_speed.ratios(rounds)
+    rate = duration / float(costs[allegro_speed.STEPS[0]][0].cpu[-1])
+    swings = np.rad2deg(turned.swings())
+    held = turned.time > 0.5 * turned.period
+    fingers = int(turned.fingers[held].min())
+    summary = {
+        "swing of the mug in a period": f"{swings.min():.0f} to {swings.max():.0f} deg",
+        "fingers in contact": f"{fingers} or more",
+        "TAMSI": f"{rate:.0f}x real time",
+    }
+    for h, found in ratios.items():
+        for name in allegro_speed.INTEGRATORS[1:]:
+            summary[f"{name}, steps up to {1e3 * h:g} ms"] = _times_tamsi(found[name])
+    numbers = {
+        "swings_deg": swings.tolist(),
+        "fingers": fingers,
+        "accuracy": allegro_speed.LOOSE.accuracy,
+        "ratios": {f"{h:g}": found for h, found in ratios.items()},
+        "tamsi_real_time_rate": rate,
+        "efforts": {
+            f"{h:g}": {run.integrator: dataclasses.asdict(run.effort) for run in runs}
+            for h, runs in costs.items()
+        },
+    }
+    return draw_figure_9(turned, costs), {"summary": summary, **numbers}
 
 
 def section_iv_b() -> Result:
@@ -145,12 +194,18 @@ FIGURES: dict[str, Callable[[], Result]] = {
     "6": figure_6,
     "7": figure_7,
     "8": figure_8,
+    "9": figure_9,
     "IV-B": section_iv_b,
 }
 
 
 def _progress(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
     yield from tqdm(items, desc=what, total=total)
+
+
+def _times_tamsi(ratio: tuple[float, float, float]) -> str:
+    median, low, high = ratio
+    return f"{median:.1f}x the time of TAMSI ({low:.1f} to {high:.1f})"
 
 
 def _plain(items: Iterable[Any]) -> list[dict[str, Any]]:

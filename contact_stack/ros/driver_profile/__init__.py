@@ -2,21 +2,22 @@
 
 from contact_stack.ros.driver_profile.base import DriverConfig, DriverProfile, MessageError
 from contact_stack.ros.driver_profile.controller_side import CommandWriter, StateReader
+from contact_stack.ros.driver_profile.overlay import OVERLAYS, OverlayReader, OverlayWriter
 from contact_stack.ros.driver_profile.registry import PROFILES, driver_profile
 from contact_stack.ros.driver_profile.rejections import Rejections
 from contact_stack.ros.driver_profile.robot_side import RobotSide
-from contact_stack.ros.driver_profile.wrench_overlay import WrenchReader, WrenchWriter
 
 __all__ = [
+    "OVERLAYS",
     "PROFILES",
     "CommandWriter",
     "DriverConfig",
     "DriverProfile",
     "MessageError",
+    "OverlayReader",
+    "OverlayWriter",
     "Rejections",
     "RobotSide",
     "StateReader",
-    "WrenchReader",
-    "WrenchWriter",
     "driver_profile",
 ]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 
 from contact_stack.core.arm_state import ArmState
+from contact_stack.core.low_pass import LowPass
 from contact_stack.ros.driver_profile.base import RELIABLE, DriverProfile, MessageError
-from contact_stack.ros.driver_profile.low_pass import LowPass
 from contact_stack.ros.driver_profile.rejections import Rejections
 from contact_stack.ros.qos import signal_publisher, signal_subscription
 

@@ -10,7 +10,7 @@ from lbr_fri_idl.msg import LBRJointPositionCommand, LBRState
 from numpy.typing import ArrayLike, NDArray
 from sensor_msgs.msg import JointState
 
-from contact_stack.core.arm_state import ArmState
+from contact_stack.core.arm_state import ArmState, CommandMode
 from contact_stack.core.errors import ConfigError
 from contact_stack.ros.driver_profile.base import DriverConfig, DriverProfile, MessageError
 from contact_stack.ros.driver_profile.fields import checked
@@ -27,10 +27,10 @@ MONITORING_READY = 2
 COMMANDING_ACTIVE = 4
 CONNECTION_EXCELLENT = 3
 DRIVES_ACTIVE = 2
-CLIENT_COMMANDS_POSITION = 1
-CLIENT_COMMANDS_WRENCH = 2
 CARTESIAN_IMPEDANCE_CONTROL = 1
 JOINT_IMPEDANCE_CONTROL = 2
+CLIENT_COMMANDS = {CommandMode.POSITION: 1, CommandMode.WRENCH: 2, CommandMode.TORQUE: 3}
+COMMAND_MODES = {number: mode for mode, number in CLIENT_COMMANDS.items()}
 
 
 class LbrFri(DriverProfile):
@@ -64,11 +64,11 @@ class LbrFri(DriverProfile):
             session_state=COMMANDING_ACTIVE if state.commanding else MONITORING_READY,
             connection_quality=CONNECTION_EXCELLENT,
             drive_state=DRIVES_ACTIVE,
-            client_command_mode=(
-                CLIENT_COMMANDS_WRENCH if state.takes_wrench else CLIENT_COMMANDS_POSITION
-            ),
+            client_command_mode=CLIENT_COMMANDS[state.command_mode],
             control_mode=(
-                CARTESIAN_IMPEDANCE_CONTROL if state.takes_wrench else JOINT_IMPEDANCE_CONTROL
+                CARTESIAN_IMPEDANCE_CONTROL
+                if state.command_mode is CommandMode.WRENCH
+                else JOINT_IMPEDANCE_CONTROL
             ),
             time_stamp_sec=seconds,
             time_stamp_nano_sec=nanoseconds,
@@ -102,7 +102,8 @@ class LbrFri(DriverProfile):
             external_torque=self.config.torque_sign * torque,
             joint_torque=_known(message.measured_torque),
             commanding=message.session_state == COMMANDING_ACTIVE,
-            takes_wrench=message.client_command_mode == CLIENT_COMMANDS_WRENCH,
+            # A robot that is only monitored has none yet.
+            command_mode=COMMAND_MODES.get(message.client_command_mode, CommandMode.POSITION),
         )
 
     def encode_command(self, position: NDArray[np.float64]) -> Any:

@@ -7,7 +7,8 @@ from tamsi_sim.integrators.integrator import Effort
 from tamsi_sim.paper import plots
 from tamsi_sim.paper.gripper_convergence import Convergence
 from tamsi_sim.paper.gripper_robustness import Trial
-from tamsi_sim.paper.gripper_speed import INTEGRATORS, Run
+from tamsi_sim.paper.gripper_speed import INTEGRATORS
+from tamsi_sim.paper.integrator_speed import Run
 from tamsi_sim.paper.moving_configuration import SCENES, Comparison
 from tamsi_sim.paper.residual_history import ResidualHistory
 from tamsi_sim.paper.work_precision import INTEGRATORS as IMPLICIT

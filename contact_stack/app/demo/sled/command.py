@@ -14,7 +14,7 @@ from contact_stack.app.demo.sled.run import SCENE, Slide, slide
 from contact_stack.app.demo.sled.sled_node import SETTLING
 from contact_stack.app.demo.sled.summary import summarize, table
 from contact_stack.core.errors import ConfigError
-from contact_stack.ros.driver_profile.wrench_overlay import DRIVER
+from contact_stack.ros.driver_profile.overlay import DRIVER
 from robust_planner.monitor import Progress
 from tamsi_sim.scene import Scene
 

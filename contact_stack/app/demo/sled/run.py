@@ -6,19 +6,20 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import yaml
 
 from contact_stack.app.demo.run import NAMESPACE, PERIOD
 from contact_stack.app.demo.run_client import run_client
+from contact_stack.app.demo.scene_file import write_scene
 from contact_stack.app.demo.sled.sled_node import ALONG, SledNode
 from contact_stack.app.launch.command import find_launch_file
 from contact_stack.app.launch.parser import parse
-from contact_stack.core.description import share
 from robust_planner.trajectory import Trajectory
 
 SCENE = "slide_sled"
+LAUNCH = "client"
 SLIDING = "sliding"
 """The surface of sled and table."""
 
@@ -77,7 +78,7 @@ def slide(
         "view": str(view).lower(),
         "robot_name": NAMESPACE,
     }
-    plan = parse(find_launch_file(SCENE), arguments)
+    plan = parse(find_launch_file(LAUNCH), arguments)
     node = run_client(
         plan,
         recording,
@@ -98,8 +99,8 @@ def slide(
 
 def _write_scene(friction: float, folder: Path) -> Path:
     """Write the scene with another friction."""
-    values = yaml.safe_load(share("config", "scenes", f"{SCENE}.yaml").read_text())
-    values["surfaces"][SLIDING]["friction"] = friction
-    path = folder.resolve() / f"mu_{friction:.3f}.yaml"
-    path.write_text(yaml.safe_dump(values, sort_keys=False))
-    return path
+
+    def change(values: dict[str, Any]) -> None:
+        values["surfaces"][SLIDING]["friction"] = friction
+
+    return write_scene(SCENE, folder / f"mu_{friction:.3f}.yaml", change)

@@ -12,9 +12,9 @@ from tf2_msgs.msg import TFMessage
 
 from contact_stack.app.demo.client_node import CLOCK, ClientNode
 from contact_stack.app.recording.mcap_recorder import McapRecorder
-from contact_stack.core.arm_state import ArmState
+from contact_stack.core.arm_state import ArmState, CommandMode
 from contact_stack.core.errors import CommunicationError
-from contact_stack.ros.driver_profile import DriverConfig, WrenchWriter, driver_profile
+from contact_stack.ros.driver_profile import DriverConfig, OverlayWriter, driver_profile
 
 NAME = "demo"
 SLED = "sled"
@@ -68,7 +68,7 @@ class SledNode(ClientNode):
         self._first: int | None = None
         self._rest = np.zeros(7)
         self._profile = driver_profile("lbr_fri", DriverConfig(), period)
-        self._writer = WrenchWriter(self, lockstep=True)
+        self._writer = OverlayWriter(self, CommandMode.WRENCH, lockstep=True)
 
     @property
     def progress(self) -> float:
@@ -117,7 +117,7 @@ def rest_pose(state: ArmState) -> np.ndarray:
         CommunicationError: If the arm takes no wrench: a position-controlled arm would hide
             what friction does.
     """
-    if not state.takes_wrench:
+    if state.command_mode is not CommandMode.WRENCH:
         raise CommunicationError(
             "the arm takes no wrench: set Cartesian impedance control at the robot, or as "
             "the scene's robot.control_mode"

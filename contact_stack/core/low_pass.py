@@ -1,4 +1,4 @@
-"""The filter of external torques that the driver does not filter itself."""
+"""A first-order low-pass that starts without a transient."""
 
 from __future__ import annotations
 

@@ -1,11 +1,15 @@
-"""tamsi Fig. 7: the study's bookkeeping; the ratios themselves are measured by `verify`."""
+"""tamsi Fig. 7 and Sec. VI-B: the studies' bookkeeping."""
 
 import numpy as np
 import pytest
 
+from tamsi_sim.allegro.hand import AllegroHand
 from tamsi_sim.cases import ParallelGripper
 from tamsi_sim.integrators.integrator import Effort
-from tamsi_sim.paper.gripper_speed import GRIPPERS, INTEGRATORS, Run, ratios, run
+from tamsi_sim.paper import allegro_speed
+from tamsi_sim.paper.allegro_speed import LOOSE
+from tamsi_sim.paper.gripper_speed import GRIPPERS, INTEGRATORS
+from tamsi_sim.paper.integrator_speed import Run, ratios, run
 
 EFFORT = Effort(*[0] * 10, smallest_step=1.0)
 
@@ -39,3 +43,17 @@ def test_ratios_are_taken_within_a_round():
     ]
     assert ratios(rounds)["ie_fn"] == pytest.approx((20.0, 20.0, 20.0))
     assert ratios(rounds)["tamsi"] == pytest.approx((1.0, 1.0, 1.0))
+
+
+def test_the_loose_accuracy_is_that_of_the_paper_and_its_steps_are_checked():
+    """Sec. VI-B: error-controlled implicit Euler, quasi-Newton, a = 0.01 m/s, with the hand."""
+    assert LOOSE.accuracy == 0.01
+    case = AllegroHand()
+    costs = {name: run(name, case, 0.5, LOOSE) for name in allegro_speed.INTEGRATORS}
+    assert all(cost.finished for cost in costs.values())
+    steps = round(0.5 / case.time_step)
+    assert costs["tamsi"].effort.evaluations == steps
+    for name in allegro_speed.INTEGRATORS[1:]:
+        assert costs[name].effort.rejections > 0
+        # Step doubling evaluates f at least three times a step.
+        assert costs[name].effort.evaluations > 3 * steps
