@@ -47,7 +47,8 @@ def plot_trade_off(
     merits.axhline(max(reference.merit, SMALLEST_MERIT), label="reference", **REFERENCE)
     robustness.axhline(measure(reference), label="reference", **REFERENCE)
     merits.set(xscale="log", yscale="log")
-    label(merits, "infeasibility under the mean", f"sigma [{unit}]", "merit, eq. (4)")
+    floor = f"merit, eq. (4), at least {SMALLEST_MERIT:g}"
+    label(merits, "infeasibility under the mean", f"sigma [{unit}]", floor)
     label(robustness, "robustness", f"sigma [{unit}]", name)
     legend(robustness, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
