@@ -102,6 +102,18 @@ def curve_name(point: GridPoint, parameter: str) -> str:
     return " + ".join(part for part in (cost, chance) if part)
 
 
+def point_name(point: GridPoint) -> str:
+    """Name a grid point.
+
+    Args:
+        point: The point.
+
+    Returns:
+        For instance ``"ERM + chance, theta = 0.7, sigma = 0.1"``.
+    """
+    return f"{curve_name(point, 'theta')}, sigma = {point.sigma:g}"
+
+
 def _curves(axes: Axes, values: Mapping[GridPoint, float], x: str, parameter: str) -> None:
     """Draw one curve per value of a risk bound; a level where x has no value."""
     groups: dict[str, list[GridPoint]] = {}
