@@ -81,7 +81,7 @@ def plot_final_errors(
         label(axes, f"{name} of the final position error", f"{x} [{unit}]", f"{name} [m]")
     if x == "sigma":
         figure.axes[0].set_xscale("log")
-    figure.axes[1].set_ylim(bottom=0.0)
+    figure.axes[1].set_ylim(0.0, 1.05 * figure.axes[1].get_ylim()[1])
     legend(figure.axes[1], loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
