@@ -119,6 +119,7 @@ class SimulatorNode(ManagedNode):
                 lambda: self._stamp,
             )
             for server in (ParallelGripperServer, OlderGripperServer)
+            if self._gripper_joint
         ]
         self.create_service(Pause, f"{NAME}/pause", self._pause)
         self.create_service(Step, f"{NAME}/step", self._step)

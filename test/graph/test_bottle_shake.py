@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from domain_coordinator import domain_id
+from demos import run_demo
 
 pytestmark = [pytest.mark.graph, pytest.mark.verify, pytest.mark.timeout(1800)]
 
@@ -19,26 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "app"))
 
 def shake_bottle(folder: Path, *words: str) -> dict[str, Any]:
     """Run the demo as a user does and return its summaries."""
-    with domain_id() as domain:
-        environment = {
-            **os.environ,
-            "ROS_DOMAIN_ID": str(domain),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        }
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "contact_stack.app.cli", "demo", "bottle_shake"),
-                *("--no-view", "--out", str(folder), *words),
-            ],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=1200,
-        )
-    assert "Traceback" not in done.stderr, done.stderr
-    assert done.returncode == 0, done.stdout + done.stderr
-    summaries: dict[str, Any] = json.loads((folder / "summary.json").read_text())
-    return summaries
+    return run_demo("bottle_shake", folder, *words, timeout=1200.0)
 
 
 def check_placed(summary: dict[str, Any]) -> None:

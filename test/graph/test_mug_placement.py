@@ -7,14 +7,15 @@ near its limit and tracks better than a greedy one.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from domain_coordinator import domain_id
+from demos import run_demo
 
 from contact_stack.ros.driver_profile import PROFILES
 
@@ -24,40 +25,16 @@ LIMIT = 15.0
 LINK = "lbr_link_6"
 
 
-def run_demo(
-    folder: Path,
-    *options: str,
-    name: str = "mug_placement",
-    load: int = 0,
-    timeout: float = 300.0,
-) -> dict[str, Any]:
-    """Run the demo as a user does, beside busy loops, and return its summaries."""
-    with domain_id() as domain:
-        environment = {
-            **os.environ,
-            "ROS_DOMAIN_ID": str(domain),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        }
-        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(load)]
-        try:
-            done = subprocess.run(
-                [
-                    *(sys.executable, "-m", "contact_stack.app.cli", "demo", name),
-                    *("--no-view", "--out", str(folder), *options),
-                ],
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=timeout,
-            )
-        finally:
-            for process in busy:
-                process.kill()
-                process.wait()
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    summaries: dict[str, Any] = json.loads((folder / "summary.json").read_text())
-    return summaries
+@contextmanager
+def busy(processes: int) -> Iterator[None]:
+    """Keep the processors busy."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
 
 
 def check_qp(qp: dict[str, Any]) -> None:
@@ -83,7 +60,7 @@ def check_against_greedy(qp: dict[str, Any], greedy: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return run_demo(tmp_path_factory.mktemp("both"))
+    return run_demo("mug_placement", tmp_path_factory.mktemp("both"))
 
 
 def test_contact_force_and_estimate(both: dict[str, Any]) -> None:
@@ -98,17 +75,16 @@ def test_same_seed_gives_the_same_trajectory_under_load_and_through_another_driv
     both: dict[str, Any], tmp_path: Path
 ) -> None:
     """A profile changes names and messages, but no bit of a number."""
-    again = run_demo(tmp_path, "--controller", "qp", "--driver", "kuka_drivers", load=2)
+    options = ("--controller", "qp", "--driver", "kuka_drivers")
+    with busy(processes=2):
+        again = run_demo("mug_placement", tmp_path, *options)
     assert again["qp"]["trajectory_sha256"] == both["qp"]["trajectory_sha256"]
 
 
 def test_other_seed_and_driver(both: dict[str, Any], tmp_path: Path) -> None:
     json_file = tmp_path / "copy.json"
-    other = run_demo(
-        tmp_path,
-        *("--controller", "qp", "--seed", "1", "--driver", "ros2_control"),
-        *("--json", str(json_file)),
-    )
+    options = ("--controller", "qp", "--seed", "1", "--driver", "ros2_control")
+    other = run_demo("mug_placement", tmp_path, *options, "--json", str(json_file))
     check_qp(other["qp"])
     assert other["qp"]["trajectory_sha256"] != both["qp"]["trajectory_sha256"]
     assert json.loads(json_file.read_text()) == other
@@ -119,7 +95,7 @@ def test_other_seed_and_driver(both: dict[str, Any], tmp_path: Path) -> None:
 @pytest.mark.verify
 def test_mug_moving_follows_a_joint_trajectory(tmp_path: Path) -> None:
     """Through follow_joint_trajectory: the wrist slides over the table and leaves its side."""
-    qp = run_demo(tmp_path, "--controller", "qp", name="mug_moving")["qp"]
+    qp = run_demo("mug_moving", tmp_path, "--controller", "qp")["qp"]
     assert qp["failures"] == []
     assert qp["contact"]["segments"] <= 3
     assert qp["contact"]["force_post_impact_p50_N"] <= 1.1 * LIMIT
@@ -139,7 +115,7 @@ def test_every_experiment_is_the_same_through_every_driver(name: str, tmp_path: 
     hashes = {}
     for driver in PROFILES:
         options = ("--controller", "qp", "--driver", driver)
-        run = run_demo(tmp_path / driver, *options, name=name, timeout=900.0)["qp"]
+        run = run_demo(name, tmp_path / driver, *options, timeout=900.0)["qp"]
         hashes[driver] = run["trajectory_sha256"]
     assert len(set(hashes.values())) == 1, hashes
 
@@ -148,22 +124,7 @@ def test_every_experiment_is_the_same_through_every_driver(name: str, tmp_path: 
 @pytest.mark.parametrize("name", ["mug_moving", "two_contacts"])
 def test_every_controller_on_the_other_experiments(name: str, tmp_path: Path) -> None:
     """Baselines may fail to stay in contact; the contact-aware controller may not."""
-    with domain_id() as domain:
-        environment = {
-            **os.environ,
-            "ROS_DOMAIN_ID": str(domain),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        }
-        subprocess.run(
-            [
-                *(sys.executable, "-m", "contact_stack.app.cli", "demo", name, "--no-view"),
-                *("--controller", "all", "--out", str(tmp_path)),
-            ],
-            env=environment,
-            timeout=600,
-            check=True,
-        )
-    summaries = json.loads((tmp_path / "summary.json").read_text())
+    summaries = run_demo(name, tmp_path, "--controller", "all", timeout=600.0)
     assert set(summaries) > {"qp", "qp_frictionless", "null_space", "greedy"}
     assert summaries["qp"]["failures"] == []
 
@@ -171,7 +132,7 @@ def test_every_controller_on_the_other_experiments(name: str, tmp_path: Path) ->
 @pytest.mark.verify
 @pytest.mark.parametrize("seed", range(5))
 def test_every_seed(seed: int, tmp_path: Path) -> None:
-    summaries = run_demo(tmp_path, "--seed", str(seed))
+    summaries = run_demo("mug_placement", tmp_path, "--seed", str(seed))
     check_qp(summaries["qp"])
     check_against_greedy(summaries["qp"], summaries["greedy"])
 
@@ -180,13 +141,13 @@ def test_every_seed(seed: int, tmp_path: Path) -> None:
 @pytest.mark.timeout(1000)
 def test_a_second_physics_tells_the_same(tmp_path: Path) -> None:
     """The placement on Drake's plant: the controller was not tuned to our simulator."""
-    summaries = run_demo(tmp_path, "--engine", "drake", timeout=900.0)
+    summaries = run_demo("mug_placement", tmp_path, "--engine", "drake", timeout=900.0)
     check_qp(summaries["qp"])
     check_against_greedy(summaries["qp"], summaries["greedy"])
 
 
 @pytest.mark.verify
 def test_real_time_keeps_up(tmp_path: Path) -> None:
-    qp = run_demo(tmp_path, "--controller", "qp", "--realtime")["qp"]
+    qp = run_demo("mug_placement", tmp_path, "--controller", "qp", "--realtime")["qp"]
     assert qp["real_time_factor"] >= 0.95
     assert qp["loop"]["deadline_misses"] is not None

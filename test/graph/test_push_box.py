@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from domain_coordinator import domain_id
+from demos import try_demo
 
 from contact_stack.ros.driver_profile import PROFILES
 
 pytestmark = [pytest.mark.graph, pytest.mark.verify]
 
+NAME = "push_box"
 SEEDS = range(5)
 
 
 def push_box(folder: Path, seed: int, *options: str) -> dict[str, Any]:
     """Run the demo as a user does and return its summary."""
-    with domain_id() as domain:
-        environment = {
-            **os.environ,
-            "ROS_DOMAIN_ID": str(domain),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        }
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "contact_stack.app.cli", "demo", "push_box"),
-                *("--no-view", "--seed", str(seed), "--out", str(folder), *options),
-            ],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=900,
-        )
-    assert "Traceback" not in done.stderr, done.stderr
-    summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())["push_box"]
-    assert done.returncode == (0 if summary["reached"] else 1)
+    code, summaries = try_demo(NAME, folder, "--seed", str(seed), *options, timeout=900.0)
+    summary: dict[str, Any] = summaries[NAME]
+    assert code == (0 if summary["reached"] else 1)
     return summary
 
 
