@@ -12,6 +12,7 @@ from setuptools import find_packages, setup
 
 PACKAGE = "contact_stack"
 SHARED_FOLDERS = ("launch", "config", "description")
+TEST = ["pytest>=8,<10", "pytest-timeout>=2.3,<3"]
 
 
 def shared_files() -> list[tuple[str, list[str]]]:
@@ -100,14 +101,15 @@ setup(
             "colcon-ros>=0.5,<0.6",
             "mkdocs>=1.6,<2",
             "mypy>=1.13,<3",
-            "pytest>=8,<10",
-            "pytest-timeout>=2.3,<3",
             "quadprog>=0.1.12,<0.2",
+            *TEST,
             "ruff>=0.8,<0.18",
             "setuptools>=68,<80",
             "types-pyyaml>=6.0,<7",
             "wheel>=0.43,<1",
         ],
+        # By this name `colcon test` recognises what runs the tests.
+        "test": TEST,
         "bench": ["mujoco>=3.2,<4"],
     },
     entry_points={

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import typing
 from typing import Any
 
 from contact_stack.core.config import Range, flatten
@@ -21,7 +22,14 @@ NODES = {
 }
 """Node -> the dataclass of its parameters."""
 
-PLACE = "<!-- parameters -->"
+SCENES = {
+    "A scene": "tamsi_sim.scene.SceneConfig",
+    "An object, `objects.NAME`": "tamsi_sim.scene.ObjectConfig",
+    "A surface, `surfaces.NAME`": "tamsi_sim.scene.SurfaceConfig",
+}
+"""Part of a scene's file -> the dataclass of its keys."""
+
+PLACES = {"<!-- parameters -->": NODES, "<!-- scenes -->": SCENES}
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
@@ -36,10 +44,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     Returns:
         The text with the tables.
     """
-    if PLACE not in markdown:
-        return markdown
-    tables = "\n\n".join(f"## {node}\n\n{table(path)}" for node, path in NODES.items())
-    return markdown.replace(PLACE, tables)
+    for place, parts in PLACES.items():
+        tables = "\n\n".join(f"### {part}\n\n{table(path)}" for part, path in parts.items())
+        markdown = markdown.replace(place, tables)
+    return markdown
 
 
 def table(path: str) -> str:
@@ -52,10 +60,25 @@ def table(path: str) -> str:
         A row per parameter: name, default, valid values, description.
     """
     module, _, name = path.rpartition(".")
-    parameters = flatten(getattr(importlib.import_module(module), name)())
+    parameters = flatten(blank(getattr(importlib.import_module(module), name)))
     rows = ["| parameter | default | valid | |", "|---|---|---|---|"]
     rows += [_row(name, value, valid) for name, (value, valid) in parameters.items()]
     return "\n".join(rows)
+
+
+def blank(config_type: type) -> Any:
+    """Return a configuration of defaults, with nothing where a value must be given.
+
+    Args:
+        config_type: Its dataclass.
+    """
+    hints = typing.get_type_hints(config_type)
+    missing = {
+        field.name: blank(hint) if dataclasses.is_dataclass(hint := hints[field.name]) else ""
+        for field in dataclasses.fields(config_type)
+        if field.default is field.default_factory is dataclasses.MISSING
+    }
+    return config_type(**missing)
 
 
 def _row(name: str, value: object, valid: Range) -> str:
@@ -64,5 +87,6 @@ def _row(name: str, value: object, valid: Range) -> str:
     unit = f" {valid.unit}" if valid.unit else ""
     # Without its unit: that is beside the default already.
     allowed = str(dataclasses.replace(valid, unit="")).removeprefix("valid: ")
-    cells = (f"`{name}`", default + unit, allowed, valid.description)
+    description = valid.description + (" *(live)*" if valid.live else "")
+    cells = (f"`{name}`", default + unit, allowed, description)
     return "| " + " | ".join(cell.replace("|", "\\|").strip() for cell in cells) + " |"

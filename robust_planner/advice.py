@@ -9,6 +9,7 @@ import numpy as np
 
 from robust_planner.chance_constraint import SMALLEST_RISK, chance_bounds
 from robust_planner.config import PlannerConfig
+from robust_planner.evaluation.violation import highest_force
 from robust_planner.problem import PlanningProblem
 from robust_planner.trajectory import Trajectory
 
@@ -18,8 +19,6 @@ LARGEST_RELAXATION = 0.1
 SMALLEST_FRICTION_SHARE = 0.5
 # A plan whose forces act further away than so many deviations hangs in the air.
 LARGEST_DEVIATIONS = 4.0
-# Smaller forces do not act [N].
-SMALLEST_FORCE = 1e-3
 # With less expected power nothing slides [W, summed over knots].
 SMALLEST_POWER = 1e-3
 
@@ -131,8 +130,7 @@ def advise_on_plan(
 def _advise_on_distance(
     trajectory: Trajectory, problem: PlanningProblem, sigma: float
 ) -> list[Advice]:
-    acting = trajectory.normal_force > SMALLEST_FORCE
-    highest = float(np.max(trajectory.distance(problem.model)[acting], initial=0.0))
+    highest = highest_force(trajectory, problem)
     if highest <= LARGEST_DEVIATIONS * sigma:
         return []
     return [Advice(AdviceKind.FORCE_AT_DISTANCE, f"up to {highest:.3g} m, sigma = {sigma:g} m")]

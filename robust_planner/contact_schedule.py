@@ -13,7 +13,7 @@ from robust_planner.trajectory import Trajectory
 
 # Contacts with less force are open [N]; slower ones stick [m/s].
 OPEN_FORCE = 1e-2
-STICKING_SPEED = 1e-3
+STICKING_SPEED = 1e-2
 
 
 class ContactMode(Enum):
@@ -54,9 +54,11 @@ def contact_schedule(trajectory: Trajectory, model: ContactModel) -> list[Contac
     phases = []
     # No force is planned for the first knot: nothing acted before it.
     time = trajectory.time
+    # Not the slack gamma: robust plans may lift it where nothing moves.
+    speed = trajectory.tangent_velocity(model)[1:].max(axis=2)
     for index, contact in enumerate(model.contact_names):
         loaded = trajectory.normal_force[1:, index] > OPEN_FORCE
-        moving = trajectory.slip[1:, index] > STICKING_SPEED
+        moving = speed[:, index] > STICKING_SPEED
         codes = np.where(loaded, np.where(moving, 2, 1), 0)
         cuts = np.flatnonzero(np.diff(codes)) + 1
         edges = [0, *cuts.tolist(), len(codes)]

@@ -70,11 +70,6 @@ class Monitor:
         """Wall-clock time since the start [s]."""
         return time.monotonic() - self._start
 
-    @property
-    def remaining(self) -> float:
-        """What is left of the budget [s], never negative."""
-        return max(0.0, self._budget - self.elapsed)
-
     def stop_reason(self) -> StopReason | None:
         """Return why the solver has to stop, or None if it may go on."""
         if self._cancelled is not None and self._cancelled():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+import math
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +85,9 @@ class PlanStore:
         numbers = {key: value for key, value in vars(problem).items() if key != "model"}
         model = problem.model
         mass = np.asarray(model.mass_matrix(problem.start[: model.coordinates])).tolist()
-        key = repr((model.name, model.limits, mass, numbers, config))
+        # A plan that is final would have been the same with more time.
+        solver = dataclasses.replace(config.solver, budget=math.inf)
+        untimed = dataclasses.replace(config, solver=solver)
+        key = repr((model.name, model.limits, mass, numbers, untimed))
         digest = hashlib.sha256(key.encode())
         return self._folder / f"{problem.name}_{digest.hexdigest()[:16]}.npz"

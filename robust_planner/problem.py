@@ -59,8 +59,10 @@ class PlanningProblem:
                 raise PlanningProblemError(f"{name} is {value!r} (valid: > 0, finite)")
         states, controls = 2 * self.model.coordinates, self.model.controls
         for name, size in (
-            ("start", states), ("goal", states),
-            ("state_weight", states), ("control_weight", controls),
+            ("start", states),
+            ("goal", states),
+            ("state_weight", states),
+            ("control_weight", controls),
         ):
             values = getattr(self, name)
             if len(values) != size or not np.all(np.isfinite(values)):

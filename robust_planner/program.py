@@ -54,8 +54,3 @@ class StagedProgram:
     knot_upper: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-
-    @property
-    def knots(self) -> int:
-        """The number N of knots."""
-        return int(self.lower.shape[0])

@@ -86,9 +86,7 @@ def answer(
     def relay(phase: str, before: float) -> Callable[[Progress], None]:
         def report(progress: Progress) -> None:
             if on_progress is not None:
-                on_progress(
-                    phase, dataclasses.replace(progress, elapsed=before + progress.elapsed)
-                )
+                on_progress(phase, dataclasses.replace(progress, elapsed=before + progress.elapsed))
 
         return report
 

@@ -13,7 +13,7 @@ import numpy as np
 from robust_planner.chance_constraint import ChanceBounds, chance_bounds
 from robust_planner.config import PlannerConfig, SolverConfig
 from robust_planner.problem import PlanningProblem
-from robust_planner.trajectory import Trajectory
+from robust_planner.trajectory import Trajectory, stack
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def check(
     cone = trajectory.friction_cone(problem.friction)[1:]
     normal, slip = trajectory.normal_force[1:], trajectory.slip[1:]
     tangent = trajectory.tangent_force[1:]
-    sliding = slip[:, :, None] + _tangent_velocity(trajectory, problem)[1:]
+    sliding = slip[:, :, None] + trajectory.tangent_velocity(model)[1:]
     room = trajectory.position[1:] @ model.limit_directions + model.limit_offsets
     violations = {"distance": _below(phi), "friction": _below(cone)}
     products = {
@@ -137,10 +137,10 @@ def _dynamics(trajectory: Trajectory, problem: PlanningProblem) -> np.ndarray:
     model = problem.model
     steps = np.diff(trajectory.time)[:, None]
     q, v = trajectory.position, trajectory.velocity
-    mass = _stack(model.mass_matrix(q[1:].T), model.coordinates)
+    mass = stack(model.mass_matrix(q[1:].T), model.coordinates)
     bias = np.asarray(model.bias_force(q[1:].T, v[1:].T)).T
-    normal = _stack(model.normal_jacobian(q[1:].T), model.coordinates)
-    tangent = _stack(model.tangent_jacobian(q[1:].T), model.coordinates)
+    normal = stack(model.normal_jacobian(q[1:].T), model.coordinates)
+    tangent = stack(model.tangent_jacobian(q[1:].T), model.coordinates)
     flat = trajectory.tangent_force[1:].reshape(len(steps), -1)
     force = (
         trajectory.control[:-1] @ model.actuation.T
@@ -151,20 +151,6 @@ def _dynamics(trajectory: Trajectory, problem: PlanningProblem) -> np.ndarray:
     )
     momentum = np.einsum("kij,kj->ki", mass, np.diff(v, axis=0)) - steps * force
     return np.hstack([np.diff(q, axis=0) - steps * v[1:], momentum])
-
-
-def _tangent_velocity(trajectory: Trajectory, problem: PlanningProblem) -> np.ndarray:
-    """Jt v (N, nc, nd) [m/s]."""
-    model = problem.model
-    jacobian = _stack(model.tangent_jacobian(trajectory.position.T), model.coordinates)
-    velocity = np.einsum("kci,ki->kc", jacobian, trajectory.velocity)
-    return velocity.reshape(trajectory.tangent_force.shape)
-
-
-def _stack(columns: object, width: int) -> np.ndarray:
-    """Turn matrices (m, n) that CasADi put side by side into (N, m, n)."""
-    wide = np.asarray(columns)
-    return np.moveaxis(wide.reshape(wide.shape[0], -1, width), 1, 0)
 
 
 def _boundary(trajectory: Trajectory, problem: PlanningProblem) -> float:

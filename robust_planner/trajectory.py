@@ -62,6 +62,33 @@ class Trajectory:
         """
         return np.asarray(model.distance(self.position.T)).T
 
+    def tangent_velocity(self, model: ContactModel) -> np.ndarray:
+        """Velocity Jt v of the contact points along the friction directions.
+
+        Args:
+            model: The model that was planned with.
+
+        Returns:
+            (N, nc, nd) [m/s].
+        """
+        jacobian = stack(model.tangent_jacobian(self.position.T), model.coordinates)
+        velocity = np.einsum("kci,ki->kc", jacobian, self.velocity)
+        return velocity.reshape(self.tangent_force.shape)
+
+
+def stack(columns: object, width: int) -> np.ndarray:
+    """Separate matrices that CasADi put side by side.
+
+    Args:
+        columns: N matrices (m, width) as one (m, N width).
+        width: Number of columns of each.
+
+    Returns:
+        (N, m, width).
+    """
+    wide = np.asarray(columns)
+    return np.moveaxis(wide.reshape(wide.shape[0], -1, width), 1, 0)
+
 
 def to_trajectory(values: np.ndarray, problem: PlanningProblem) -> Trajectory:
     """Name the decision variables.

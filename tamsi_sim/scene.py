@@ -95,13 +95,22 @@ class RobotSceneConfig:
 class ObjectConfig:
     """A thing in the scene: furniture, or something to hold."""
 
-    urdf: str = parameter(description="URDF file below description/")
+    urdf: str = parameter(description="URDF file, beside the scene or below description/")
     free: bool = parameter(False, "whether it moves; otherwise it is fixed to the world")
     frame: str = parameter(WORLD, "world, or the robot's link that the pose is relative to")
     xyz: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "position at the start", unit="m", size=3)
     rpy: tuple[float, ...] = parameter(
         (0.0, 0.0, 0.0), "roll, pitch and yaw at the start", unit="rad", size=3
     )
+
+    def beside(self, folder: Path) -> ObjectConfig:
+        """Return the same object, with its file in a folder if it is there.
+
+        Args:
+            folder: Where the scene's file is.
+        """
+        file = folder.resolve() / self.urdf
+        return dataclasses.replace(self, urdf=str(file)) if file.is_file() else self
 
 
 @dataclass(frozen=True)
@@ -177,9 +186,11 @@ class Scene:
         except yaml.YAMLError as error:
             raise ConfigError(f"{path} is not valid YAML: {error}") from error
         try:
-            return Scene.from_mapping(values or {})
+            scene = Scene.from_mapping(values or {})
         except ConfigError as error:
             raise ConfigError(f"{path.name}: {error}") from error
+        objects = {name: item.beside(path.parent) for name, item in scene.objects.items()}
+        return dataclasses.replace(scene, objects=objects)
 
     @staticmethod
     def from_mapping(values: Mapping[str, Any]) -> Scene:

@@ -37,7 +37,7 @@ class ControllerNodeConfig(ArmNodeConfig, ControllerConfig):
         True, "activate at the start; otherwise a transition of the life cycle does"
     )
     clock_offset_limit: float = parameter(
-        0.1, "a node whose clock is off by more is named", unit="s", above=0.0, high=10.0
+        0.1, "a node whose clock is off by more is named", unit="s", above=0.0, high=10.0, live=True
     )
     external_stop: ExternalStopConfig = nested(ExternalStopConfig)
     recorder: RecorderConfig = nested(RecorderConfig)

@@ -61,7 +61,7 @@ class ControllerNode(ManagedNode):
             ContactStackError: If a parameter, the robot or the driver profile is wrong.
         """
         super().__init__(NAME)
-        self._config = config = read(self, ControllerNodeConfig)
+        self._config = config = read(self, ControllerNodeConfig, self._change)
         # Even from the cache a kernel takes a while to load: not at the first contact.
         compile_kernels()
         description = RobotDescription.load(config.robot)
@@ -127,6 +127,10 @@ class ControllerNode(ManagedNode):
                 on_start=self._enter_real_time,
             )
             self._timer.start()
+
+    def _change(self, config: ControllerNodeConfig) -> None:
+        """Take over the parameters that may change while the arm moves."""
+        self._clocks.limit = config.clock_offset_limit
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to send commands as soon as there is a joint state."""

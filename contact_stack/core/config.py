@@ -34,6 +34,7 @@ class Range:
         open_low: True if ``low`` itself is not valid.
         options: The valid values of a parameter that is one of a few.
         size: The number of entries of a tuple.
+        live: True if the parameter may change while a node runs.
     """
 
     description: str
@@ -43,6 +44,7 @@ class Range:
     open_low: bool = False
     options: tuple[Any, ...] = ()
     size: int | None = None
+    live: bool = False
 
     def __str__(self) -> str:
         """Describe the valid values, e.g. ``"> 0 Nm/rad, 7 values"``."""
@@ -69,6 +71,7 @@ def parameter(
     high: float = math.inf,
     options: tuple[Any, ...] = (),
     size: int | None = None,
+    live: bool = False,
 ) -> Any:
     """Declare one field of a configuration.
 
@@ -81,6 +84,7 @@ def parameter(
         high: Largest valid value.
         options: The valid values, if they are few.
         size: The number of entries, for a tuple.
+        live: True if it may change while a node runs.
 
     Returns:
         A dataclass field carrying its :class:`Range`.
@@ -93,6 +97,7 @@ def parameter(
         open_low=above is not None,
         options=options,
         size=size,
+        live=live,
     )
     return dataclasses.field(default=default, metadata={"range": valid})
 

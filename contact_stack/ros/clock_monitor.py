@@ -24,6 +24,9 @@ class ClockOffsets:
 
     A message is heard by its delay later than it was sent. Delays vary and are never negative,
     so that the quickest of some messages tells most about the offset.
+
+    Attributes:
+        limit: Largest offset that is taken for agreement [s].
     """
 
     def __init__(self, limit: float) -> None:
@@ -32,7 +35,7 @@ class ClockOffsets:
         Args:
             limit: Largest offset that is taken for agreement [s].
         """
-        self._limit = limit
+        self.limit = limit
         self._offsets: dict[str, deque[float]] = {}
         self._heard: dict[str, int] = {}
 
@@ -62,7 +65,7 @@ class ClockOffsets:
             for sender, offsets in self._offsets.items()
             if abs(now - self._heard[sender]) * SECONDS < FORGET
         }
-        return {sender: value for sender, value in offsets.items() if abs(value) > self._limit}
+        return {sender: value for sender, value in offsets.items() if abs(value) > self.limit}
 
 
 class ClockMonitor:
@@ -78,6 +81,15 @@ class ClockMonitor:
         self._clock = node.get_clock()
         self._offsets = ClockOffsets(limit)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._heard, DIAGNOSTICS)
+
+    @property
+    def limit(self) -> float:
+        """Largest offset that is taken for agreement [s]."""
+        return self._offsets.limit
+
+    @limit.setter
+    def limit(self, limit: float) -> None:
+        self._offsets.limit = limit
 
     @property
     def warning(self) -> str:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any, TypeVar
 
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 from contact_stack.core.config import Range, flatten, from_mapping, unflatten
 from contact_stack.core.errors import ConfigError
@@ -19,14 +26,16 @@ QOS_PREFIX = "qos_overrides."
 """Parameters of this prefix belong to ROS itself."""
 
 
-def read(node: Node, config_type: type[Config]) -> Config:
+def read(
+    node: Node, config_type: type[Config], on_change: Callable[[Config], None] | None = None
+) -> Config:
     """Read a node's parameter overrides into a configuration and declare them all.
-
-    The parameters are read-only: a configuration never changes while a node runs.
 
     Args:
         node: The node; its overrides come from ``-p`` and parameter files.
         config_type: The dataclass of the configuration.
+        on_change: Called with the new configuration, complete and checked, when someone sets a
+            parameter that is declared live. Without it, as all others, they are read-only.
 
     Returns:
         The configuration, complete and checked.
@@ -41,10 +50,31 @@ def read(node: Node, config_type: type[Config]) -> Config:
         node.declare_parameter(
             name,
             list(value) if isinstance(value, tuple) else value,
-            _descriptor(name, value, valid),
+            _descriptor(name, value, valid, read_only=on_change is None or not valid.live),
             ignore_override=True,
         )
+    if on_change is not None:
+        node.add_on_set_parameters_callback(_Changes(config, on_change))
     return config
+
+
+class _Changes:
+    """Accept new values of live parameters if the whole configuration is valid with them."""
+
+    def __init__(self, config: Any, on_change: Callable[[Any], None]) -> None:
+        self._config = config
+        self._on_change = on_change
+
+    def __call__(self, parameters: list[Parameter]) -> SetParametersResult:
+        values = {name: value for name, (value, _) in flatten(self._config).items()}
+        ours = {item.name: item.value for item in parameters if item.name in values}
+        if ours:
+            try:
+                self._config = from_mapping(type(self._config), unflatten(values | ours))
+            except ConfigError as error:
+                return SetParametersResult(successful=False, reason=str(error))
+            self._on_change(self._config)
+        return SetParametersResult(successful=True)
 
 
 def _overrides(node: Node) -> dict[str, Any]:
@@ -62,14 +92,14 @@ def _overrides(node: Node) -> dict[str, Any]:
     return overrides
 
 
-def _descriptor(name: str, value: Any, valid: Range) -> ParameterDescriptor:
+def _descriptor(name: str, value: Any, valid: Range, read_only: bool) -> ParameterDescriptor:
     """Describe a parameter to tools such as ``ros2 param describe``."""
     unit = f" [{valid.unit}]" if valid.unit else ""
     descriptor = ParameterDescriptor(
         name=name,
         description=f"{valid.description}{unit}",
         additional_constraints=str(valid),
-        read_only=True,
+        read_only=read_only,
     )
     bounded = math.isfinite(valid.low) or math.isfinite(valid.high)
     if bounded and isinstance(value, float):

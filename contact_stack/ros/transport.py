@@ -1,9 +1,9 @@
 """Which transport nodes use between the processes of one machine.
 
 Fast DDS prefers shared memory. When a process dies or freezes there at the wrong moment,
-everybody who publishes to it is blocked until the memory counts as unhealthy, which takes
-up to a second: a control loop must not depend on the health of who listens. UDP drops what
-nobody takes.
+everybody who publishes to it is blocked until the memory counts as unhealthy, for a second
+or two: a control loop must not depend on the health of who listens. UDP drops what nobody
+takes.
 """
 
 from __future__ import annotations

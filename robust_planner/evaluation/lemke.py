@@ -59,9 +59,7 @@ def _pivot(tableau: np.ndarray, row: int, column: int) -> None:
     tableau -= np.outer(factors, tableau[row])
 
 
-def _blocking_row(
-    tableau: np.ndarray, column: int, basis: np.ndarray, artificial: int
-) -> int:
+def _blocking_row(tableau: np.ndarray, column: int, basis: np.ndarray, artificial: int) -> int:
     """Return the row whose variable reaches zero first, the artificial one in a tie."""
     size = len(tableau)
     rows = np.flatnonzero(tableau[:, column] > SMALLEST_PIVOT)

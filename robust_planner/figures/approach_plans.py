@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from robust_planner.evaluation.impact import Impacts, touchdown
-from robust_planner.figures.style import Plans, label, new_figure
+from robust_planner.figures.style import Plans, label, legend, new_figure
 from robust_planner.model.contact_model import ContactModel
 
 MILLIMETRES = 1e3
@@ -29,11 +29,11 @@ def plot_approach(plans: Plans, model: ContactModel, sigma: float) -> Figure:
     Returns:
         The figure.
     """
-    figure = new_figure(3, 1, height=8.0)
+    figure = new_figure(3, 1, height=8.0, sharex=True)
     height, push, ground = figure.axes
     height.axhspan(
         -2.0 * sigma * MILLIMETRES, 2.0 * sigma * MILLIMETRES, color="grey", alpha=0.25,
-        label="ground, +- 2 sigma",
+        label=r"ground, $\pm 2\sigma$",
     )  # fmt: skip
     for name, plan in plans.items():
         trajectory = plan.trajectory
@@ -45,7 +45,7 @@ def plot_approach(plans: Plans, model: ContactModel, sigma: float) -> Figure:
     label(height, "height over the mean ground", "", "height [mm]")
     label(push, "force of the arm", "", "u [N]")
     label(ground, "planned force of the ground", "time [s]", "normal force [N], symlog")
-    height.legend(fontsize="small")
+    legend(height)
     return figure
 
 
@@ -72,9 +72,9 @@ def plot_impacts(results: Mapping[str, Mapping[str, Impacts]], model: ContactMod
                 color=f"C{index}", linestyle="-" if marker == "o" else ":",
                 label=fill(f"{name}, {simulator}", LEGEND_WIDTH),
             )  # fmt: skip
-    motions[0].legend(fontsize="small")
+    legend(motions[0])
     speeds.set_ylim(bottom=0.0)
-    speeds.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    legend(speeds, fontsize="x-small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
     label(speeds, "impact speed", "height of the ground [mm]", "speed [m/s]")
     return figure
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import cycle
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from robust_planner.evaluation.final_error import FinalErrors
-from robust_planner.figures.style import label, new_figure
+from robust_planner.figures.style import REFERENCE, curve_style, label, legend, new_figure
 from robust_planner.result import PlanResult
 from robust_planner.sweep import GridPoint
 
 Grid = Mapping[GridPoint, PlanResult]
+
+# A merit below is zero to the accuracy of the solver.
+SMALLEST_MERIT = 1e-12
 
 
 def plot_trade_off(
@@ -20,6 +24,7 @@ def plot_trade_off(
     reference: PlanResult,
     measure: Callable[[PlanResult], float],
     name: str,
+    unit: str = "-",
 ) -> Figure:
     """Plot merit and a measure of robustness over sigma, one curve per theta (Fig. 3, 7).
 
@@ -28,55 +33,55 @@ def plot_trade_off(
         reference: The plan without uncertainty.
         measure: Measure of robustness of a plan.
         name: Its name and unit.
+        unit: Unit of sigma.
 
     Returns:
         The figure.
     """
-    figure = new_figure(1, 2, height=4.0)
+    figure = new_figure(1, 2, width=11.0, height=4.2, sharex=True)
     merits, robustness = figure.axes
-    _curves(merits, grid, lambda plan: plan.merit)
-    _curves(robustness, grid, measure)
-    merits.axhline(max(reference.merit, 1e-12), color="black", linestyle=":", label="reference")
-    robustness.axhline(measure(reference), color="black", linestyle=":")
-    merits.set_yscale("log")
-    for axes in (merits, robustness):
-        axes.set_xscale("log")
-    label(merits, "infeasibility under the mean, eq. (4)", "sigma", "merit")
-    label(robustness, "robustness", "sigma", name)
-    merits.legend(fontsize="small")
+    solved = {point: plan for point, plan in grid.items() if plan.solved}
+    floored = {point: max(plan.merit, SMALLEST_MERIT) for point, plan in solved.items()}
+    _curves(merits, floored, "sigma", "theta")
+    _curves(robustness, {point: measure(plan) for point, plan in solved.items()}, "sigma", "theta")
+    merits.axhline(max(reference.merit, SMALLEST_MERIT), label="reference", **REFERENCE)
+    robustness.axhline(measure(reference), label="reference", **REFERENCE)
+    merits.set(xscale="log", yscale="log")
+    label(merits, "infeasibility under the mean", f"sigma [{unit}]", "merit, eq. (4)")
+    label(robustness, "robustness", f"sigma [{unit}]", name)
+    legend(robustness, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 
 def plot_final_errors(
-    errors: Mapping[GridPoint, FinalErrors], reference: FinalErrors, x: str
+    errors: Mapping[GridPoint, FinalErrors], reference: FinalErrors, x: str, unit: str = "-"
 ) -> Figure:
     """Plot mean and range of the final errors (Fig. 5).
 
     Args:
-        errors: Grid point -> simulations of its plan.
+        errors: Grid point -> simulations of its plan; a plan without risk bounds is drawn as
+            a level if ``x`` is one.
         reference: Simulations of the plan without uncertainty.
-        x: ``"sigma"``, or ``"theta"`` with one curve per beta.
+        x: ``"sigma"`` with one curve per theta, or ``"theta"`` with one curve per beta.
+        unit: Unit of ``x``.
 
     Returns:
         The figure.
     """
-    figure = new_figure(1, 2, height=4.0)
+    figure = new_figure(1, 2, width=11.0, height=4.2, sharex=True)
+    parameter = "beta" if x == "theta" else "theta"
     for axes, name, measure in (
         (figure.axes[0], "mean", lambda error: error.mean),
         (figure.axes[1], "range", lambda error: error.range),
     ):
-        groups: dict[str, list[tuple[float, float]]] = {}
-        for point, error in errors.items():
-            key = curve_name(point, "beta" if x == "theta" else "theta")
-            groups.setdefault(key, []).append((getattr(point, x), measure(error)))
-        for key, values in groups.items():
-            axes.plot(*zip(*sorted(values), strict=True), marker="o", alpha=0.6, label=key)
-        axes.axhline(measure(reference), color="black", linestyle=":", label="reference")
-        label(axes, f"{name} of the final position error", x, f"{name} [m]")
-        if x == "sigma":
-            axes.set_xscale("log")
+        values = {point: measure(error) for point, error in errors.items()}
+        _curves(axes, values, x, parameter)
+        axes.axhline(measure(reference), label="reference", **REFERENCE)
+        label(axes, f"{name} of the final position error", f"{x} [{unit}]", f"{name} [m]")
+    if x == "sigma":
+        figure.axes[0].set_xscale("log")
     figure.axes[1].set_ylim(bottom=0.0)
-    figure.axes[0].legend(fontsize="small")
+    legend(figure.axes[1], loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 
@@ -96,11 +101,15 @@ def curve_name(point: GridPoint, parameter: str) -> str:
     return " + ".join(part for part in (cost, chance) if part)
 
 
-def _curves(axes: Axes, grid: Grid, measure: Callable[[PlanResult], float]) -> None:
-    groups: dict[str, list[tuple[float, float]]] = {}
-    for point, plan in grid.items():
-        if plan.solved:
-            group = groups.setdefault(curve_name(point, "theta"), [])
-            group.append((point.sigma, measure(plan)))
-    for name, values in groups.items():
-        axes.plot(*zip(*sorted(values), strict=True), marker="o", label=name)
+def _curves(axes: Axes, values: Mapping[GridPoint, float], x: str, parameter: str) -> None:
+    """Draw one curve per value of a risk bound; a level where x has no value."""
+    groups: dict[str, list[GridPoint]] = {}
+    for point in values:
+        groups.setdefault(curve_name(point, parameter), []).append(point)
+    for marker, (name, points) in zip(cycle("os^Dv"), groups.items(), strict=False):
+        style = {**curve_style(points[0], parameter), "label": name}
+        if getattr(points[0], x) is None:
+            axes.axhline(values[points[0]], **style)
+            continue
+        curve = sorted((getattr(point, x), values[point]) for point in points)
+        axes.plot(*zip(*curve, strict=True), marker=marker, markersize=5, alpha=0.8, **style)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from robust_planner.figures.style import Plans, label, new_figure
+from robust_planner.figures.style import Plans, label, legend, new_figure
 from robust_planner.model.contact_model import ContactModel
 from robust_planner.model.hopper import joint_positions
+from robust_planner.trajectory import Trajectory
+
+TIME_COLOURS = colormaps["plasma"].resampled(256)
+# The brightest yellow is hard to see on white.
+BRIGHTEST = 0.9
 
 
-def plot_frames(plans: Plans, frames: int = 12) -> Figure:
+def plot_frames(plans: Plans, frames: int = 13) -> Figure:
     """Draw the leg at several times, one panel per plan (Fig. 6a).
 
     Args:
@@ -20,40 +32,58 @@ def plot_frames(plans: Plans, frames: int = 12) -> Figure:
     Returns:
         The figure.
     """
-    figure = new_figure(len(plans), 1, width=10.0, height=3.0 * len(plans))
+    figure = new_figure(
+        len(plans), 1, width=10.0, height=3.3 * len(plans), sharex=True, sharey=True
+    )
     for axes, (name, plan) in zip(figure.axes, plans.items(), strict=True):
-        points = joint_positions(plan.trajectory.position)
-        for share, k in enumerate(np.linspace(0, len(points) - 1, frames).astype(int)):
-            base, knee, ankle, toe, heel = points[k]
-            colour = f"C{share % 10}"
-            leg = np.array([base, knee, ankle])
-            foot = np.array([heel, toe])
-            axes.plot(leg[:, 0], leg[:, 1], color=colour, marker="o", markersize=3, linewidth=1)
-            axes.plot(foot[:, 0], foot[:, 1], color=colour, linewidth=2.5)
-        axes.plot(points[:, 2, 0], points[:, 2, 1], color="grey", linewidth=0.7)
-        axes.axhline(0.0, color="black", linewidth=1.0)
-        axes.set_aspect("equal")
-        label(axes, name, "x [m]", "z [m]")
+        _frames(axes, plan.trajectory, frames)
+        label(axes, name, "", "z [m]")
+    figure.axes[-1].set_xlabel("x [m]")
+    end = max(plan.trajectory.time[-1] for plan in plans.values())
+    scale = ScalarMappable(Normalize(0.0, end / BRIGHTEST), TIME_COLOURS)
+    bar = figure.colorbar(scale, ax=figure.axes, label="time [s]", fraction=0.02, pad=0.01)
+    bar.ax.set_ylim(0.0, end)
     return figure
 
 
-def plot_foot(plans: Plans, model: ContactModel) -> Figure:
+def plot_foot(
+    plans: Plans, model: ContactModel, styles: Mapping[str, Mapping[str, Any]] | None = None
+) -> Figure:
     """Plot distance and normal force of the foot over time (Fig. 6b, c).
 
     Args:
         plans: Label -> plan of the hopper.
         model: The hopper.
+        styles: Label -> options of its curve; None for matplotlib's own.
 
     Returns:
         The figure.
     """
-    figure = new_figure(2, 1)
+    figure = new_figure(2, 1, height=6.5, sharex=True)
     height, force = figure.axes
     for name, plan in plans.items():
-        trajectory = plan.trajectory
-        height.plot(trajectory.time, trajectory.distance(model).min(axis=1), label=name)
-        force.plot(trajectory.time[1:], trajectory.normal_force[1:].sum(axis=1))
-    label(height, "lower of toe and heel", "", "distance [m]")
+        trajectory, style = plan.trajectory, (styles or {}).get(name, {})
+        distance = trajectory.distance(model).min(axis=1)
+        height.plot(trajectory.time, distance, label=name, **style)
+        normal = trajectory.normal_force[1:].sum(axis=1)
+        force.step(trajectory.time[1:], normal, where="pre", **style)
+    height.axhline(0.0, color="black", linewidth=0.8)
+    label(height, "lower of toe and heel", "", "distance to the mean ground [m]")
     label(force, "sum of toe and heel", "time [s]", "normal force [N]")
-    height.legend(fontsize="small")
+    legend(height, loc="upper right")
     return figure
+
+
+def _frames(axes: Axes, trajectory: Trajectory, frames: int) -> None:
+    points = joint_positions(trajectory.position)
+    last = len(points) - 1
+    for k in np.linspace(0, last, frames).astype(int):
+        base, knee, ankle, toe, heel = points[k]
+        colour = TIME_COLOURS(BRIGHTEST * k / last)
+        axes.plot(*np.array([base, knee, ankle]).T, "-", color=colour, linewidth=1.4)
+        axes.plot(*np.array([knee, ankle]).T, "o", color=colour, markersize=3)
+        axes.plot(*base, "s", color=colour, markersize=7)
+        axes.plot(*np.array([heel, toe]).T, color=colour, linewidth=3.0)
+    axes.plot(*points[:, 2].T, color="grey", linewidth=0.8)
+    axes.axhline(0.0, color="black", linewidth=1.0)
+    axes.set_aspect("equal")

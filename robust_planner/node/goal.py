@@ -215,9 +215,7 @@ def _config(example: Example, goal: Any, time_step: dict[str, Any]) -> PlannerCo
     values["continuation"].update(_continuation(example.config, goal.complementarity))
     config = from_mapping(PlannerConfig, values)
     budget = 1e-9 * to_nanoseconds(goal.time_budget) or math.inf
-    return dataclasses.replace(
-        config, solver=dataclasses.replace(config.solver, budget=budget)
-    )
+    return dataclasses.replace(config, solver=dataclasses.replace(config.solver, budget=budget))
 
 
 def _slip_scale(goal: Any) -> float:

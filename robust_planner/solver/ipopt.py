@@ -131,7 +131,7 @@ class _IterationWatch(casadi.Callback):
     """What IPOPT calls at every iteration.
 
     CasADi swallows whatever is raised in a callback, so signals are deferred while IPOPT
-    runs, and errors are kept; both end the solve.
+    runs, and everything else that is raised is kept; both end the solve.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class _IterationWatch(casadi.Callback):
         self._bounds = (lower, upper)
         self._tolerance = tolerance
         self.interrupted = False
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         self.construct("iteration_watch", {})
 
     def begin(
@@ -181,7 +181,7 @@ class _IterationWatch(casadi.Callback):
     def eval(self, arguments: Sequence[casadi.DM]) -> list[int]:
         try:
             self._inspect(arguments)
-        except Exception as error:
+        except BaseException as error:
             self.error = error
             self.interrupted = True
         return [int(self.interrupted)]

@@ -19,9 +19,11 @@ class DriverFaultsConfig:
     command_guard: bool = parameter(
         True, "whether a command beyond a position limit, or too fast a motion, ends the driver"
     )
-    late: float = parameter(0.05, "how late a state is on request", unit="s", above=0.0, high=1.0)
+    late: float = parameter(
+        0.05, "how late a state is on request", unit="s", above=0.0, high=1.0, live=True
+    )
     restart_time: float = parameter(
-        2.0, "how long the driver takes to start again", unit="s", low=0.0, high=60.0
+        2.0, "how long the driver takes to start again", unit="s", low=0.0, high=60.0, live=True
     )
     state_every: int = parameter(
         1, "publish only every n-th state: 2 is the driver's default of 100 Hz", low=1, high=20
@@ -49,6 +51,7 @@ class DriverFaults:
     """Decides which commands reach the arm, and which of its states reach the graph.
 
     Attributes:
+        config: How it misbehaves.
         commanding: Whether the robot's session is in its commanding state.
         silent: Whether no state is published.
         tripped: Why the command guard has ended the driver; empty while it runs.
@@ -64,7 +67,7 @@ class DriverFaults:
         self.commanding = True
         self.silent = False
         self.tripped = ""
-        self._config = config
+        self.config = config
         self._limits = limits
         self._silent_until = 0
         self._states = 0
@@ -84,7 +87,7 @@ class DriverFaults:
         Args:
             now: The time [ns].
         """
-        self._silent_until = now + round(self._config.late * NANOSECONDS)
+        self._silent_until = now + round(self.config.late * NANOSECONDS)
 
     def restart(self, now: int) -> None:
         """Start the driver again after its command guard has ended it.
@@ -93,7 +96,7 @@ class DriverFaults:
             now: The time [ns].
         """
         self.tripped = ""
-        self._silent_until = now + round(self._config.restart_time * NANOSECONDS)
+        self._silent_until = now + round(self.config.restart_time * NANOSECONDS)
 
     def accepts(self, command: NDArray[np.float64]) -> bool:
         """Tell whether a command reaches the arm; one beyond a limit ends the driver.
@@ -103,7 +106,7 @@ class DriverFaults:
         """
         limits = self._limits
         beyond = (command < limits.lowest) | (command > limits.highest)
-        if self._config.command_guard and not self.tripped and beyond.any():
+        if self.config.command_guard and not self.tripped and beyond.any():
             joint = int(np.argmax(beyond))
             self.tripped = (
                 f"{limits.names[joint]} was commanded to {command[joint]:.3f} rad, its limits are "
@@ -120,7 +123,7 @@ class DriverFaults:
         """
         limits = self._limits
         fast = np.abs(velocity) > limits.speed
-        if self._config.command_guard and not self.tripped and fast.any():
+        if self.config.command_guard and not self.tripped and fast.any():
             joint = int(np.argmax(fast))
             self.tripped = (
                 f"{limits.names[joint]} moved at {abs(velocity[joint]):.2f} rad/s, its limit is "
@@ -128,4 +131,4 @@ class DriverFaults:
             )
         self._states += 1
         hidden = self.tripped or self.silent or now < self._silent_until
-        return not hidden and self._states % self._config.state_every == 0
+        return not hidden and self._states % self.config.state_every == 0

@@ -61,7 +61,7 @@ class SimulatorNode(ManagedNode):
             ContactStackError: If a parameter, the scene or the driver profile is wrong.
         """
         super().__init__(NAME)
-        self._config = config = read(self, SimulatorConfig)
+        self._config = config = read(self, SimulatorConfig, self._change)
         scene = Scene.load(config.scene)
         if config.engine in ENGINES:
             scene = scene.on(config.engine)
@@ -143,6 +143,10 @@ class SimulatorNode(ManagedNode):
                 1e-9 * self._plant.period_ns, self._real_time_tick, ErrorRelay(self)
             )
             self._loop.start()
+
+    def _change(self, config: SimulatorConfig) -> None:
+        """Take over the parameters that may change while the simulation runs."""
+        self._faults.config = config.driver_faults
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Run."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from contact_aware_control.config import ControllerConfig
 from contact_stack.app.launch.command import find_launch_file
 from contact_stack.app.launch.parser import parse
 from contact_stack.app.launch.plan import NodeAction
@@ -59,6 +60,15 @@ def test_launch_ros_reads_a_launch_file_as_we_do(
     except ImportError as error:
         pytest.skip(f"launch_ros is not installed: {error}")
     assert theirs == [described(node) for node in parse(find_launch_file(name), arguments).nodes]
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri", "kuka_drivers"])
+def test_the_drivers_cycle_is_set_to_that_of_the_controller(driver: str) -> None:
+    """Their own default is 100 Hz."""
+    manager = yaml.safe_load(share("config", f"drivers/{driver}.yaml").read_text())
+    rate = manager["/**/controller_manager"]["ros__parameters"]["update_rate"]
+    assert rate * ControllerConfig().period == pytest.approx(1.0)
+    assert f"config/drivers/{driver}.yaml" in find_launch_file("hardware").read_text()
 
 
 def test_a_failed_pre_flight_check_ends_the_launch() -> None:

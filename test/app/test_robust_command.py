@@ -82,8 +82,9 @@ def test_figures_go_on_where_they_were_interrupted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every plan is kept once it is made; here the plans of a small grid are the reference."""
-    chance = paper.CHANCE_ALONE
-    cost, both = (GridPoint(0.1), GridPoint(1.0)), (GridPoint(1.0, 0.7, 0.7),)
+    chance = tuple(GridPoint(sigma, 0.7, 0.7, expected_residual=False) for sigma in (0.1, 1.0))
+    cost = (GridPoint(0.1), GridPoint(1.0))
+    both = tuple(GridPoint(sigma, 0.7, 0.7) for sigma in (0.1, 1.0))
     for name, points in (
         ("BLOCK_GRID", (*chance, *cost, *both)),
         ("SQUARE", both),
@@ -91,11 +92,10 @@ def test_figures_go_on_where_they_were_interrupted(
         ("BLOCK_RISKS", both),
     ):
         monkeypatch.setattr(paper, name, points)
-    problem, made = make_example("block").problem, []
-    reference = plan(problem)
+    reference, made, most = plan(make_example("block").problem), [], 3
 
     def quick(*args: object) -> PlanResult:
-        if len(made) == 3:
+        if len(made) == most:
             raise KeyboardInterrupt
         made.append(args)
         return reference
@@ -104,10 +104,13 @@ def test_figures_go_on_where_they_were_interrupted(
     words = ["robust", "block", "--figures", "--mode", "paper", "--out", str(tmp_path)]
     assert cli.main(words) == 128 + signal.SIGINT
     assert len(list((tmp_path / "plans").glob("*.npz"))) == 3
-    made.clear()
+    most = 7  # with the reference
     assert cli.main(words) == 0
-    assert len(made) == 3  # the other half of six
-    for figure in ("fig2_controls", "fig3_trade_off", "fig4_simulations", "fig5b_errors_over_risk"):
+    assert len(made) == most
+    for figure in (
+        "fig2_controls", "fig3_trade_off", "fig4_simulations", "fig4d_final_positions",
+        "fig5b_errors_over_risk",
+    ):  # fmt: skip
         assert (tmp_path / f"block_paper_{figure}.png").stat().st_size > 10_000
     assert "fig5a_errors_over_sigma.png" in capsys.readouterr().out
 
@@ -160,6 +163,7 @@ def test_interrupt_ends_the_benchmark() -> None:
         (["blok"], "unknown problem 'blok' (valid: block, hopper, sled, table_approach)"),
         (["block", "--sigma", "-1"], "'uncertainty.sigma' is -1.0 (valid: >= 0)"),
         (["block", "--beta", "0.3"], "'risk.beta' is 0.3 (valid: >= 0.5, <= 0.999)"),
+        (["block", "--figures", "--sigma", "1"], "--sigma has no effect with --figures"),
         (["sled", "--figures"], "the paper has no figures of 'sled' (valid: block, hopper)"),
         (["block", "--budget", "0"], "'solver.budget' is 0.0 (valid: > 0 s)"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import re
 import subprocess
@@ -54,6 +55,60 @@ def test_colcon_builds_both_packages(tmp_path: Path):
         assert os.access(package / "lib/contact_stack" / name, os.X_OK)
     messages = install / "contact_stack_msgs/share/contact_stack_msgs/msg"
     assert (messages / "ContactArray.msg").is_file()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what colcon builds of the package, without our environment's."""
+    folder = tmp_path_factory.mktemp("colcon")
+    only_ours = ("--base-paths", ".", "--packages-select", "contact_stack")
+    colcon(folder / "log", "build", *folders(folder), *only_ours)
+    return folder
+
+
+def folders(folder: Path) -> list[str | Path]:
+    return ["--build-base", folder / "build", "--install-base", folder / "install"]
+
+
+@pytest.mark.verify
+def test_what_is_built_is_complete_without_the_source_tree(built: Path, tmp_path: Path):
+    """Every module, executable and shared file that runs is that of the install folder."""
+    install = built / "install/contact_stack"
+    for name in shared_names():
+        assert (install / "share/contact_stack" / name).read_bytes() == (ROOT / name).read_bytes()
+    executables = {path.name for path in (install / "lib/contact_stack").iterdir()}
+    assert executables == set(console_scripts(PREFIX))
+    (packages,) = install.glob("lib/python*/site-packages")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(packages),
+        "AMENT_PREFIX_PATH": f"{install}{os.pathsep}{PREFIX}",
+    }
+    command = [install / "lib/contact_stack/contact-stack", "launch", "sim", "--dry-run", "--json"]
+    shown = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    for node in json.loads(shown):
+        assert node["command"][0] == str(install / "lib/contact_stack" / node["name"])
+    assert str(ROOT) not in shown
+    imported = "import contact_stack, tamsi_sim as t; print(contact_stack.__file__, t.__file__)"
+    command = [sys.executable, "-c", imported]
+    shown = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    assert all(Path(file).is_relative_to(install) for file in shown.split())
+
+
+@pytest.mark.verify
+def test_colcon_test_runs_the_tests(built: Path):
+    """It recognises pytest, and reports its results; here of one file."""
+    only_ours = ("--base-paths", ".", "--packages-select", "contact_stack")
+    one_file = ("--pytest-args", "test/core/test_seeds.py")
+    colcon(built / "log", "test", *folders(built), *only_ours, *one_file)
+    report = colcon(built / "log", "test-result", "--test-result-base", built / "build", "--all")
+    summary = re.search(r"Summary: (\d+) tests, 0 errors, 0 failures", report)
+    assert summary
+    assert int(summary[1]) >= 2
 
 
 def shared_names() -> list[Path]:

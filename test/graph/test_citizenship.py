@@ -11,7 +11,8 @@ from contact_stack_msgs.msg import ControllerStatus
 from faults import last_arrival, mode
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
-from rcl_interfaces.srv import DescribeParameters, GetParameters
+from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
+from rclpy.parameter import Parameter
 
 pytestmark = [pytest.mark.graph, pytest.mark.verify]
 
@@ -67,3 +68,16 @@ def test_tools_can_ask_and_manage_the_nodes(running: GraphClient) -> None:
     ).descriptors[0]
     assert described.description
     assert described.floating_point_range[0].from_value >= 0.0
+
+    assert set_parameter(client, controller, "clock_offset_limit", 0.5) == ""
+    assert "out of range" in set_parameter(client, controller, "clock_offset_limit", 50.0)
+    assert "read-only" in set_parameter(client, controller, "force.limit", 50.0)
+    assert set_parameter(client, simulator, "driver_faults.late", 0.2) == ""
+
+
+def set_parameter(client: GraphClient, node: str, name: str, value: float) -> str:
+    """Set a parameter and return why it was refused, empty if it was not."""
+    request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
+    (result,) = client.call(SetParameters, f"{node}/set_parameters", request).results
+    assert result.successful == (not result.reason)
+    return str(result.reason)

@@ -43,6 +43,7 @@ def push_box(folder: Path, seed: int, *options: str) -> dict[str, Any]:
     return summary
 
 
+@pytest.mark.timeout(3000)
 def test_every_driver_gives_the_same_push_bit_by_bit(tmp_path: Path) -> None:
     """A profile changes names and messages, but no bit of a number."""
     hashes = {

@@ -16,7 +16,9 @@ from domain_coordinator import domain_id
 
 from contact_stack.app import cli
 from contact_stack.app.demo.sled.run import SCENE, SLIDING, slide
-from contact_stack.app.demo.sled.sled_node import ALONG, SETTLING
+from contact_stack.app.demo.sled.sled_node import ALONG, SETTLING, rest_pose
+from contact_stack.core.arm_state import ArmState, CommandMode
+from contact_stack.core.errors import CommunicationError
 from robust_planner.trajectory import Trajectory
 from tamsi_sim.plant import Plant
 from tamsi_sim.scene import Scene
@@ -64,6 +66,14 @@ def test_the_graph_does_what_the_plant_does(ros_domain: int, tmp_path: Path) -> 
     assert run.distance[-1] > 5e-3
     np.testing.assert_allclose(run.time, np.arange(21) * PERIOD, atol=1e-9)
     assert (tmp_path / "run.mcap").stat().st_size > 10_000
+
+
+def test_a_position_controlled_arm_is_refused() -> None:
+    """About 1 mm/N of stiffness along the motion would hide what friction does."""
+    wrench = ArmState(1, *[np.arange(7.0)] * 4, command_mode=CommandMode.WRENCH)
+    np.testing.assert_array_equal(rest_pose(wrench), np.arange(7.0))
+    with pytest.raises(CommunicationError, match="takes no wrench: set Cartesian impedance"):
+        rest_pose(dataclasses.replace(wrench, command_mode=CommandMode.POSITION))
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,7 @@ def planned(
 ) -> tuple[PlanResult, FinalErrors]:
     """Plan one grid point and simulate it."""
     result = sweep(example, [point], reference, config)[point]
-    return result, final_errors(
-        result.trajectory, example.robust_problem, example.test_friction
-    )
+    return result, final_errors(result.trajectory, example.robust_problem, example.test_friction)
 
 
 def paper(example: Example) -> PlannerConfig:

@@ -18,13 +18,15 @@ from robust_planner.report import mean_foot_height
 from robust_planner.result import PlanResult
 from robust_planner.sweep import GridPoint, plan_reference, sweep
 
-pytestmark = pytest.mark.verify
+pytestmark = [pytest.mark.verify, pytest.mark.timeout(3600)]
 
 
 @pytest.fixture(scope="module")
 def hopper() -> Example:
-    """The hopper."""
-    return make_example("hopper")
+    """The hopper, with time enough on a busy machine."""
+    example = make_example("hopper")
+    solver = dataclasses.replace(example.config.solver, budget=3600.0)
+    return dataclasses.replace(example, config=dataclasses.replace(example.config, solver=solver))
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +65,7 @@ def test_cost_and_chance_constraints_together(
     assert mean_foot_height(result) > 2.0 * mean_foot_height(reference)
     certain = dataclasses.replace(hopper.config, uncertainty=UncertaintyConfig())
     store.save(hopper.problem, certain, reference)
-    files = draw_hopper(tmp_path, [point], Listeners(store))
+    files = draw_hopper(tmp_path, hopper.config, [point], Listeners(store))
     assert [file.name for file in files] == [
         "hopper_fig6a_frames.png", "hopper_fig6bc_foot.png", "hopper_fig7_trade_off.png",
     ]  # fmt: skip
@@ -73,6 +75,7 @@ def test_cost_and_chance_constraints_together(
 def test_foot_rises_with_the_weight_of_the_expected_residual(
     hopper: Example, reference: PlanResult
 ) -> None:
+    """The cost lifts the foot: 0 (the reference), 1 and 100 at sigma = 0.05 m."""
     point = GridPoint(0.05)
     heights = [mean_foot_height(reference)]
     for weight in (1.0, 100.0):
@@ -87,4 +90,4 @@ def test_foot_rises_with_the_weight_of_the_expected_residual(
         result = sweep(hopper, [point], reference, config)[point]
         assert result.solved
         heights.append(mean_foot_height(result))
-    assert heights == sorted(heights)
+    assert heights[0] < heights[1] < heights[2]

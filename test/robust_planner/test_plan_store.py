@@ -45,6 +45,15 @@ def test_another_problem_is_another_plan(
     assert store.load(block.problem, other) is None
 
 
+def test_another_budget_is_the_same_plan(
+    block: Example, block_reference: PlanResult, tmp_path: Path
+) -> None:
+    store = PlanStore(tmp_path)
+    store.save(block.problem, block.config, block_reference)
+    solver = dataclasses.replace(block.config.solver, budget=1.0)
+    assert store.load(block.problem, dataclasses.replace(block.config, solver=solver)) is not None
+
+
 def test_plan_that_ran_out_of_time_is_not_kept(
     block: Example, block_reference: PlanResult, tmp_path: Path
 ) -> None:

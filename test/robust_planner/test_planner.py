@@ -145,6 +145,19 @@ def test_cancelled_plan_returns_the_best_iterate(block: Example) -> None:
     assert np.isfinite(result.residuals.worst)
 
 
+def test_cancelled_snopt_returns_the_best_iterate(block: Example) -> None:
+    pytest.importorskip("pydrake")
+    answers = itertools.chain([False] * 20, itertools.repeat(True))
+    config = PlannerConfig(solver=SolverConfig(name="snopt"))
+    result = plan(
+        dataclasses.replace(block.problem, knots=31), config, cancelled=lambda: next(answers)
+    )
+    assert result.status is PlanStatus.CANCELLED
+    assert result.stages[-1].message == "stopped"
+    assert 0 < result.stages[-1].iterations <= 20
+    assert np.isfinite(result.residuals.worst)
+
+
 def test_interrupt_ends_the_solve_and_reaches_the_caller(block: Example) -> None:
     """CasADi swallows what is raised in its callback: the solve must end all the same."""
     reports: list[Progress] = []
@@ -158,11 +171,12 @@ def test_interrupt_ends_the_solve_and_reaches_the_caller(block: Example) -> None
     assert [report.iterations for report in reports] == [0]
 
 
-def test_error_of_a_listener_reaches_the_caller(block: Example) -> None:
+@pytest.mark.parametrize("error", [ValueError, SystemExit])
+def test_error_of_a_listener_reaches_the_caller(block: Example, error: type[BaseException]) -> None:
     def fail(progress: Progress) -> None:
-        raise ValueError(progress.stage)
+        raise error(progress.stage)
 
-    with pytest.raises(ValueError, match="penalty 1/1"):
+    with pytest.raises(error, match="penalty 1/1"):
         plan(block.problem, on_progress=fail)
 
 

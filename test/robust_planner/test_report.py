@@ -7,11 +7,18 @@ import json
 from pathlib import Path
 
 import pytest
+from matplotlib.colors import to_rgba
 
 from robust_planner.contact_schedule import ContactMode, contact_schedule
 from robust_planner.evaluation.final_error import final_errors
-from robust_planner.figures.block_plans import plot_controls, plot_simulations
+from robust_planner.figures.block_plans import (
+    plot_controls,
+    plot_final_blocks,
+    plot_risks,
+    plot_simulations,
+)
 from robust_planner.figures.grids import plot_final_errors, plot_trade_off
+from robust_planner.figures.schedule import COLOURS, plot_schedule
 from robust_planner.merit import merit
 from robust_planner.problems.example import Example
 from robust_planner.report import report
@@ -68,9 +75,28 @@ def test_figures_are_drawn(block: Example, block_reference: PlanResult, tmp_path
             {point: block_reference}, block_reference, lambda plan: plan.cost, "cost"
         ),
         "errors": plot_final_errors({point: errors}, errors, "sigma"),
+        "risks": plot_risks({"sigma = 0.1": {point: block_reference}}, block_reference),
     }
     for name, figure in figures.items():
         figure.savefig(tmp_path / f"{name}.png")
         assert any(axes.lines for axes in figure.axes)
     curves = figures["trade_off"].axes[0].lines
     assert curves[0].get_label() == "ERM + chance, theta = 0.7"
+
+
+def test_blocks_are_drawn_where_they_end(block: Example, block_reference: PlanResult) -> None:
+    errors = final_errors(block_reference.trajectory, block.problem, block.test_friction)
+    (axes,) = plot_final_blocks({"reference": errors}, 5.0, size=1.0).axes
+    centres = [patch.get_x() + 0.5 for patch in axes.patches]
+    assert centres == pytest.approx(list(5.0 + errors.errors))
+
+
+def test_schedule_has_a_bar_while_the_block_slides(
+    block: Example, block_reference: PlanResult
+) -> None:
+    (axes,) = plot_schedule({"reference": block_reference}, block.problem.model).axes
+    sliding = to_rgba(COLOURS[ContactMode.SLIDING])
+    bars = [bar for bar in axes.collections if tuple(bar.get_facecolor()[0]) == sliding]
+    (box,) = [bar.get_paths()[0].get_extents() for bar in bars]
+    assert box.width >= 0.97
+    assert axes.get_yticklabels()[0].get_text() == "reference: bottom"

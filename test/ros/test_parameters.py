@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from rclpy.parameter import Parameter
 
 from contact_stack.core.config import nested, parameter
 from contact_stack.core.errors import ConfigError
@@ -104,3 +105,42 @@ def test_parameters_cannot_change_while_the_node_runs(graph) -> None:
     result = node.set_parameters([Parameter("seed", value=5)])[0]
     assert not result.successful
     assert node.get_parameter("seed").value == 0
+
+
+@dataclass(frozen=True)
+class _Live:
+    gain: float = parameter(1.0, "May change.", above=0.0, high=5.0, live=True)
+    least: float = parameter(0.5, "May change, too.", low=0.0, live=True)
+    seed: int = parameter(0, "May not.")
+
+    def __post_init__(self) -> None:
+        if self.least > self.gain:
+            raise ConfigError("least is above gain")
+
+
+def test_a_live_parameter_changes_only_to_what_the_whole_configuration_allows(graph) -> None:
+    node = graph.node("live")
+    heard: list[_Live] = []
+    read(node, _Live, heard.append)
+    assert not node.describe_parameter("gain").read_only
+    assert node.set_parameters([Parameter("gain", value=2.0)])[0].successful
+    assert heard == [_Live(gain=2.0)]
+    for bad in (
+        Parameter("gain", value=9.0),
+        Parameter("gain", value="high"),
+        Parameter("least", value=3.0),  # valid by itself
+        Parameter("seed", value=1),
+    ):
+        answer = node.set_parameters([bad])[0]
+        assert not answer.successful
+        assert answer.reason
+    assert len(heard) == 1
+    assert node.get_parameter("gain").value == 2.0
+    assert node.set_parameters([Parameter("least", value=1.5)])[0].successful
+    assert heard[-1] == _Live(gain=2.0, least=1.5)
+
+
+def test_without_anyone_who_follows_changes_nothing_is_live(graph) -> None:
+    node = graph.node("still")
+    read(node, _Live)
+    assert node.describe_parameter("gain").read_only

@@ -6,9 +6,10 @@ import argparse
 import dataclasses
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
@@ -17,7 +18,7 @@ from contact_stack.app.robust.plots import draw
 from contact_stack.app.robust.summary import summarize
 from contact_stack.app.robust.table import table
 from contact_stack.core.config import from_mapping
-from contact_stack.core.errors import choices
+from contact_stack.core.errors import ConfigError, choices
 from robust_planner.config import MODES, PlannerConfig
 from robust_planner.monitor import Progress
 from robust_planner.problems.registry import EXAMPLES, make_example
@@ -74,8 +75,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--figures", action="store_true",
-        help="instead, draw the paper's figures of block or hopper from their grids of plans; an "
-        "interrupted run goes on where it was",
+        help="instead, draw the paper's figures of block or hopper from their grids of plans, each "
+        "within the budget; an interrupted run goes on where it was",
     )  # fmt: skip
     parser.add_argument(
         "--json", metavar="FILE", nargs="?", const=STANDARD_OUTPUT,
@@ -98,18 +99,20 @@ def main(args: argparse.Namespace) -> int:
     request = make_request(args)
     out = args.out or Path("out") / "robust" / args.name
     if args.figures:
-        draw_figures(args.name, args.mode, out)
+        _refuse_point(args)
+        draw_figures(args.name, request.config, out)
         return 0
     out.mkdir(parents=True, exist_ok=True)
     planned = _plan(request)
-    summary = _summary(request, planned)
+    summary = summarize(request.example, planned.problem, request.config, planned.result)
     text = json.dumps(summary, indent=2) + "\n"
     plots = draw(request, planned, out)
     (out / "summary.json").write_text(text)
     if args.json == STANDARD_OUTPUT:
         print(text, end="")
     else:
-        _show(request, planned, out, plots)
+        _show(request, planned, summary)
+        print(f"results: {out}: {', '.join(('summary.json', *(path.name for path in plots)))}")
         if args.json:
             Path(args.json).parent.mkdir(parents=True, exist_ok=True)
             Path(args.json).write_text(text)
@@ -142,6 +145,16 @@ def make_request(args: argparse.Namespace) -> PlanRequest:
             "theta": NO_TOLERANCE if args.theta is None else args.theta,
         }
     return PlanRequest(example, from_mapping(PlannerConfig, values))
+
+
+def _refuse_point(args: argparse.Namespace) -> None:
+    """Refuse options that the grids of the figures would overrule."""
+    for name in ("sigma", "theta", "beta", "json"):
+        if getattr(args, name) is not None:
+            raise ConfigError(
+                f"--{name} has no effect with --figures, which draw a grid (valid: --mode, "
+                "--budget, --out)"
+            )
 
 
 def _plan(request: PlanRequest) -> Answer:
@@ -179,17 +192,14 @@ def _bar_updater(bar: tqdm) -> Callable[[str, Progress], None]:
     return show
 
 
-def _summary(request: PlanRequest, planned: Answer) -> dict[str, object]:
-    return summarize(request.example, planned.problem, request.config, planned.result)
-
-
-def _show(request: PlanRequest, planned: Answer, out: Path, plots: list[Path]) -> None:
-    columns = {"plan": _summary(request, planned)}
+def _show(request: PlanRequest, planned: Answer, summary: Mapping[str, Any]) -> None:
+    """Print the table, the reference first, and what a person should know."""
+    columns = {"plan": summary}
     if planned.reference is not planned.result:
         reference = summarize(
             request.example, request.example.problem, request.config, planned.reference
         )
-        columns = {"reference": reference, "robust": columns["plan"]}
+        columns = {"reference": reference, "robust": summary}
     print(table(columns))
     result = planned.result
     for advice in result.advice:
@@ -197,5 +207,3 @@ def _show(request: PlanRequest, planned: Answer, out: Path, plots: list[Path]) -
     if not result.solved:
         print(f"{result.status.name}: {result.status.remedy}")
         print(f"largest residual: {result.residuals.worst:.3g}")
-    names = ", ".join(("summary.json", *(path.name for path in plots)))
-    print(f"results: {out}: {names}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from contact_stack.core.errors import ConfigError, choices
+from robust_planner.config import PlannerConfig
 from robust_planner.figures.paper import (
     BLOCK_GRID,
     HOPPER_GRID,
@@ -26,14 +27,15 @@ PLANS = {"block": 1 + len(BLOCK_GRID), "hopper": 1 + len(HOPPER_GRID)}
 BAR = "{desc:72} {bar} {n}/{total} plans [{elapsed}<{remaining}]"
 
 
-def draw_figures(name: str, mode: str, folder: Path) -> None:
+def draw_figures(name: str, config: PlannerConfig, folder: Path) -> None:
     """Plan all points of the grid, show progress and draw the figures.
 
     Plans are kept below the folder: an interrupted run goes on where it was.
 
     Args:
         name: The problem.
-        mode: ``"physical"`` or ``"paper"``; the hopper knows no difference.
+        config: Settings; the grid decides about uncertainty and risk, and the budget is that of
+            each plan.
         folder: Where pictures and plans go.
 
     Raises:
@@ -45,9 +47,9 @@ def draw_figures(name: str, mode: str, folder: Path) -> None:
     with tqdm(total=PLANS[name], bar_format=BAR) as bar:
         listeners = Listeners(store, _plan_shower(bar), _progress_shower(bar))
         if name == "block":
-            files = draw_block(folder, mode, listeners)
+            files = draw_block(folder, config, listeners)
         else:
-            files = draw_hopper(folder, listeners=listeners)
+            files = draw_hopper(folder, config, listeners=listeners)
     print(f"figures: {folder}: {', '.join(file.name for file in files)}")
 
 

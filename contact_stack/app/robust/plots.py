@@ -13,6 +13,7 @@ from robust_planner.evaluation.time_stepping import Simulator, simulate_plan
 from robust_planner.figures.approach_plans import plot_approach, plot_impacts
 from robust_planner.figures.block_plans import plot_controls, plot_simulations
 from robust_planner.figures.hopper_plans import plot_foot, plot_frames
+from robust_planner.figures.schedule import plot_schedule
 from robust_planner.figures.style import Plans
 from robust_planner.request import Answer, PlanRequest
 
@@ -38,6 +39,7 @@ def draw(request: PlanRequest, planned: Answer, folder: Path) -> list[Path]:
     if planned.result is not planned.reference:
         plans[_name(request)] = planned.result
     figures = _figures(request, plans)
+    figures["schedule"] = plot_schedule(plans, request.example.problem.model)
     paths = []
     for name, figure in figures.items():
         paths.append(folder / f"{name}.png")

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from contact_stack.app.demo.sled.plans import SledPlans
 from contact_stack.app.demo.sled.summary import Slides
-from robust_planner.figures.style import label
+from robust_planner.figures.style import REFERENCE, label, legend
 
 DOTS_PER_INCH = 130
 
@@ -30,9 +30,7 @@ def plot_slides(planned: SledPlans, slides: Slides, path: Path) -> None:
         push.step(trajectory.time[:-1], trajectory.control[:-1, 0], where="post", color="black")
         for run in runs:
             motion.plot(run.time, run.distance, label=f"mu = {run.friction:.2f}")
-        motion.plot(
-            trajectory.time, trajectory.position[:, 0], "k--", linewidth=1.0, label="planned"
-        )
+        motion.plot(trajectory.time, trajectory.position[:, 0], label="planned", **REFERENCE)
         motion.axhline(goal, color="black", linestyle=":", linewidth=1.0)
         ends = np.array([run.distance[-1] for run in runs])
         text = f"mean {1e3 * (ends.mean() - goal):+.0f} mm, range {1e3 * np.ptp(ends):.0f} mm"
@@ -40,9 +38,10 @@ def plot_slides(planned: SledPlans, slides: Slides, path: Path) -> None:
         label(motion, text, "time [s]", "")
         for panel in (push, motion):
             panel.grid(alpha=0.3)
+            panel.spines[["top", "right"]].set_visible(False)
     axes[0, 0].set_ylabel("wrench along the motion [N]")
     axes[1, 0].set_ylabel("way of the sled [m]")
-    axes[1, 0].legend(fontsize="small", loc="upper left")
+    legend(axes[1, 0], loc="upper left")
     figure.suptitle(
         "A 1.5 kg tool slid by the arm, without feedback, over tables of other friction"
     )

@@ -88,7 +88,8 @@ class SledNode(ClientNode):
         state = self._profile.decode_state(STATE, self._latest(STATE))
         assert state is not None, "this driver's state is one message"
         if self._first is None:
-            self._begin(state)
+            self._first = state.stamp
+            self._rest = rest_pose(state)
         # Times are sums of periods of 5 ms, which have no exact representation.
         now = self._plan_time + 1e-6
         wrench = np.zeros(6)
@@ -102,15 +103,26 @@ class SledNode(ClientNode):
             return
         self._writer.publish_command(self._rest, wrench)
 
-    def _begin(self, state: ArmState) -> None:
-        """Take the present pose for the rest pose of the tool's springs."""
-        if state.command_mode is not CommandMode.WRENCH:
-            raise CommunicationError(
-                "the arm takes no wrench: set Cartesian impedance control at the robot, or as "
-                "the scene's robot.control_mode"
-            )
-        self._first = state.stamp
-        self._rest = state.commanded_position
+
+def rest_pose(state: ArmState) -> np.ndarray:
+    """Take the present command for the rest pose of the tool's springs.
+
+    Args:
+        state: The first state of the arm.
+
+    Returns:
+        Joint positions (7) [rad].
+
+    Raises:
+        CommunicationError: If the arm takes no wrench: a position-controlled arm would hide
+            what friction does.
+    """
+    if state.command_mode is not CommandMode.WRENCH:
+        raise CommunicationError(
+            "the arm takes no wrench: set Cartesian impedance control at the robot, or as "
+            "the scene's robot.control_mode"
+        )
+    return state.commanded_position
 
 
 def _position(message: TFMessage, name: str) -> np.ndarray:

@@ -1,0 +1,158 @@
+"""Solves the stages of one plan, each from an iterate of the one before."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from robust_planner.config import PlannerConfig
+from robust_planner.continuation import Stage
+from robust_planner.monitor import Monitor, Progress
+from robust_planner.problem import PlanningProblem
+from robust_planner.residuals import Residuals, check
+from robust_planner.result import StageRecord
+from robust_planner.solver.registry import make_solver
+from robust_planner.solver.solver import IterationCallback, NonlinearSolver
+from robust_planner.trajectory import Trajectory, to_trajectory
+from robust_planner.transcription import transcribe
+
+# Time between two reports within a stage [s].
+REPORT_PERIOD = 0.5
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An iterate that might become the plan.
+
+    Attributes:
+        values: Decision variables (N, n).
+        trajectory: The same, with names.
+        residuals: Our check of it.
+    """
+
+    values: np.ndarray
+    trajectory: Trajectory
+    residuals: Residuals
+
+
+class StageSolver:
+    """Writes the program of a stage, where it differs from the last one, and solves it."""
+
+    def __init__(self, problem: PlanningProblem, config: PlannerConfig, monitor: Monitor) -> None:
+        """Choose the problem.
+
+        Args:
+            problem: What to plan.
+            config: How.
+            monitor: Ends the solves and hears about them.
+        """
+        self._problem = problem
+        self._config = config
+        self._monitor = monitor
+        self._solver: NonlinearSolver | None = None
+        self._program: tuple[str, bool, PlannerConfig] | None = None
+        # Whether the next stage differs little from the last one.
+        self._near = False
+
+    def judge(self, values: np.ndarray, robust: bool) -> Candidate:
+        """Check an iterate.
+
+        Args:
+            values: Decision variables (N, n).
+            robust: Whether the uncertain pair is treated as uncertain.
+
+        Returns:
+            The candidate.
+        """
+        trajectory = to_trajectory(values, self._problem)
+        residuals = check(trajectory, self._problem, self._config, robust)
+        return Candidate(values, trajectory, residuals)
+
+    def attempts(self, stage: Stage, start: np.ndarray) -> Iterator[tuple[Candidate, StageRecord]]:
+        """Solve a stage, again from its best iterate if it does not converge.
+
+        Args:
+            stage: The stage.
+            start: Decision variables to start from (N, n).
+
+        Yields:
+            What came of each attempt.
+
+        Raises:
+            SolverMissingError: If the chosen solver is not installed.
+        """
+        solver = self._solver_of(stage)
+        for _ in range(1 + self._config.continuation.restarts):
+            candidate, record = self._solve(stage, solver, start)
+            yield candidate, record
+            self._near = stage.robust and record.converged
+            if record.converged or self._monitor.stop_reason() is not None:
+                return
+            start = candidate.values
+
+    def _solver_of(self, stage: Stage) -> NonlinearSolver:
+        program = (stage.method, stage.robust, _configure(stage, self._config))
+        if self._solver is None or self._program != program:
+            method, robust, config = self._program = program
+            staged = transcribe(self._problem, config, method, robust)
+            self._solver = make_solver(staged, self._config.solver)
+        return self._solver
+
+    def _solve(
+        self, stage: Stage, solver: NonlinearSolver, start: np.ndarray
+    ) -> tuple[Candidate, StageRecord]:
+        began = self._monitor.elapsed
+        outcome = solver.solve(
+            start, stage.parameters, self._monitor, self._reporter(stage), self._near
+        )
+        candidate = self.judge(outcome.values, stage.robust)
+        self._report(stage, outcome.iterations, candidate.residuals.worst, finished=True)
+        record = StageRecord(
+            name=stage.name,
+            parameters=stage.parameters,
+            iterations=outcome.iterations,
+            seconds=self._monitor.elapsed - began,
+            converged=outcome.converged,
+            message=outcome.message,
+            residuals=candidate.residuals,
+        )
+        return candidate, record
+
+    def _reporter(self, stage: Stage) -> IterationCallback:
+        """Report the first iteration, and one now and then."""
+        last = self._monitor.elapsed
+
+        def report(iterations: int, residual: float) -> None:
+            nonlocal last
+            if iterations == 0 or self._monitor.elapsed - last >= REPORT_PERIOD:
+                last = self._monitor.elapsed
+                self._report(stage, iterations, residual, finished=False)
+
+        return report
+
+    def _report(self, stage: Stage, iterations: int, residual: float, finished: bool) -> None:
+        parameters = stage.parameters
+        self._monitor.report(
+            Progress(
+                stage=stage.name,
+                relaxation=parameters.relaxation,
+                penalty=parameters.penalty,
+                residual_weight=parameters.residual_weight,
+                iterations=iterations,
+                residual=residual,
+                elapsed=self._monitor.elapsed,
+                finished=finished,
+            )
+        )
+
+
+def _configure(stage: Stage, config: PlannerConfig) -> PlannerConfig:
+    """Impose the stage's chance constraints; leave out a cost whose weight is zero."""
+    if not stage.robust:
+        return config
+    enabled = config.expected_residual.enabled and stage.parameters.residual_weight > 0.0
+    residual = dataclasses.replace(config.expected_residual, enabled=enabled)
+    return dataclasses.replace(config, expected_residual=residual, risk=stage.risk)
