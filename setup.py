@@ -108,7 +108,12 @@ setup(
             "types-pyyaml>=6.0,<7",
             "wheel>=0.43,<1",
         ],
-        "bench": ["mujoco>=3.2,<4"],
+        # What benchmarks compare with.
+        "bench": [
+            "clarabel>=0.9,<1",
+            "mujoco>=3.2,<4",
+            "piqp>=0.5,<1",
+        ],
     },
     entry_points={
         "console_scripts": [

@@ -77,11 +77,10 @@ def animate(
     view = drawing.views[0]
     figure, axes = plt.subplots(figsize=(4.5, 4.5), layout="constrained")
 
-    def show(t: int) -> list[None]:
+    def show(t: int) -> None:
         axes.clear()
         drawing.draw(axes, t, view)
         axes.set_title(f"{t * drawing.time_step:.1f} s", fontsize=9)
-        return []
 
     path.parent.mkdir(parents=True, exist_ok=True)
     animation = FuncAnimation(figure, show, frames=len(states), blit=False)

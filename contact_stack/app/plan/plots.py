@@ -33,7 +33,8 @@ def draw(
     figures = {"costs": list(outcome.costs), "initial": outcome.costs[0]}
     yield figure_9(folder, {request.example: {request.mode: figures}})
     dynamics, states = problem.dynamics, outcome.states
-    drawable = isinstance(dynamics, PlanarQuasiDynamics | SpatialQuasiDynamics)
-    if drawable and np.isfinite(states).all():
+    if not np.isfinite(states).all():
+        return
+    if isinstance(dynamics, PlanarQuasiDynamics | SpatialQuasiDynamics):
         yield draw_strip(dynamics, states, problem.goal, folder / "frames.png")
         yield animate(dynamics, states, problem.goal, folder / "motion.gif")
