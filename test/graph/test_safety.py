@@ -256,25 +256,26 @@ def test_external_stop_is_latched_and_recorded(
 
 
 def start_watchdog(
-    client: GraphClient, start_process: Callable[..., Any]
+    client: GraphClient, start_process: Callable[..., Any], driver: str
 ) -> tuple[Any, list[tuple[float, bool]]]:
     """Start the watchdog; return its process, and what it says with the arrival times."""
     alive: list[tuple[float, bool]] = []
     client.node.create_subscription(
         Bool, "controller_alive", lambda m: alive.append((time.monotonic(), m.data)), LATCHED
     )
-    watchdog = start_process(sys.executable, "-c", MAIN.format("watchdog"), *NAMESPACE)
+    words = (*NAMESPACE, "-p", f"driver:={driver}")
+    watchdog = start_process(sys.executable, "-c", MAIN.format("watchdog"), *words)
     client.spin_until(lambda: alive and alive[-1][1])
     return watchdog, alive
 
 
 @pytest.mark.verify
 def test_the_watchdog_is_prompt(
-    start_motion: Callable[..., Moving], start_process: Callable[..., Any]
+    start_motion: Callable[..., Moving], start_process: Callable[..., Any], driver: str
 ) -> None:
     """For a quiet machine: a busy one delays what the test hears."""
     client, pids = start_motion()
-    watchdog, alive = start_watchdog(client, start_process)
+    watchdog, alive = start_watchdog(client, start_process, driver)
     os.kill(pids["contact_aware_controller"], signal.SIGKILL)
     client.spin_for(0.02)
     died = last_arrival(client, "controller_status")
@@ -288,13 +289,13 @@ def test_the_watchdog_is_prompt(
 # position, which the weight of the mug has bent the springs to.
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
 def test_a_dead_controller_is_reported_and_a_new_one_takes_over(
-    start_motion: Callable[..., Moving], start_process: Callable[..., Any]
+    start_motion: Callable[..., Moving], start_process: Callable[..., Any], driver: str
 ) -> None:
     """The robot keeps the last command; neither the death nor the restart moves it."""
     client, pids = start_motion()
     states: list[LBRState] = []
     client.node.create_subscription(LBRState, "state", states.append, 1)
-    watchdog, alive = start_watchdog(client, start_process)
+    watchdog, alive = start_watchdog(client, start_process, driver)
     os.kill(pids["contact_aware_controller"], signal.SIGKILL)
     client.spin_for(0.02)
     died = last_arrival(client, "controller_status")
