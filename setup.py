@@ -111,6 +111,12 @@ setup(
         # By this name `colcon test` recognises what runs the tests.
         "test": TEST,
         "bench": ["mujoco>=3.2,<4"],
+        # What benchmarks compare with.
+        "bench": [
+            "clarabel>=0.9,<1",
+            "mujoco>=3.2,<4",
+            "piqp>=0.5,<1",
+        ],
     },
     entry_points={
         "console_scripts": [

@@ -9,9 +9,12 @@ run-time; the few functions that Python calls own the arrays while they run.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import njit, types
+from numba.core import cgutils
+from numba.core.runtime.context import NRTContext
+from numba.extending import intrinsic
 
 from contact_stack.core.kernel import FASTMATH
 
@@ -67,3 +70,30 @@ def leaf_kernel(function: Function) -> Function:
     """
     compiled: Function = njit(**_OPTIONS)(function)
     return compiled
+
+
+@intrinsic
+def _borrowed(typing_context: Any, handle: Any) -> Any:
+    payload = handle.get_data_type()
+    result = types.Tuple(list(handle.field_dict.values()))
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        proxy = cgutils.create_struct_proxy(handle)(context, builder, value=arguments[0])
+        # Inner kernels have no run-time of their own; this only computes an address.
+        address = NRTContext(context, True).meminfo_data(builder, proxy.meminfo)
+        layout = context.data_model_manager[payload].get_value_type()
+        data = cgutils.create_struct_proxy(payload)(
+            context, builder, ref=builder.bitcast(address, layout.as_pointer())
+        )
+        fields = [getattr(data, name) for name in handle.field_dict]
+        return context.make_tuple(builder, result, fields)
+
+    return result(handle), generate
+
+
+borrowed = cast(Callable[[Any], Any], _borrowed)
+"""Return the fields of a ``structref`` as a tuple, inside an inner kernel.
+
+Reading them one by one would count every array up, and down at the end, which takes longer
+than a step of a small scene. Whoever holds the handle keeps them alive.
+"""

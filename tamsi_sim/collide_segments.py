@@ -5,20 +5,16 @@ from __future__ import annotations
 import math
 
 from tamsi_sim.borrowing import inner_kernel
+from tamsi_sim.collide_convex import collide_convex
 from tamsi_sim.collide_points import (
     add_contact,
-    collide_ball,
     collide_corners,
     collide_ends,
     collide_rims,
-    local_point,
     probe,
-    rim_direction,
     to_shape,
-    turn_to_shape,
     turn_to_world,
 )
-from tamsi_sim.convex_mesh import MESH, furthest_vertex
 from tamsi_sim.data import CONTACT_COUNT, Contacts, Shapes
 
 # A side contact gains its full weight when it is deeper than the contacts at the ends by
@@ -27,7 +23,6 @@ RAMP = 0.005
 # A side contact's normal is at right angles to the axis, up to this cosine.
 ACROSS = 1e-6
 BISECTIONS = 30
-FRANK_WOLFE_STEPS = 12
 
 
 @inner_kernel
@@ -50,13 +45,16 @@ def collide_cylinder_half_space(shapes: Shapes, contacts: Contacts, pair: int) -
 
 @inner_kernel
 def collide_cylinder_box(shapes: Shapes, contacts: Contacts, pair: int) -> None:
-    """Cylinder A against box B: rims on faces, side on edges, corners on caps."""
+    """Cylinder A against box B: rims on faces, side on edges, corners on caps.
+
+    Where none of these points is inside, a rim crosses an edge.
+    """
     before = contacts.counters[CONTACT_COUNT]
     deepest = collide_rims(shapes, contacts, pair, 0)
     deepest = max(deepest, collide_corners(shapes, contacts, pair, 1))
     _collide_side_box(shapes, contacts, pair, deepest)
     if contacts.counters[CONTACT_COUNT] == before:
-        collide_deepest(shapes, contacts, pair)
+        collide_convex(shapes, contacts, pair)
 
 
 @inner_kernel
@@ -90,12 +88,12 @@ def collide_capsule_cylinder(shapes: Shapes, contacts: Contacts, pair: int) -> N
 
 @inner_kernel
 def collide_cylinder_cylinder(shapes: Shapes, contacts: Contacts, pair: int) -> None:
-    """Cylinder A against cylinder B."""
+    """Cylinder A against cylinder B: rims and sides, or else a rim that crosses a rim."""
     before = contacts.counters[CONTACT_COUNT]
     deepest = max(collide_rims(shapes, contacts, pair, 0), collide_rims(shapes, contacts, pair, 1))
     _collide_sides(shapes, contacts, pair, deepest)
     if contacts.counters[CONTACT_COUNT] == before:
-        collide_deepest(shapes, contacts, pair)
+        collide_convex(shapes, contacts, pair)
 
 
 @inner_kernel
@@ -123,41 +121,6 @@ def _closest_between(
             low = t
     t = 0.5 * (low + high)
     return start[0] + t * dx, start[1] + t * dy, start[2] + t * dz
-
-
-@inner_kernel
-def collide_deepest(shapes: Shapes, contacts: Contacts, pair: int) -> None:
-    """Cylinder or mesh A where its rim or edge crosses one of B, which no sampled point shows.
-
-    Minimises B's signed distance, a convex function, over the solid A by the method of Frank
-    and Wolfe: towards A's point furthest against the gradient.
-    """
-    a, b = contacts.pair_shapes[pair, 0], contacts.pair_shapes[pair, 1]
-    point = local_point(shapes, a, 0.0, 0.0, 0.0)
-    for _ in range(FRANK_WOLFE_STEPS):
-        distance, nx, ny, nz = probe(shapes, b, point[0], point[1], point[2])
-        end = _furthest(shapes, a, nx, ny, nz)
-        dx, dy, dz = end[0] - point[0], end[1] - point[1], end[2] - point[2]
-        # No point of A is below this tangent of a convex function: they are apart.
-        if distance + nx * dx + ny * dy + nz * dz > 0.0:
-            return
-        point = _closest_between(shapes, b, point, end)
-    collide_ball(shapes, contacts, pair, 0, 0.0, point[0], point[1], point[2])
-
-
-@inner_kernel
-def _furthest(
-    shapes: Shapes, a: int, nx: float, ny: float, nz: float
-) -> tuple[float, float, float]:
-    """Return the point of a cylinder or mesh that is furthest against a normal, world."""
-    if shapes.kind[a] == MESH:
-        x, y, z = turn_to_shape(shapes, a, nx, ny, nz)
-        vertex = furthest_vertex(shapes.meshes, int(shapes.size[a, 0]), -x, -y, -z)
-        p = shapes.meshes.vertex[vertex]
-        return local_point(shapes, a, p[0], p[1], p[2])
-    radius, half = shapes.size[a, 0], shapes.size[a, 1]
-    u, v, cap = rim_direction(shapes, a, radius, nx, ny, nz)
-    return local_point(shapes, a, u, v, cap * half)
 
 
 @inner_kernel

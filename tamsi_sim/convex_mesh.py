@@ -41,7 +41,7 @@ def mesh_distance(
     for face in range(first, last):
         height = plane[face, 0] * x + plane[face, 1] * y + plane[face, 2] * z - plane[face, 3]
         if height > 0.0 and height * height < best:
-            u, v, w = _closest_on_triangle(meshes, face, x, y, z)
+            u, v, w = _closest_on_face(meshes, face, x, y, z)
             square = (x - u) * (x - u) + (y - v) * (y - v) + (z - w) * (z - w)
             if square < best:
                 best, px, py, pz = square, u, v, w
@@ -52,23 +52,24 @@ def mesh_distance(
 
 
 @inner_kernel
-def _closest_on_triangle(
+def _closest_on_face(
     meshes: Meshes, face: int, x: float, y: float, z: float
 ) -> tuple[float, float, float]:
-    """Closest point of a triangle: its projection if that is inside, else on a side."""
+    """Closest point of a face: its projection if that is inside, else on a side."""
     p = (x, y, z)
-    plane, corners = meshes.plane[face], meshes.face[face]
+    plane = meshes.plane[face]
     height = plane[0] * x + plane[1] * y + plane[2] * z - plane[3]
     best = math.inf
     closest = (x - height * plane[0], y - height * plane[1], z - height * plane[2])
     outside = False
     found = closest
-    for k in range(3):
-        a = meshes.vertex[corners[k]]
-        b = meshes.vertex[corners[(k + 1) % 3]]
+    previous = meshes.corner[meshes.first_corner[face + 1] - 1]
+    for k in range(meshes.first_corner[face], meshes.first_corner[face + 1]):
+        a, b = meshes.vertex[previous], meshes.vertex[meshes.corner[k]]
+        previous = meshes.corner[k]
         side = (b[0] - a[0], b[1] - a[1], b[2] - a[2])
         way = (p[0] - a[0], p[1] - a[1], p[2] - a[2])
-        # The normal times the side points into the triangle.
+        # The normal times the side points into the face.
         inward = (
             (plane[1] * side[2] - plane[2] * side[1]) * way[0]
             + (plane[2] * side[0] - plane[0] * side[2]) * way[1]

@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from contact_stack.core.convex_mesh import MAX_FACES
+
 REVOLUTE = 0
 PRISMATIC = 1
 FREE = 2
@@ -34,6 +36,13 @@ WORST_SUBSTEPS = 5
 SUBSTEPS = 6
 ISLANDS = 7
 COUNTERS = 8
+
+# Sizes of the narrow phase's scratch: corners of a polygon, two faces of meshes clipped
+# against each other at most; corners, triangles and edges of a Polytope.
+MAX_CORNERS = 2 * MAX_FACES
+MAX_POINTS = 96
+MAX_TRIANGLES = 2 * MAX_POINTS
+MAX_EDGES = 3 * MAX_POINTS
 
 # Row of Work.contact_frame that holds the normal; the others are the tangents.
 NORMAL = 2
@@ -114,10 +123,11 @@ class Model(NamedTuple):
         hull_pair: (nhp, 2) hulls A and B; a fixed one is B.
         hull_pair_end: (nhp) the pair of shapes behind the last one of these two hulls.
         mesh_vertex: (n, 3) corners of all meshes in their frames [m].
-        mesh_face: (m, 3) corners of their triangles.
-        mesh_plane: (m, 4) outward unit normals and distances from the origin [m].
+        mesh_plane: (m, 4) outward unit normals of their faces and distances from the origin [m].
+        mesh_corner: corners of the faces, counter-clockwise, face by face.
         mesh_first_vertex: (number of meshes + 1) first corner of each, then n.
-        mesh_first_face: (number of meshes + 1) first triangle of each, then m.
+        mesh_first_face: (number of meshes + 1) first face of each, then m.
+        mesh_first_corner: (m + 1) first entry of mesh_corner of each face, then its length.
         pair_shapes: (np, 2) shapes A and B, sorted by their hulls.
         pair_routine: (np) entry of the narrow phase's table.
         pair_stiffness: (np) k [N/m].
@@ -167,10 +177,11 @@ class Model(NamedTuple):
     hull_pair: np.ndarray
     hull_pair_end: np.ndarray
     mesh_vertex: np.ndarray
-    mesh_face: np.ndarray
     mesh_plane: np.ndarray
+    mesh_corner: np.ndarray
     mesh_first_vertex: np.ndarray
     mesh_first_face: np.ndarray
+    mesh_first_corner: np.ndarray
     pair_shapes: np.ndarray
     pair_routine: np.ndarray
     pair_stiffness: np.ndarray
@@ -245,7 +256,11 @@ class Work(NamedTuple):
         right_side: (nv) minus the residual, then Newton's update, by rows.
         update: (nv) Newton's update by degrees of freedom.
         row_buffer: (6) spatial force.
-        clip: (2, 16, 3) polygons of the box-box routine.
+        clip: (3, n, 3) polygons of the narrow phase.
+        polytope_point: (n, 6), see Polytope.
+        polytope_corner: (m, 3)
+        polytope_plane: (m, 4)
+        polytope_edge: (l, 2)
     """
 
     q: np.ndarray
@@ -312,16 +327,37 @@ class Work(NamedTuple):
     update: np.ndarray
     row_buffer: np.ndarray
     clip: np.ndarray
+    polytope_point: np.ndarray
+    polytope_corner: np.ndarray
+    polytope_plane: np.ndarray
+    polytope_edge: np.ndarray
 
 
 class Meshes(NamedTuple):
     """Convex meshes, a selection of Model."""
 
     vertex: np.ndarray
-    face: np.ndarray
     plane: np.ndarray
+    corner: np.ndarray
     first_vertex: np.ndarray
     first_face: np.ndarray
+    first_corner: np.ndarray
+
+
+class Polytope(NamedTuple):
+    """A polytope inside the Minkowski difference of two shapes, B - A; part of Work.
+
+    Attributes:
+        point: (n, 6) its corners, and the points of A they come from [m].
+        corner: (m, 3) corners of its triangles, counter-clockwise as seen from outside.
+        plane: (m, 4) their outward unit normals and distances from the origin [m].
+        edge: (l, 2) border of the triangles that a new corner replaces.
+    """
+
+    point: np.ndarray
+    corner: np.ndarray
+    plane: np.ndarray
+    edge: np.ndarray
 
 
 class Shapes(NamedTuple):
@@ -354,3 +390,4 @@ class Contacts(NamedTuple):
     point: np.ndarray
     frame: np.ndarray
     clip: np.ndarray
+    polytope: Polytope

@@ -17,7 +17,7 @@ from tamsi_sim.linearization import Linearization, linearize
 from tamsi_sim.model import BuiltModel
 from tamsi_sim.observer import Observer
 from tamsi_sim.rollouts import Rollouts, rollouts
-from tamsi_sim.status import StepStatus
+from tamsi_sim.status import STATUSES, StepStatus
 from tamsi_sim.stepper import advance, evaluate_now, roll
 
 # Contact points of one pair of shapes, at most: two boxes, clipped to an octagon.
@@ -209,7 +209,7 @@ class Engine:
         Returns:
             OK, or why the last step failed.
         """
-        return StepStatus(advance(self._handle, steps))
+        return STATUSES[advance(self._handle, steps)]
 
     def roll(self, forces: np.ndarray) -> tuple[StepStatus, np.ndarray, np.ndarray]:
         """Advance under given forces in one call, and record the states.
@@ -224,7 +224,7 @@ class Engine:
         forces = np.ascontiguousarray(forces, dtype=float)
         positions = np.full((len(forces) + 1, len(self.q)), np.nan)
         velocities = np.full((len(forces) + 1, len(self.v)), np.nan)
-        status = StepStatus(roll(self._handle, forces, positions, velocities))
+        status = STATUSES[roll(self._handle, forces, positions, velocities)]
         return status, positions, velocities
 
     def simulate(self, duration: float) -> Trajectory:

@@ -7,7 +7,17 @@ from numba import types
 from numba.experimental import structref
 
 from contact_stack.core.kernel import kernel
-from tamsi_sim.data import COUNTERS, FREE, Model, Settings, Work
+from tamsi_sim.data import (
+    COUNTERS,
+    FREE,
+    MAX_CORNERS,
+    MAX_EDGES,
+    MAX_POINTS,
+    MAX_TRIANGLES,
+    Model,
+    Settings,
+    Work,
+)
 
 
 def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> Work:
@@ -48,7 +58,11 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
         "edge_trees": np.zeros((nc, 2), dtype=np.int64),
         "system": np.zeros((nv, nv)),
         "row_buffer": np.zeros(6),
-        "clip": np.zeros((2, 16, 3)),
+        "clip": np.zeros((3, MAX_CORNERS, 3)),
+        "polytope_point": np.zeros((MAX_POINTS, 6)),
+        "polytope_corner": np.zeros((MAX_TRIANGLES, 3), dtype=np.int64),
+        "polytope_plane": np.zeros((MAX_TRIANGLES, 4)),
+        "polytope_edge": np.zeros((MAX_EDGES, 2), dtype=np.int64),
         "effort_limit": np.full(nv, np.inf),
     }
     indices = {"contact_pair": nc, "contact_order": nc, "jacobian_columns": nc}

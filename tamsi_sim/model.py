@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from contact_stack.core.convex_mesh import ConvexMesh
 from contact_stack.core.description import collision_shapes
 from contact_stack.core.errors import ModelError
-from contact_stack.core.shapes import ConvexMesh, PlacedShape, ShapeKind
+from contact_stack.core.shapes import PlacedShape, ShapeKind
 from tamsi_sim.contact import Material, Surface, combine
 from tamsi_sim.data import FREE, PRISMATIC, REVOLUTE, Model
 from tamsi_sim.joints import check_inertias, is_mimic, joint_type, mimic_law
@@ -264,13 +265,16 @@ class _Builder:
 
     def _add_mesh(self, mesh: ConvexMesh) -> int:
         """Add a mesh; return its index."""
-        first = len(self.rows["mesh_vertex"])
-        self.rows["mesh_first_vertex"].append(first)
-        self.rows["mesh_first_face"].append(len(self.rows["mesh_face"]))
-        self.rows["mesh_vertex"] += list(mesh.vertices)
-        self.rows["mesh_face"] += list(mesh.faces + first)
-        self.rows["mesh_plane"] += list(mesh.planes)
-        return len(self.rows["mesh_first_vertex"]) - 1
+        rows = self.rows
+        first = len(rows["mesh_vertex"])
+        rows["mesh_first_vertex"].append(first)
+        rows["mesh_first_face"].append(len(rows["mesh_plane"]))
+        rows["mesh_vertex"] += list(mesh.vertices)
+        rows["mesh_plane"] += list(mesh.planes)
+        for face in mesh.faces:
+            rows["mesh_first_corner"].append(len(rows["mesh_corner"]))
+            rows["mesh_corner"] += list(face + first)
+        return len(rows["mesh_first_vertex"]) - 1
 
     def finish(
         self,
@@ -281,7 +285,8 @@ class _Builder:
         """Add the pairs of shapes and turn the rows into arrays."""
         self.rows["tree_dof"].append(len(self.rows["dof_q"]))
         self.rows["mesh_first_vertex"].append(len(self.rows["mesh_vertex"]))
-        self.rows["mesh_first_face"].append(len(self.rows["mesh_face"]))
+        self.rows["mesh_first_face"].append(len(self.rows["mesh_plane"]))
+        self.rows["mesh_first_corner"].append(len(self.rows["mesh_corner"]))
         links = [(i, s.body) for i, s in zip(self.instances, self.shapes, strict=True)]
         hulls = self._add_hulls()
         for i, hull_a in enumerate(hulls):
@@ -352,15 +357,15 @@ _INTEGERS = {
     "parent", "joint_type", "q_index", "first_column", "last_column", "body_tree",
     "column_body", "column_dof", "column_parent", "tree_dof", "dof_tree", "dof_q", "shape_kind",
     "shape_body", "shape_tree", "hull_body", "hull_shape", "hull_pair", "hull_pair_end",
-    "mesh_face", "mesh_first_vertex", "mesh_first_face", "pair_shapes", "pair_routine",
+    "mesh_corner", "mesh_first_vertex", "mesh_first_face", "mesh_first_corner",
+    "pair_shapes", "pair_routine",
 }  # fmt: skip
 # Shape of one row, so that an empty array has the right number of dimensions too.
 _ROWS = {
     "joint_axis": (3,), "joint_rotation": (3, 3), "joint_position": (3,), "center": (3,),
     "inertia": (3, 3), "gravity": (3,), "shape_size": (3,), "shape_rotation": (3, 3),
     "shape_position": (3,), "hull_center": (3,), "hull_pair": (2,), "mesh_vertex": (3,),
-    "mesh_face": (3,), "mesh_plane": (4,),
-    "pair_shapes": (2,),
+    "mesh_plane": (4,), "pair_shapes": (2,),
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from contact_stack.core.shapes import ShapeKind
 from tamsi_sim.borrowing import inlined_kernel
 from tamsi_sim.broad_phase import hulls_close, place_hulls, place_shapes, shapes_close
 from tamsi_sim.collide_boxes import collide_box_box, collide_box_half_space
-from tamsi_sim.collide_meshes import collide_mesh_capsule, collide_mesh_half_space
+from tamsi_sim.collide_convex import collide_convex, collide_mesh_half_space
 from tamsi_sim.collide_points import collide_sphere
 from tamsi_sim.collide_segments import (
     collide_capsule_box,
@@ -23,7 +23,7 @@ from tamsi_sim.collide_segments import (
     collide_cylinder_cylinder,
     collide_cylinder_half_space,
 )
-from tamsi_sim.data import CONTACT_COUNT, Contacts, Meshes, Model, Shapes, Work
+from tamsi_sim.data import CONTACT_COUNT, Contacts, Meshes, Model, Polytope, Shapes, Work
 
 SPHERE_ANY = 0
 CAPSULE_HALF_SPACE = 1
@@ -35,8 +35,8 @@ CYLINDER_BOX = 6
 CYLINDER_CYLINDER = 7
 BOX_HALF_SPACE = 8
 BOX_BOX = 9
-MESH_CAPSULE = 10
-MESH_HALF_SPACE = 11
+MESH_HALF_SPACE = 10
+CONVEX_CONVEX = 11
 
 # (kind of A, kind of B) -> routine; the builder swaps a pair that is listed the other way.
 ROUTINES = {(ShapeKind.SPHERE, kind): SPHERE_ANY for kind in ShapeKind} | {
@@ -50,9 +50,9 @@ ROUTINES = {(ShapeKind.SPHERE, kind): SPHERE_ANY for kind in ShapeKind} | {
     (ShapeKind.BOX, ShapeKind.HALF_SPACE): BOX_HALF_SPACE,
     (ShapeKind.BOX, ShapeKind.BOX): BOX_BOX,
 }
-ROUTINES |= {
-    (ShapeKind.MESH, ShapeKind.CAPSULE): MESH_CAPSULE,
-    (ShapeKind.MESH, ShapeKind.HALF_SPACE): MESH_HALF_SPACE,
+ROUTINES |= {(ShapeKind.MESH, ShapeKind.HALF_SPACE): MESH_HALF_SPACE} | {
+    (ShapeKind.MESH, kind): CONVEX_CONVEX
+    for kind in (ShapeKind.CAPSULE, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.MESH)
 }
 
 
@@ -94,10 +94,11 @@ def update_contacts(model: Model, work: Work) -> int:
     work.counters[CONTACT_COUNT] = 0
     meshes = Meshes(
         model.mesh_vertex,
-        model.mesh_face,
         model.mesh_plane,
+        model.mesh_corner,
         model.mesh_first_vertex,
         model.mesh_first_face,
+        model.mesh_first_corner,
     )
     shapes = Shapes(
         model.shape_kind, model.shape_size, work.shape_rotation, work.shape_position, meshes
@@ -112,6 +113,9 @@ def update_contacts(model: Model, work: Work) -> int:
         work.contact_point,
         work.contact_frame,
         work.clip,
+        Polytope(
+            work.polytope_point, work.polytope_corner, work.polytope_plane, work.polytope_edge
+        ),
     )
     first = 0
     for hulls in range(model.hull_pair.shape[0]):
@@ -150,7 +154,7 @@ def _collide(
             collide_capsule_cylinder(shapes, contacts, pair)
         elif routine == CYLINDER_CYLINDER:
             collide_cylinder_cylinder(shapes, contacts, pair)
-        elif routine == MESH_CAPSULE:
-            collide_mesh_capsule(shapes, contacts, pair)
-        else:
+        elif routine == MESH_HALF_SPACE:
             collide_mesh_half_space(shapes, contacts, pair)
+        else:
+            collide_convex(shapes, contacts, pair)

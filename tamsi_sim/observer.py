@@ -225,6 +225,6 @@ def _thickness(placed: PlacedShape) -> float:
             return 2.0 * a
         case ShapeKind.CYLINDER:
             return 2.0 * min(a, b)
-        case ShapeKind.BOX:
+        case ShapeKind.BOX | ShapeKind.MESH:
             return 2.0 * min(placed.shape.size)
     return np.inf

@@ -287,7 +287,8 @@ class Scene:
         """Return an engine at the scene's start, without any controller.
 
         Raises:
-            ModelError: If a body of the scene cannot be simulated.
+            ModelError: If a body of the scene cannot be simulated, or starts deep inside
+                another.
         """
         built = build_model(self.instances(), self.surface_of, self.may_touch)
         engine: Physics
@@ -301,6 +302,8 @@ class Scene:
             engine = Engine(built, self.config.time_step, self.config.solver)
         for joint, position in self._initial_joints().items():
             engine.q[built.arrays.dof_q[built.joints[joint]]] = position
+        if isinstance(engine, Engine):
+            engine.observer.check_start()
         return engine
 
     def _initial_joints(self) -> dict[str, float]:

@@ -19,6 +19,9 @@ class StepStatus(IntEnum):
         return _REMEDIES[self]
 
 
+STATUSES = tuple(StepStatus)
+"""By number; an enumeration looks its members up more slowly."""
+
 _REMEDIES = {
     StepStatus.OK: "the step succeeded",
     StepStatus.NOT_CONVERGED: (

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from contact_stack.core.kernel import kernel
-from tamsi_sim.borrowing import inlined_kernel, inner_kernel
+from tamsi_sim.borrowing import borrowed, inlined_kernel, inner_kernel, leaf_kernel
 from tamsi_sim.configuration import move_configuration
 from tamsi_sim.data import (
     CONTACTS,
@@ -49,7 +49,7 @@ def advance(handle: Handle, steps: int) -> int:
     Returns:
         The status of the last step, a StepStatus.
     """
-    return _advance(handle.model, handle.work, handle.settings, steps)
+    return _advance(handle, steps)
 
 
 @kernel
@@ -72,7 +72,7 @@ def roll(handle: Handle, forces: np.ndarray, positions: np.ndarray, velocities: 
     Returns:
         The status of the last step, a StepStatus.
     """
-    return _roll(handle.model, handle.work, handle.settings, forces, EFFORT, positions, velocities)
+    return _roll(handle, forces, EFFORT, positions, velocities)
 
 
 @kernel
@@ -103,26 +103,20 @@ def roll_batch(
     for sample in range(q.shape[0]):
         work.q[:], work.v[:], work.target[:] = q[sample], v[sample], target
         statuses[sample] = _roll(
-            handle.model,
-            work,
-            handle.settings,
-            inputs[sample],
-            command,
-            positions[sample],
-            velocities[sample],
+            handle, inputs[sample], command, positions[sample], velocities[sample]
         )
 
 
 @inner_kernel
 def _roll(
-    model: Model,
-    work: Work,
-    settings: Settings,
+    handle: Handle,
     inputs: np.ndarray,
     command: int,
     positions: np.ndarray,
     velocities: np.ndarray,
 ) -> int:
+    fields: tuple[Model, Work, Settings] = borrowed(handle)
+    model, work, settings = fields
     driven = work.target if command == TARGET else work.applied
     for k in range(inputs.shape[0] + 1):
         for i in range(work.q.shape[0]):
@@ -132,21 +126,30 @@ def _roll(
         if k < inputs.shape[0]:
             for i in range(work.v.shape[0]):
                 driven[i] = inputs[k, i]
-            status = _advance(model, work, settings, 1)
+            _move_targets(work.target, work.target_rate)
+            status = step(model, work, settings)
             if status != OK:
                 return status
     return OK
 
 
 @inner_kernel
-def _advance(model: Model, work: Work, settings: Settings, steps: int) -> int:
+def _advance(handle: Handle, steps: int) -> int:
+    fields: tuple[Model, Work, Settings] = borrowed(handle)
+    model, work, settings = fields
     for _ in range(steps):
-        for i in range(work.target.shape[0]):
-            work.target[i] += work.target_rate[i]
+        _move_targets(work.target, work.target_rate)
         status = step(model, work, settings)
         if status != OK:
             return status
     return OK
+
+
+@leaf_kernel
+def _move_targets(target: np.ndarray, rate: np.ndarray) -> None:
+    """Let the joints' targets (nv) change by their rate per step (nv)."""
+    for i in range(target.shape[0]):
+        target[i] += rate[i]
 
 
 @inner_kernel

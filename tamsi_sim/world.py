@@ -10,7 +10,6 @@ from contact_stack.core.errors import ModelError, choices
 from tamsi_sim.contact import Material, Surface
 from tamsi_sim.engine import Engine, SolverConfig
 from tamsi_sim.model import Instance, Link, build_model
-from tamsi_sim.observer import Observer
 
 EARTH = (0.0, 0.0, -9.81)
 NOWHERE = (0.0, 0.0, 0.0)
@@ -160,5 +159,5 @@ class World:
 
         built = build_model(list(self._instances.values()), surface_of, may_touch, material_of)
         engine = Engine(built, time_step, solver)
-        Observer(engine).check_start()
+        engine.observer.check_start()
         return engine

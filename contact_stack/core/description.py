@@ -13,6 +13,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 
+from contact_stack.core.collision_element import CollisionElement, collision_elements
 from contact_stack.core.config import load, nested, parameter
 from contact_stack.core.errors import ConfigError, ModelError, choices
 from contact_stack.core.shapes import PlacedShape, mesh_from_coal, shape_from_coal
@@ -168,21 +169,24 @@ def collision_shapes(urdf: str, meshes: bool = False) -> tuple[PlacedShape, ...]
         The shapes, in the order of the file.
 
     Raises:
-        ModelError: If the URDF is invalid, a mesh is missing, or a shape is no primitive we
-            know.
+        ModelError: If the URDF is invalid, a mesh is missing, or a shape is none we know; the
+            message names the link.
     """
     try:
         model = pin.buildModelFromXML(urdf)
+    except (ValueError, RuntimeError) as error:
+        raise ModelError(f"cannot read the URDF: {error}") from error
+    elements = collision_elements(urdf)
+    try:
         geometry = pin.buildGeomFromUrdfString(model, urdf, pin.GeometryType.COLLISION)
     except (ValueError, RuntimeError) as error:
-        raise ModelError(f"cannot read the collision shapes: {error}") from error
-    names = _collision_names(urdf)
+        raise ModelError(_mesh_error(elements, " ".join(str(error).split()))) from error
     shapes = []
     for item in geometry.geometryObjects:
         link = model.frames[item.parentFrame]
         # Pinocchio numbers the collisions of a link: LINK_0, LINK_1, ...
         number = int(item.name.removeprefix(f"{link.name}_"))
-        name = names[link.name][number]
+        name = [element.name for element in elements if element.link == link.name][number]
         placement = link.placement.actInv(item.placement)
         if meshes and isinstance(item.geometry, coal.BVHModelBase):
             shape, center = mesh_from_coal(item.geometry, name)
@@ -193,16 +197,12 @@ def collision_shapes(urdf: str, meshes: bool = False) -> tuple[PlacedShape, ...]
     return tuple(shapes)
 
 
-def _collision_names(urdf: str) -> dict[str, list[str]]:
-    """Return the names of each link's collision elements, in the order of the file."""
-    names = {}
-    for link in ElementTree.fromstring(urdf).iter("link"):
-        body = link.get("name", "")
-        names[body] = [
-            collision.get("name", f"{body}_{number}")
-            for number, collision in enumerate(link.findall("collision"))
-        ]
-    return names
+def _mesh_error(elements: Sequence[CollisionElement], message: str) -> str:
+    """Add to a message of the mesh loader which collision it is about."""
+    for element in elements:
+        if element.filename and element.filename in message:
+            return f"link '{element.link}': collision '{element.name}': {message}"
+    return f"cannot read the collision shapes: {message}"
 
 
 def read_urdf(urdf: str) -> str:

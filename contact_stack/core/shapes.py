@@ -8,8 +8,8 @@ from enum import IntEnum
 import coal
 import numpy as np
 import pinocchio as pin
-from scipy.spatial import ConvexHull, QhullError
 
+from contact_stack.core.convex_mesh import ConvexMesh, convex_hull
 from contact_stack.core.errors import ModelError, choices
 
 
@@ -22,21 +22,6 @@ class ShapeKind(IntEnum):
     CYLINDER = 3
     HALF_SPACE = 4
     MESH = 5
-
-
-@dataclass(frozen=True, eq=False)
-class ConvexMesh:
-    """A convex polyhedron whose frame's origin is inside.
-
-    Attributes:
-        vertices: (n, 3) its corners [m].
-        faces: (m, 3) corners of its triangles, counter-clockwise as seen from outside.
-        planes: (m, 4) outward unit normal of each triangle and its distance from the origin [m].
-    """
-
-    vertices: np.ndarray
-    faces: np.ndarray
-    planes: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -87,8 +72,7 @@ class Shape:
             case ShapeKind.CYLINDER:
                 return 2 * np.pi * a * (a + 2 * b)
         if self.mesh is not None:
-            p, q, r = np.moveaxis(self.mesh.vertices[self.mesh.faces], 1, 0)
-            return 0.5 * float(np.linalg.norm(np.cross(q - p, r - p), axis=1).sum())
+            return self.mesh.area
         return np.inf
 
 
@@ -147,26 +131,11 @@ def mesh_from_coal(geometry: coal.BVHModelBase, name: str) -> tuple[Shape, np.nd
         The shape, and (3) where its frame's origin is in the mesh's frame [m].
 
     Raises:
-        ModelError: If the mesh has no volume.
+        ModelError: If the mesh has no volume or its hull has too many faces.
     """
-    points = np.array([geometry.vertex(i) for i in range(geometry.num_vertices)])
-    try:
-        hull = ConvexHull(points)
-    except (QhullError, ValueError) as error:
-        raise ModelError(f"collision '{name}' is a mesh without a volume") from error
-    used = hull.vertices
-    center = 0.5 * (points[used].min(axis=0) + points[used].max(axis=0))
-    vertices = points[used] - center
-    faces = np.searchsorted(np.sort(used), hull.simplices)
-    faces = np.argsort(used)[faces]
-    normals = hull.equations[:, :3]
-    p, q, r = np.moveaxis(vertices[faces], 1, 0)
-    turned = np.einsum("fi,fi->f", np.cross(q - p, r - p), normals) < 0.0
-    faces[turned] = faces[turned][:, ::-1]
-    planes = np.column_stack([normals, -hull.equations[:, 3] - normals @ center])
-    x, y, z = (float(extent) for extent in np.abs(vertices).max(axis=0))
-    shape = Shape(ShapeKind.MESH, (x, y, z), ConvexMesh(vertices, faces, planes))
-    return shape, center
+    mesh, center = convex_hull(np.array(geometry.vertices()), name)
+    x, y, z = (float(extent) for extent in np.abs(mesh.vertices).max(axis=0))
+    return Shape(ShapeKind.MESH, (x, y, z), mesh), center
 
 
 def shape_to_coal(shape: Shape) -> coal.CollisionGeometry:

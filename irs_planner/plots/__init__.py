@@ -2,14 +2,11 @@
 
 from irs_planner.plots.contact_figures import figure_5, figure_7, figure_8
 from irs_planner.plots.convergence_figure import figure_9
-from irs_planner.plots.scene_drawing import animate, draw_strip
+from irs_planner.plots.film import animate, draw_strip
 from irs_planner.plots.smoothing_figures import figure_2, figure_3, figure_4
-from irs_planner.plots.spatial_drawing import animate_spatial, draw_spatial_strip
 
 __all__ = [
     "animate",
-    "animate_spatial",
-    "draw_spatial_strip",
     "draw_strip",
     "figure_2",
     "figure_3",

@@ -32,8 +32,7 @@ class ViolationRate:
         sampled: Share of the samples for which it is.
         predicted: The same from the Gaussian distribution function.
         samples: Number of samples.
-        declared: The risk bound of the plan, per knot: beta for friction, theta for
-            distance; None if the plan was made without.
+        declared: The risk bound of the plan, per knot; None if it was made without.
     """
 
     sampled: float
@@ -75,13 +74,26 @@ def violation_rate(
         needed = highest_force(trajectory, problem) - DISTANCE_TOLERANCE
         impossible = draws < needed
         predicted = _normal_cdf(needed / sigma)
-    declared = config.risk.beta if kind == "friction" else config.risk.theta
     return ViolationRate(
         sampled=float(np.mean(impossible)),
         predicted=predicted,
         samples=samples,
-        declared=declared if config.risk.enabled else None,
+        declared=declared_risk(config),
     )
+
+
+def declared_risk(config: PlannerConfig) -> float | None:
+    """Return the risk bound that speaks of what :func:`violation_rate` counts.
+
+    Args:
+        config: The parameters of a plan.
+
+    Returns:
+        beta for friction, theta for distance; None if the plan is made without risk bounds.
+    """
+    if not (config.robust and config.risk.enabled):
+        return None
+    return config.risk.beta if config.uncertainty.kind == "friction" else config.risk.theta
 
 
 def steepest_force(trajectory: Trajectory) -> float:

@@ -14,8 +14,8 @@ from robust_planner.figures.style import Plans, label, legend, new_figure
 from robust_planner.model.contact_model import ContactModel
 
 MILLIMETRES = 1e3
-TITLE_WIDTH = 30
-LEGEND_WIDTH = 24
+TITLE_WIDTH = 44
+LEGEND_WIDTH = 34
 
 
 def plot_approach(plans: Plans, model: ContactModel, sigma: float) -> Figure:
@@ -33,7 +33,7 @@ def plot_approach(plans: Plans, model: ContactModel, sigma: float) -> Figure:
     height, push, ground = figure.axes
     height.axhspan(
         -2.0 * sigma * MILLIMETRES, 2.0 * sigma * MILLIMETRES, color="grey", alpha=0.25,
-        label=r"ground, $\pm 2\sigma$",
+        label="ground, +- 2 sigma",
     )  # fmt: skip
     for name, plan in plans.items():
         trajectory = plan.trajectory
@@ -60,7 +60,7 @@ def plot_impacts(results: Mapping[str, Mapping[str, Impacts]], model: ContactMod
     Returns:
         The figure: one panel per plan, and one of impact speeds.
     """
-    figure = new_figure(1, len(results) + 1, width=3.6 * len(results) + 5.2, height=3.6)
+    figure = new_figure(1, len(results) + 1, width=4.0 * len(results) + 6.0, height=3.8)
     *motions, speeds = figure.axes
     for index, (name, simulators) in enumerate(results.items()):
         _motion(motions[index], next(iter(simulators.values())), model)
@@ -70,7 +70,7 @@ def plot_impacts(results: Mapping[str, Mapping[str, Impacts]], model: ContactMod
             speeds.plot(
                 MILLIMETRES * np.array(hits.height), hits.speeds, marker=marker,
                 color=f"C{index}", linestyle="-" if marker == "o" else ":",
-                label=fill(f"{name}, {simulator}", LEGEND_WIDTH),
+                label=fill(f"{name}, {simulator}", LEGEND_WIDTH, break_on_hyphens=False),
             )  # fmt: skip
     legend(motions[0])
     speeds.set_ylim(bottom=0.0)

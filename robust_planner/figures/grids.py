@@ -47,7 +47,8 @@ def plot_trade_off(
     merits.axhline(max(reference.merit, SMALLEST_MERIT), label="reference", **REFERENCE)
     robustness.axhline(measure(reference), label="reference", **REFERENCE)
     merits.set(xscale="log", yscale="log")
-    label(merits, "infeasibility under the mean", f"sigma [{unit}]", "merit, eq. (4)")
+    floor = f"merit, eq. (4), at least {SMALLEST_MERIT:g}"
+    label(merits, "infeasibility under the mean", f"sigma [{unit}]", floor)
     label(robustness, "robustness", f"sigma [{unit}]", name)
     legend(robustness, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
@@ -80,7 +81,7 @@ def plot_final_errors(
         label(axes, f"{name} of the final position error", f"{x} [{unit}]", f"{name} [m]")
     if x == "sigma":
         figure.axes[0].set_xscale("log")
-    figure.axes[1].set_ylim(bottom=0.0)
+    figure.axes[1].set_ylim(0.0, 1.05 * figure.axes[1].get_ylim()[1])
     legend(figure.axes[1], loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
@@ -99,6 +100,18 @@ def curve_name(point: GridPoint, parameter: str) -> str:
     value = getattr(point, parameter)
     chance = "" if value is None else f"chance, {parameter} = {value:g}"
     return " + ".join(part for part in (cost, chance) if part)
+
+
+def point_name(point: GridPoint) -> str:
+    """Name a grid point.
+
+    Args:
+        point: The point.
+
+    Returns:
+        For instance ``"ERM + chance, theta = 0.7, sigma = 0.1"``.
+    """
+    return f"{curve_name(point, 'theta')}, sigma = {point.sigma:g}"
 
 
 def _curves(axes: Axes, values: Mapping[GridPoint, float], x: str, parameter: str) -> None:

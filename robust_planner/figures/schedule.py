@@ -23,7 +23,7 @@ def plot_schedule(plans: Plans, model: ContactModel) -> Figure:
         The figure: one row per plan and contact point.
     """
     rows = [(name, contact) for name in plans for contact in model.contact_names]
-    figure = new_figure(1, 1, height=1.2 + 0.45 * len(rows))
+    figure = new_figure(1, 1, height=1.2 + 0.55 * len(rows))
     (axes,) = figure.axes
     for name, plan in plans.items():
         for phase in contact_schedule(plan.trajectory, model):
@@ -31,8 +31,9 @@ def plot_schedule(plans: Plans, model: ContactModel) -> Figure:
                 row = rows.index((name, phase.contact))
                 span = (phase.start, phase.end - phase.start)
                 axes.broken_barh([span], (row - 0.3, 0.6), color=COLOURS[phase.mode])
-    axes.set_yticks(range(len(rows)), [greek(f"{name}: {contact}") for name, contact in rows])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_yticks(range(len(rows)), [greek(f"{name}\n{contact}") for name, contact in rows])
+    end = max(plan.trajectory.time[-1] for plan in plans.values())
+    axes.set(xlim=(0.0, end), ylim=(len(rows) - 0.5, -0.5))
     axes.set_xlabel("time [s]")
     axes.set_title("contact schedule; blank: no force", fontsize="medium")
     handles = [Patch(color=colour, label=mode.value) for mode, colour in COLOURS.items()]

@@ -75,7 +75,7 @@ def legend(axes: Axes, **options: Any) -> None:
 
 
 def greek(text: str) -> str:
-    """Replace the names of Greek letters by the letters.
+    """Replace the names of Greek letters by the letters, and +- by its sign.
 
     Args:
         text: For instance ``"sigma = 0.1"``.
@@ -83,7 +83,7 @@ def greek(text: str) -> str:
     Returns:
         Text that matplotlib renders with the letters.
     """
-    return re.sub(r"\b(mu|sigma|theta|beta)\b", r"$\\\1$", text)
+    return re.sub(r"\b(mu|sigma|theta|beta)\b", r"$\\\1$", text.replace("+-", "±"))
 
 
 def curve_style(point: GridPoint, parameter: str = "theta") -> dict[str, Any]:

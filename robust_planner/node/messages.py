@@ -13,9 +13,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from contact_stack.ros.geometry import to_vector
 from contact_stack.ros.stamps import to_duration
 from robust_planner.evaluation.spread import predicted_spread
-from robust_planner.evaluation.violation import highest_force, violation_rate
+from robust_planner.evaluation.violation import declared_risk, highest_force, violation_rate
 from robust_planner.model.contact_model import ContactModel
 from robust_planner.monitor import Progress
+from robust_planner.program import ProgramParameters
 from robust_planner.request import Answer, PlanRequest
 from robust_planner.result import PlanResult, PlanStatus
 from robust_planner.trajectory import Trajectory
@@ -93,20 +94,18 @@ def plan_result(
         The message.
     """
     problem, plan, config = answer.problem, answer.result, request.config
-    trajectory, parameters = plan.trajectory, plan.stages[-1].parameters if plan.stages else None
+    trajectory = plan.trajectory
+    parameters = plan.stages[-1].parameters if plan.stages else ProgramParameters()
     status, remedy = _status(plan, preempted)
     rate = violation_rate(trajectory, problem, config, samples, seed) if samples else None
-    uncertain, sigma = config.uncertainty.kind, config.uncertainty.sigma
-    spread = math.nan
-    if request.example.test_friction and uncertain == "friction":
+    sigma = config.uncertainty.sigma
+    spread = None
+    if request.example.test_friction and config.uncertainty.kind == "friction":
         spread = predicted_spread(trajectory, problem, sigma)
-    risk_bound = math.nan
-    if config.robust and config.risk.enabled:
-        risk_bound = config.risk.beta if uncertain == "friction" else config.risk.theta
     warnings = [str(advice) for advice in plan.advice]
     if sigma > 0.0 and not config.robust:
         warnings.append(NOT_ROBUST)
-    force_distance = highest_force(trajectory, problem)
+    highest = highest_force(trajectory, problem)
     return Result(
         status=status,
         status_name=STATUS_NAMES[status],
@@ -119,14 +118,14 @@ def plan_result(
         dynamics_residual=plan.residuals.dynamics,
         complementarity_residual=plan.residuals.complementarity,
         penetration=plan.residuals.penetration,
-        force_distance=force_distance if math.isfinite(force_distance) else math.nan,
-        predicted_spread=spread,
+        force_distance=highest if math.isfinite(highest) else math.nan,
+        predicted_spread=_or_nan(spread),
         violation_rate=rate.sampled if rate else math.nan,
         violation_rate_predicted=rate.predicted if rate else math.nan,
-        risk_bound=risk_bound,
-        relaxation=parameters.relaxation if parameters else 0.0,
-        penalty_weight=parameters.penalty if parameters else 0.0,
-        expected_residual_weight=parameters.residual_weight if parameters else 0.0,
+        risk_bound=_or_nan(declared_risk(config)),
+        relaxation=parameters.relaxation,
+        penalty_weight=parameters.penalty,
+        expected_residual_weight=parameters.residual_weight,
         elapsed=plan.seconds,
     )
 
@@ -165,6 +164,11 @@ def evaluation_feedback(plan: PlanResult) -> Any:
     return Feedback(
         stage=EVALUATION, cost=plan.cost, residual=plan.residuals.worst, elapsed=plan.seconds
     )
+
+
+def _or_nan(value: float | None) -> float:
+    """Messages have no null."""
+    return math.nan if value is None else value
 
 
 def _status(plan: PlanResult, preempted: bool) -> tuple[int, str]:

@@ -10,7 +10,8 @@ from tf2_msgs.msg import TFMessage
 
 from contact_stack.core.arm_state import ArmState, CommandMode
 from contact_stack.ros.geometry import to_point, to_quaternion, to_vector
-from tamsi_sim.plant import Measurement, TrueContact, Truth
+from tamsi_sim.plant import Measurement
+from tamsi_sim.truth import TrueContact, Truth
 
 
 def arm_state(

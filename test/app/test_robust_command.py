@@ -14,7 +14,7 @@ import pytest
 from contact_stack.app import cli
 from contact_stack.app.bench import robust as bench
 from robust_planner import sweep as sweep_module
-from robust_planner.figures import paper
+from robust_planner.figures import block_paper
 from robust_planner.planner import plan
 from robust_planner.problems.registry import make_example
 from robust_planner.result import PlanResult
@@ -89,9 +89,9 @@ def test_figures_go_on_where_they_were_interrupted(
         ("BLOCK_GRID", (*chance, *cost, *both)),
         ("SQUARE", both),
         ("COST_ALONE", cost),
-        ("BLOCK_RISKS", both),
+        ("RISK_PAIRS", both),
     ):
-        monkeypatch.setattr(paper, name, points)
+        monkeypatch.setattr(block_paper, name, points)
     reference, made, most = plan(make_example("block").problem), [], 3
 
     def quick(*args: object) -> PlanResult:

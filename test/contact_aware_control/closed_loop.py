@@ -29,8 +29,9 @@ from contact_stack.app.demo.summary import summarize
 from contact_stack.core.arm_state import ArmState
 from contact_stack.core.description import RobotDescription
 from contact_stack.core.robot import Robot
-from tamsi_sim.plant import GripperCommand, Measurement, Plant, TrueContact
+from tamsi_sim.plant import GripperCommand, Measurement, Plant
 from tamsi_sim.scene import Scene
+from tamsi_sim.truth import TrueContact
 
 # Free space before the motion, in which the estimator tares [s].
 TARE_TIME = 0.5

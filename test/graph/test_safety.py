@@ -263,8 +263,9 @@ def start_watchdog(
     client.node.create_subscription(
         Bool, "controller_alive", lambda m: alive.append((time.monotonic(), m.data)), LATCHED
     )
-    words = (*NAMESPACE, "-p", f"driver:={driver}")
-    watchdog = start_process(sys.executable, "-c", MAIN.format("watchdog"), *words)
+    watchdog = start_process(
+        sys.executable, "-c", MAIN.format("watchdog"), *NAMESPACE, "-p", f"driver:={driver}"
+    )
     client.spin_until(lambda: alive and alive[-1][1])
     return watchdog, alive
 

@@ -297,7 +297,7 @@ def test_hand_on_forty_seeds(mode, limit):
     ],
 )
 def test_the_iiwa_pushes_a_box_it_did_not_touch(mode):
-    """Bundled gradients bring the box from 175 mm and 32 degrees near its goal pose."""
+    """Bundled gradients bring the box from 160 mm and 32 degrees near its goal pose."""
     config = load_example("iiwa_push")
     settings = dataclasses.replace(example_settings(config), mode=mode)
     result = plan(build_problem(config), settings)

@@ -42,5 +42,5 @@ def test_a_plan_in_3d_is_drawn_from_above_and_from_the_side(tmp_path):
     problem = build_problem(load_example("iiwa_push"))
     states = problem.dynamics.rollout(problem.initial_state, problem.initial_inputs[:4])
     drawn = problem.dynamics, states, problem.goal
-    assert_shows_something(plots.draw_spatial_strip(*drawn, tmp_path / "strip.png"))
-    assert plots.animate_spatial(*drawn, tmp_path / "motion.gif").stat().st_size > 1_000
+    assert_shows_something(plots.draw_strip(*drawn, tmp_path / "strip.png"))
+    assert plots.animate(*drawn, tmp_path / "motion.gif").stat().st_size > 1_000

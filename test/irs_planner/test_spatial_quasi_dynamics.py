@@ -19,6 +19,8 @@ from irs_planner.scenes import (
 from tamsi_sim.scene import Scene
 
 BOX = np.array([0.60, -0.05, 0.25, 0.0, 0.0, 0.0])
+ARM = np.array([-0.11575922, 0.26992102, 0.0, -1.94060868, 0.0, 0.93106296, 0.0])
+"""The ball is 40 mm before the side of the box that faces the arm."""
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +31,7 @@ def model():
 def random_steps(model, count, seed=0, state_noise=0.02, input_noise=0.1):
     """Return states near the moment at which the pusher meets the box, and commands."""
     rng = np.random.default_rng(seed)
-    q = np.array([*BOX, *model.scene.scene.config.robot.initial_positions])
+    q = np.array([*BOX, *ARM])
     q[0] -= 0.04
     states = q + rng.normal(scale=state_noise, size=(count, model.coordinates))
     commands = states[:, model.commanded_states]
@@ -167,7 +169,7 @@ def test_state_jacobian_against_finite_differences_of_frozen_geometry(model):
 
 def test_log_barrier_jacobian_against_finite_differences(model):
     """The barrier's minimiser by scipy's Newton method, commands varied around it."""
-    state = model.complete(np.array([[*BOX, *model.scene.scene.config.robot.initial_positions]]))[0]
+    state = model.complete(np.array([[*BOX, *ARM]]))[0]
     state[0], state[2] = state[0] - 0.03, state[2] + 0.005
     command, width, step = state[6:13] + 0.02, np.full(7, 0.02), 1e-4
     found = model.barrier_jacobians(state[np.newaxis], command[np.newaxis], width).input[0]
@@ -235,7 +237,7 @@ def test_a_pushed_box_slides_with_the_friction_of_its_weight():
     """A smooth ball pushes with mu m g, and with m v / h as every step begins at rest."""
     model = SpatialQuasiDynamics(load_spatial_scene("iiwa_push"))
     model.friction[model.pair_names.index(("pusher", "box"))] = 0.0
-    q = np.array([*BOX, *model.scene.scene.config.robot.initial_positions])
+    q = np.array([*BOX, *ARM])
     state, robot = model.complete(q[np.newaxis])[0], Robot.from_description(model.scene.scene.robot)
     command = state[6:13].copy()
     for _ in range(25):
@@ -287,7 +289,7 @@ def test_a_plane_in_space_is_the_planar_model():
     the arm has along the push. The planar cone has the two edges that lie in the plane.
     """
     spatial = SpatialQuasiDynamics(load_spatial_scene("iiwa_push"))
-    q = np.array([*BOX, *spatial.scene.scene.config.robot.initial_positions])
+    q = np.array([*BOX, *ARM])
     robot = Robot.from_description(spatial.scene.scene.robot)
     robot.update(q[6:])
     ball = robot.tool_pose().translation
@@ -332,7 +334,7 @@ def test_states_and_object_poses_are_inverse(model):
 
 
 def test_upside_down_pitch_has_no_solution_but_no_exception(model):
-    q = np.array([*BOX, *model.scene.scene.config.robot.initial_positions])
+    q = np.array([*BOX, *ARM])
     q[4] = 0.5 * np.pi
     state = model.complete(q[np.newaxis])[0]
     assert np.isfinite(state).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -94,6 +95,19 @@ def test_merit_rises_with_theta_between_reference_and_no_bound(
     merits = [block_reference.merit, *(plan.merit for plan in plans.values())]
     assert all(plan.solved for plan in plans.values())
     assert merits == sorted(merits)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("sigma", [0.05, 0.1])
+def test_merit_rises_with_theta_in_physical_mode(
+    block: Example, block_reference: PlanResult, sigma: float
+) -> None:
+    """Fig. 3a below sigma = 1, where the published shift of the mean exceeds the cost alone."""
+    points = [GridPoint(sigma, theta, theta) for theta in (0.51, 0.7, 0.9)]
+    plans = sweep(block, [*points, GridPoint(sigma)], block_reference)
+    merits = [block_reference.merit, *(plan.merit for plan in plans.values())]
+    assert all(plan.solved for plan in plans.values())
+    assert all(lower < higher for lower, higher in itertools.pairwise(merits))
 
 
 def test_chance_constraints_alone_change_little(

@@ -10,7 +10,8 @@ import pytest
 from robust_planner.chance_constraint import normal_quantile
 from robust_planner.config import UncertaintyConfig
 from robust_planner.evaluation.violation import highest_force
-from robust_planner.figures.paper import Listeners, draw_hopper
+from robust_planner.figures.hopper_paper import draw_hopper
+from robust_planner.figures.paper import Listeners
 from robust_planner.plan_store import PlanStore
 from robust_planner.problems.example import Example
 from robust_planner.problems.registry import make_example

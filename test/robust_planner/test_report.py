@@ -99,4 +99,4 @@ def test_schedule_has_a_bar_while_the_block_slides(
     bars = [bar for bar in axes.collections if tuple(bar.get_facecolor()[0]) == sliding]
     (box,) = [bar.get_paths()[0].get_extents() for bar in bars]
     assert box.width >= 0.97
-    assert axes.get_yticklabels()[0].get_text() == "reference: bottom"
+    assert axes.get_yticklabels()[0].get_text() == "reference\nbottom"

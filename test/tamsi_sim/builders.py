@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
+from scipy.spatial import ConvexHull
 
 from contact_stack.core.description import RobotDescription, read_urdf
 from tamsi_sim.contact import Surface
@@ -42,6 +43,31 @@ def cylinder(radius, length):
 def mesh(name):
     """Return URDF's mesh, a file in the folder data."""
     return f'<mesh filename="{Path(__file__).parent / "data" / name}"/>'
+
+
+def hull_mesh(folder, name, points):
+    """Write the convex hull of a cloud of points to a file; return URDF's mesh of it."""
+    path = Path(folder) / f"{name}.obj"
+    lines = [f"v {x:.17g} {y:.17g} {z:.17g}" for x, y, z in points]
+    lines += [f"f {i + 1} {j + 1} {k + 1}" for i, j, k in ConvexHull(points).simplices]
+    path.write_text("\n".join(lines))
+    return f'<mesh filename="{path}"/>'
+
+
+def box_points(x, y, z):
+    """Return the corners of a box of these sizes."""
+    return 0.5 * np.array(
+        [[u * x, v * y, w * z] for u in (-1, 1) for v in (-1, 1) for w in (-1, 1)]
+    )
+
+
+def drum_points(radius, length, corners=32):
+    """Return the corners of a cylinder's polyhedron."""
+    angles = 2.0 * np.pi * np.arange(corners) / corners
+    x, y = radius * np.cos(angles), radius * np.sin(angles)
+    return np.vstack(
+        [np.column_stack([x, y, np.full(corners, z)]) for z in (-length / 2, length / 2)]
+    )
 
 
 def pose(x=0.0, y=0.0, z=0.0, roll=0.0, pitch=0.0, yaw=0.0):

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from contact_stack.core.description import collision_shapes, read_urdf, share
-from contact_stack.core.errors import ConfigError
+from contact_stack.core.errors import ConfigError, ModelError
 from contact_stack.core.shapes import shape_to_coal
 from tamsi_sim.scene import Scene
 
@@ -56,6 +56,14 @@ def test_mug_starts_upright_between_the_pads():
 def test_wrong_settings_are_refused(change, message):
     with pytest.raises(ConfigError, match=message):
         Scene.from_mapping(mapping() | change).engine()
+
+
+def test_a_start_deep_inside_another_body_is_refused():
+    values = mapping("push_box")
+    values["objects"]["box"]["xyz"][2] -= 0.02
+    message = "box/box and table/slab start 20 mm inside each other"
+    with pytest.raises(ModelError, match=message):
+        Scene.from_mapping(values).engine()
 
 
 def test_stiffness_must_be_positive():

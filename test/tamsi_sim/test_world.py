@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from builders import body_urdf, box, sphere
+from builders import body_urdf, box, mesh, sphere
 
 from contact_stack.core.errors import ConfigError, ModelError
 from tamsi_sim.contact import Material, Surface
@@ -67,6 +67,13 @@ def test_a_start_deep_inside_another_body_is_refused():
     world = World().add_ground().add("ball", BALL, (0.0, 0.0, 0.01), free=True)
     message = r"ball/ball and ground/ground start 40 mm inside each other .*at most 25 mm"
     with pytest.raises(ModelError, match=message):
+        world.build()
+
+
+def test_a_mesh_that_starts_deep_inside_another_body_is_refused():
+    rock = body_urdf("rock", mesh("gem.obj"))
+    world = World().add_ground().add("rock", rock, (0.0, 0.0, 0.01), free=True)
+    with pytest.raises(ModelError, match=r"rock/rock and ground/ground start 30 mm inside each"):
         world.build()
 
 

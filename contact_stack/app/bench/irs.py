@@ -14,7 +14,7 @@ matplotlib.use("Agg")
 
 from irs_planner import GradientMode, example_names
 from irs_planner.benchmark import compare_orders, run_examples
-from irs_planner.contact_qps import COUNT, measure_contact_qps
+from irs_planner.contact_qps import COUNT, measure_contact_qps, missing_peers
 from irs_planner.plots import figure_9
 
 QUICK = ("pendulum", "pushing")
@@ -73,6 +73,8 @@ def main(args: argparse.Namespace) -> int:
     if "qps" in parts:
         figures["contact_qps"] = measure_contact_qps(count=100 if args.quick else COUNT)
         print("\n" + "\n".join(qp_rows(figures["contact_qps"])), flush=True)
+        if missing := missing_peers():
+            print(f"not installed: {', '.join(missing)} (they come with the extra 'bench')")
     if "second_order" in parts:
         figures["second_order"] = order = compare_orders(seed=args.seed)
         print(

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from contact_stack.app.robust.summary import summarize
 from contact_stack.app.robust.table import look_up
-from robust_planner.figures.grids import curve_name
+from robust_planner.figures.grids import point_name
 from robust_planner.problems.registry import make_example
 from robust_planner.result import PlanResult
 from robust_planner.sweep import GridPoint, plan_reference, sweep
@@ -109,25 +109,13 @@ def measure(name: str, points: Iterable[GridPoint]) -> list[dict[str, Any]]:
                 config, problem = point.configure(example.config), example.robust_problem
             entry = {"point": point_entry(point), **summarize(example, problem, config, plan)}
             results.append(entry)
-            bar.write(render(entry, "reference" if point is None else label(point)))
+            bar.write(render(entry, "reference" if point is None else point_name(point)))
             bar.update()
 
         reference = plan_reference(example)
         record(None, reference)
         sweep(example, points, reference, on_plan=record)
     return results
-
-
-def label(point: GridPoint) -> str:
-    """Name a grid point in one line.
-
-    Args:
-        point: The point.
-
-    Returns:
-        For instance ``"ERM + chance, theta = 0.7, sigma = 0.1"``.
-    """
-    return f"{curve_name(point, 'theta')}, sigma = {point.sigma:g}"
 
 
 def point_entry(point: GridPoint | None) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from contact_stack.app.plan.request import PlanOutcome, PlanRequest
 from irs_planner import PlanningProblem
-from irs_planner.plots import animate, animate_spatial, draw_spatial_strip, draw_strip, figure_9
+from irs_planner.plots import animate, draw_strip, figure_9
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 
 
@@ -33,9 +33,8 @@ def draw(
     figures = {"costs": list(outcome.costs), "initial": outcome.costs[0]}
     yield figure_9(folder, {request.example: {request.mode: figures}})
     dynamics, states = problem.dynamics, outcome.states
-    if isinstance(dynamics, PlanarQuasiDynamics) and np.isfinite(states).all():
+    if not np.isfinite(states).all():
+        return
+    if isinstance(dynamics, PlanarQuasiDynamics | SpatialQuasiDynamics):
         yield draw_strip(dynamics, states, problem.goal, folder / "frames.png")
         yield animate(dynamics, states, problem.goal, folder / "motion.gif")
-    if isinstance(dynamics, SpatialQuasiDynamics) and np.isfinite(states).all():
-        yield draw_spatial_strip(dynamics, states, problem.goal, folder / "frames.png")
-        yield animate_spatial(dynamics, states, problem.goal, folder / "motion.gif")

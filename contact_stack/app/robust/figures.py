@@ -9,13 +9,9 @@ from tqdm import tqdm
 
 from contact_stack.core.errors import ConfigError, choices
 from robust_planner.config import PlannerConfig
-from robust_planner.figures.paper import (
-    BLOCK_GRID,
-    HOPPER_GRID,
-    Listeners,
-    draw_block,
-    draw_hopper,
-)
+from robust_planner.figures.block_paper import BLOCK_GRID, draw_block
+from robust_planner.figures.hopper_paper import HOPPER_GRID, draw_hopper
+from robust_planner.figures.paper import Listeners
 from robust_planner.monitor import Progress
 from robust_planner.plan_store import PlanStore
 from robust_planner.result import PlanResult

@@ -81,5 +81,5 @@ def _name(request: PlanRequest) -> str:
     config = request.config
     risk = ""
     if config.risk.enabled:
-        risk = f" + chance, beta {config.risk.beta:g}, theta {config.risk.theta:g}"
-    return f"ERM{risk}, sigma {config.uncertainty.sigma:g}"
+        risk = f" + chance, beta = {config.risk.beta:g}, theta = {config.risk.theta:g}"
+    return f"ERM{risk}, sigma = {config.uncertainty.sigma:g}"

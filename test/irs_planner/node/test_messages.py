@@ -120,9 +120,9 @@ def test_a_plan_in_3d_has_poses_joints_and_forces_in_space() -> None:
     pushes = [contact for contact in message.contacts if contact.other == "box"]
     (push,) = pushes
     assert push.link == "pusher"
-    # The box, in front of the arm, pushes the pusher back.
-    strongest = max(push.force, key=lambda force: -force.x)
-    assert strongest.x < -1.0
+    # The box, to the left of the pusher, pushes it back.
+    strongest = max(push.force, key=lambda force: -force.y)
+    assert strongest.y < -1.0
     limit = {item.link: item.force_limit for item in message.planned_contact}["pusher"]
     total = best.link_forces["pusher"]
     assert limit == pytest.approx(2.0 * np.linalg.norm(total, axis=1).max())

@@ -41,7 +41,7 @@ SETTLING = 0.5
 PLANNING_LIMIT = 600.0
 """A planner that has not answered for this long has failed [s]."""
 SAMPLES = 100
-STARTS = 3
+STARTS = 2
 """Independent plans for the first push, the best is taken: it decides what comes after."""
 SAMPLED = (GradientMode.FIRST, GradientMode.ZERO)
 SLOWNESS = 2.0

@@ -1,97 +1,45 @@
-"""Drawings of planar scenes: frames of a plan in a strip, as in Fig. 1, or animated."""
+"""Drawings of planar scenes."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib import transforms
-from matplotlib.animation import FuncAnimation, PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, Patch, Rectangle
 
-from irs_planner.plots.style import save
+from irs_planner.plots.motion_drawing import FIXED, GOAL, OBJECT, ROBOT, MotionDrawing, View
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes.kinematics import place_bodies
 from irs_planner.scenes.scene_arrays import BOX, CIRCLE, SceneArrays
 
-ROBOT, OBJECT, GOAL, FIXED = "#d9534f", "#5cb85c", "black", "0.6"
+MARGIN = 0.05
 
 
-def draw_strip(
-    dynamics: PlanarQuasiDynamics,
-    states: np.ndarray,
-    goal: np.ndarray,
-    path: Path,
-    frames: int = 6,
-) -> Path:
-    """Draw some frames of a motion side by side.
+class PlanarDrawing(MotionDrawing):
+    """A motion in the y-z plane."""
 
-    Args:
-        dynamics: The system.
-        states: (T + 1, n) the motion.
-        goal: (n) goal state, its objects are drawn as outlines.
-        path: Image file to write.
-        frames: Number of frames.
+    views = (View(0, 1),)
 
-    Returns:
-        The file.
-    """
-    low, high = _limits(dynamics, states, goal)
-    size = (high - low) / max(high - low)
-    figure, grid = plt.subplots(
-        1, frames, figsize=(2.6 * frames * size[0], 2.6 * size[1] + 0.4), layout="constrained"
-    )
-    for axes, t in zip(grid, np.linspace(0, len(states) - 1, frames).astype(int), strict=True):
-        _draw_frame(axes, dynamics, states[t], goal, low, high)
-        axes.set_title(f"{t * dynamics.time_step:.1f} s", fontsize=9)
-    return save(figure, path)
+    def __init__(self, dynamics: PlanarQuasiDynamics, states: np.ndarray, goal: np.ndarray) -> None:
+        """Take a motion.
 
+        Args:
+            dynamics: The system.
+            states: (T + 1, n) the motion.
+            goal: (n) goal state.
+        """
+        super().__init__(states, goal, dynamics.time_step)
+        self._scene = dynamics.arrays
+        self._window = _limits(dynamics.arrays, np.vstack((states, goal)))
 
-def animate(
-    dynamics: PlanarQuasiDynamics, states: np.ndarray, goal: np.ndarray, path: Path
-) -> Path:
-    """Write a motion as an animated GIF, in real time.
+    def draw_bodies(self, axes: Axes, instant: int, view: View) -> None:
+        """Draw the bodies at an instant, see :meth:`MotionDrawing.draw_bodies`."""
+        _draw_shapes(axes, self._scene, _poses(self._scene, self.states[instant]), goal=False)
+        _draw_shapes(axes, self._scene, _poses(self._scene, self.goal), goal=True)
 
-    Args:
-        dynamics: The system.
-        states: (T + 1, n) the motion.
-        goal: (n) goal state, its objects are drawn as outlines.
-        path: GIF file to write.
-
-    Returns:
-        The file.
-    """
-    low, high = _limits(dynamics, states, goal)
-    figure, axes = plt.subplots(figsize=(4.0, 4.0), layout="constrained")
-
-    def draw(t: int) -> list[Patch]:
-        axes.clear()
-        _draw_frame(axes, dynamics, states[t], goal, low, high)
-        return list(axes.patches)
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    animation = FuncAnimation(figure, draw, frames=len(states))
-    animation.save(path, writer=PillowWriter(fps=round(1.0 / dynamics.time_step)))
-    plt.close(figure)
-    return path
-
-
-def _draw_frame(
-    axes: Axes,
-    dynamics: PlanarQuasiDynamics,
-    state: np.ndarray,
-    goal: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-) -> None:
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
-    axes.set_xticks([])
-    axes.set_yticks([])
-    scene = dynamics.arrays
-    _draw_shapes(axes, scene, _poses(scene, state), goal=False)
-    _draw_shapes(axes, scene, _poses(scene, goal), goal=True)
+    def window(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lowest and highest y, z [m], see :meth:`MotionDrawing.window`."""
+        return self._window
 
 
 def _draw_shapes(axes: Axes, scene: SceneArrays, poses: np.ndarray, goal: bool) -> None:
@@ -150,14 +98,11 @@ def _poses(scene: SceneArrays, state: np.ndarray) -> np.ndarray:
     return poses
 
 
-def _limits(
-    dynamics: PlanarQuasiDynamics, states: np.ndarray, goal: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _limits(scene: SceneArrays, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the corner points of a window that contains everything that moves."""
-    scene = dynamics.arrays
     bounded = [i for i, body in enumerate(scene.shape_body) if body > 0]
     points = []
-    for state in (*states, goal):
+    for state in states:
         poses = _poses(scene, state)
         for i in bounded:
             y, z, angle = poses[scene.shape_body[i]]
@@ -170,4 +115,4 @@ def _limits(
                 )
             )
             points += [center - reach, center + reach]
-    return np.min(points, axis=0) - 0.05, np.max(points, axis=0) + 0.05
+    return np.min(points, axis=0) - MARGIN, np.max(points, axis=0) + MARGIN
