@@ -110,7 +110,6 @@ setup(
         ],
         # By this name `colcon test` recognises what runs the tests.
         "test": TEST,
-        "bench": ["mujoco>=3.2,<4"],
         # What benchmarks compare with.
         "bench": [
             "clarabel>=0.9,<1",
