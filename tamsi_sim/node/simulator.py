@@ -6,14 +6,12 @@ import math
 import threading
 
 import numpy as np
-from contact_stack_msgs.msg import ContactArray
 from contact_stack_msgs.srv import Pause, Reset, Step
 from geometry_msgs.msg import Vector3
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
-from tf2_msgs.msg import TFMessage
 
 from contact_stack.core.arm_state import CommandMode
 from contact_stack.core.description import RobotDescription
@@ -35,13 +33,8 @@ from tamsi_sim.node.driver_faults import DriverFaults, Limits
 from tamsi_sim.node.fault_services import FaultServices
 from tamsi_sim.node.gripper_motion import GripperMotion
 from tamsi_sim.node.gripper_server import OlderGripperServer, ParallelGripperServer
-from tamsi_sim.node.messages import (
-    arm_state,
-    gripper_state,
-    true_contacts,
-    true_joint_states,
-    true_objects,
-)
+from tamsi_sim.node.messages import arm_state, gripper_state
+from tamsi_sim.node.truth_topics import TruthTopics
 from tamsi_sim.physics import ENGINES
 from tamsi_sim.plant import Plant
 from tamsi_sim.scene import Scene
@@ -70,7 +63,6 @@ class SimulatorNode(ManagedNode):
         self._command = self._measurement.commanded_position
         self._overlay: np.ndarray | None = None
         self._mode = scene.config.robot.command_mode
-        self._frame = scene.robot.base_link
         # Zero would mean "now" in goals, so simulated time begins later.
         self._origin = NANOSECONDS if config.lockstep else self.get_clock().now().nanoseconds
         self._seed = config.seed
@@ -101,9 +93,7 @@ class SimulatorNode(ManagedNode):
             )
         signal = signal_publisher(config.lockstep)
         self._gripper_states = self.create_publisher(JointState, "gripper/joint_states", signal)
-        self._true_joints = self.create_publisher(JointState, "truth/joint_states", signal)
-        self._true_contacts = self.create_publisher(ContactArray, "truth/contacts", signal)
-        self._true_objects = self.create_publisher(TFMessage, "truth/objects", signal)
+        self._truth = TruthTopics(self, scene.robot.base_link, config.lockstep)
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 1)
         self._gripper_joint = scene.robot.gripper_joint
         self._gripper = GripperMotion(
@@ -235,13 +225,10 @@ class SimulatorNode(ManagedNode):
     def _publish(self) -> None:
         """Publish everything about the present state."""
         stamp, time = self._stamp, to_time(self._stamp)
-        truth = self._plant.truth()
         gripper = gripper_state(self._measurement, self._gripper_joint, time)
         if self._config.lockstep:
             self._clock_publisher.publish(ClockMessage(clock=time))
-        self._true_joints.publish(true_joint_states(truth, time))
-        self._true_contacts.publish(true_contacts(truth, self._frame, time))
-        self._true_objects.publish(true_objects(truth, self._frame, time))
+        self._truth.publish(self._plant, time)
         self._gripper_states.publish(gripper)
         if self._barrier is not None or self._faults.publishes(stamp, self._measurement.velocity):
             state = arm_state(self._measurement, stamp, self._faults.commanding, self._mode)

@@ -34,6 +34,8 @@ GRASP_TIME, RELEASE_TIME = 2.0, 1.0
 """Longest time that closing may take, and time that opening has [s]."""
 WEIGHING_TIME = 0.3
 """At the end of the carrying, in which the bottle is weighed [s]."""
+DOWN = 0
+"""The axis of the tool frame that points down."""
 CARRIED_SHARE = 0.5
 """The bottle stands when less than this part of its weight is felt."""
 EFFORT_STEP = 0.25
@@ -189,8 +191,9 @@ class Procedure:
             self._began = seen.stamp
         self.load = self._sensor.sample(seen.position, seen.external_torque)
         elapsed = 1e-9 * (seen.stamp - self._began)
+        self._weigh(elapsed)
         if self._lost(seen):
-            self._end(Verdict.DROPPED)
+            self._end(Verdict.DROPPED, elapsed)
         elif self._stage_is_over(elapsed, seen):
             self._advance(seen.stamp, elapsed)
             elapsed = 0.0
@@ -215,9 +218,13 @@ class Procedure:
                 return elapsed >= RELEASE_TIME
             case Stage.END:
                 return False
-            case Stage.CARRY if elapsed >= self._paths[Stage.CARRY].duration - WEIGHING_TIME:
-                self._weights.append(float(np.linalg.norm(self.load)))
         return elapsed >= self._paths[self.stage].duration
+
+    def _weigh(self, elapsed: float) -> None:
+        """Feel the weight while nothing moves any more."""
+        carrying = self.stage is Stage.CARRY
+        if carrying and elapsed >= self._paths[Stage.CARRY].duration - WEIGHING_TIME:
+            self._weights.append(float(np.linalg.norm(self.load)))
 
     def _grasped(self, elapsed: float, seen: Observation) -> bool:
         """Tell whether the fingers hold something; without feedback, whether they had time to."""
@@ -229,18 +236,17 @@ class Procedure:
 
     def _standing(self) -> bool:
         """Tell whether something else carries the bottle's weight."""
-        upwards = -self.load @ np.array([-1.0, 0.0, 0.0])
-        return self._feedback and upwards < CARRIED_SHARE * self.weight
+        return self._feedback and bool(self.load[DOWN] < CARRIED_SHARE * self.weight)
 
     def _advance(self, stamp: int, elapsed: float) -> None:
         """Begin the next stage, or end with what the forces say."""
         over = self.stage
         if self._feedback and over is Stage.GRASP and self._felt <= GRASPED_TIME:
-            self._end(Verdict.NOT_GRASPED)
+            self._end(Verdict.NOT_GRASPED, elapsed)
         elif self._feedback and over is Stage.LOWER and not self._standing():
-            self._end(Verdict.NO_SUPPORT)
+            self._end(Verdict.NO_SUPPORT, elapsed)
         elif over is Stage.RETREAT:
-            self._end(self._judge())
+            self._end(self._judge(), elapsed)
         else:
             if over is Stage.LOWER:
                 self._resting = self._reference(elapsed).position
@@ -258,7 +264,9 @@ class Procedure:
         free = float(np.linalg.norm(self.load)) < CARRIED_SHARE * self.weight
         return Verdict.PLACED if free else Verdict.STUCK
 
-    def _end(self, verdict: Verdict) -> None:
+    def _end(self, verdict: Verdict, elapsed: float) -> None:
+        """Hold still where the arm is led to now, with the gripper as it is."""
+        self._resting = self._reference(elapsed).position
         self.verdict, self.stage = verdict, Stage.END
 
     def _reference(self, elapsed: float) -> JointReference:
@@ -269,7 +277,9 @@ class Procedure:
     def _gripper_goal(self) -> GripperGoal | None:
         """Return a new command of the gripper if it has to change."""
         match self.stage:
-            case Stage.APPROACH | Stage.RELEASE | Stage.RETREAT | Stage.END:
+            case Stage.END:
+                return None
+            case Stage.APPROACH | Stage.RELEASE | Stage.RETREAT:
                 wanted = GripperGoal(OPEN, OPENING_FORCE)
             case _ if self._feedback and self.stage is not Stage.GRASP:
                 wanted = GripperGoal(CLOSED, self._regulator.update(self.load))
