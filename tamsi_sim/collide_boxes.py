@@ -9,6 +9,7 @@ import numpy as np
 from tamsi_sim.borrowing import inner_kernel
 from tamsi_sim.collide_points import add_contact, collide_corners
 from tamsi_sim.data import Contacts, Shapes
+from tamsi_sim.manifold import cut_polygon
 
 # An edge-edge axis has to beat the best face by this much [m]: faces carry more points.
 EDGE_MARGIN = 1e-6
@@ -151,9 +152,12 @@ def _face(shapes: Shapes, contacts: Contacts, pair: int, side: int, k: int) -> N
                 polygon[corner, j] += r[i, j] * world
     for j in range(3):
         if j != k:
-            count = _clip(polygon, spare, count, j, 1.0, size[j])
+            x = 1.0 if j == 0 else 0.0
+            y = 1.0 if j == 1 else 0.0
+            z = 1.0 if j == 2 else 0.0
+            count = cut_polygon(polygon, spare, count, (x, y, z), size[j])
             polygon, spare = spare, polygon
-            count = _clip(polygon, spare, count, j, -1.0, size[j])
+            count = cut_polygon(polygon, spare, count, (-x, -y, -z), size[j])
             polygon, spare = spare, polygon
     # The normal points from B into A: out of our face if it is B's, into it if it is A's.
     flip = sign * (2.0 * side - 1.0)
@@ -171,25 +175,3 @@ def _face(shapes: Shapes, contacts: Contacts, pair: int, side: int, k: int) -> N
                 p[2] + r[2, 0] * x + r[2, 1] * y + r[2, 2] * z,
             )
             add_contact(contacts, pair, depth, n, point, weight)
-
-
-@inner_kernel
-def _clip(
-    polygon: np.ndarray, clipped: np.ndarray, count: int, j: int, sign: float, bound: float
-) -> int:
-    """Keep the part of a polygon where sign * coordinate j <= bound (Sutherland-Hodgman)."""
-    kept = 0
-    for c in range(count):
-        following = c + 1 if c + 1 < count else 0
-        here = bound - sign * polygon[c, j]
-        there = bound - sign * polygon[following, j]
-        if here >= 0.0:
-            for i in range(3):
-                clipped[kept, i] = polygon[c, i]
-            kept += 1
-        if (here > 0.0 and there < 0.0) or (here < 0.0 and there > 0.0):
-            share = here / (here - there)
-            for i in range(3):
-                clipped[kept, i] = polygon[c, i] + share * (polygon[following, i] - polygon[c, i])
-            kept += 1
-    return kept

@@ -43,7 +43,7 @@ def clip_to_sides(clip: np.ndarray, sides: int, count: int, n: Vector) -> int:
         out = (b * n[2] - c * n[1], c * n[0] - a * n[2], a * n[1] - b * n[0])
         slack = BESIDE * math.sqrt(a * a + b * b + c * c)
         bound = out[0] * p[0] + out[1] * p[1] + out[2] * p[2] + slack
-        count = _cut(clip[source], clip[3 - source], count, out, bound)
+        count = cut_polygon(clip[source], clip[3 - source], count, out, bound)
         source = 3 - source
     if source == 2:
         _copy(clip[2], clip[1], count)
@@ -95,8 +95,21 @@ def add_manifold(
 
 
 @inner_kernel
-def _cut(polygon: np.ndarray, kept: np.ndarray, count: int, out: Vector, bound: float) -> int:
-    """Keep the part of a polygon or line where out . x <= bound (Sutherland and Hodgman)."""
+def cut_polygon(
+    polygon: np.ndarray, kept: np.ndarray, count: int, out: Vector, bound: float
+) -> int:
+    """Keep the part of a polygon where out . x <= bound (Sutherland and Hodgman).
+
+    Args:
+        polygon: (m, 3) its corners, or the two ends of a line [m].
+        kept: (m, 3) gets the corners of what is kept; there may be one more.
+        count: Number of corners.
+        out: Normal of the plane, of any length.
+        bound: Where the plane is along it.
+
+    Returns:
+        The number of corners kept.
+    """
     number = 0
     for k in range(count):
         p = polygon[k]

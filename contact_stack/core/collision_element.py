@@ -18,8 +18,12 @@ SIZES = {
     "sphere": (("radius",), 1),
     "box": (("size",), 3),
     "cylinder": (("radius", "length"), 2),
+    "capsule": (("radius", "length"), 2),
     "mesh": ((), 0),
 }
+
+# Version of URDF that brought capsules.
+CAPSULE_VERSION = "1.2"
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,8 @@ def collision_elements(urdf: str) -> list[CollisionElement]:
         ModelError: If one has no geometry we know, or no size; the message names its link.
     """
     elements = []
-    for link in ElementTree.fromstring(urdf).iter("link"):
+    robot = ElementTree.fromstring(urdf)
+    for link in robot.iter("link"):
         body = link.get("name", "")
         for number, collision in enumerate(link.findall("collision")):
             name = collision.get("name", f"{body}_{number}")
@@ -59,6 +64,10 @@ def collision_elements(urdf: str) -> list[CollisionElement]:
                 raise ModelError(f"{where} has no geometry ({choices(SIZES)})")
             if geometry.tag not in SIZES:
                 raise ModelError(f"{where} is a {geometry.tag} ({choices(SIZES)})")
+            if geometry.tag == "capsule" and robot.get("version") != CAPSULE_VERSION:
+                raise ModelError(
+                    f'{where} is a capsule, which needs <robot version="{CAPSULE_VERSION}">'
+                )
             _check_size(where, geometry)
             filename = geometry.get("filename", "")
             elements.append(CollisionElement(name, body, geometry.tag, filename))

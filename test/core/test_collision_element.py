@@ -5,6 +5,7 @@ import pytest
 from contact_stack.core.collision_element import collision_elements
 from contact_stack.core.description import collision_shapes
 from contact_stack.core.errors import ModelError
+from contact_stack.core.shapes import ShapeKind
 
 LINK = """<robot name="r"><link name="brick">
   <collision><geometry><sphere radius="0.1"/></geometry></collision>
@@ -19,17 +20,28 @@ def test_names_and_links():
     ]
 
 
+def test_a_capsule_of_newer_urdf_collides():
+    urdf = LINK.format(geometry='<capsule radius="0.1" length="0.4"/>')
+    shapes = collision_shapes(urdf.replace('name="r"', 'name="r" version="1.2"'))
+    assert (shapes[1].name, shapes[1].shape.kind) == ("horn", ShapeKind.CAPSULE)
+    assert shapes[1].shape.size == (0.1, 0.2, 0.0)
+
+
 @pytest.mark.parametrize(
     ("geometry", "message"),
     [
-        ("", r"has no geometry \(valid: sphere, box, cylinder, mesh\)"),
-        ('<cone radius="1" length="2"/>', r"is a cone \(valid: sphere, box, cylinder, mesh\)"),
+        ("", r"has no geometry \(valid: sphere, box, cylinder, capsule, mesh\)"),
+        (
+            '<cone radius="1" length="2"/>',
+            r"is a cone \(valid: sphere, box, cylinder, capsule, mesh\)",
+        ),
         ('<box size="1 1"/>', "is a box whose size must be 3 positive numbers, got '1 1'"),
         ('<box size="1 0 1"/>', "is a box whose size must be 3 positive numbers, got '1 0 1'"),
         ('<box size="1 nan 1"/>', "got '1 nan 1'"),
         ('<sphere radius="-1"/>', "is a sphere whose radius must be 1 positive number, got '-1'"),
         ('<sphere radius="big"/>', "got 'big'"),
         ('<cylinder radius="1"/>', "whose radius and length must be 2 positive numbers, got '1 '"),
+        ('<capsule radius="1" length="1"/>', 'is a capsule, which needs <robot version="1.2">'),
         ('<mesh filename="none.stl"/>', "Mesh none.stl could not be found"),
     ],
 )
