@@ -126,7 +126,7 @@ def plot_release(runs: Mapping[str, ExperimentData], force_limit: float, path: P
                 force.plot(time[shown], data.force[shown], **_style(name))
                 speed.plot(time[shown], fastest[shown], **_style(name))
         force.axhline(force_limit, color=LIMIT_COLOR, ls="--", lw=1)
-        force.set_ylim(0, 3 * force_limit)
+        force.set_ylim(0, 2 * force_limit)
         speed.set_ylim(bottom=0)
         speed.set_xlabel("time from the end of the contact [s]")
         force.set_title(f"release {column + 1}" if columns > 1 else "", fontsize=10)
