@@ -21,8 +21,8 @@ from contact_stack.core.robot import Robot
 
 CLEARANCE = 0.03
 """Between pusher and box, beside and above it [m]."""
-SPEED = 0.1
-"""Of the tool on its way [m/s]."""
+SPEED = 0.05
+"""Of the tool on its way [m/s]; a stretched arm needs fast joints for little of it."""
 OFFSETS = (-0.75, -0.375, 0.0, 0.375, 0.75)
 """Places on a face, in halves of its width from the middle."""
 DOWN = pin.rpy.rpyToMatrix(0.0, np.pi, 0.0)

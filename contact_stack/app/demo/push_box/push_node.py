@@ -47,8 +47,9 @@ SAMPLED = (GradientMode.FIRST, GradientMode.ZERO)
 SLOWNESS = 2.0
 """How many times longer than planned a push takes: the planned box stops as soon as nothing
 pushes it, and so does a real one that is slow."""
-SPACING = 0.02
-"""Between the poses of a push [s]; the controller comes to rest at each, so they are close."""
+SPACING = 0.05
+"""Between the poses of a push [s]: close, as the controller comes to rest at each, but with
+time for the first one, which leads from the commanded to the measured position."""
 
 
 @dataclass

@@ -162,7 +162,7 @@ def _draw_above(axes: Axes, node: PushNode, task: PushTask) -> None:
     axes.set_aspect("equal")
     axes.set_xlabel("x [m]")
     axes.set_ylabel("y [m]")
-    axes.legend(loc="upper left", frameon=False, fontsize=9)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False, fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
 
 
