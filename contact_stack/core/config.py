@@ -114,9 +114,7 @@ def nested(config_type: type) -> Any:
     return dataclasses.field(default_factory=config_type)
 
 
-def from_mapping(
-    config_type: type[Config], values: Mapping[str, Any], where: str = ""
-) -> Config:
+def from_mapping(config_type: type[Config], values: Mapping[str, Any], where: str = "") -> Config:
     """Build and check a configuration from nested mappings.
 
     Args:
@@ -159,9 +157,7 @@ def _checked(name: str, value: Any, hint: Any, valid: Range) -> Any:
         if isinstance(value, str) or not hasattr(value, "__len__"):
             raise ConfigError(f"parameter '{name}' must be a list, got {value!r}")
         if valid.size is not None and len(value) != valid.size:
-            raise ConfigError(
-                f"parameter '{name}' needs {valid.size} values, got {len(value)}"
-            )
+            raise ConfigError(f"parameter '{name}' needs {valid.size} values, got {len(value)}")
         item = typing.get_args(hint)[0]
         return tuple(_checked_scalar(f"{name}[{i}]", v, item, valid) for i, v in enumerate(value))
     return _checked_scalar(name, value, hint, valid)

@@ -30,8 +30,7 @@ def arm_urdf(axis_of_second="0 1 0"):
             "</joint>"
         )
     parts.append(
-        FINGER
-        + '<link name="tool"/><joint name="slide" type="prismatic"><parent link="link_7"/>'
+        FINGER + '<link name="tool"/><joint name="slide" type="prismatic"><parent link="link_7"/>'
         '<child link="finger"/><axis xyz="1 0 0"/><origin xyz="0.02 0 0.05"/><limit lower="0" '
         'upper="0.05" velocity="1" effort="10"/></joint><joint name="grip" type="fixed"><parent '
         'link="link_7"/><child link="tool"/><origin xyz="0 0 0.2" rpy="0 0.3 0"/></joint></robot>'

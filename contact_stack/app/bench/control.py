@@ -35,11 +35,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the effort")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE", default=Path("out/bench/control.png"),
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        default=Path("out/bench/control.png"),
         help="where the plot is written (default: %(default)s)",
     )
     parser.add_argument(
-        "--record", type=Path, metavar="FILE",
+        "--record",
+        type=Path,
+        metavar="FILE",
         help="flight record whose problems the solvers get, instead of a made-up motion's",
     )
 

@@ -42,9 +42,7 @@ class ControlCase:
             config: The controller's parameters.
         """
         description = RobotDescription.load(ROBOT)
-        self._loop = ControlLoop(
-            Robot.from_description(description), config or ControllerConfig()
-        )
+        self._loop = ControlLoop(Robot.from_description(description), config or ControllerConfig())
         self._robot = Robot.from_description(description)
         self._rng = generator(seed, "bench control")
         self._places = self._choose(contacts)

@@ -62,9 +62,7 @@ class Comparison:
         }
 
 
-def compare(
-    record: FlightRecord, replayed: Iterable[ReplayedTick], tolerance: float
-) -> Comparison:
+def compare(record: FlightRecord, replayed: Iterable[ReplayedTick], tolerance: float) -> Comparison:
     """Compare a record with its replay.
 
     Args:

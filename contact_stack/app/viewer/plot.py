@@ -27,9 +27,7 @@ class RollingPlot:
             points: How many of the latest points are kept.
         """
         self._time: deque[float] = deque(maxlen=points)
-        self._values: dict[str, deque[float]] = {
-            name: deque(maxlen=points) for name in colors
-        }
+        self._values: dict[str, deque[float]] = {name: deque(maxlen=points) for name in colors}
         zeros = np.zeros(MINIMUM_POINTS)
         self._handle = server.gui.add_uplot(
             (np.arange(MINIMUM_POINTS, dtype=float), *(zeros for _ in colors)),

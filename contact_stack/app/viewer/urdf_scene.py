@@ -67,9 +67,7 @@ def _pose(placement: pin.SE3) -> tuple[np.ndarray, np.ndarray]:
     return placement.translation, np.roll(pin.Quaternion(placement.rotation).coeffs(), 1)
 
 
-def _add(
-    server: viser.ViserServer, name: str, shape: pin.GeometryObject
-) -> viser.SceneNodeHandle:
+def _add(server: viser.ViserServer, name: str, shape: pin.GeometryObject) -> viser.SceneNodeHandle:
     """Draw one shape at the origin of a node of its own."""
     red, green, blue, _ = shape.meshColor
     color = (float(red), float(green), float(blue))
@@ -80,9 +78,7 @@ def _add(
         case coal.Box():
             return server.scene.add_box(name, color, tuple(2 * geometry.halfSide))
         case coal.Cylinder():
-            return server.scene.add_cylinder(
-                name, geometry.radius, 2 * geometry.halfLength, color
-            )
+            return server.scene.add_cylinder(name, geometry.radius, 2 * geometry.halfLength, color)
         case coal.Capsule():
             node = server.scene.add_frame(name, show_axes=False)
             radius, half_length = geometry.radius, geometry.halfLength

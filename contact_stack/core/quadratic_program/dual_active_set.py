@@ -305,6 +305,4 @@ class DualActiveSetSolver(QuadraticProgramSolver):
             x,
             multipliers,
         )
-        return QuadraticProgramSolution(
-            QuadraticProgramStatus(status), x, multipliers, iterations
-        )
+        return QuadraticProgramSolution(QuadraticProgramStatus(status), x, multipliers, iterations)

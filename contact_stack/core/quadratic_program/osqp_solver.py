@@ -118,10 +118,6 @@ def _is_finite(problem: QuadraticProgram) -> bool:
     )
 
 
-def _failure(
-    problem: QuadraticProgram, status: QuadraticProgramStatus
-) -> QuadraticProgramSolution:
+def _failure(problem: QuadraticProgram, status: QuadraticProgramStatus) -> QuadraticProgramSolution:
     n = problem.size
-    return QuadraticProgramSolution(
-        status, np.zeros(n), np.zeros(problem.constraints + 2 * n), 0
-    )
+    return QuadraticProgramSolution(status, np.zeros(n), np.zeros(problem.constraints + 2 * n), 0)
