@@ -24,6 +24,7 @@ demo: setup
 
 lint: setup
 	@$(VENV)/ruff check .
+	@$(VENV)/ruff format --check --quiet .
 	@$(VENV)/mypy
 
 test: lint

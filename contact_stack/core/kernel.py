@@ -9,9 +9,10 @@ from numba import njit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Re-association and contraction are safe here; assuming finite numbers is not:
-# a NaN has to stay a NaN until a status reports it.
-FASTMATH = {"contract", "arcp", "nsz", "reassoc"}
+# Assuming finite numbers is not safe: a NaN has to stay a NaN until a status reports it. Nor is
+# re-association: which loops run vectorised depends on where arrays lie in memory, and the last
+# bit of a sum would then differ from run to run.
+FASTMATH = {"contract", "arcp", "nsz"}
 
 
 def kernel(function: Function) -> Function:
