@@ -81,6 +81,7 @@ def test_same_seed_gives_the_same_trajectory_under_load_and_through_another_driv
     assert again["qp"]["trajectory_sha256"] == both["qp"]["trajectory_sha256"]
 
 
+@pytest.mark.verify
 def test_other_seed_and_driver(both: dict[str, Any], tmp_path: Path) -> None:
     json_file = tmp_path / "copy.json"
     options = ("--controller", "qp", "--seed", "1", "--driver", "ros2_control")
