@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3
 from numpy.typing import ArrayLike, NDArray
+from tf2_msgs.msg import TFMessage
 
 
 def to_point(position: ArrayLike) -> Point:
@@ -117,3 +118,20 @@ def to_se3(message: Pose | Transform) -> pin.SE3:
     quaternion = quaternion_to_array(rotation)
     unit = quaternion / np.linalg.norm(quaternion)
     return pin.SE3(pin.Quaternion(unit).matrix(), to_array(translation))
+
+
+def frame_pose(frames: TFMessage, name: str) -> pin.SE3:
+    """Return the pose of one of several frames.
+
+    Args:
+        frames: The frames, for instance the objects of a scene.
+        name: Name of the frame.
+
+    Returns:
+        Its pose in its parent frame, its own copy.
+
+    Raises:
+        KeyError: If there is no such frame.
+    """
+    poses = {frame.child_frame_id: frame.transform for frame in frames.transforms}
+    return to_se3(poses[name])

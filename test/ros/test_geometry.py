@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 import pytest
-from geometry_msgs.msg import Pose, Quaternion
+from geometry_msgs.msg import Pose, Quaternion, TransformStamped
 from scipy.spatial.transform import Rotation
+from tf2_msgs.msg import TFMessage
 
 from contact_stack.ros.geometry import (
+    frame_pose,
     quaternion_to_array,
     to_array,
     to_point,
@@ -53,3 +55,15 @@ def test_the_length_of_a_quaternion_does_not_scale_the_rotation() -> None:
     message = Pose(orientation=Quaternion(x=0.0, y=0.0, z=3.0, w=3.0))
     quarter = Rotation.from_rotvec([0.0, 0.0, np.pi / 2]).as_matrix()
     np.testing.assert_allclose(to_se3(message).rotation, quarter, atol=1e-15)
+
+
+def test_the_pose_of_one_of_several_frames():
+    """Found by its name; every one keeps its own place."""
+    frames = TFMessage()
+    for name, x in (("mug", 0.1), ("box", 0.2)):
+        frame = TransformStamped(child_frame_id=name)
+        frame.transform = to_transform(pin.SE3(np.eye(3), np.array([x, 0.0, 0.0])))
+        frames.transforms.append(frame)
+    assert frame_pose(frames, "box").translation[0] == 0.2
+    with pytest.raises(KeyError, match="cup"):
+        frame_pose(frames, "cup")

@@ -14,7 +14,7 @@ from contact_stack.app.demo.motion import Motion
 from contact_stack.core.description import collision_shapes, read_urdf
 from contact_stack.core.robot import Robot
 from contact_stack.core.shapes import ShapeKind
-from contact_stack.ros.geometry import to_array, to_se3
+from contact_stack.ros.geometry import frame_pose, to_array
 from contact_stack.ros.stamps import NANOSECONDS
 from tamsi_sim.scene import Scene
 
@@ -82,15 +82,17 @@ def standing(objects: TFMessage, experiment: Experiment) -> tuple[float | None, 
     """
     if experiment.held is None:
         return None, None
-    poses = {frame.child_frame_id: to_se3(frame.transform) for frame in objects.transforms}
-    mug = poses[experiment.held.name]
+    mug = frame_pose(objects, experiment.held.name)
     tilt = float(np.arccos(np.clip(mug.rotation[2, 2], -1.0, 1.0)))
     if experiment.release is None:
         return tilt, None
     furniture = Scene.load(experiment.scene).objects
     support = furniture[experiment.release.onto].urdf
     return tilt, _stands_on(
-        mug, furniture[experiment.held.name].urdf, poses[experiment.release.onto], support
+        mug,
+        furniture[experiment.held.name].urdf,
+        frame_pose(objects, experiment.release.onto),
+        support,
     )
 
 

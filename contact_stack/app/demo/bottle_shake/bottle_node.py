@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -31,7 +30,7 @@ from contact_stack.ros.driver_profile import (
     MessageError,
     OverlayWriter,
 )
-from contact_stack.ros.geometry import to_se3
+from contact_stack.ros.geometry import frame_pose
 from contact_stack.ros.stamps import to_time
 from tamsi_sim.scene import Scene
 
@@ -127,7 +126,7 @@ class BottleNode(ClientNode):
             gripper.position[0], -gripper.effort[0],
         )  # fmt: skip
         decision = self._procedure.update(seen)
-        self._keep(seen, self._procedure, _pose(objects, BOTTLE))
+        self._keep(seen, self._procedure, frame_pose(objects, BOTTLE))
         self._wanted = decision.reference.position
         if decision.gripper is not None:
             self._command_gripper(decision.gripper)
@@ -189,9 +188,3 @@ class BottleNode(ClientNode):
         goal.command.effort = [command.effort]
         # Whether the fingers arrived is of no interest: the procedure feels what they hold.
         self._send_goal("gripper", goal, lambda result: None)
-
-
-def _pose(objects: TFMessage, name: str) -> pin.SE3:
-    """Return the pose of an object, world frame."""
-    poses: dict[str, Any] = {item.child_frame_id: item.transform for item in objects.transforms}
-    return to_se3(poses[name])

@@ -26,7 +26,7 @@ from contact_stack.app.demo.push_box.task import BOX, EXAMPLE, Miss, PushTask
 from contact_stack.app.recording.mcap_recorder import McapRecorder
 from contact_stack.core.errors import TrajectoryError
 from contact_stack.core.robot import Robot
-from contact_stack.ros.geometry import to_se3
+from contact_stack.ros.geometry import frame_pose
 from contact_stack.ros.stamps import NANOSECONDS, to_nanoseconds
 from irs_planner.examples import load_example
 from irs_planner.smoothing import GradientMode
@@ -208,5 +208,4 @@ def box_pose(objects: TFMessage) -> pin.SE3:
     Args:
         objects: Poses of all objects.
     """
-    poses = {item.child_frame_id: item.transform for item in objects.transforms}
-    return to_se3(poses[BOX])
+    return frame_pose(objects, BOX)

@@ -15,6 +15,7 @@ from contact_stack.app.recording.mcap_recorder import McapRecorder
 from contact_stack.core.arm_state import ArmState, CommandMode
 from contact_stack.core.errors import CommunicationError
 from contact_stack.ros.driver_profile import DriverConfig, OverlayWriter, driver_profile
+from contact_stack.ros.geometry import frame_pose
 
 NAME = "demo"
 SLED = "sled"
@@ -95,7 +96,7 @@ class SledNode(ClientNode):
         wrench = np.zeros(6)
         if now >= 0.0:
             self.times.append(self._plan_time)
-            self.positions.append(_position(self._latest(OBJECTS), SLED))
+            self.positions.append(frame_pose(self._latest(OBJECTS), SLED).translation)
             self.joints.append(state.position)
             wrench[ALONG] = self._forces[np.searchsorted(self._knots, now) - 1]
         if self.finished:
@@ -123,10 +124,3 @@ def rest_pose(state: ArmState) -> np.ndarray:
             "the scene's robot.control_mode"
         )
     return state.commanded_position
-
-
-def _position(message: TFMessage, name: str) -> np.ndarray:
-    """Return the position of an object [m], world frame."""
-    (found,) = (frame for frame in message.transforms if frame.child_frame_id == name)
-    place = found.transform.translation
-    return np.array([place.x, place.y, place.z])
