@@ -66,6 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         130 after Ctrl-C and 143 after SIGTERM.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    if any(":=" in word for word in words):
+        # Before Python 3.12 argparse takes no name:=value behind an option.
+        words.sort(key=lambda word: word.startswith("-"))
     signal.signal(signal.SIGTERM, _terminate)
     try:
         args = _parser(words).parse_args(words)

@@ -151,6 +151,14 @@ def test_launch_a_dry_run_shows_commands_and_starts_nothing(
     assert command["command"][0] == str(path)
 
 
+def test_launch_takes_arguments_before_and_after_options(capsys) -> None:
+    assert cli.main(["launch", "sim", "seed:=3", "--dry-run"]) == 0
+    before = capsys.readouterr().out
+    assert "seed:=3" in before
+    assert cli.main(["launch", "sim", "--dry-run", "seed:=3"]) == 0
+    assert capsys.readouterr().out == before
+
+
 def test_launch_the_exit_code_is_that_of_the_node_that_failed(
     launch_file, make_executable, capfd
 ) -> None:
