@@ -27,8 +27,10 @@ lint: setup
 	@$(VENV)/ruff format --check --quiet .
 	@$(VENV)/mypy
 
+# The tests of the graph start several processes each and run one after another.
 test: lint
-	@$(VENV)/python -m pytest
+	@$(VENV)/python -m pytest -m "not verify and not graph" --numprocesses auto --maxprocesses 4 --dist worksteal
+	@$(VENV)/python -m pytest -m "not verify and graph"
 
 verify: setup
 	@$(VENV)/python -m pytest -m verify

@@ -103,6 +103,7 @@ setup(
             "mypy>=1.13,<3",
             "quadprog>=0.1.12,<0.2",
             *TEST,
+            "pytest-xdist>=3.6,<4",
             "ruff>=0.8,<0.18",
             "setuptools>=68,<80",
             "types-pyyaml>=6.0,<7",
