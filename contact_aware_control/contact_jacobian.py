@@ -32,6 +32,7 @@ class ContactConstraint:
         point: (3) contact point C_i, world frame [m].
         direction: (3) u_i, unit vector of the force on the robot, world frame.
         row: (n) u_i^T J_Ci [m/rad], (4c).
+        heading: (n) row in the metric K^-1, in which G is the Gram matrix, of length one.
         force: lam_i, measured [N].
         limit: Largest force allowed here [N].
         trusted: Whether the force was measured in this tick, at a place that is known.
@@ -44,6 +45,7 @@ class ContactConstraint:
     point: np.ndarray
     direction: np.ndarray
     row: np.ndarray
+    heading: np.ndarray
     force: float
     limit: float
     trusted: bool
@@ -72,7 +74,7 @@ class ContactSet:
             period: Time between updates [s].
         """
         self._robot = robot
-        self._stiffness = stiffness
+        self._root_of_stiffness = np.sqrt(stiffness)
         self._config = config
         self._period = period
         self.active: list[ContactConstraint] = []
@@ -124,7 +126,7 @@ class ContactSet:
     def keep(self) -> None:
         """Keep the contacts of the last update, at the new configuration of the robot."""
         for contact in self.active:
-            contact.row = self._row(contact.link, contact.point, contact.direction)
+            self._place(contact)
             contact.trusted = False
         self._remember([])
 
@@ -133,25 +135,27 @@ class ContactSet:
     ) -> ContactConstraint:
         force = magnitude(estimate.force_world)
         direction = estimate.force_world / force if force > 0.0 else estimate.normal_world
+        row = self._robot.torque_of_force(estimate.link, estimate.point_world, direction)
         return ContactConstraint(
             link=estimate.link,
             point=estimate.point_world,
             direction=direction,
-            row=self._row(estimate.link, estimate.point_world, direction),
+            row=row,
+            heading=self._heading(row),
             force=force,
             limit=link_limits.get(estimate.link, self._config.limit),
             trusted=estimate.identifiable,
         )
 
-    def _row(self, link: str, point: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        row: np.ndarray = direction @ self._robot.point_jacobian(link, point)
-        return row
+    def _place(self, contact: ContactConstraint) -> None:
+        """Compute the row of a contact anew, at the configuration of the robot."""
+        contact.row = self._robot.torque_of_force(contact.link, contact.point, contact.direction)
+        contact.heading = self._heading(contact.row)
 
-    def _cosine(self, a: ContactConstraint, b: ContactConstraint) -> float:
-        """Cosine between two rows in the metric K^-1, in which G is their Gram matrix."""
-        scaled = a.row / self._stiffness
-        squared = (scaled @ a.row) * (b.row @ (b.row / self._stiffness))
-        return float(scaled @ b.row) / math.sqrt(squared) if squared > 0.0 else 0.0
+    def _heading(self, row: np.ndarray) -> np.ndarray:
+        scaled: np.ndarray = row / self._root_of_stiffness
+        length = magnitude(scaled)
+        return scaled / length if length > 0.0 else scaled
 
     def _merged(self, contacts: list[ContactConstraint]) -> list[ContactConstraint]:
         """Merge contacts whose rows are nearly parallel: G would be singular."""
@@ -159,12 +163,28 @@ class ContactSet:
         parallel = math.cos(self._config.merge_angle)
         for contact in sorted(contacts, key=lambda c: -c.force):
             for i, other in enumerate(merged):
-                if self._cosine(contact, other) > parallel:
-                    merged[i] = _sum(other, contact)
+                if contact.heading @ other.heading > parallel:
+                    merged[i] = self._sum(other, contact)
                     break
             else:
                 merged.append(contact)
         return merged
+
+    def _sum(self, a: ContactConstraint, b: ContactConstraint) -> ContactConstraint:
+        """Replace two contacts by one that carries both forces, with the smaller limit."""
+        force = a.force + b.force
+        share = a.force / force if force > 0.0 else 1.0
+        row = share * a.row + (1.0 - share) * b.row
+        return ContactConstraint(
+            link=a.link,
+            point=a.point,
+            direction=a.direction,
+            row=row,
+            heading=self._heading(row),
+            force=force,
+            limit=min(a.limit, b.limit),
+            trusted=a.trusted and b.trusted,
+        )
 
     def _closest(
         self, contact: ContactConstraint, others: list[ContactConstraint]
@@ -172,7 +192,7 @@ class ContactSet:
         """Return the contact of ``others`` that is the same one, if any."""
         best, highest = None, SAME_CONTACT_COSINE
         for other in others:
-            cosine = self._cosine(contact, other)
+            cosine = contact.heading @ other.heading
             if cosine >= highest:
                 best, highest = other, cosine
         return best
@@ -186,7 +206,7 @@ class ContactSet:
             if contact.lost_for >= self._config.memory:
                 continue
             if self._closest(contact, self.active) is None:
-                contact.row = self._row(contact.link, contact.point, contact.direction)
+                self._place(contact)
                 remembered.append(contact)
         self.lost = remembered
 
@@ -194,18 +214,3 @@ class ContactSet:
 def magnitude(vector: np.ndarray) -> float:
     """Return the Euclidean length of a short vector, ten times faster than numpy.linalg."""
     return math.sqrt(vector @ vector)
-
-
-def _sum(a: ContactConstraint, b: ContactConstraint) -> ContactConstraint:
-    """Replace two contacts by one that carries both forces, with the smaller limit."""
-    force = a.force + b.force
-    share = a.force / force if force > 0.0 else 1.0
-    return ContactConstraint(
-        link=a.link,
-        point=a.point,
-        direction=a.direction,
-        row=share * a.row + (1.0 - share) * b.row,
-        force=force,
-        limit=min(a.limit, b.limit),
-        trusted=a.trusted and b.trusted,
-    )

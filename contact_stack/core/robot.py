@@ -166,6 +166,29 @@ class Robot:
         jacobian[2, :moving] = spatial[2] + spatial[3] * y - spatial[4] * x
         return jacobian
 
+    def torque_of_force(self, link: str, point: np.ndarray, force: np.ndarray) -> np.ndarray:
+        """Return the joint torques J_C^T f of a force on a point of a link.
+
+        Args:
+            link: Name of the link.
+            point: (3) where it acts, world frame [m].
+            force: (3) the force, world frame [N].
+
+        Returns:
+            (n) tau_ext [Nm].
+
+        Raises:
+            ModelError: If there is no such link.
+        """
+        moving = self.joints_moving(link)
+        x, y, z = point
+        a, b, c = force
+        # The wrench at the world's origin; np.cross takes longer than the rest.
+        wrench = np.array([a, b, c, y * c - z * b, z * a - x * c, x * b - y * a])
+        torque = np.zeros(self.n)
+        torque[:moving] = wrench @ self._data.J[:, :moving]
+        return torque
+
     def gravity_torque_of_payload(self, mass: float, center_of_mass: np.ndarray) -> np.ndarray:
         """Return the external torque that the weight of a held object causes.
 
@@ -177,7 +200,8 @@ class Robot:
             (n) tau_ext [Nm], static.
         """
         point = self._data.oMf[self._tool].act(np.asarray(center_of_mass, dtype=float))
-        return -mass * GRAVITY * self.point_jacobian(self.tool_link, point)[2]
+        weight = np.array([0.0, 0.0, -mass * GRAVITY])
+        return self.torque_of_force(self.tool_link, point, weight)
 
     def _frame(self, link: str) -> int:
         try:

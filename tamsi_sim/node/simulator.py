@@ -244,8 +244,7 @@ class SimulatorNode(ManagedNode):
     def _push(self) -> None:
         self._arm.update(self._measurement.position)
         tool = self._arm.tool_pose().translation
-        jacobian = self._arm.point_jacobian(self._arm.tool_link, tool)
-        self._plant.push(jacobian.T @ self._hand)
+        self._plant.push(self._arm.torque_of_force(self._arm.tool_link, tool, self._hand))
 
     def _pause(self, request: Pause.Request, response: Pause.Response) -> Pause.Response:
         with self._lock:

@@ -105,6 +105,14 @@ def test_point_jacobian_from_joint_axes_and_origins(robot):
     np.testing.assert_allclose(robot.point_jacobian("link_7", point), columns, atol=1e-12)
 
 
+@pytest.mark.parametrize("link", ["link_0", "link_3", "finger"])
+def test_torque_of_a_force_is_the_transposed_jacobian_times_the_force(robot, link):
+    robot.update(random_configurations(1)[0])
+    point, force = np.array([0.3, -0.2, 0.7]), np.array([4.0, -7.0, 11.0])
+    torque = robot.torque_of_force(link, point, force)
+    np.testing.assert_allclose(torque, robot.point_jacobian(link, point).T @ force, atol=1e-12)
+
+
 def test_returned_poses_do_not_change_with_the_next_update(robot):
     robot.update(np.zeros(7))
     pose = robot.tool_pose()

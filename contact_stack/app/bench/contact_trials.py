@@ -171,7 +171,7 @@ class TrialRobot:
         tangent = np.cross(inward, self.rng.standard_normal(3))
         direction = inward + friction * self.rng.random() * tangent / np.linalg.norm(tangent)
         force = self.rng.uniform(smallest, 30.0) * direction / np.linalg.norm(direction)
-        return point, force, robot.point_jacobian(link, point).T @ force
+        return point, force, robot.torque_of_force(link, point, force)
 
 
 def run_single(trial: TrialRobot, setting: Setting, seed: int) -> Outcome:

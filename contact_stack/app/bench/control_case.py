@@ -104,7 +104,7 @@ class ControlCase:
             direction = self._rng.normal(size=3)
             direction /= np.linalg.norm(direction)
             world = self._robot.link_pose(link).act(point)
-            row = direction @ self._robot.point_jacobian(link, world)
+            row = self._robot.torque_of_force(link, world, direction)
             row /= np.linalg.norm(row)
             if all(abs(row @ other) < LARGEST_COSINE for other in rows):
                 places.append((link, point, direction))
