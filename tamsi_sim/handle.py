@@ -53,8 +53,9 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
         "shape_position": np.zeros((ns, 3)),
         "hull_position": np.zeros((len(model.hull_body), 3)),
         "jacobian": np.zeros((nc, 3, width)),
-        "jacobian_dof": np.zeros((nc, width), dtype=np.int64),
-        "jacobian_row": np.zeros((nc, width), dtype=np.int64),
+        # Unsigned: innermost loops would spend time on indices that count from the end.
+        "jacobian_dof": np.zeros((nc, width), dtype=np.uint64),
+        "jacobian_row": np.zeros((nc, width), dtype=np.uint64),
         "edge_trees": np.zeros((nc, 2), dtype=np.int64),
         "system": np.zeros((nv, nv)),
         "row_buffer": np.zeros(6),

@@ -50,16 +50,24 @@ def _tangents(work: Work, c: int) -> None:
 @inlined_kernel
 def _add_chain(model: Model, work: Work, c: int, body: int, sign: float) -> None:
     """Add the columns from a body to the world, in the contact's frame."""
-    frame, point, jacobian = work.contact_frame[c], work.contact_point[c], work.jacobian[c]
+    frame, jacobian = work.contact_frame[c], work.jacobian[c]
+    # Held in registers: the compiler cannot know that writing the Jacobian leaves them alone.
+    f00, f01, f02 = frame[0]
+    f10, f11, f12 = frame[1]
+    f20, f21, f22 = frame[2]
+    px, py, pz = work.contact_point[c]
     dofs, rows = work.jacobian_dof[c], work.jacobian_row[c]
     count = work.jacobian_columns[c]
     column = model.last_column[body]
     while column >= 0:
         s = work.motion[column]
         # Velocity of the contact point: linear + angular x point.
-        x = sign * (s[3] + s[1] * point[2] - s[2] * point[1])
-        y = sign * (s[4] + s[2] * point[0] - s[0] * point[2])
-        z = sign * (s[5] + s[0] * point[1] - s[1] * point[0])
+        x = sign * (s[3] + s[1] * pz - s[2] * py)
+        y = sign * (s[4] + s[2] * px - s[0] * pz)
+        z = sign * (s[5] + s[0] * py - s[1] * px)
+        u = f00 * x + f01 * y + f02 * z
+        v = f10 * x + f11 * y + f12 * z
+        w = f20 * x + f21 * y + f22 * z
         dof = model.column_dof[column]
         entry = 0
         while entry < count and dofs[entry] != dof:
@@ -67,10 +75,11 @@ def _add_chain(model: Model, work: Work, c: int, body: int, sign: float) -> None
         if entry == count:
             dofs[entry] = dof
             rows[entry] = work.place[dof]
+            jacobian[0, entry], jacobian[1, entry], jacobian[2, entry] = u, v, w
             count += 1
-            for i in range(3):
-                jacobian[i, entry] = 0.0
-        for i in range(3):
-            jacobian[i, entry] += frame[i, 0] * x + frame[i, 1] * y + frame[i, 2] * z
+        else:
+            jacobian[0, entry] += u
+            jacobian[1, entry] += v
+            jacobian[2, entry] += w
         column = model.column_parent[column]
     work.jacobian_columns[c] = count
