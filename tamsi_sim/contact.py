@@ -146,15 +146,15 @@ def update_contact_forces(
         h: Length of the (sub-)step [s].
     """
     for c in range(contacts):
+        project(work, c, work.v_next, work.contact_velocity)
         update_contact_force(model, work, settings, c, h)
 
 
 @inlined_kernel
 def update_contact_force(model: Model, work: Work, settings: Settings, c: int, h: float) -> None:
-    """Compute velocity, force and minus its derivative at one contact, see above."""
+    """Compute force and minus its derivative at one contact from its velocity, see above."""
     stiction = settings.stiction_velocity
     soft = settings.soft_norm * stiction
-    project(work, c, work.v_next, work.contact_velocity)
     velocity = work.contact_velocity[c]
     x, y = velocity[0], velocity[1]
     pair = work.contact_pair[c]

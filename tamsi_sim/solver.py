@@ -43,6 +43,7 @@ def _solve_island(model: Model, work: Work, settings: Settings, island: int, h: 
     """Return how many iterations one island took, one more than allowed if it failed."""
     tolerance = settings.relative_tolerance * settings.stiction_velocity
     first, last = work.island_dof[island], work.island_dof[island + 1]
+    _start_velocities(work, island)
     _update_forces(model, work, settings, island, h)
     for iteration in range(settings.max_iterations):
         work.residuals[iteration] = assemble(model, work, island, h)
@@ -50,13 +51,31 @@ def _solve_island(model: Model, work: Work, settings: Settings, island: int, h: 
         for row in range(first, last):
             work.update[work.order[row]] = work.right_side[row]
         alpha, change = _limit_update(model, work, settings, island, tolerance)
-        for row in range(first, last):
-            work.v_next[work.order[row]] += alpha * work.right_side[row]
+        _move_velocities(work, island, alpha)
         changed = _update_forces(model, work, settings, island, h)
         if change < tolerance and not changed:
             work.residuals[iteration + 1] = 0.0
             return iteration + 1
     return settings.max_iterations + 1
+
+
+@inlined_kernel
+def _start_velocities(work: Work, island: int) -> None:
+    """Compute the velocities at an island's contacts that belong to v_next."""
+    for k in range(work.island_contact[island], work.island_contact[island + 1]):
+        project(work, work.contact_order[k], work.v_next, work.contact_velocity)
+
+
+@inlined_kernel
+def _move_velocities(work: Work, island: int, alpha: float) -> None:
+    """Add a share of Newton's update to an island's velocities, and to those at its contacts."""
+    for row in range(work.island_dof[island], work.island_dof[island + 1]):
+        dof = work.order[row]
+        work.v_next[dof] += alpha * work.update[dof]
+    for k in range(work.island_contact[island], work.island_contact[island + 1]):
+        c = work.contact_order[k]
+        for i in range(3):
+            work.contact_velocity[c, i] += alpha * work.contact_update[c, i]
 
 
 @inlined_kernel
