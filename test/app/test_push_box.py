@@ -4,7 +4,15 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_stack.app.demo.push_box.approach import CLEARANCE, approach, push_places
+from contact_stack.app.demo.push_box.approach import (
+    CLEARANCE,
+    SPEED,
+    approach,
+    can_follow,
+    push_places,
+    tool_pose_before,
+)
+from contact_stack.app.demo.push_box.push_motion import push_motion
 from contact_stack.app.demo.push_box.report import table
 from contact_stack.app.demo.push_box.task import BOX, PushTask
 from contact_stack.core.robot import Robot
@@ -89,11 +97,62 @@ def test_the_way_to_a_push_does_not_touch_the_box_and_ends_beside_it(task):
     joints = np.array(config.first_input)
     box = task.goal * pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, 0.1), np.array([-0.02, 0.04, 0.0]))
     robot = Robot.from_description(task.model.scene.scene.robot)
-    motion = approach(task, robot, joints, box)
+    motion = approach(task, robot, joints, joints, box, iter(push_places(task, box)))
+    gaps, end = gaps_along(motion, task, robot, box)
+    assert gaps.min() >= CLEARANCE - 1e-9
+    assert gaps[-1] == pytest.approx(CLEARANCE)
+    assert abs(end[2]) < 1e-9
+
+
+def gaps_along(motion, task, robot, box):
+    """Return the distances between pusher and box, and where the pusher ends, box frame."""
     moments = np.linspace(0.0, motion.times[-1], 500)
     centers = [box.actInv(motion.tool(robot, time).translation) for time in moments]
     outside = np.maximum(np.abs(centers) - task.half_extents, 0.0)
-    gaps = np.linalg.norm(outside, axis=1) - task.pusher_radius
-    assert gaps.min() >= CLEARANCE - 1e-9
+    return np.linalg.norm(outside, axis=1) - task.pusher_radius, centers[-1]
+
+
+def test_an_arm_that_cannot_go_further_back_goes_up_at_once(task):
+    """Between base and box the elbow is near its limit: 2 cm further back are out of reach."""
+    joints = np.array([0.00082, 0.17679, 0.21348, -2.06259, -0.04767, 0.9132, 0.02165])
+    turn = pin.rpy.rpyToMatrix(0.0, 0.0, np.deg2rad(26.5))
+    box = pin.SE3(turn, np.array([0.56, 0.0605, 0.25]))
+    robot = Robot.from_description(task.model.scene.scene.robot)
+    motion = approach(task, robot, joints, joints, box, iter(push_places(task, box)))
+    assert len(motion.poses) == 4
+    assert can_follow(robot, joints, motion)
+    gaps, _ = gaps_along(motion, task, robot, box)
+    assert gaps.min() >= gaps[0] - 1e-9
     assert gaps[-1] == pytest.approx(CLEARANCE)
-    assert abs(centers[-1][2]) < 1e-9
+
+
+def test_a_box_out_of_reach_is_not_approached(task):
+    joints = np.array(load_example("iiwa_push").first_input)
+    box = pin.SE3(np.eye(3), np.array([1.5, 0.0, 0.25]))
+    robot = Robot.from_description(task.model.scene.scene.robot)
+    assert approach(task, robot, joints, joints, box, iter(push_places(task, box))) is None
+
+
+def test_every_approach_goes_to_another_place(task):
+    """A plan that finds no contact from one place may find it from the next."""
+    joints, box = np.array(load_example("iiwa_push").first_input), task.goal
+    robot = Robot.from_description(task.model.scene.scene.robot)
+    ranked = push_places(task, box)
+    places = iter(ranked)
+    for place in ranked[:2]:
+        motion = approach(task, robot, joints, joints, box, places)
+        wanted = tool_pose_before(task, box, place)
+        np.testing.assert_allclose(motion.poses[-1].homogeneous, wanted.homogeneous, atol=1e-12)
+
+
+def test_a_push_passes_the_commands_of_its_plan_slowly(task):
+    joints = np.array(load_example("iiwa_push").first_input)
+    commands = joints + np.linspace(0.0, 0.3, 11)[:, np.newaxis]
+    robot = Robot.from_description(task.model.scene.scene.robot)
+    motion = push_motion(robot, commands, 0.1)
+    for pose, command in ((motion.poses[0], commands[0]), (motion.poses[-1], commands[-1])):
+        robot.update(command)
+        np.testing.assert_allclose(pose.homogeneous, robot.tool_pose().homogeneous, atol=1e-12)
+    points = np.array([pose.translation for pose in motion.poses])
+    speeds = np.linalg.norm(np.diff(points, axis=0), axis=1) / np.diff(motion.times)
+    assert 0.5 * SPEED < speeds.max() < 1.2 * SPEED

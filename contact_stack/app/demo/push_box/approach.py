@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from contact_stack.app.demo.motion import PoseMotion
+from contact_aware_control.config import StartTolerance
+from contact_stack.app.demo.motion import Motion, PoseMotion
 from contact_stack.app.demo.push_box.task import PushTask
-from contact_stack.core.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
+from contact_stack.core.errors import TrajectoryError
 from contact_stack.core.robot import Robot
 
 CLEARANCE = 0.03
@@ -87,20 +88,56 @@ def tool_pose_before(task: PushTask, box: pin.SE3, place: PushPlace) -> pin.SE3:
     return pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, yaw) @ DOWN, position)
 
 
-def approach(task: PushTask, robot: Robot, joints: np.ndarray, box: pin.SE3) -> PoseMotion:
-    """Return the motion to the best place within reach: away, up, over the box, down.
+def approach(
+    task: PushTask,
+    robot: Robot,
+    joints: np.ndarray,
+    command: np.ndarray,
+    box: pin.SE3,
+    places: Iterator[PushPlace],
+) -> PoseMotion | None:
+    """Return the motion to the next place that the arm gets to: away, up, over the box, down.
+
+    Near the inner or the outer border of its reach the arm may be unable to get away from the
+    box at the height it is pushed at, or to get down beside it; then it goes away and up at
+    once, or to the next place.
 
     Args:
         task: Where the box has to go.
         robot: The arm; it is updated.
         joints: (7) its joint positions [rad].
+        command: (7) its commanded joint positions [rad].
         box: Pose of the box, world.
+        places: Where to go, in this order; what is left are the places not tried yet.
+
+    Returns:
+        The motion, None if the arm cannot follow one to any place.
     """
     robot.update(joints)
-    start, kinematics = robot.tool_pose(), InverseKinematics(robot)
-    targets = [tool_pose_before(task, box, place) for place in push_places(task, box)]
-    target = next((pose for pose in targets if _within_reach(kinematics, pose, joints)), start)
-    return _over_the_box(task, start, target, box)
+    start = robot.tool_pose()
+    retreats = [way for way in _retreats(task, start, box) if can_follow(robot, command, way)]
+    for place in places:
+        target = tool_pose_before(task, box, place)
+        for retreat in retreats:
+            motion = _over_the_box(retreat, target)
+            if can_follow(robot, command, motion):
+                return motion
+    return None
+
+
+def can_follow(robot: Robot, command: np.ndarray, motion: Motion) -> bool:
+    """Tell whether the arm can follow a motion, by the check of the controller.
+
+    Args:
+        robot: The arm; it is updated.
+        command: (7) its commanded joint positions [rad].
+        motion: What it would be asked for.
+    """
+    try:
+        motion.reference.check(robot, command, StartTolerance())
+    except TrajectoryError:
+        return False
+    return True
 
 
 def _faces(width: float, depth: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -111,26 +148,28 @@ def _faces(width: float, depth: float) -> Iterator[tuple[np.ndarray, np.ndarray]
             yield np.array([offset * width, side * depth, 0.0]), np.array([0.0, -side, 0.0])
 
 
-def _within_reach(kinematics: InverseKinematics, pose: pin.SE3, joints: np.ndarray) -> bool:
-    return kinematics.solve(pose, joints).status is InverseKinematicsStatus.CONVERGED
-
-
-def _over_the_box(task: PushTask, start: pin.SE3, target: pin.SE3, box: pin.SE3) -> PoseMotion:
+def _retreats(task: PushTask, start: pin.SE3, box: pin.SE3) -> Iterator[PoseMotion]:
+    """Yield ways from beside the box to above its height: away and then up, or both at once."""
     height = box.translation[2] + task.half_extents[2] + task.pusher_radius + CLEARANCE
     outwards = (start.translation - box.translation) * np.array([1.0, 1.0, 0.0])
     away = start.translation + CLEARANCE * outwards / max(float(np.linalg.norm(outwards)), 1e-6)
-    above_start = np.array([*away[:2], max(height, away[2])])
-    above_target = np.array([*target.translation[:2], above_start[2]])
-    poses = [
-        start,
-        pin.SE3(start.rotation, away),
-        pin.SE3(start.rotation, above_start),
-        pin.SE3(target.rotation, above_target),
-        target,
-    ]
+    above = np.array([*away[:2], max(height, away[2])])
+    beside, end = pin.SE3(start.rotation, away), pin.SE3(start.rotation, above)
+    yield _motion_through(start, beside, end)
+    yield _motion_through(start, end)
+
+
+def _over_the_box(retreat: PoseMotion, target: pin.SE3) -> PoseMotion:
+    """Return a retreat, then the way over the box and down to a pose beside it."""
+    height = retreat.poses[-1].translation[2]
+    above = pin.SE3(target.rotation, np.array([*target.translation[:2], height]))
+    return _motion_through(*retreat.poses, above, target)
+
+
+def _motion_through(*poses: pin.SE3) -> PoseMotion:
     times = [0.0]
     for before, after in itertools.pairwise(poses):
         length = float(np.linalg.norm(after.translation - before.translation))
         turn = float(np.linalg.norm(pin.log3(before.rotation.T @ after.rotation)))
         times.append(times[-1] + max(length / SPEED, turn, 0.1))
-    return PoseMotion(tuple(times), tuple(poses))
+    return PoseMotion(tuple(times), poses)

@@ -7,7 +7,7 @@ A push is executed as a whole; before the next one the arm goes to where that ha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,27 +15,27 @@ import numpy as np
 import pinocchio as pin
 from contact_stack_msgs.action import FollowPoseTrajectory, PlanThroughContact
 from contact_stack_msgs.msg import LinkForceLimit
-from scipy.interpolate import PchipInterpolator
 from tf2_msgs.msg import TFMessage
 
 from contact_stack.app.demo.client_node import CLOCK, SILENCE_LIMIT, ClientNode
 from contact_stack.app.demo.goals import pose_goal
 from contact_stack.app.demo.motion import PoseMotion
-from contact_stack.app.demo.push_box.approach import approach
+from contact_stack.app.demo.push_box.approach import PushPlace, approach, push_places
+from contact_stack.app.demo.push_box.push_motion import push_motion
 from contact_stack.app.demo.push_box.task import BOX, EXAMPLE, Miss, PushTask
 from contact_stack.app.recording.mcap_recorder import McapRecorder
 from contact_stack.core.errors import TrajectoryError
 from contact_stack.core.robot import Robot
 from contact_stack.ros.geometry import frame_pose
-from contact_stack.ros.stamps import NANOSECONDS, to_nanoseconds
+from contact_stack.ros.stamps import NANOSECONDS
 from irs_planner.examples import load_example
 from irs_planner.smoothing import GradientMode
 
 NAME = "push_box"
 PLAN = "plan_through_contact"
 FOLLOW = "follow_pose_trajectory"
-LEAD_TIME = 0.2
-"""Between a plan and the start of its motion [s]."""
+LEAD_TIME = 1.0
+"""Between the request for a motion and its start, for the controller to check it [s]."""
 SETTLING = 0.5
 """Between the end of a motion and the look at the box [s]."""
 PLANNING_LIMIT = 600.0
@@ -44,12 +44,11 @@ SAMPLES = 100
 STARTS = 2
 """Independent plans for the first push, the best is taken: it decides what comes after."""
 SAMPLED = (GradientMode.FIRST, GradientMode.ZERO)
-SLOWNESS = 2.0
-"""How many times longer than planned a push takes: the planned box stops as soon as nothing
-pushes it, and so does a real one that is slow."""
-SPACING = 0.05
-"""Between the poses of a push [s]: close, as the controller comes to rest at each, but with
-time for the first one, which leads from the commanded to the measured position."""
+GOOD_OR_REFUSED = (
+    FollowPoseTrajectory.Result.SUCCESSFUL,
+    FollowPoseTrajectory.Result.INVALID_GOAL,
+    FollowPoseTrajectory.Result.OLD_HEADER_TIMESTAMP,
+)
 
 
 @dataclass
@@ -105,6 +104,7 @@ class PushNode(ClientNode):
         self._task, self._attempts, self._seed = task, attempts, seed
         self._robot = Robot.from_description(task.model.scene.scene.robot)
         self._first_mode = self._mode = mode
+        self._places: Iterator[PushPlace] = iter(())
         self._plans = 0
         self._motion_end = 0
         self._use_actions({PLAN: PlanThroughContact, FOLLOW: FollowPoseTrajectory})
@@ -134,7 +134,15 @@ class PushNode(ClientNode):
         self.pushes[-1].after = miss = self._task.miss(self.box())
         self._finished = self._task.reached(miss) or self._plans == self._attempts
         if not self.finished:
-            self._follow(approach(self._task, self._robot, self._joints(), self.box()))
+            self._places = iter(push_places(self._task, self.box()))
+            self._go_to_next_place()
+
+    def _go_to_next_place(self) -> None:
+        """Go beside the box, where no plan has begun yet; stay if there is no such place."""
+        joints, command = self._joints(), self._command()
+        motion = approach(self._task, self._robot, joints, command, self.box(), self._places)
+        if motion is not None:
+            self._follow(motion)
 
     def _ask_for_plan(self) -> None:
         """Ask for a push from where arm and box are."""
@@ -159,7 +167,9 @@ class PushNode(ClientNode):
             return
         self._mode = self._first_mode
         before = self._task.miss(self.box())
-        start = self._follow(self._motion(plan), plan.planned_contact)
+        commands = np.array([point.positions for point in plan.commanded.points])
+        motion = push_motion(self._robot, commands, self._task.model.time_step)
+        start = self._follow(motion, plan.planned_contact)
         self.pushes.append(Push(start, self._motion_end, plan, before))
 
     def _follow(self, motion: PoseMotion, planned_contact: Sequence[LinkForceLimit] = ()) -> int:
@@ -172,33 +182,27 @@ class PushNode(ClientNode):
         return start
 
     def _without_plan(self, plan: Any) -> None:
-        """Try again with samples, which may find what the last plan has not, or give up."""
+        """Try again with samples, after a push from another place, or give up."""
         if self._plans < self._attempts:
             self._mode = str(GradientMode.FIRST)
-            self._ask_for_plan()
+            self._go_to_next_place()
         elif self.pushes:
             self._finished = True
         else:
             raise TrajectoryError(f"no plan: {plan.status_name}: {plan.remedy}")
 
-    def _motion(self, plan: Any) -> PoseMotion:
-        """Return the commanded motion of the tool, slower and smooth."""
-        knots = plan.commanded.points
-        stamps = [SLOWNESS * to_nanoseconds(knot.time_from_start) / NANOSECONDS for knot in knots]
-        commanded = PchipInterpolator(stamps, [knot.positions for knot in knots])
-        times, poses = np.arange(0.0, stamps[-1] + 0.5 * SPACING, SPACING), []
-        for joints in commanded(times):
-            self._robot.update(joints)
-            poses.append(self._robot.tool_pose())
-        return PoseMotion(tuple(times), tuple(poses))
-
     def _joints(self) -> np.ndarray:
         """Return the (n) joint positions of the arm [rad]."""
         return np.array(self._latest(CLOCK).position[: self._robot.n])
 
+    def _command(self) -> np.ndarray:
+        """Return the (n) commanded joint positions of the arm [rad]."""
+        return np.array(self._latest("controller_status").joint_command)
+
 
 def _check_motion(result: FollowPoseTrajectory.Result) -> None:
-    if result.error_code != FollowPoseTrajectory.Result.SUCCESSFUL:
+    """Go on after a motion, also after a refused one: the next plan begins where the arm is."""
+    if result.error_code not in GOOD_OR_REFUSED:
         raise TrajectoryError(f"{FOLLOW}: {result.error_string}")
 
 
