@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -132,7 +133,7 @@ class PlanningProblem:
         """(n) the last desired state."""
         return np.asarray(self.reference[-1])
 
-    @property
+    @cached_property
     def planned_states(self) -> np.ndarray:
         """Indices of the states in the linear model of MPC."""
         dynamics = self.dynamics
