@@ -2,7 +2,9 @@
 
 It sees the box as a camera would (truth/objects) and the arm by its encoders. Planning takes
 no simulated time in lock-step: the tick in which the plan is asked for ends when it has come.
-A push is executed as a whole; before the next one the arm goes to where that has to begin.
+A push is executed as a whole; before the next one the arm goes to where that has to begin. A
+plan without contact is followed by one from another place, and so is a motion that the
+controller refuses: either costs an attempt, no more.
 """
 
 from __future__ import annotations

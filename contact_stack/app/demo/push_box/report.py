@@ -30,6 +30,9 @@ OUTLINES = 5
 def summarize(node: PushNode, task: PushTask, seed: int, lockstep: bool) -> dict[str, Any]:
     """Return the figures of a run, ready for JSON.
 
+    The peak force is that on the pusher, ground truth, impacts included; the limits of the
+    pushes are what the controller was given, from the forces of the plans.
+
     Args:
         node: The node after the run.
         task: What it was asked for.
@@ -104,11 +107,12 @@ def draw(node: PushNode, task: PushTask, path: Path) -> Path:
         limit = max((item.force_limit for item in push.plan.planned_contact), default=np.nan)
         span = [_seconds(node, push.start), _seconds(node, push.end)]
         force.plot(span, [limit, limit], color=LIMIT, ls="--", lw=1)
-    force.set_ylabel("force on the pusher [N]")
+    force.set_ylabel("pusher force [N]")
     force.set_xlabel("time [s]")
     for axes in (distance, angle, force):
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
+    figure.align_ylabels((distance, angle, force))
     figure.savefig(path, dpi=130)
     plt.close(figure)
     return path
