@@ -51,6 +51,7 @@ GOOD_OR_REFUSED = (
     FollowPoseTrajectory.Result.INVALID_GOAL,
     FollowPoseTrajectory.Result.OLD_HEADER_TIMESTAMP,
 )
+"""Error codes after which the arm is at rest where it should be, or where it was."""
 
 
 @dataclass
