@@ -161,11 +161,12 @@ class PlanningProblem:
         effort = inputs
         if commanded:
             effort = np.diff(inputs, axis=0, prepend=states[:1, commanded])
-        total = (
-            np.sum(error[:-1] ** 2 * cost.state)
-            + np.sum(error[-1] ** 2 * cost.final)
-            + np.sum(effort**2 * cost.input)
-        )
+        with np.errstate(over="ignore"):  # a motion that diverges costs inf
+            total = (
+                np.sum(error[:-1] ** 2 * cost.state)
+                + np.sum(error[-1] ** 2 * cost.final)
+                + np.sum(effort**2 * cost.input)
+            )
         return float(total) if np.isfinite(total) else np.inf
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from irs_planner.plots.style import MODE_COLORS, MODE_LABELS, save
 
@@ -40,6 +41,7 @@ def figure_9(folder: Path, examples: dict[str, dict[str, Any]], columns: int = 5
         # A diverging curve leaves the picture instead of flattening the others.
         axes.set_ylim(0.8 * finite.min(), 2.0 * max(m["initial"] for m in modes.values()))
         axes.set(title=name.replace("_", " "), xlabel="iteration")
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=True))
     grid[0, 0].set_ylabel("cost")
     handles = {
         label: Line2D([], [], color=MODE_COLORS[mode], marker=".")

@@ -37,6 +37,13 @@ def test_pendulum_with_exact_gradients_reaches_the_papers_cost():
     assert result.states[-1, 0] == pytest.approx(np.pi, abs=0.1)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_motion_that_diverges_costs_infinity_without_a_warning():
+    given = problem("pendulum")
+    states = np.full((given.horizon + 1, 2), 1e200)
+    assert given.evaluate(states, given.initial_inputs) == np.inf
+
+
 @pytest.mark.parametrize("mode", ["first", "zero"])
 def test_pendulum_bundles_come_close(mode):
     assert run("pendulum", mode, 10).cost < 360.0
