@@ -26,7 +26,8 @@ class JointTorqueSensor:
         """
         config = scene.config
         self._armature = np.array(config.robot.effective_armature)
-        self._config = config.torque_sensor
+        self._bias = np.array(config.torque_sensor.bias)
+        self._deviation = config.torque_sensor.noise
         self._noise = generator(seed, "joint torque noise")
         self._model = scene.robot.arm_model()
         self._model.gravity.linear = np.array(config.gravity)
@@ -48,5 +49,4 @@ class JointTorqueSensor:
         torque = drive - self._armature * acceleration
         if self._compensated:
             torque = torque + pin.computeGeneralizedGravity(self._model, self._data, q)
-        noise = self._config.noise * self._noise.standard_normal(7)
-        return torque - np.array(self._config.bias) + noise
+        return torque - self._bias + self._deviation * self._noise.standard_normal(7)

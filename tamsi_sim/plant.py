@@ -248,7 +248,7 @@ class Plant:
         """Move the fingers' target towards the command at the gripper's speed."""
         work, config = self.engine.work, self.scene.config.robot.gripper
         reach = min(config.speed, self._gripper.max_speed) * self.scene.config.period
-        change = np.clip(self._gripper.position - work.target[finger], -reach, reach)
+        change = min(max(self._gripper.position - work.target[finger], -reach), reach)
         work.target_rate[finger] = change / self._steps
         effort = min(self._gripper.max_effort, self.engine.built.efforts[finger])
         work.effort_limit[finger] = self._fingers * effort

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Sequence
 
@@ -37,9 +38,12 @@ def joint_state(
     message = JointState(name=list(names))
     message.header.stamp = to_time(stamp)
     for field, values in (("position", position), ("velocity", velocity), ("effort", effort)):
-        if values is not None and np.isfinite(values).all():
-            # An array of C doubles is taken as it is; a list would be checked in Python.
-            setattr(message, field, array("d", values))
+        if values is None:
+            continue
+        # A few numbers are faster to check and to copy as Python's own than as NumPy's.
+        numbers = values.tolist()
+        if all(map(math.isfinite, numbers)):
+            setattr(message, field, array("d", numbers))
     return message
 
 
