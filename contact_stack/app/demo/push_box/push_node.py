@@ -179,7 +179,8 @@ class PushNode(ClientNode):
         """Ask for a motion of the tool; return the stamp at which it begins [ns]."""
         start = self.stamp + round(LEAD_TIME * NANOSECONDS)
         self._motion_end = start + round((motion.times[-1] + SETTLING) * NANOSECONDS)
-        goal = pose_goal(motion, start)
+        # Without a stamp it begins once checked: in real time a simulator may fall behind.
+        goal = pose_goal(motion, 0 if self._participant is None else start)
         goal.planned_contact = list(planned_contact)
         self._send_goal(FOLLOW, goal, _check_motion)
         return start
