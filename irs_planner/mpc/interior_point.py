@@ -4,8 +4,11 @@ S. Mehrotra, "On the implementation of a primal-dual interior point method", SIA
 on Optimization 2 (1992): a predictor step, then a centred and corrected step with the same
 factorisation. M. Colombo and J. Gondzio, "Further development of multiple centrality
 correctors for interior point methods", Computational Optimization and Applications 41
-(2008), explain why the correction must shrink with the predictor step. Iterates always
-satisfy the dynamics; only the bounds are relaxed.
+(2008), explain why the correction must shrink with the predictor step. C. Cartis, "Some
+disadvantages of a Mehrotra-type primal-dual corrector interior point algorithm for linear
+programming", Applied Numerical Mathematics 59 (2009): a correction can make the iterates
+cycle, a step that is only centred cannot. Iterates always satisfy the dynamics; only the
+bounds are relaxed.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ SMALLEST_COST = 1e-9
 # Slacks start at least this far inside, and steps stop this fraction short of the boundary.
 FIRST_SLACK = 1e-2
 FRACTION_TO_BOUNDARY = 0.995
+# The duality gap a step aims at, relative to the present one, where the corrector would widen it.
+CENTRING = 0.5
 
 
 @kernel
@@ -66,10 +71,9 @@ def solve_interior_point(
         target = (predicted / mean) ** 3 * mean
         # The second-order error of a predictor step of this length (Colombo and Gondzio).
         correction = predictor**2
-        _condense(bounds, first, target, correction, memory)
-        newton_step(problem, start, True, memory)
-        longest = _bound_steps(bounds, first, target, correction, memory)
-        length = min(1.0, FRACTION_TO_BOUNDARY * longest)
+        length = _centred_step(problem, bounds, start, target, correction, memory)
+        if _mean_after(bounds, first, length) > mean:
+            length = _centred_step(problem, bounds, start, CENTRING * mean, 0.0, memory)
         _advance(bounds, first, start, length, memory)
         stationarity *= 1.0 - length
     return ITERATION_LIMIT, MAX_ITERATIONS
@@ -127,7 +131,10 @@ def _first_slacks(bounds: BoundList, first: int, product: float, memory: StageMe
 
 @kernel
 def _measure(bounds: BoundList, first: int, memory: StageMemory) -> tuple[float, float]:
-    """Update the residuals; return the mean complementarity and the largest residual."""
+    """Update the residuals; return the mean complementarity and the largest residual.
+
+    Far from a bound, as after a rollout that diverged, residuals count relative to the slack.
+    """
     state, control = memory.state, memory.control
     n = state.shape[1]
     total, largest = 0.0, 0.0
@@ -138,7 +145,7 @@ def _measure(bounds: BoundList, first: int, memory: StageMemory) -> tuple[float,
         # sigma z is by how much a soft bound is violated.
         residual = inside + bounds.softness[k] * bounds.dual[k] - bounds.slack[k]
         bounds.residual[k] = residual
-        largest = max(largest, abs(residual))
+        largest = max(largest, abs(residual) / max(1.0, bounds.slack[k]))
         total += bounds.slack[k] * bounds.dual[k]
     return total / (bounds.limit.shape[0] - first), largest
 
@@ -194,6 +201,23 @@ def _bound_steps(
         if dual_step < 0.0:
             longest = min(longest, -z / dual_step)
     return longest
+
+
+@kernel
+def _centred_step(
+    problem: TrackingProblem,
+    bounds: BoundList,
+    start: int,
+    target: float,
+    correction: float,
+    memory: StageMemory,
+) -> float:
+    """Compute a step towards products of ``target``; return the length to go."""
+    first = bounds.first[start]
+    _condense(bounds, first, target, correction, memory)
+    newton_step(problem, start, True, memory)
+    longest = _bound_steps(bounds, first, target, correction, memory)
+    return min(1.0, FRACTION_TO_BOUNDARY * longest)
 
 
 @kernel

@@ -85,6 +85,47 @@ def test_with_active_bounds_riccati_agrees_with_osqp(limits, seed):
         assert np.abs(ours.controls).max() <= limits[0] + 1e-8
 
 
+def car_at_the_end_of_its_way():
+    """A car two steps before its end, with the steering bounded: the goal is out of reach."""
+    transition = np.tile(np.eye(5), (2, 1, 1))
+    transition[:, 0, 4] = 0.063, -0.287
+    transition[:, 1, 3] = 0.096, 0.094
+    transition[:, 2, 3:] = (0.024, -0.002), (0.099, -0.022)
+    control = np.zeros((2, 5, 2))
+    control[:, 3, 0] = control[:, 4, 1] = 0.1
+    control[:, 0, 1] = -0.01, 0.004
+    offset = np.array([[0.026, 0.005, 0.0, 0.0, 0.0], [0.228, -0.03, 0.017, 0.0, 0.0]])
+    weight = np.diag([5.0, 5.0, 3.0, 0.1, 0.1])
+    bound = np.full((2, 7), np.inf)
+    bound[:, 4] = np.pi / 4
+    return TrackingProblem(
+        transition,
+        control,
+        offset,
+        np.tile([-3.0, -1.0, np.pi / 2, 0.0, 0.0], (3, 1)),
+        weight,
+        10.0 * weight,
+        np.diag([0.5, 0.05]),
+        -bound,
+        bound,
+        np.array([1e-6] * 5 + [0.0] * 2),
+    )
+
+
+def test_the_corrector_does_not_cycle():
+    """Corrected steps alone would repeat themselves for ever on this problem."""
+    problem, state = car_at_the_end_of_its_way(), np.array([-1.755, -0.928, 1.509, 0.155, -0.191])
+    solutions = []
+    for name in ("riccati", "osqp"):
+        solver = make_mpc_solver(name)
+        solver.prepare(problem)
+        solutions.append(solver.solve(0, state))
+    riccati, osqp = solutions
+    assert riccati.status == MpcStatus.OPTIMAL
+    assert riccati.iterations < 20
+    np.testing.assert_allclose(riccati.controls, osqp.controls, atol=1e-5)
+
+
 def test_the_first_state_may_violate_its_soft_bound():
     problem, solver = random_problem(state_limit=0.1), make_mpc_solver("riccati")
     solver.prepare(problem)
