@@ -38,6 +38,9 @@ class FixedRateLoop:
 
     Deadlines lie on a fixed grid. A tick that takes too long makes the loop skip the grid
     points it has passed: there is never a burst of ticks to catch up.
+
+    Attributes:
+        delay: How long after its deadline the latest tick began [ns].
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class FixedRateLoop:
         self._sleep = sleep
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="fixed-rate loop", daemon=True)
+        self.delay = 0
         self._durations = np.zeros(HISTORY, dtype=np.int64)
         self._ticks = 0
         self._misses = 0
@@ -111,9 +115,10 @@ class FixedRateLoop:
             deadline = self._clock()
             while not self._stopping.is_set():
                 start = self._clock()
+                self.delay = start - deadline
                 self._tick()
                 end = self._clock()
-                self._record(start - deadline, end - start)
+                self._record(end - start)
                 deadline = self._next_deadline(deadline, end)
                 self._sleep(max(0, deadline - self._clock()) * 1e-9)
         except BaseException as error:
@@ -124,8 +129,8 @@ class FixedRateLoop:
         passed = max(1, (now - deadline) // self._period)
         return deadline + passed * self._period
 
-    def _record(self, delay: int, duration: int) -> None:
+    def _record(self, duration: int) -> None:
         self._durations[self._ticks % HISTORY] = duration
         self._ticks += 1
-        if 2 * delay > self._period or duration > self._period:
+        if 2 * self.delay > self._period or duration > self._period:
             self._misses += 1

@@ -50,9 +50,10 @@ def test_percentiles():
     assert percentiles == pytest.approx((500, 990, 999, 1000))
 
 
-def test_loop_ticks_at_its_rate_and_never_faster():
+@pytest.mark.parametrize("idle", [False, True])
+def test_loop_ticks_at_its_rate_and_never_faster(idle):
     start = time.monotonic()
-    result = jitter.measure(100.0, 0.5)
+    result = jitter.measure(100.0, 0.5, idle)
     assert 10 <= result.tick.count <= 100.0 * (time.monotonic() - start) + 1
     assert result.delay.p50_us >= 0.0
 

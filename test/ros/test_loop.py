@@ -18,6 +18,7 @@ class _ScriptedLoop:
     def __init__(self, durations_ms: Iterable[float]) -> None:
         self.now = 0
         self.starts_ms: list[float] = []
+        self.delays_ms: list[float] = []
         self.errors: list[BaseException] = []
         self._durations = iter(durations_ms)
         self.loop = FixedRateLoop(
@@ -35,6 +36,7 @@ class _ScriptedLoop:
             self.loop.stop()
             return
         self.starts_ms.append(self.now / MS)
+        self.delays_ms.append(self.loop.delay / MS)
         self.now += round(duration * MS)
 
     def _sleep(self, seconds: float) -> None:
@@ -54,6 +56,7 @@ def test_a_long_tick_is_followed_by_no_burst() -> None:
     statistics = script.run()
     # The tick of 10 ms ends at 57 ms: one late tick, then back on the grid.
     assert script.starts_ms == [0, 10, 57, 60]
+    assert script.delays_ms == [0, 0, 7, 0]
     assert statistics.deadline_misses == 2
 
 

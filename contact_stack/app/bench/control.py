@@ -74,7 +74,7 @@ def main(args: argparse.Namespace) -> int:
     print(render_solvers(solved), flush=True)
     ticks = {n: time_ticks(n, round(6000 * share)) for n in range(MOST_CONTACTS + 1)}
     print(render_ticks(ticks), flush=True)
-    loops = [jitter.measure(rate, 60.0 * share) for rate in RATES]
+    loops = [jitter.measure(rate, 60.0 * share, idle) for rate in RATES for idle in (False, True)]
     print(render_loops(loops), flush=True)
     plot(solved, ticks, loops, args.plot)
     print(f"\nplot: {args.plot}")
@@ -145,9 +145,10 @@ def render_loops(loops: Sequence[JitterResult]) -> str:
     """Show the loop's timing as a table."""
     lines = [f"\n{'loop, delay of a tick':28} {HEADER} {'missed':>9}"]
     for loop in loops:
-        name = f"{loop.rate:.0f} Hz for {loop.duration:.0f} s"
+        name = f"{_name(loop)} for {loop.duration:.0f} s"
         lines.append(f"{name:28} {loop.delay} {100 * loop.miss_fraction:8.3f}%")
-        lines.append(f"{'  its tick, 4 contacts':28} {loop.tick}")
+        if not loop.idle:
+            lines.append(f"{f'  its tick, {jitter.CONTACTS} contacts':28} {loop.tick}")
     return "\n".join([*lines, f"scheduling: {loops[0].scheduling}"])
 
 
@@ -167,7 +168,7 @@ def plot(
     """
     bars = {f"{r.solver}, {r.problems}": r.timing for r in solved}
     bars |= {f"tick, {contacts} contacts": timing for contacts, timing in ticks.items()}
-    bars |= {f"delay at {loop.rate:.0f} Hz": loop.delay for loop in loops}
+    bars |= {f"delay at {_name(loop)}": loop.delay for loop in loops}
     figure, axes = plt.subplots(figsize=(8, 0.4 * len(bars) + 1.2), layout="constrained")
     for row, timing in enumerate(bars.values()):
         axes.plot([timing.p50_us, timing.p999_us], [row, row], color="#0b6e99", lw=1)
@@ -181,3 +182,7 @@ def plot(
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
     plt.close(figure)
+
+
+def _name(loop: JitterResult) -> str:
+    return f"{loop.rate:.0f} Hz, idle" if loop.idle else f"{loop.rate:.0f} Hz"

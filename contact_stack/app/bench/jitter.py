@@ -27,8 +27,9 @@ class JitterResult:
     Attributes:
         rate: Ticks per second [Hz].
         duration: Length of the run [s].
+        idle: Whether a tick did nothing: then the delays are those of the machine itself.
         delay: How late ticks began after the moment they were due.
-        tick: Duration of a tick at 4 contacts, making its inputs included.
+        tick: Duration of a tick, making its inputs included.
         deadline_misses: Ticks that began half a period late, or took longer than a period.
         miss_fraction: Their share.
         scheduling: What the system granted the thread.
@@ -36,6 +37,7 @@ class JitterResult:
 
     rate: float
     duration: float
+    idle: bool
     delay: Timing
     tick: Timing
     deadline_misses: int
@@ -47,12 +49,13 @@ class JitterResult:
         return dataclasses.asdict(self)
 
 
-def measure(rate: float, duration: float) -> JitterResult:
+def measure(rate: float, duration: float, idle: bool = False) -> JitterResult:
     """Run a control loop in real time.
 
     Args:
         rate: Ticks per second [Hz].
         duration: Length of the run [s].
+        idle: Do nothing in a tick, for comparison.
 
     Returns:
         Its timing.
@@ -61,16 +64,17 @@ def measure(rate: float, duration: float) -> JitterResult:
         BaseException: What a tick raised.
     """
     case = ControlCase(CONTACTS, config=from_mapping(ControllerConfig, {"rate": rate}))
-    period = round(1e9 / rate)
-    starts: list[int] = []
-    ends: list[int] = []
+    delays: list[int] = []
+    durations: list[int] = []
     reports: list[RealTimeReport] = []
     errors: list[BaseException] = []
 
     def tick() -> None:
-        starts.append(time.monotonic_ns())
-        case.tick(case.inputs())
-        ends.append(time.monotonic_ns())
+        start = time.monotonic_ns()
+        delays.append(loop.delay)
+        if not idle:
+            case.tick(case.inputs())
+        durations.append(time.monotonic_ns() - start)
 
     loop = FixedRateLoop(
         1.0 / rate,
@@ -84,16 +88,13 @@ def measure(rate: float, duration: float) -> JitterResult:
     loop.stop()
     if errors:
         raise errors[0]
-    # Due times lie on a grid; the earliest tick, relative to it, was on time.
-    phase = np.array(starts) - starts[0]
-    delay = phase - period * np.floor(phase / period + 0.5)
-    delay -= delay.min()
     return JitterResult(
         rate,
         duration,
-        Timing.of(delay),
-        Timing.of(np.array(ends) - np.array(starts)),
+        idle,
+        Timing.of(np.array(delays)),
+        Timing.of(np.array(durations)),
         loop.deadline_misses,
-        loop.deadline_misses / len(starts),
+        loop.deadline_misses / len(delays),
         reports[0].scheduling,
     )
