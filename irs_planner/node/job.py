@@ -69,7 +69,7 @@ class Job:
         outcome: TaskResult | str
         try:
             waited = time.perf_counter() - self._accepted
-            outcome = run_task(self.task.after(waited), self._report, self._cancel)
+            outcome = run_task(self.task, self._report, self._cancel, waited)
         except Exception as error:  # whatever it is, the client gets an answer
             traceback.print_exc()
             outcome = f"{type(error).__name__}: {error}"

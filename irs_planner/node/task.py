@@ -32,15 +32,6 @@ class PlanningTask:
     settings: PlannerSettings
     starts: int = 1
 
-    def after(self, waiting: float) -> PlanningTask:
-        """Return the task with what is left of its time budget.
-
-        Args:
-            waiting: Time that has passed since the budget began [s].
-        """
-        budget = _rest(self.settings.time_budget, waiting)
-        return replace(self, settings=replace(self.settings, time_budget=budget))
-
 
 @dataclass(frozen=True)
 class TaskResult:
@@ -49,7 +40,7 @@ class TaskResult:
     Attributes:
         best: The best plan; its status is that of the interruption if there was one.
         iterations: Iterations of all starts together.
-        seconds: Planning time of all starts together [s].
+        seconds: Time of all starts together, and of what came before them [s].
     """
 
     best: PlanResult
@@ -58,7 +49,10 @@ class TaskResult:
 
 
 def run_task(
-    task: PlanningTask, on_iteration: Callable[[IterationReport], None], cancel: Event
+    task: PlanningTask,
+    on_iteration: Callable[[IterationReport], None],
+    cancel: Event,
+    waiting: float = 0.0,
 ) -> TaskResult:
     """Plan from every start, one after the other.
 
@@ -67,6 +61,7 @@ def run_task(
         on_iteration: Called after every iteration; iterations, time and best cost count
             over all starts.
         cancel: Set it from another thread to stop.
+        waiting: Time that has passed since the budget began [s]; it counts as well.
 
     Returns:
         The best plan.
@@ -74,7 +69,7 @@ def run_task(
     stop = StopCondition()
     iterations, lowest, best = 0, np.inf, None
     for start in range(task.starts):
-        before, done, best_before = stop.elapsed, iterations, lowest
+        before, done, best_before = waiting + stop.elapsed, iterations, lowest
 
         def report(
             step: IterationReport,
@@ -104,7 +99,7 @@ def run_task(
             best = replace(best, status=result.status, message=result.message)
             break
     assert best is not None
-    return TaskResult(best, iterations, stop.elapsed)
+    return TaskResult(best, iterations, waiting + stop.elapsed)
 
 
 def relative_error(error: np.ndarray, tolerance: np.ndarray) -> float:

@@ -44,9 +44,10 @@ def test_a_cancelled_start_cancels_the_rest_and_keeps_the_best(problem) -> None:
 
 
 def test_a_budget_that_is_used_up_while_waiting_still_gives_the_first_guess(problem) -> None:
-    task = PlanningTask(problem, replace(SETTINGS, time_budget=0.5)).after(2.0)
-    result = run_task(task, lambda report: None, Event())
+    task = PlanningTask(problem, replace(SETTINGS, time_budget=0.5))
+    result = run_task(task, lambda report: None, Event(), waiting=2.0)
     assert result.best.status is PlanStatus.TIME_BUDGET
+    assert result.seconds >= 2.0
     assert result.iterations == 0
     np.testing.assert_array_equal(result.best.inputs, problem.initial_inputs)
 
