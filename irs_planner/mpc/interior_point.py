@@ -131,10 +131,7 @@ def _first_slacks(bounds: BoundList, first: int, product: float, memory: StageMe
 
 @kernel
 def _measure(bounds: BoundList, first: int, memory: StageMemory) -> tuple[float, float]:
-    """Update the residuals; return the mean complementarity and the largest residual.
-
-    Far from a bound, as after a rollout that diverged, residuals count relative to the slack.
-    """
+    """Update the residuals; return the mean complementarity and the largest residual."""
     state, control = memory.state, memory.control
     n = state.shape[1]
     total, largest = 0.0, 0.0
@@ -145,7 +142,7 @@ def _measure(bounds: BoundList, first: int, memory: StageMemory) -> tuple[float,
         # sigma z is by how much a soft bound is violated.
         residual = inside + bounds.softness[k] * bounds.dual[k] - bounds.slack[k]
         bounds.residual[k] = residual
-        largest = max(largest, abs(residual) / max(1.0, bounds.slack[k]))
+        largest = max(largest, abs(residual))
         total += bounds.slack[k] * bounds.dual[k]
     return total / (bounds.limit.shape[0] - first), largest
 
