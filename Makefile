@@ -12,7 +12,7 @@ help:
 	@echo "make demo     the mug placement on the real graph, live in the browser, results in out/"
 	@echo "make test     lint, types and all fast tests"
 	@echo "make verify   the long checks: seeds, sweeps, benchmarks"
-	@echo "make lint     ruff and mypy alone"
+	@echo "make lint     ruff, mypy and the arrows between packages alone"
 	@echo "make clean    remove everything that was generated"
 
 setup:
@@ -26,6 +26,7 @@ lint: setup
 	@$(VENV)/ruff check .
 	@$(VENV)/ruff format --check --quiet .
 	@$(VENV)/mypy
+	@$(VENV)/lint-imports --no-logo
 
 # The tests of the graph start several processes each and run one after another.
 test: lint

@@ -13,9 +13,9 @@ from contact_aware_control.safety_config import (
     SlowStartConfig,
     WorkspaceConfig,
 )
-from contact_stack.core.config import nested, parameter
-from contact_stack.core.errors import ConfigError
-from contact_stack.core.quadratic_program import SOLVERS
+from contact_core.config import nested, parameter
+from contact_core.errors import ConfigError
+from contact_core.quadratic_program import SOLVERS
 
 JOINTS = 7
 

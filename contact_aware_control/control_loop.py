@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from contact_aware_control.command_guard import CommandGuard
-from contact_aware_control.command_limits import CommandLimits
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactEstimate
-from contact_aware_control.contact_jacobian import magnitude
 from contact_aware_control.controllers import ControllerInput, ControllerOutput, make_controller
+from contact_aware_control.controllers.contact_jacobian import magnitude
 from contact_aware_control.goal import Goal
-from contact_aware_control.input_checks import are_sound_contacts, is_sound_state
-from contact_aware_control.request import Request
-from contact_aware_control.status import Mode, Status
-from contact_aware_control.supervisor import Conditions, Supervisor
-from contact_stack.core.arm_state import ArmState
-from contact_stack.core.robot import Robot
+from contact_aware_control.safety.command_guard import CommandGuard
+from contact_aware_control.safety.command_limits import CommandLimits
+from contact_aware_control.safety.input_checks import are_sound_contacts, is_sound_state
+from contact_aware_control.safety.request import Request
+from contact_aware_control.safety.status import Mode, Status
+from contact_aware_control.safety.supervisor import Conditions, Supervisor
+from contact_core.arm_state import ArmState
+from contact_core.robot import Robot
 
 NANOSECONDS = 1e-9
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contact_stack.core.config import parameter
-from contact_stack.core.errors import ConfigError
+from contact_core.config import parameter
+from contact_core.errors import ConfigError
 
 
 @dataclass(frozen=True)

@@ -7,25 +7,25 @@ import importlib
 import typing
 from typing import Any
 
-from contact_stack.core.config import Range, flatten
+from contact_core.config import Range, flatten
 
 NODES = {
     "tamsi_sim": "tamsi_sim.node.config.SimulatorConfig",
     "contact_estimator": "contact_aware_control.node.config.EstimatorNodeConfig",
     "contact_aware_controller": "contact_aware_control.node.config.ControllerNodeConfig",
     "command_watchdog": "contact_aware_control.node.config.WatchdogConfig",
-    "preflight": "contact_stack.app.preflight.config.PreflightConfig",
+    "preflight": "contact_stack.preflight.config.PreflightConfig",
     "irs_planner": "irs_planner.node.config.PlannerNodeConfig",
     "robust_planner": "robust_planner.node.config.PlanServerConfig",
-    "robot_frames": "contact_stack.app.robot_frames.RobotFramesConfig",
-    "viewer": "contact_stack.app.viewer.config.ViewerConfig",
+    "robot_frames": "contact_stack.robot_frames.RobotFramesConfig",
+    "viewer": "contact_stack.viewer.config.ViewerConfig",
 }
 """Node -> the dataclass of its parameters."""
 
 SCENES = {
-    "A scene": "tamsi_sim.scene.SceneConfig",
-    "An object, `objects.NAME`": "tamsi_sim.scene.ObjectConfig",
-    "A surface, `surfaces.NAME`": "tamsi_sim.scene.SurfaceConfig",
+    "A scene": "contact_core.scene.SceneConfig",
+    "An object, `objects.NAME`": "contact_core.scene.ObjectConfig",
+    "A surface, `surfaces.NAME`": "contact_core.scene.SurfaceConfig",
 }
 """Part of a scene's file -> the dataclass of its keys."""
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from contact_stack.core.config import load, nested, parameter
-from contact_stack.core.description import share
-from contact_stack.core.errors import ConfigError, choices
+from contact_core.config import load, nested, parameter
+from contact_core.description import share
+from contact_core.errors import ConfigError, choices
+from contact_core.registry import Registry
 from irs_planner.dynamics import Bicycle, Dynamics, Pendulum, Quadrotor
 from irs_planner.problem import Bounds, PlanningProblem, QuadraticCost
 from irs_planner.quasi_dynamic import (
@@ -20,7 +21,6 @@ from irs_planner.quasi_dynamic import (
     SpatialQuasiDynamics,
 )
 from irs_planner.scenes import load_scene, load_spatial_scene, scene_names, spatial_scene_names
-from irs_planner.second_order import SecondOrderDynamics
 from irs_planner.settings import PlannerSettings
 from irs_planner.variance_schedule import VarianceSchedule
 
@@ -29,7 +29,28 @@ MODELS: dict[str, Callable[[float], Dynamics]] = {
     "bicycle": Bicycle,
     "quadrotor": Quadrotor,
 }
-CONTACT_MODELS = ("quasi_dynamic", "quasi_static", "second_order")
+ContactModel = Callable[[str, float], Dynamics]
+
+
+def _quasi_dynamic(scene: str, time_step: float, quasi_static: bool = False) -> QuasiDynamics:
+    if scene in spatial_scene_names():
+        return SpatialQuasiDynamics(load_spatial_scene(scene), time_step, quasi_static=quasi_static)
+    if not scene.endswith(".yaml") and scene not in scene_names():
+        known = (*scene_names(), *spatial_scene_names())
+        raise ConfigError(f"unknown scene '{scene}' ({choices(known)})")
+    return PlanarQuasiDynamics(load_scene(scene), time_step, quasi_static=quasi_static)
+
+
+def _quasi_static(scene: str, time_step: float) -> QuasiDynamics:
+    return _quasi_dynamic(scene, time_step, quasi_static=True)
+
+
+CONTACT_MODELS: Registry[ContactModel] = Registry(
+    "contact model",
+    {"quasi_dynamic": _quasi_dynamic, "quasi_static": _quasi_static},
+    group="contact_stack.contact_models",
+)
+"""Name -> what builds it from the name of a scene and h [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +92,7 @@ class ExampleConfig:
 
     title: str = parameter(description="what the example shows")
     scene: str = parameter("", "scene of a contact example, planar or in 3-D")
-    dynamics: str = parameter("quasi_dynamic", "contact model of the scene", options=CONTACT_MODELS)
+    dynamics: str = parameter("quasi_dynamic", "contact model of the scene")
     model: str = parameter("", "smooth system", options=("", *MODELS))
     time_step: float = parameter(description="h", unit="s", above=0.0)
     horizon: int = parameter(description="number of steps T", low=1)
@@ -126,15 +147,13 @@ def load_example(name: str | Path) -> ExampleConfig:
     return load(ExampleConfig, path)
 
 
-def build_contact_model(
-    scene: str, time_step: float, model: str = "quasi_dynamic"
-) -> QuasiDynamics | SecondOrderDynamics:
+def build_contact_model(scene: str, time_step: float, model: str = "quasi_dynamic") -> Dynamics:
     """Build a contact model of a scene.
 
     Args:
         scene: Name of a planar scene or of one in 3-D, or the path of a planar one.
         time_step: h [s].
-        model: One of CONTACT_MODELS; second_order is for planar scenes.
+        model: One of CONTACT_MODELS.
 
     Returns:
         The model.
@@ -143,19 +162,7 @@ def build_contact_model(
         ConfigError: If there is no such scene or model.
         ModelError: If it cannot be planned with.
     """
-    if model not in CONTACT_MODELS:
-        raise ConfigError(f"dynamics is '{model}' ({choices(CONTACT_MODELS)})")
-    quasi_static = model == "quasi_static"
-    if scene in spatial_scene_names():
-        if model == "second_order":
-            raise ConfigError(f"dynamics is '{model}', but '{scene}' is not planar")
-        return SpatialQuasiDynamics(load_spatial_scene(scene), time_step, quasi_static=quasi_static)
-    if not scene.endswith(".yaml") and scene not in scene_names():
-        known = (*scene_names(), *spatial_scene_names())
-        raise ConfigError(f"unknown scene '{scene}' ({choices(known)})")
-    if model == "second_order":
-        return SecondOrderDynamics(load_scene(scene), time_step)
-    return PlanarQuasiDynamics(load_scene(scene), time_step, quasi_static=quasi_static)
+    return CONTACT_MODELS[model](scene, time_step)
 
 
 def build_dynamics(config: ExampleConfig) -> Dynamics:

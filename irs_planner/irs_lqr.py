@@ -7,7 +7,7 @@ from threading import Event
 
 import numpy as np
 
-from contact_stack.core.seeds import generator
+from contact_core.seeds import generator
 from irs_planner.diagnosis import check_start, diagnose, goal_reached, link_forces
 from irs_planner.iteration import iterate
 from irs_planner.mpc import make_mpc_solver

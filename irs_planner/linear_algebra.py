@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from contact_stack.core.kernel import kernel
+from contact_core.kernel import kernel
 
 
 @kernel

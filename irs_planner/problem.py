@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from contact_stack.core.errors import ConfigError
+from contact_core.errors import ConfigError
 from irs_planner.dynamics.dynamics import ContactDynamics, Dynamics
 from irs_planner.variance_schedule import VarianceSchedule
 

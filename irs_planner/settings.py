@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contact_stack.core.config import parameter
+from contact_core.config import parameter
 from irs_planner.smoothing.jacobian_bundle import GradientMode
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contact_stack.core.errors import ContactStackError
+from contact_core.errors import ContactStackError
 
 
 class PlanningProblemError(ContactStackError):

@@ -11,7 +11,7 @@ import numpy as np
 
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.reference.base import Reference
-from contact_aware_control.status import Status
+from contact_aware_control.safety.status import Status
 
 
 def _nothing() -> np.ndarray:

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_aware_control.contact_jacobian import ContactConstraint
 from contact_aware_control.controllers.base import ControllerInput
+from contact_aware_control.controllers.contact_jacobian import ContactConstraint
 from contact_aware_control.controllers.qp_controller import QpController
-from contact_aware_control.quasistatic import QuasistaticModel
+from contact_aware_control.controllers.quasistatic import QuasistaticModel
 
 
 class FrictionlessQpController(QpController):

@@ -8,7 +8,7 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers.base import Controller, ControllerInput, ControllerOutput
 from contact_aware_control.reference.base import Reference
 from contact_aware_control.tracking import ReferenceConfiguration, TrackingTask, make_tracking
-from contact_stack.core.robot import Robot
+from contact_core.robot import Robot
 
 
 class GreedyController(Controller):

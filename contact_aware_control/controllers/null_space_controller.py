@@ -23,12 +23,12 @@ from __future__ import annotations
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.contact_jacobian import ContactConstraint, ContactSet
 from contact_aware_control.controllers.base import Controller, ControllerInput, ControllerOutput
-from contact_aware_control.quasistatic import QuasistaticModel
+from contact_aware_control.controllers.contact_jacobian import ContactConstraint, ContactSet
+from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.reference.base import Reference
 from contact_aware_control.tracking import ReferenceConfiguration, TrackingTask, make_tracking
-from contact_stack.core.robot import Robot
+from contact_core.robot import Robot
 
 
 class NullSpaceController(Controller):

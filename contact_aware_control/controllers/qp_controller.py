@@ -18,21 +18,25 @@ import numpy as np
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactEstimate
-from contact_aware_control.contact_jacobian import ContactConstraint, ContactSet, magnitude
 from contact_aware_control.controllers.base import Controller, ControllerInput, ControllerOutput
-from contact_aware_control.damping import AdaptiveDamping
-from contact_aware_control.force_prediction import ForcePrediction
-from contact_aware_control.quasistatic import QuasistaticModel
+from contact_aware_control.controllers.contact_jacobian import (
+    ContactConstraint,
+    ContactSet,
+    magnitude,
+)
+from contact_aware_control.controllers.damping import AdaptiveDamping
+from contact_aware_control.controllers.force_prediction import ForcePrediction
+from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.reference.base import Reference
-from contact_aware_control.status import Status
+from contact_aware_control.safety.status import Status
 from contact_aware_control.tracking import TrackingTask, make_tracking
-from contact_stack.core.quadratic_program import (
+from contact_core.quadratic_program import (
     QuadraticProgram,
     QuadraticProgramSolution,
     QuadraticProgramStatus,
     make_solver,
 )
-from contact_stack.core.robot import Robot
+from contact_core.robot import Robot
 
 # Where a force cannot be reduced as fast as asked, this share of what is possible is asked.
 REACHABLE_SHARE = 0.9

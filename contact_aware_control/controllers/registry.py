@@ -12,8 +12,8 @@ from contact_aware_control.controllers.frictionless_controller import (
 from contact_aware_control.controllers.greedy_controller import GreedyController
 from contact_aware_control.controllers.null_space_controller import NullSpaceController
 from contact_aware_control.controllers.qp_controller import QpController
-from contact_stack.core.errors import ConfigError, choices
-from contact_stack.core.robot import Robot
+from contact_core.errors import ConfigError, choices
+from contact_core.robot import Robot
 
 CONTROLLERS: dict[str, Callable[[Robot, ControllerConfig], Controller]] = {
     "qp": QpController,

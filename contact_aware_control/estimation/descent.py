@@ -16,7 +16,7 @@ from contact_aware_control.estimation.surface import (
     project,
     to_world,
 )
-from contact_stack.core.kernel import kernel
+from contact_core.kernel import kernel
 
 
 class Region(NamedTuple):

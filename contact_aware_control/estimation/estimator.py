@@ -16,8 +16,8 @@ from contact_aware_control.estimation.payload import Payload
 from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
 from contact_aware_control.estimation.tare import Tare, TareStatus
 from contact_aware_control.estimation.tracker import ContactTracker, Track
-from contact_stack.core.errors import ConfigError
-from contact_stack.core.robot import Robot
+from contact_core.errors import ConfigError
+from contact_core.robot import Robot
 
 LONGEST_PERIOD = 0.1
 """A longer time [s] between samples is taken as this long by filters and tare."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from contact_stack.core.kernel import kernel
+from contact_core.kernel import kernel
 
 SINGULAR = 1e-12
 """A system whose determinant is this small, relative to the product of its diagonal, is

@@ -9,7 +9,7 @@ import numpy as np
 from contact_aware_control.estimation.friction_cone import cone_least_squares, tangents
 from contact_aware_control.estimation.measurement import Measurement, jacobian_column
 from contact_aware_control.estimation.surface import Placement, to_world
-from contact_stack.core.kernel import kernel
+from contact_core.kernel import kernel
 
 
 class Friction(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from contact_aware_control.estimation.particles import Particles
-from contact_stack.core.kernel import kernel
+from contact_core.kernel import kernel
 
 MOST_MODES = 4
 """Modes reported at most; lighter ones are dropped."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from contact_aware_control.estimation.surface import Placement, Surface, project, to_world
 from contact_aware_control.estimation.surface_sampling import sample
-from contact_stack.core.kernel import kernel
+from contact_core.kernel import kernel
 
 
 class Particles(NamedTuple):

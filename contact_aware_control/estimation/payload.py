@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from contact_aware_control.estimation.config import PayloadConfig
-from contact_stack.core.robot import Robot
+from contact_core.robot import Robot
 
 
 class Payload:

@@ -21,7 +21,7 @@ from contact_aware_control.estimation.surface import (
     outward_normal,
     to_world,
 )
-from contact_stack.core.kernel import kernel
+from contact_core.kernel import kernel
 
 REFINEMENTS = 16
 """Places near the rival that are tried at each update."""

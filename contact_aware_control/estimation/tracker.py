@@ -11,7 +11,7 @@ from contact_aware_control.estimation.filter import ContactParticleFilter
 from contact_aware_control.estimation.filter_estimate import FilterEstimate
 from contact_aware_control.estimation.measurement import Sample, Torques
 from contact_aware_control.estimation.surface import Placement, Surface
-from contact_stack.core.seeds import generator
+from contact_core.seeds import generator
 
 END_SHARE = 0.25
 """Share of the detection threshold below which the evidence for contact is gone."""

@@ -8,9 +8,9 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.estimation.config import EstimatorConfig, ObserverConfig
 from contact_aware_control.node.torque_source import DRIVER, SOURCES
 from contact_aware_control.safety_config import ExternalStopConfig, RecorderConfig
-from contact_stack.core.config import nested, parameter
-from contact_stack.ros.driver_profile import DriverConfig
-from contact_stack.ros.real_time import RealTimeConfig
+from contact_core.config import nested, parameter
+from contact_ros.driver_profile import DriverConfig
+from contact_ros.real_time import RealTimeConfig
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_srvs.srv import Trigger
 
 from contact_aware_control.control_loop import ContactReport, ControlLoop, LoopStatus
-from contact_aware_control.flight import FlightRecorder
-from contact_aware_control.goal_checker import GoalChecker
+from contact_aware_control.incident_log import FlightRecorder
 from contact_aware_control.node.config import ControllerNodeConfig
 from contact_aware_control.node.diagnosis import diagnosis
 from contact_aware_control.node.external_stop import ExternalStop
@@ -23,25 +22,26 @@ from contact_aware_control.node.flight_log import FlightLog
 from contact_aware_control.node.goal_server import GoalServer
 from contact_aware_control.node.loop_clock import LoopClock
 from contact_aware_control.node.messages import from_message
-from contact_aware_control.request import Request
-from contact_aware_control.status import Mode, Status
-from contact_aware_control.warm import compile_kernels
-from contact_stack.core.arm_state import ArmState
-from contact_stack.core.description import RobotDescription
-from contact_stack.core.errors import ModelError
-from contact_stack.core.robot import Robot
-from contact_stack.ros.clock_monitor import ClockMonitor
-from contact_stack.ros.diagnostics import Diagnostics, Health, Level
-from contact_stack.ros.driver_profile import CommandWriter, StateReader, driver_profile
-from contact_stack.ros.entry_point import freeze_garbage_collector, run
-from contact_stack.ros.error_relay import ErrorRelay
-from contact_stack.ros.lifecycle import ManagedNode
-from contact_stack.ros.lockstep import Participant, TickInputs
-from contact_stack.ros.loop import FixedRateLoop
-from contact_stack.ros.parameters import read
-from contact_stack.ros.qos import signal_publisher, signal_subscription
-from contact_stack.ros.real_time import RealTimeReport, enter_real_time
-from contact_stack.ros.stamps import to_nanoseconds, to_time
+from contact_aware_control.precompile import precompile
+from contact_aware_control.safety.goal_checker import GoalChecker
+from contact_aware_control.safety.request import Request
+from contact_aware_control.safety.status import Mode, Status
+from contact_core.arm_state import ArmState
+from contact_core.description import RobotDescription
+from contact_core.errors import ModelError
+from contact_core.robot import Robot
+from contact_ros.clock_monitor import ClockMonitor
+from contact_ros.diagnostics import Diagnostics, Health, Level
+from contact_ros.driver_profile import CommandWriter, StateReader, driver_profile
+from contact_ros.entry_point import freeze_garbage_collector, run
+from contact_ros.error_relay import ErrorRelay
+from contact_ros.lifecycle import ManagedNode
+from contact_ros.lockstep import Participant, TickInputs
+from contact_ros.loop import FixedRateLoop
+from contact_ros.parameters import read
+from contact_ros.qos import signal_publisher, signal_subscription
+from contact_ros.real_time import RealTimeReport, enter_real_time
+from contact_ros.stamps import to_nanoseconds, to_time
 
 NAME = "contact_aware_controller"
 
@@ -63,7 +63,7 @@ class ControllerNode(ManagedNode):
         super().__init__(NAME)
         self._config = config = read(self, ControllerNodeConfig, self._change)
         # Even from the cache a kernel takes a while to load: not at the first contact.
-        compile_kernels()
+        precompile()
         description = RobotDescription.load(config.robot)
         self._robot = Robot.from_description(description)
         self._loop = ControlLoop(Robot.from_description(description), config)

@@ -18,21 +18,21 @@ from contact_aware_control.estimation.estimator import (
     EstimatorOutput,
     EstimatorStatus,
 )
-from contact_aware_control.estimation.warm import compile_kernels
+from contact_aware_control.estimation.precompile import precompile
 from contact_aware_control.node.config import EstimatorNodeConfig
 from contact_aware_control.node.messages import to_message
 from contact_aware_control.node.torque_source import TorqueSource
-from contact_stack.core.arm_state import ArmState
-from contact_stack.core.description import RobotDescription
-from contact_stack.core.robot import Robot
-from contact_stack.ros.diagnostics import Diagnostics, Health, Level
-from contact_stack.ros.driver_profile import StateReader, driver_profile
-from contact_stack.ros.entry_point import freeze_garbage_collector, run
-from contact_stack.ros.geometry import to_array, to_point
-from contact_stack.ros.lockstep import Participant, TickInputs
-from contact_stack.ros.parameters import read
-from contact_stack.ros.qos import signal_publisher
-from contact_stack.ros.stamps import to_nanoseconds
+from contact_core.arm_state import ArmState
+from contact_core.description import RobotDescription
+from contact_core.robot import Robot
+from contact_ros.diagnostics import Diagnostics, Health, Level
+from contact_ros.driver_profile import StateReader, driver_profile
+from contact_ros.entry_point import freeze_garbage_collector, run
+from contact_ros.geometry import to_array, to_point
+from contact_ros.lockstep import Participant, TickInputs
+from contact_ros.parameters import read
+from contact_ros.qos import signal_publisher
+from contact_ros.stamps import to_nanoseconds
 
 NAME = "contact_estimator"
 PERIOD = 0.005
@@ -51,7 +51,7 @@ class EstimatorNode(Node):
         super().__init__(NAME)
         config = read(self, EstimatorNodeConfig)
         # Even from the cache a kernel takes a while to load: not at the first contact.
-        compile_kernels()
+        precompile()
         description = RobotDescription.load(config.robot)
         self._robot = Robot.from_description(description)
         self._frame = description.base_link

@@ -8,9 +8,9 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Bool
 
-from contact_aware_control.request import Request
+from contact_aware_control.safety.request import Request
 from contact_aware_control.safety_config import ExternalStopConfig
-from contact_stack.ros.staleness import AgeMonitor
+from contact_ros.staleness import AgeMonitor
 
 TOPIC = "external_stop"
 

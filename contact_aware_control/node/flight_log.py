@@ -11,8 +11,8 @@ from rclpy.node import Node
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
-from contact_aware_control.flight import FlightRecord, FlightRecorder
-from contact_aware_control.flight.file import save
+from contact_aware_control.incident_log import FlightRecord, FlightRecorder
+from contact_aware_control.incident_log.file import save
 from contact_aware_control.safety_config import RecorderConfig
 
 

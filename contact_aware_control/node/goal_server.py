@@ -21,13 +21,13 @@ from rclpy.task import Future
 
 from contact_aware_control.control_loop import ControlLoop, LoopStatus
 from contact_aware_control.goal import Goal
-from contact_aware_control.goal_checker import GoalChecker
 from contact_aware_control.node.joint_goal import JointGoal, JointNamesError
 from contact_aware_control.node.pose_goal import PoseGoal
 from contact_aware_control.node.trajectory_goal import Progress, TrajectoryGoal, Violation
-from contact_aware_control.status import Mode, Status
-from contact_stack.core.errors import TrajectoryError
-from contact_stack.core.robot import Robot
+from contact_aware_control.safety.goal_checker import GoalChecker
+from contact_aware_control.safety.status import Mode, Status
+from contact_core.errors import TrajectoryError
+from contact_core.robot import Robot
 
 FEEDBACK_EVERY = 10
 """Ticks between two feedback messages."""

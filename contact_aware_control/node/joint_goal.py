@@ -13,8 +13,8 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from contact_aware_control.goal import Goal
 from contact_aware_control.node.trajectory_goal import Progress, TrajectoryGoal, Violation
 from contact_aware_control.reference import JointTrajectory
-from contact_stack.core.errors import TrajectoryError, choices
-from contact_stack.ros.stamps import to_duration, to_nanoseconds, to_time
+from contact_core.errors import TrajectoryError, choices
+from contact_ros.stamps import to_duration, to_nanoseconds, to_time
 
 Result = FollowJointTrajectory.Result
 

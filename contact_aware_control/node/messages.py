@@ -9,9 +9,9 @@ from contact_stack_msgs.msg import ContactMode as ContactModeMessage
 from contact_aware_control.contact import ContactEstimate, ContactMode
 from contact_aware_control.estimation.estimator import EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.tare import TareStatus
-from contact_stack.core.robot import Robot
-from contact_stack.ros.geometry import to_array, to_point, to_vector
-from contact_stack.ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
+from contact_core.robot import Robot
+from contact_ros.geometry import to_array, to_point, to_vector
+from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
 
 STATES = {
     EstimatorStatus.FREE: ContactArray.FREE,

@@ -13,10 +13,10 @@ from geometry_msgs.msg import Pose
 from contact_aware_control.goal import Goal
 from contact_aware_control.node.trajectory_goal import Progress, TrajectoryGoal, Violation
 from contact_aware_control.reference import PoseTrajectory
-from contact_stack.core.errors import TrajectoryError
-from contact_stack.core.robot import Robot
-from contact_stack.ros.geometry import quaternion_to_array, to_pose, to_se3
-from contact_stack.ros.stamps import to_nanoseconds, to_time
+from contact_core.errors import TrajectoryError
+from contact_core.robot import Robot
+from contact_ros.geometry import quaternion_to_array, to_pose, to_se3
+from contact_ros.stamps import to_nanoseconds, to_time
 
 Result = FollowPoseTrajectory.Result
 

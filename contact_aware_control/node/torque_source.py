@@ -6,8 +6,8 @@ import numpy as np
 
 from contact_aware_control.estimation.config import ObserverConfig
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
-from contact_stack.core.arm_state import ArmState
-from contact_stack.core.robot import Robot
+from contact_core.arm_state import ArmState
+from contact_core.robot import Robot
 
 DRIVER = "driver"
 MOMENTUM_OBSERVER = "momentum_observer"

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.config import StartTolerance
-from contact_stack.core.robot import Robot
+from contact_core.robot import Robot
 
 
 class Reference(ABC):

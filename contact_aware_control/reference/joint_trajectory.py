@@ -9,8 +9,8 @@ import numpy as np
 
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.reference.base import JointReference
-from contact_stack.core.errors import TrajectoryError
-from contact_stack.core.robot import Robot
+from contact_core.errors import TrajectoryError
+from contact_core.robot import Robot
 
 # Limits are checked on a grid this fine [s].
 CHECK_STEP = 0.005

@@ -10,9 +10,9 @@ import pinocchio as pin
 
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.reference.base import PoseReference
-from contact_stack.core.errors import TrajectoryError
-from contact_stack.core.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
-from contact_stack.core.robot import Robot
+from contact_core.errors import TrajectoryError
+from contact_core.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
+from contact_core.robot import Robot
 
 # Reach and joint speed are checked at this many points of every segment.
 CHECKS_PER_SEGMENT = 20

@@ -10,8 +10,8 @@ from contact_aware_control.tracking.base import TrackingTask
 from contact_aware_control.tracking.joint_tracking import JointTracking
 from contact_aware_control.tracking.pose_tracking import PoseTracking
 from contact_aware_control.tracking.reference_configuration import ReferenceConfiguration
-from contact_stack.core.errors import TrajectoryError
-from contact_stack.core.robot import Robot
+from contact_core.errors import TrajectoryError
+from contact_core.robot import Robot
 
 __all__ = [
     "JointTracking",

@@ -9,7 +9,7 @@ from contact_aware_control.config import TrackingConfig
 from contact_aware_control.reference.base import JointReference
 from contact_aware_control.tracking.base import TrackingTask
 from contact_aware_control.tracking.pose_tracking import pose_distance
-from contact_stack.core.robot import Robot
+from contact_core.robot import Robot
 
 
 class JointTracking(TrackingTask):

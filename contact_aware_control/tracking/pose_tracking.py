@@ -10,8 +10,8 @@ import pinocchio as pin
 from contact_aware_control.config import TrackingConfig
 from contact_aware_control.reference.base import PoseReference
 from contact_aware_control.tracking.base import TrackingTask
-from contact_stack.core.kernel import kernel
-from contact_stack.core.robot import Robot
+from contact_core.kernel import kernel
+from contact_core.robot import Robot
 
 
 class PoseTracking(TrackingTask):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from contact_aware_control.reference.base import JointReference, PoseReference, Reference
-from contact_stack.core.errors import TrajectoryError
-from contact_stack.core.inverse_kinematics import InverseKinematics
-from contact_stack.core.robot import Robot
+from contact_core.errors import TrajectoryError
+from contact_core.inverse_kinematics import InverseKinematics
+from contact_core.robot import Robot
 
 
 class ReferenceConfiguration:

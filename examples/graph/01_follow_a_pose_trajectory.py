@@ -6,11 +6,11 @@ from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ControllerStatus, PoseTrajectoryPoint
 from sensor_msgs.msg import JointState
 
-from contact_stack.core.description import RobotDescription
-from contact_stack.core.robot import Robot
-from contact_stack.ros.client import GraphClient
-from contact_stack.ros.geometry import to_pose
-from contact_stack.ros.stamps import NANOSECONDS, to_duration
+from contact_core.description import RobotDescription
+from contact_core.robot import Robot
+from contact_ros.client import GraphClient
+from contact_ros.geometry import to_pose
+from contact_ros.stamps import NANOSECONDS, to_duration
 
 CORNERS = [(2.0, (0.0, 0.03, 0.0)), (4.0, (0.0, 0.0, 0.03)), (6.0, (0.0, 0.0, 0.0))]
 

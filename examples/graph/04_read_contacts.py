@@ -2,8 +2,8 @@
 
 from contact_stack_msgs.msg import ContactArray
 
-from contact_stack.ros.client import GraphClient
-from contact_stack.ros.geometry import to_array
+from contact_ros.client import GraphClient
+from contact_ros.geometry import to_array
 
 STATES = {
     ContactArray.FREE: "free",

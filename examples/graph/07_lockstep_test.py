@@ -5,12 +5,12 @@ import io
 import rclpy
 from sensor_msgs.msg import JointState
 
-from contact_stack.app.launch.command import find_launch_file
-from contact_stack.app.launch.parser import parse
-from contact_stack.app.launch.runner import NodeGraph
-from contact_stack.ros.lockstep import Participant, TickInputs
-from contact_stack.ros.qos import LOCKSTEP
-from contact_stack.ros.stamps import to_nanoseconds
+from contact_ros.lockstep import Participant, TickInputs
+from contact_ros.qos import LOCKSTEP
+from contact_ros.stamps import to_nanoseconds
+from contact_stack.launch.command import find_launch_file
+from contact_stack.launch.parser import parse
+from contact_stack.launch.runner import NodeGraph
 
 ARGUMENTS = {"lockstep": "true", "client": "observer", "view": "false", "frames": "false"}
 

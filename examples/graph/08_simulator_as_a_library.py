@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tamsi_sim.plant import Plant
-from tamsi_sim.scene import Scene
+from contact_core.scene import Scene
+from tamsi_sim.robot.plant import Plant
 
 plant = Plant(Scene.load("mug_placement"), seed=0)
 start = plant.reset(0)

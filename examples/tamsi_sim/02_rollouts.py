@@ -5,8 +5,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from contact_stack.core.seeds import generator
-from tamsi_sim.world import World
+from contact_core.seeds import generator
+from tamsi_sim.simulation.world import World
 
 BRICK = """<robot name="brick"><link name="brick"><inertial><mass value="1"/>
   <inertia ixx="1.3e-3" iyy="2.1e-3" izz="2.8e-3" ixy="0" ixz="0" iyz="0"/></inertial>

@@ -5,8 +5,8 @@ Run with ``python examples/tamsi_sim/05_stick_slip_box.py [picture.png]``.
 
 import sys
 
-from tamsi_sim.paper.plots import residual_histories
-from tamsi_sim.paper.residual_history import residual_history
+from contact_experiments.tamsi.paper.plots import residual_histories
+from contact_experiments.tamsi.paper.residual_history import residual_history
 
 histories = {name: residual_history(name) for name in ("ie_fn", "ie_fn_tals")}
 for name, history in histories.items():

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tamsi_sim.allegro.figure import figure_9
-from tamsi_sim.allegro.hand import AllegroHand
-from tamsi_sim.allegro.reorientation import turn_mug
+from contact_experiments.tamsi.allegro.figure import figure_9
+from contact_experiments.tamsi.allegro.hand import AllegroHand
+from contact_experiments.tamsi.allegro.reorientation import turn_mug
 
 run = turn_mug(AllegroHand(), duration=15.0)
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tamsi_sim.plant import GripperCommand, Plant
-from tamsi_sim.scene import Scene
+from contact_core.scene import Scene
+from tamsi_sim.robot.plant import GripperCommand, Plant
 
 for engine in ("tamsi", "drake"):
     plant = Plant(Scene.load("mug_placement").on(engine))

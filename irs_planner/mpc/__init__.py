@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from contact_stack.core.errors import ConfigError, choices
+from contact_core.errors import ConfigError, choices
 from irs_planner.mpc.mpc_solver import MpcSolution, MpcSolver
 from irs_planner.mpc.riccati_solver import RiccatiSolver
 from irs_planner.mpc.tracking_problem import MpcStatus, TrackingProblem

@@ -13,7 +13,7 @@ bounds are relaxed.
 
 from __future__ import annotations
 
-from contact_stack.core.kernel import kernel
+from contact_core.kernel import kernel
 from irs_planner.mpc.bound_list import BoundList
 from irs_planner.mpc.riccati import factor_stages, newton_step, roll_out
 from irs_planner.mpc.stage_memory import StageMemory

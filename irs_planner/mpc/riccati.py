@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_stack.core.kernel import kernel
+from contact_core.kernel import kernel
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
 from irs_planner.mpc.stage_memory import StageMemory
 from irs_planner.mpc.tracking_problem import TrackingProblem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_stack.core.kernel import kernel
+from contact_core.kernel import kernel
 from irs_planner.mpc.bound_list import BoundList, list_bounds
 from irs_planner.mpc.interior_point import OPTIMAL, solve_interior_point, violates_bounds
 from irs_planner.mpc.mpc_solver import MpcSolution, MpcSolver

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_stack.core.kernel import kernel
+from contact_core.kernel import kernel
 
 
 class StageMemory(NamedTuple):

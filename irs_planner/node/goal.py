@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from contact_stack.core.errors import ConfigError, choices
+from contact_core.errors import ConfigError, choices
 from irs_planner.dynamics.dynamics import ContactDynamics, Dynamics
 from irs_planner.examples import (
     CONTACT_MODELS,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from contact_stack.core.errors import ConfigError
+from contact_core.errors import ConfigError
 
 
 def read_array(

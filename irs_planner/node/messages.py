@@ -15,8 +15,8 @@ from contact_stack_msgs.action import PlanThroughContact
 from contact_stack_msgs.msg import ContactForceTrajectory, LinkForceLimit, ObjectTrajectory
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from contact_stack.ros.geometry import to_pose, to_vector
-from contact_stack.ros.stamps import NANOSECONDS, to_duration
+from contact_ros.geometry import to_pose, to_vector
+from contact_ros.stamps import NANOSECONDS, to_duration
 from irs_planner.diagnosis import link_forces
 from irs_planner.node.contacts import TOUCH, planned_contacts
 from irs_planner.node.outcome import Outcome, remedy_of

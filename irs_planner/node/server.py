@@ -15,17 +15,17 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from contact_stack.core.errors import ContactStackError
-from contact_stack.ros.diagnostics import Diagnostics, Health, Level
-from contact_stack.ros.entry_point import run
-from contact_stack.ros.parameters import read
-from contact_stack.ros.qos import signal_subscription
+from contact_core.errors import ContactStackError
+from contact_ros.diagnostics import Diagnostics, Health, Level
+from contact_ros.entry_point import run
+from contact_ros.parameters import read
+from contact_ros.qos import signal_subscription
 from irs_planner.node.config import PlannerNodeConfig
 from irs_planner.node.goal import read_goal
 from irs_planner.node.job import Job
 from irs_planner.node.messages import refusal, result_message
 from irs_planner.node.outcome import Outcome, outcome_of
-from irs_planner.node.warm import compile_kernels
+from irs_planner.precompile import precompile
 
 NAME = "irs_planner"
 ACTION = "plan_through_contact"
@@ -51,7 +51,7 @@ class PlannerNode(Node):
         """
         super().__init__(NAME)
         self._config = read(self, PlannerNodeConfig)
-        compile_kernels()
+        precompile()
         self._jobs: list[Job] = []
         self._joints: dict[str, float] = {}
         self.create_subscription(

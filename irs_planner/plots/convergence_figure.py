@@ -18,7 +18,7 @@ def figure_9(folder: Path, examples: dict[str, dict[str, Any]], columns: int = 5
 
     Args:
         folder: Where to save ``fig9.png``.
-        examples: What :func:`irs_planner.benchmark.run_examples` found.
+        examples: What :func:`contact_experiments.irs.benchmark.run_examples` found.
         columns: Panels per row.
 
     Returns:

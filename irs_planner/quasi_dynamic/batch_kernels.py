@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_stack.core.kernel import kernel
+from contact_core.kernel import kernel
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
 from irs_planner.quasi_dynamic.contact_rows import ContactRows, rows_at
 from irs_planner.quasi_dynamic.log_barrier import differentiate_barrier, solve_barrier

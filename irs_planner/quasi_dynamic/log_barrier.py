@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from contact_stack.core.kernel import kernel
+from contact_core.kernel import kernel
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
 from irs_planner.quasi_dynamic.contact_rows import ContactRows
 from irs_planner.quasi_dynamic.spring_model import SpringModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from contact_stack.core.kernel import kernel
+from contact_core.kernel import kernel
 from irs_planner.quasi_dynamic.contact_rows import ContactFrames, spatial_edges
 from irs_planner.quasi_dynamic.quasi_dynamics import QUASI_STATIC_INERTIA, QuasiDynamics
 from irs_planner.scenes.spatial_arrays import build_spatial_arrays, object_inertias

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_stack.core.kernel import kernel
-from contact_stack.core.quadratic_program import (
+from contact_core.kernel import kernel
+from contact_core.quadratic_program import (
     QuadraticProgramStatus,
     Workspace,
     allocate_workspace,

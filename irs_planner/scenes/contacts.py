@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from contact_stack.core.kernel import kernel
+from contact_core.kernel import kernel
 from irs_planner.scenes.kinematics import place_bodies
 from irs_planner.scenes.scene_arrays import BOX, CIRCLE, SceneArrays
 

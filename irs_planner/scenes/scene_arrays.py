@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_stack.core.errors import ModelError
+from contact_core.errors import ModelError
 from irs_planner.scenes.scene import Box, Circle, HalfPlane, PlanarScene, Shape
 
 CIRCLE, BOX, HALF_PLANE = 0, 1, 2

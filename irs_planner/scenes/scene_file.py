@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import yaml
 
-from contact_stack.core.config import from_mapping
-from contact_stack.core.description import share
-from contact_stack.core.errors import ConfigError, choices
+from contact_core.config import from_mapping
+from contact_core.description import share
+from contact_core.errors import ConfigError, choices
 from irs_planner.scenes.scene import (
     Box,
     Circle,

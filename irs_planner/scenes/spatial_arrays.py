@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from contact_stack.core.description import collision_shapes, read_urdf
-from contact_stack.core.errors import ModelError
-from contact_stack.core.shapes import Shape, ShapeKind
+from contact_core.description import collision_shapes, read_urdf
+from contact_core.errors import ModelError
+from contact_core.joints import joint_type
+from contact_core.scene import ROBOT
+from contact_core.shapes import Shape, ShapeKind
+from contact_core.surface import combine
 from irs_planner.scenes.spatial_scene import SpatialScene
-from tamsi_sim.contact import combine
-from tamsi_sim.joints import joint_type
-from tamsi_sim.scene import ROBOT
 
 WORLD = 0
 ROUND = (ShapeKind.SPHERE, ShapeKind.CAPSULE)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contact_stack.core.config import load, parameter
-from contact_stack.core.description import share
-from contact_stack.core.errors import ConfigError, choices
-from tamsi_sim.scene import Scene
+from contact_core.config import load, parameter
+from contact_core.description import share
+from contact_core.errors import ConfigError, choices
+from contact_core.scene import Scene
 
 POSE_AXES = ("x", "y", "z", "roll", "pitch", "yaw")
 TOOL_AXES = ("x", "y", "z", "axis_x", "axis_y", "axis_z")

@@ -12,15 +12,10 @@ from irs_planner.smoothing.jacobian_bundle import (
     draw_perturbations,
     linearize,
 )
-from irs_planner.smoothing.scalar_examples import Heaviside, ManyMinima, ScalarExample, Vee
 
 __all__ = [
     "GradientMode",
-    "Heaviside",
-    "ManyMinima",
     "Perturbations",
-    "ScalarExample",
-    "Vee",
     "bundled_objective",
     "draw_perturbations",
     "first_order_bundle",

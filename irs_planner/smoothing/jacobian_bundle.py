@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_stack.core.errors import ConfigError
+from contact_core.errors import ConfigError
 from irs_planner.dynamics.dynamics import ContactDynamics, Dynamics, Jacobians
 from irs_planner.parallel import map_batch
 

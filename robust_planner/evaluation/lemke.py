@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_stack.core.errors import ContactStackError
+from contact_core.errors import ContactStackError
 
 # Entries of the pivot column below this do not block.
 SMALLEST_PIVOT = 1e-11

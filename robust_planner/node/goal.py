@@ -12,9 +12,9 @@ import numpy as np
 from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import UncertainParameter
 
-from contact_stack.core.config import from_mapping
-from contact_stack.core.errors import ConfigError, ContactStackError, choices
-from contact_stack.ros.stamps import to_nanoseconds
+from contact_core.config import from_mapping
+from contact_core.errors import ConfigError, ContactStackError, choices
+from contact_ros.stamps import to_nanoseconds
 from robust_planner.config import PlannerConfig
 from robust_planner.errors import PlanningProblemError
 from robust_planner.model.contact_model import ContactModel

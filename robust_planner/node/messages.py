@@ -10,8 +10,8 @@ from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import ContactForceTrajectory
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from contact_stack.ros.geometry import to_vector
-from contact_stack.ros.stamps import to_duration
+from contact_ros.geometry import to_vector
+from contact_ros.stamps import to_duration
 from robust_planner.evaluation.spread import predicted_spread
 from robust_planner.evaluation.violation import declared_risk, highest_force, violation_rate
 from robust_planner.model.contact_model import ContactModel

@@ -12,10 +12,10 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 from rclpy.task import Future
 
-from contact_stack.ros.diagnostics import Diagnostics, Health, Level
-from contact_stack.ros.entry_point import run
-from contact_stack.ros.error_relay import ErrorRelay
-from contact_stack.ros.parameters import read
+from contact_ros.diagnostics import Diagnostics, Health, Level
+from contact_ros.entry_point import run
+from contact_ros.error_relay import ErrorRelay
+from contact_ros.parameters import read
 from robust_planner.errors import SolverMissingError
 from robust_planner.monitor import Progress
 from robust_planner.node.config import PlanServerConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from contact_stack.core.errors import choices
+from contact_core.errors import choices
 from robust_planner.errors import PlanningProblemError
 from robust_planner.problems.block import block
 from robust_planner.problems.example import Example

@@ -9,7 +9,7 @@ from typing import Any
 import casadi
 import numpy as np
 
-from contact_stack.core.signals import deferred
+from contact_core.signals import deferred
 from robust_planner.config import SolverConfig
 from robust_planner.monitor import Monitor
 from robust_planner.program import ProgramParameters, StagedProgram

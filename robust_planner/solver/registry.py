@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from contact_stack.core.errors import choices
+from contact_core.errors import choices
 from robust_planner.config import SolverConfig
 from robust_planner.errors import SolverMissingError
 from robust_planner.program import StagedProgram

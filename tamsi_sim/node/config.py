@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contact_stack.core.config import nested, parameter
-from contact_stack.core.errors import ConfigError
-from contact_stack.ros.driver_profile import DriverConfig
+from contact_core.config import nested, parameter
+from contact_core.errors import ConfigError
+from contact_core.scene_config import ENGINES
+from contact_ros.driver_profile import DriverConfig
 from tamsi_sim.node.driver_faults import DriverFaultsConfig
-from tamsi_sim.physics import ENGINES
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_stack.core.config import parameter
+from contact_core.config import parameter
 
 NANOSECONDS = 1_000_000_000
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from sensor_msgs.msg import JointState
 
-from tamsi_sim.plant import CommandError, GripperCommand
+from tamsi_sim.robot.plant import CommandError, GripperCommand
 
 REACHED = 1e-3
 """Distance to the commanded position at which it counts as reached [m]."""

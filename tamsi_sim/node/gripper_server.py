@@ -15,9 +15,9 @@ from rclpy.node import Node
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 
-from contact_stack.ros.stamps import to_nanoseconds
+from contact_ros.stamps import to_nanoseconds
 from tamsi_sim.node.gripper_motion import Ending, GripperMotion
-from tamsi_sim.plant import CommandError, GripperCommand
+from tamsi_sim.robot.plant import CommandError, GripperCommand
 
 
 class GripperServer(ABC):

@@ -8,10 +8,10 @@ from geometry_msgs.msg import Transform, TransformStamped
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from contact_stack.core.arm_state import ArmState, CommandMode
-from contact_stack.ros.geometry import to_point, to_quaternion, to_vector
-from tamsi_sim.plant import Measurement
-from tamsi_sim.truth import TrueContact, Truth
+from contact_core.arm_state import ArmState, CommandMode
+from contact_ros.geometry import to_point, to_quaternion, to_vector
+from tamsi_sim.robot.plant import Measurement
+from tamsi_sim.robot.truth import TrueContact, Truth
 
 
 def arm_state(

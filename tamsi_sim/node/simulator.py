@@ -13,21 +13,24 @@ from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
-from contact_stack.core.arm_state import CommandMode
-from contact_stack.core.description import RobotDescription
-from contact_stack.core.errors import ContactStackError
-from contact_stack.core.robot import Robot
-from contact_stack.ros.diagnostics import Diagnostics, Health, Level
-from contact_stack.ros.driver_profile import OverlayReader, RobotSide, driver_profile
-from contact_stack.ros.entry_point import freeze_garbage_collector, run
-from contact_stack.ros.error_relay import ErrorRelay
-from contact_stack.ros.geometry import to_array
-from contact_stack.ros.lifecycle import ManagedNode
-from contact_stack.ros.lockstep import ANNOUNCEMENT, Barrier
-from contact_stack.ros.loop import FixedRateLoop
-from contact_stack.ros.parameters import read
-from contact_stack.ros.qos import signal_publisher
-from contact_stack.ros.stamps import NANOSECONDS, to_time
+from contact_core.arm_state import CommandMode
+from contact_core.description import RobotDescription
+from contact_core.errors import ContactStackError
+from contact_core.robot import Robot
+from contact_core.scene import Scene
+from contact_core.scene_config import ENGINES
+from contact_ros.diagnostics import Diagnostics, Health, Level
+from contact_ros.driver_profile import OverlayReader, RobotSide, driver_profile
+from contact_ros.entry_point import freeze_garbage_collector, run
+from contact_ros.error_relay import ErrorRelay
+from contact_ros.geometry import to_array
+from contact_ros.lifecycle import ManagedNode
+from contact_ros.lockstep import ANNOUNCEMENT, Barrier
+from contact_ros.loop import FixedRateLoop
+from contact_ros.parameters import read
+from contact_ros.qos import signal_publisher
+from contact_ros.stamps import NANOSECONDS, to_time
+from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.node.config import SimulatorConfig
 from tamsi_sim.node.driver_faults import DriverFaults, Limits
 from tamsi_sim.node.fault_services import FaultServices
@@ -35,10 +38,7 @@ from tamsi_sim.node.gripper_motion import GripperMotion
 from tamsi_sim.node.gripper_server import OlderGripperServer, ParallelGripperServer
 from tamsi_sim.node.messages import arm_state, gripper_state
 from tamsi_sim.node.truth_topics import TruthTopics
-from tamsi_sim.physics import ENGINES
-from tamsi_sim.plant import Plant
-from tamsi_sim.scene import Scene
-from tamsi_sim.status import StepStatus
+from tamsi_sim.robot.plant import Plant
 
 NAME = "tamsi_sim"
 COMMAND = "a command"

@@ -8,9 +8,9 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from contact_stack.ros.qos import signal_publisher
+from contact_ros.qos import signal_publisher
 from tamsi_sim.node.messages import true_contacts, true_joint_states, true_objects
-from tamsi_sim.plant import Plant
+from tamsi_sim.robot.plant import Plant
 
 
 class TruthTopics:

@@ -20,18 +20,18 @@ from contact_aware_control.estimation.config import EstimatorConfig, ObserverCon
 from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
 from contact_aware_control.goal import Goal
-from contact_aware_control.goal_checker import GoalChecker
+from contact_aware_control.safety.goal_checker import GoalChecker
 from contact_aware_control.tracking.pose_tracking import pose_distance
-from contact_stack.app.demo.experiment import Experiment
-from contact_stack.app.demo.experiment_data import ContactSample, ExperimentData
-from contact_stack.app.demo.mug_placement import MugPlacement
-from contact_stack.app.demo.summary import summarize
-from contact_stack.core.arm_state import ArmState
-from contact_stack.core.description import RobotDescription
-from contact_stack.core.robot import Robot
-from tamsi_sim.plant import GripperCommand, Measurement, Plant
-from tamsi_sim.scene import Scene
-from tamsi_sim.truth import TrueContact
+from contact_core.arm_state import ArmState
+from contact_core.description import RobotDescription
+from contact_core.robot import Robot
+from contact_core.scene import Scene
+from contact_stack.demo.experiment import Experiment
+from contact_stack.demo.experiment_data import ContactSample, ExperimentData
+from contact_stack.demo.mug_placement import MugPlacement
+from contact_stack.demo.summary import summarize
+from tamsi_sim.robot.plant import GripperCommand, Measurement, Plant
+from tamsi_sim.robot.truth import TrueContact
 
 # Free space before the motion, in which the estimator tares [s].
 TARE_TIME = 0.5

@@ -9,16 +9,16 @@ import sys
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from contact_aware_control import warm
+from contact_aware_control import precompile
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.control_loop import ContactReport, ControlLoop
 from contact_aware_control.goal import Goal
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
-from contact_aware_control.status import Mode
-from contact_stack.core.arm_state import ArmState
-from contact_stack.core.description import RobotDescription
-from contact_stack.core.robot import Robot
+from contact_aware_control.safety.status import Mode
+from contact_core.arm_state import ArmState
+from contact_core.description import RobotDescription
+from contact_core.robot import Robot
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 NAN = np.full(7, np.nan)
@@ -61,7 +61,7 @@ def main() -> None:
     robot = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
     robot.update(Q)
     pose = robot.tool_pose()
-    warm.compile_kernels()
+    precompile.precompile()
     before = signatures()
     for reference in (
         PoseTrajectory([0.0, 1.0], [pose, pose]),

@@ -6,7 +6,7 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.control_loop import ContactReport, ControlLoop
 from contact_aware_control.goal import Goal
 from contact_aware_control.reference import JointTrajectory
-from contact_stack.core.config import from_mapping
+from contact_core.config import from_mapping
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 TICK = 5_000_000

@@ -1,7 +1,7 @@
 """The experiments in process: simulator, contact particle filter, controller.
 
 Forces are the simulator's ground truth, after the impact of each touch-down; see
-``contact_stack.app.demo.summary`` for the definitions.
+``contact_stack.demo.summary`` for the definitions.
 """
 
 import itertools
@@ -12,9 +12,9 @@ from closed_loop import ClosedLoopRun
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.estimation.config import ObserverConfig
-from contact_aware_control.status import Mode
-from contact_stack.app.demo.experiments import EXPERIMENTS
-from contact_stack.core.config import from_mapping
+from contact_aware_control.safety.status import Mode
+from contact_core.config import from_mapping
+from contact_stack.demo.experiments import EXPERIMENTS
 
 LIMIT = ControllerConfig().force.limit
 

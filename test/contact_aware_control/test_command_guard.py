@@ -4,15 +4,15 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_aware_control.command_guard import CommandGuard
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
+from contact_aware_control.safety.command_guard import CommandGuard
+from contact_aware_control.safety.self_collision import SelfCollision
+from contact_aware_control.safety.status import Status
+from contact_aware_control.safety.workspace import Workspace
 from contact_aware_control.safety_config import SelfCollisionConfig, WorkspaceConfig
-from contact_aware_control.self_collision import SelfCollision
-from contact_aware_control.status import Status
-from contact_aware_control.workspace import Workspace
-from contact_stack.core.config import from_mapping
-from contact_stack.core.errors import ConfigError, TrajectoryError
+from contact_core.config import from_mapping
+from contact_core.errors import ConfigError, TrajectoryError
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 FOLDED = np.array([0.0, 0.5, 0.0, -1.8, 0.0, 1.8, 0.0])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from contact_aware_control.command_limits import CommandLimits
 from contact_aware_control.config import LimitsConfig
+from contact_aware_control.safety.command_limits import CommandLimits
 
 K = np.array([800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0])
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])

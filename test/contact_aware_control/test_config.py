@@ -10,10 +10,10 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.control_loop import ContactReport, ControlLoop
 from contact_aware_control.controllers import make_controller
 from contact_aware_control.goal import Goal
-from contact_aware_control.goal_checker import GoalChecker
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
-from contact_stack.core.config import flatten, from_mapping, unflatten
-from contact_stack.core.errors import ConfigError, TrajectoryError
+from contact_aware_control.safety.goal_checker import GoalChecker
+from contact_core.config import flatten, from_mapping, unflatten
+from contact_core.errors import ConfigError, TrajectoryError
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 UP = np.array([0.0, 0.0, 1.0])

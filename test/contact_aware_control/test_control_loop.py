@@ -7,11 +7,11 @@ import pytest
 from loop_bench import TICK, UP, Bench, Q, line
 
 from contact_aware_control.goal import Goal
-from contact_aware_control.goal_checker import GoalChecker
 from contact_aware_control.reference import JointTrajectory
-from contact_aware_control.request import Request
-from contact_aware_control.status import Mode, Status
-from contact_stack.core.errors import TrajectoryError
+from contact_aware_control.safety.goal_checker import GoalChecker
+from contact_aware_control.safety.request import Request
+from contact_aware_control.safety.status import Mode, Status
+from contact_core.errors import TrajectoryError
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from loop_bench import TICK, UP, WRIST, Bench, Q, line
 from contact_aware_control.controllers import ControllerOutput
 from contact_aware_control.goal import Goal
 from contact_aware_control.reference import JointTrajectory
-from contact_aware_control.status import Mode, Status
+from contact_aware_control.safety.status import Mode, Status
 
 
 @pytest.fixture

@@ -9,16 +9,16 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.control_loop import ContactReport, ControlLoop
 from contact_aware_control.controllers.registry import CONTROLLERS
-from contact_aware_control.flight import FlightRecorder, replay
-from contact_aware_control.flight.file import load, save
-from contact_aware_control.flight.snapshot import load_plain, restore, take
 from contact_aware_control.goal import Goal
+from contact_aware_control.incident_log import FlightRecorder, replay
+from contact_aware_control.incident_log.file import load, save
+from contact_aware_control.incident_log.snapshot import load_plain, restore, take
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
-from contact_aware_control.request import Request
-from contact_aware_control.status import Mode, Status
-from contact_stack.core.config import from_mapping
-from contact_stack.core.errors import ConfigError, ModelError
-from contact_stack.core.robot import Robot
+from contact_aware_control.safety.request import Request
+from contact_aware_control.safety.status import Mode, Status
+from contact_core.config import from_mapping
+from contact_core.errors import ConfigError, ModelError
+from contact_core.robot import Robot
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 TICK = 5_000_000
@@ -180,13 +180,13 @@ def test_files_that_are_no_records(tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    "evil", [print, np.load, ContactEstimate.__init__, "contact_stack.core.description.share"]
+    "evil", [print, np.load, ContactEstimate.__init__, "contact_core.description.share"]
 )
 def test_records_cannot_run_code(evil):
     class Attack:
         def __reduce__(self):
             if isinstance(evil, str):
-                from contact_stack.core.description import share
+                from contact_core.description import share
 
                 return share, ("config",)
             return evil, ("x",)

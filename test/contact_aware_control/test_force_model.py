@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from contact_aware_control.config import DampingConfig, ForceConfig
-from contact_aware_control.contact_jacobian import ContactSet
-from contact_aware_control.damping import AdaptiveDamping
-from contact_aware_control.force_prediction import ForcePrediction
-from contact_aware_control.quasistatic import QuasistaticModel
+from contact_aware_control.controllers.contact_jacobian import ContactSet
+from contact_aware_control.controllers.damping import AdaptiveDamping
+from contact_aware_control.controllers.force_prediction import ForcePrediction
+from contact_aware_control.controllers.quasistatic import QuasistaticModel
 
 K = np.array([800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0])
 PERIOD = 0.005

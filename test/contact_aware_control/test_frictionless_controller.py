@@ -6,9 +6,9 @@ import quadprog
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers import ControllerInput, make_controller
-from contact_aware_control.quasistatic import QuasistaticModel
+from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.reference import JointTrajectory
-from contact_stack.core.config import from_mapping
+from contact_core.config import from_mapping
 
 K = np.array(ControllerConfig().joint_stiffness)
 WRIST = "lbr_link_6"

@@ -7,9 +7,9 @@ from loop_bench import WRIST, Q, line
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.goal import Goal
-from contact_aware_control.goal_checker import GoalChecker
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
-from contact_stack.core.errors import TrajectoryError
+from contact_aware_control.safety.goal_checker import GoalChecker
+from contact_core.errors import TrajectoryError
 
 
 def test_a_goal_has_to_start_at_the_command_with_sound_force_limits(robot):

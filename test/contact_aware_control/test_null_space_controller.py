@@ -6,11 +6,11 @@ import pytest
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.control_loop import ContactReport, ControlLoop
 from contact_aware_control.controllers import ControllerInput, make_controller
+from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.goal import Goal
-from contact_aware_control.quasistatic import QuasistaticModel
 from contact_aware_control.reference import JointTrajectory
-from contact_stack.core.config import from_mapping
-from contact_stack.core.errors import ConfigError
+from contact_core.config import from_mapping
+from contact_core.errors import ConfigError
 
 K = np.array(ControllerConfig().joint_stiffness)
 LIMIT = ControllerConfig().force.limit

@@ -7,11 +7,11 @@ import quadprog
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers import CONTROLLERS, ControllerInput, make_controller
-from contact_aware_control.quasistatic import QuasistaticModel
+from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
-from contact_aware_control.status import Status
-from contact_stack.core.config import from_mapping
-from contact_stack.core.errors import ConfigError
+from contact_aware_control.safety.status import Status
+from contact_core.config import from_mapping
+from contact_core.errors import ConfigError
 
 K = np.array(ControllerConfig().joint_stiffness)
 UP = np.array([0.0, 0.0, 1.0])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_aware_control.quasistatic import QuasistaticModel
+from contact_aware_control.controllers.quasistatic import QuasistaticModel
 
 K = np.array([800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0])
 TOLERANCE = 1e-10

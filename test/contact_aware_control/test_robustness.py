@@ -1,6 +1,6 @@
 """The contact-aware controller where model, sensors and scene are not what it believes.
 
-Estimator in the loop, true forces, definitions of ``contact_stack.app.demo.summary``. Each
+Estimator in the loop, true forces, definitions of ``contact_stack.demo.summary``. Each
 case is run on both of the paper's experiments.
 """
 
@@ -16,12 +16,12 @@ import pytest
 from closed_loop import ClosedLoopRun
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.status import Mode
-from contact_stack.app.demo.experiments import EXPERIMENTS
-from contact_stack.core.config import from_mapping
-from contact_stack.core.robot import Robot
-from contact_stack.core.seeds import generator
-from tamsi_sim.scene import Scene
+from contact_aware_control.safety.status import Mode
+from contact_core.config import from_mapping
+from contact_core.robot import Robot
+from contact_core.scene import Scene
+from contact_core.seeds import generator
+from contact_stack.demo.experiments import EXPERIMENTS
 
 LIMIT = ControllerConfig().force.limit
 GRAVITY_ERROR = np.array([0.0, 1.0, 0.0, -0.6, 0.0, 0.2, 0.0])

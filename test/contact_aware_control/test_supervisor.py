@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from contact_aware_control.config import SafetyConfig
-from contact_aware_control.request import Request
-from contact_aware_control.status import Mode, Status
-from contact_aware_control.supervisor import Conditions, Supervisor
+from contact_aware_control.safety.request import Request
+from contact_aware_control.safety.status import Mode, Status
+from contact_aware_control.safety.supervisor import Conditions, Supervisor
 
 PERIOD = 0.005
 GOOD = Conditions(state_age=0.0, contacts_age=0.0, has_reference=True)
@@ -164,7 +164,7 @@ def test_every_status_has_a_remedy(status):
 
 def test_numbers_are_those_of_the_message():
     """ControllerStatus.msg is what other processes read."""
-    from contact_stack.core.description import share
+    from contact_core.description import share
 
     text = share("msgs", "msg", "ControllerStatus.msg").read_text()
     constants = dict(

@@ -17,9 +17,9 @@ from hosts import FAR, NEAR, TwoHosts
 from rclpy.action import ActionClient
 from rosgraph_msgs.msg import Clock
 
-from contact_stack.app.launch.command import find_launch_file
-from contact_stack.app.launch.parser import parse
-from contact_stack.ros.stamps import to_time
+from contact_ros.stamps import to_time
+from contact_stack.launch.command import find_launch_file
+from contact_stack.launch.parser import parse
 
 ARGUMENTS = {"view": "false", "frames": "false", "held_mass": "0.1"}
 SUBNET = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}

@@ -17,7 +17,7 @@ from rclpy.qos import qos_profile_sensor_data
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
-from contact_stack.ros.stamps import NANOSECONDS, to_nanoseconds
+from contact_ros.stamps import NANOSECONDS, to_nanoseconds
 
 TOPICS = {
     "truth/joint_states": JointState,

@@ -38,7 +38,7 @@ def try_demo(name: str, folder: Path, *options: str, timeout: float) -> tuple[in
         Its exit code, 0 or 1, and its summaries.
     """
     command = [
-        *(sys.executable, "-m", "contact_stack.app.cli", "demo", name),
+        *(sys.executable, "-m", "contact_stack.cli", "demo", name),
         *("--no-view", "--out", str(folder), *options),
     ]
     with domain_id() as domain:

@@ -9,9 +9,9 @@ from contact_stack_msgs.msg import PoseTrajectoryPoint
 from rclpy.duration import Duration
 from std_srvs.srv import Trigger
 
-from contact_stack.core.description import RobotDescription
-from contact_stack.core.robot import Robot
-from contact_stack.ros.geometry import to_pose
+from contact_core.description import RobotDescription
+from contact_core.robot import Robot
+from contact_ros.geometry import to_pose
 
 REPORT_TIME = 0.1
 """What a busy machine may add until a status has been received [s]."""

@@ -14,10 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from contact_stack.app.launch.command import find_launch_file
-from contact_stack.app.launch.command_line import ValueFiles, command_line
-from contact_stack.app.launch.parser import parse
-from contact_stack.app.launch.plan import NodeAction
+from contact_stack.launch.command import find_launch_file
+from contact_stack.launch.command_line import ValueFiles, command_line
+from contact_stack.launch.parser import parse
+from contact_stack.launch.plan import NodeAction
 
 PRIVATE = ("unshare", "--user", "--map-root-user", "--net")
 """Runs a command in a network of its own."""

@@ -22,7 +22,7 @@ from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 from rclpy.duration import Duration
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from contact_stack.ros.driver_profile import DriverConfig, driver_profile
+from contact_ros.driver_profile import DriverConfig, driver_profile
 
 pytestmark = pytest.mark.graph
 

@@ -11,7 +11,7 @@ from demos import run_demo
 
 pytestmark = [pytest.mark.graph, pytest.mark.verify, pytest.mark.timeout(1800)]
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "app"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "contact_stack"))
 
 
 def shake_bottle(folder: Path, *words: str) -> dict[str, Any]:
@@ -39,9 +39,9 @@ def test_force_feedback_decides_over_the_bottle(controller: str, tmp_path: Path)
     """
     from bottle_shake_plant import run_on_plant
 
-    from contact_stack.app.demo.bottle_shake.summary import Bottle, summarize
-    from contact_stack.app.demo.bottle_shake.task import BottleTask
-    from tamsi_sim.scene import Scene
+    from contact_core.scene import Scene
+    from contact_stack.demo.bottle_shake.summary import Bottle, summarize
+    from contact_stack.demo.bottle_shake.task import BottleTask
 
     summaries = shake_bottle(tmp_path, "--joint-controller", controller)
     check_placed(summaries["on"])

@@ -14,10 +14,10 @@ from contact_stack_msgs.msg import ControllerStatus
 from faults import REPORT_TIME, ask, diagnostic, first_status, goal_down, last_arrival, mode
 from std_srvs.srv import SetBool, Trigger
 
-from contact_stack.app.launch.runner import NodeGraph
-from contact_stack.core.description import RobotDescription
-from contact_stack.core.robot import Robot
-from contact_stack.ros.driver_profile import DriverConfig, driver_profile
+from contact_core.description import RobotDescription
+from contact_core.robot import Robot
+from contact_ros.driver_profile import DriverConfig, driver_profile
+from contact_stack.launch.runner import NodeGraph
 
 pytestmark = pytest.mark.graph
 

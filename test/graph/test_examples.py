@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from contact_stack.app.launch.command import find_launch_file
-from contact_stack.app.launch.parser import parse
-from contact_stack.app.launch.runner import NodeGraph
+from contact_stack.launch.command import find_launch_file
+from contact_stack.launch.parser import parse
+from contact_stack.launch.runner import NodeGraph
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "graph"
 

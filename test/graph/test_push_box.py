@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from demos import try_demo
 
-from contact_stack.ros.driver_profile import PROFILES
+from contact_ros.driver_profile import PROFILES
 
 pytestmark = [pytest.mark.graph, pytest.mark.verify]
 

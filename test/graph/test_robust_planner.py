@@ -22,7 +22,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from contact_stack.ros.stamps import to_nanoseconds
+from contact_ros.stamps import to_nanoseconds
 
 pytestmark = pytest.mark.graph
 

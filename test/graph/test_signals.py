@@ -13,7 +13,7 @@ import pytest
 
 pytestmark = pytest.mark.graph
 
-CLI = (sys.executable, "-m", "contact_stack.app.cli")
+CLI = (sys.executable, "-m", "contact_stack.cli")
 
 
 @pytest.mark.parametrize(

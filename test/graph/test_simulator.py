@@ -14,8 +14,8 @@ from control_msgs.action import GripperCommand, ParallelGripperCommand
 from rclpy.action import ActionClient
 from std_srvs.srv import Trigger
 
-from contact_stack.app.launch.runner import NodeGraph
-from contact_stack.ros.stamps import to_nanoseconds
+from contact_ros.stamps import to_nanoseconds
+from contact_stack.launch.runner import NodeGraph
 
 pytestmark = pytest.mark.graph
 

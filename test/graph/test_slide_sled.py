@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from domain_coordinator import domain_id
 
-from contact_stack.app import cli
-from contact_stack.app.demo.sled.run import SCENE, SLIDING, slide
-from contact_stack.app.demo.sled.sled_node import ALONG, SETTLING, rest_pose
-from contact_stack.core.arm_state import ArmState, CommandMode
-from contact_stack.core.errors import CommunicationError
+from contact_core.arm_state import ArmState, CommandMode
+from contact_core.errors import CommunicationError
+from contact_core.scene import Scene
+from contact_stack import cli
+from contact_stack.demo.sled.run import SCENE, SLIDING, slide
+from contact_stack.demo.sled.sled_node import ALONG, SETTLING, rest_pose
 from robust_planner.trajectory import Trajectory
-from tamsi_sim.plant import Plant
-from tamsi_sim.scene import Scene
+from tamsi_sim.robot.plant import Plant
 
 FRICTION = 0.3
 PUSH = 25.0
@@ -102,7 +102,7 @@ def run_demo(folder: Path) -> dict[str, Any]:
         }
         done = subprocess.run(
             [
-                *(sys.executable, "-m", "contact_stack.app.cli", "demo", "slide_sled"),
+                *(sys.executable, "-m", "contact_stack.cli", "demo", "slide_sled"),
                 *("--no-view", "--out", str(folder)),
             ],
             env=environment,

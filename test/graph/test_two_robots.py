@@ -17,16 +17,16 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from contact_stack.app.launch.command import find_launch_file
-from contact_stack.app.launch.parser import parse
-from contact_stack.app.launch.plan import LaunchPlan
-from contact_stack.app.launch.runner import NodeGraph
-from contact_stack.core.description import RobotDescription
-from contact_stack.core.robot import Robot
-from contact_stack.ros.geometry import to_pose
-from contact_stack.ros.lockstep import Participant, TickInputs
-from contact_stack.ros.qos import LOCKSTEP
-from contact_stack.ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
+from contact_core.description import RobotDescription
+from contact_core.robot import Robot
+from contact_ros.geometry import to_pose
+from contact_ros.lockstep import Participant, TickInputs
+from contact_ros.qos import LOCKSTEP
+from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
+from contact_stack.launch.command import find_launch_file
+from contact_stack.launch.parser import parse
+from contact_stack.launch.plan import LaunchPlan
+from contact_stack.launch.runner import NodeGraph
 
 pytestmark = [pytest.mark.graph, pytest.mark.verify]
 

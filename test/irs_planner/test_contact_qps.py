@@ -1,6 +1,6 @@
 """Our contact QPs against well-kept solvers, on the problems of every kind of scene."""
 
-from irs_planner.contact_qps import EXAMPLES, PEERS, measure_contact_qps, missing_peers
+from contact_experiments.irs.contact_qps import EXAMPLES, PEERS, measure_contact_qps, missing_peers
 
 
 def test_every_solver_finds_the_same_motion():

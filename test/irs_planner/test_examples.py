@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from joblib import Parallel, delayed
 
-from contact_stack.core.errors import ConfigError
+from contact_core.errors import ConfigError
+from contact_experiments.irs.benchmark import run_examples
 from irs_planner import (
     PlannerSettings,
     PlanTask,
@@ -19,7 +20,6 @@ from irs_planner import (
     plan,
     plan_all,
 )
-from irs_planner.benchmark import run_examples
 
 
 @pytest.mark.parametrize("name", example_names())

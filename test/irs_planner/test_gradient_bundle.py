@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from contact_stack.core.seeds import generator
+from contact_core.seeds import generator
+from contact_experiments.irs.scalar_examples import Heaviside, ManyMinima, Vee
 from irs_planner.smoothing import (
-    Heaviside,
-    ManyMinima,
-    Vee,
     bundled_objective,
     first_order_bundle,
     reconstruct,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from contact_stack.core.errors import ConfigError
-from contact_stack.core.seeds import generator
-from irs_planner.contact_examples import normal_contact
+from contact_core.errors import ConfigError
+from contact_core.seeds import generator
+from contact_experiments.irs.contact_examples import normal_contact
 from irs_planner.dynamics import Dynamics, Jacobians, Pendulum
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes import load_scene

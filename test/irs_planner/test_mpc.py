@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_stack.core.errors import ConfigError
+from contact_core.errors import ConfigError
 from irs_planner.mpc import MpcStatus, TrackingProblem, make_mpc_solver
 
 

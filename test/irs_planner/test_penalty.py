@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import dblquad
 
-from contact_stack.core.seeds import generator
-from irs_planner.contact_examples import PenaltyContact
+from contact_core.seeds import generator
+from contact_experiments.irs.contact_examples import PenaltyContact
 
 
 def test_normal_force_is_a_one_sided_spring():

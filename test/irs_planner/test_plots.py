@@ -4,8 +4,8 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+from contact_experiments.irs.benchmark import summarise
 from irs_planner import PlannerSettings, build_problem, load_example, plan
-from irs_planner.benchmark import summarise
 
 mpl.use("Agg")
 plots = pytest.importorskip("irs_planner.plots")

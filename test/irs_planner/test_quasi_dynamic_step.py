@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from contact_steps import contacts, random_steps, solve_with_quadprog
 
-from contact_stack.core.errors import ModelError
-from irs_planner.contact_examples import coulomb_contact, normal_contact, relaxed_contact
+from contact_core.errors import ModelError
+from contact_experiments.irs.contact_examples import (
+    coulomb_contact,
+    normal_contact,
+    relaxed_contact,
+)
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes import load_scene, scene_names
 

@@ -5,10 +5,10 @@ import pickle
 import numpy as np
 import pytest
 
-from contact_stack.core.errors import ConfigError, ModelError
+from contact_core.errors import ConfigError, ModelError
+from contact_experiments.irs.second_order import SecondOrderDynamics
 from irs_planner import PlannerSettings, PlanStatus, build_problem, load_example, plan
 from irs_planner.scenes import load_scene
-from irs_planner.second_order import SecondOrderDynamics
 
 PUSHED = np.array([0.0, 0.5, 0.05, 0.02, -0.1, 0.0, 0.1, 0.0, 0.0, 0.3])
 COMMAND = np.array([0.05, 0.1])

@@ -6,9 +6,10 @@ import pinocchio as pin
 import pytest
 import quadprog
 
-from contact_stack.core.errors import ConfigError, ModelError
-from contact_stack.core.robot import Robot
-from contact_stack.core.shapes import shape_to_coal
+from contact_core.errors import ConfigError, ModelError
+from contact_core.robot import Robot
+from contact_core.scene import Scene
+from contact_core.shapes import shape_to_coal
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scenes import (
     SpatialScene,
@@ -16,7 +17,6 @@ from irs_planner.scenes import (
     load_spatial_scene,
     scene_from_mapping,
 )
-from tamsi_sim.scene import Scene
 
 BOX = np.array([0.60, -0.05, 0.25, 0.0, 0.0, 0.0])
 ARM = np.array([-0.11575922, 0.26992102, 0.0, -1.94060868, 0.0, 0.93106296, 0.0])
@@ -118,7 +118,7 @@ def test_distances_and_normals_against_coal(model):
 
 
 def shape_of(scene, name):
-    from contact_stack.core.description import collision_shapes, read_urdf
+    from contact_core.description import collision_shapes, read_urdf
 
     return collision_shapes(read_urdf(scene.objects[name].urdf))
 

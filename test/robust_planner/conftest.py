@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from contact_experiments.robust.sweep import plan_reference
 from robust_planner.problems.example import Example
 from robust_planner.problems.registry import make_example
 from robust_planner.result import PlanResult
-from robust_planner.sweep import plan_reference
 
 
 @pytest.fixture(scope="session")

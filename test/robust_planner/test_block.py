@@ -8,12 +8,12 @@ import itertools
 import numpy as np
 import pytest
 
+from contact_experiments.robust.sweep import GridPoint, sweep
 from robust_planner.advice import AdviceKind
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.final_error import FinalErrors, final_errors
 from robust_planner.problems.example import Example
 from robust_planner.result import PlanResult
-from robust_planner.sweep import GridPoint, sweep
 
 
 def planned(

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from contact_experiments.robust.figures.hopper_paper import draw_hopper
+from contact_experiments.robust.figures.paper import Listeners
+from contact_experiments.robust.plan_store import PlanStore
+from contact_experiments.robust.sweep import GridPoint, plan_reference, sweep
 from robust_planner.chance_constraint import normal_quantile
 from robust_planner.config import UncertaintyConfig
 from robust_planner.evaluation.violation import highest_force
-from robust_planner.figures.hopper_paper import draw_hopper
-from robust_planner.figures.paper import Listeners
-from robust_planner.plan_store import PlanStore
 from robust_planner.problems.example import Example
 from robust_planner.problems.registry import make_example
 from robust_planner.report import mean_foot_height
 from robust_planner.result import PlanResult
-from robust_planner.sweep import GridPoint, plan_reference, sweep
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(3600)]
 

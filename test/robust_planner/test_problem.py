@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from contact_stack.core.config import from_mapping
-from contact_stack.core.errors import ConfigError
+from contact_core.config import from_mapping
+from contact_core.errors import ConfigError
 from robust_planner.config import PlannerConfig
 from robust_planner.errors import PlanningProblemError
 from robust_planner.problems.registry import EXAMPLES, make_example

@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 from matplotlib.colors import to_rgba
 
-from robust_planner.contact_schedule import ContactMode, contact_schedule
-from robust_planner.evaluation.final_error import final_errors
-from robust_planner.figures.block_plans import (
+from contact_experiments.robust.figures.block_plans import (
     plot_controls,
     plot_final_blocks,
     plot_risks,
     plot_simulations,
 )
-from robust_planner.figures.grids import plot_final_errors, plot_trade_off
-from robust_planner.figures.schedule import COLOURS, plot_schedule
+from contact_experiments.robust.figures.grids import plot_final_errors, plot_trade_off
+from contact_experiments.robust.figures.schedule import COLOURS, plot_schedule
+from contact_experiments.robust.sweep import GridPoint
+from robust_planner.contact_schedule import ContactMode, contact_schedule
+from robust_planner.evaluation.final_error import final_errors
 from robust_planner.merit import merit
 from robust_planner.problems.example import Example
 from robust_planner.report import report
 from robust_planner.result import PlanResult
-from robust_planner.sweep import GridPoint
 
 KEYS = [
     "problem", "status", "seconds", "cost", "merit", "max_speed", "friction_mid_N",

@@ -6,10 +6,12 @@ import numpy as np
 import pinocchio as pin
 from scipy.spatial import ConvexHull
 
-from contact_stack.core.description import RobotDescription, read_urdf
-from tamsi_sim.contact import Surface
-from tamsi_sim.engine import Engine, SolverConfig
-from tamsi_sim.model import Instance, build_model
+from contact_core.description import RobotDescription, read_urdf
+from contact_core.scene import Instance
+from contact_core.scene_config import SolverConfig
+from contact_core.surface import Surface
+from tamsi_sim.simulation.engine import Engine
+from tamsi_sim.simulation.model import build_model
 
 GRAVITY = (0.0, 0.0, -9.81)
 

@@ -15,11 +15,11 @@ from builders import (
 )
 from scipy.integrate import solve_ivp
 
-from tamsi_sim.cases import ParallelGripper
-from tamsi_sim.contact import Surface
-from tamsi_sim.engine import SolverConfig
-from tamsi_sim.model import Instance
-from tamsi_sim.status import StepStatus
+from contact_core.scene import Instance
+from contact_core.scene_config import SolverConfig
+from contact_core.surface import Surface
+from contact_experiments.tamsi.cases import ParallelGripper
+from tamsi_sim.arrays.status import StepStatus
 
 STIFF = Surface(2e4, 0.0, 0.5)
 

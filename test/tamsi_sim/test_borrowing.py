@@ -8,8 +8,8 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from contact_stack.core.kernel import kernel
-from tamsi_sim.borrowing import borrowed, inner_kernel
+from contact_core.kernel import kernel
+from tamsi_sim.arrays.borrowing import borrowed, inner_kernel
 
 
 @structref.register

@@ -7,10 +7,14 @@ import pinocchio as pin
 import pytest
 from scipy import linalg
 
-from tamsi_sim.cartesian_impedance import CartesianImpedance, CartesianImpedanceConfig
-from tamsi_sim.plant import CommandError, Plant, cartesian_impedance
-from tamsi_sim.scene import CARTESIAN_IMPEDANCE, Scene
-from tamsi_sim.sensing import TorqueSensorConfig
+from contact_core.scene import Scene
+from contact_core.scene_config import (
+    CARTESIAN_IMPEDANCE,
+    CartesianImpedanceConfig,
+    TorqueSensorConfig,
+)
+from tamsi_sim.robot.cartesian_impedance import CartesianImpedance
+from tamsi_sim.robot.plant import CommandError, Plant, cartesian_impedance
 
 STIFFNESS = (3000.0, 0.0, 2000.0, 200.0, 150.0, 100.0)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamsi_sim.cases import ParallelGripper
+from contact_experiments.tamsi.cases import ParallelGripper
 
 
 def test_gripper_has_eight_velocities_and_sixteen_pairs():

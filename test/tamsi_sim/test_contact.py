@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tamsi_sim.contact import FrictionLaw, Surface, combine, friction_coefficient, normal_force
+from contact_core.surface import Surface, combine
+from tamsi_sim.scheme.contact import FrictionLaw, friction_coefficient, normal_force
 
 STICTION = 1e-4
 

@@ -5,10 +5,10 @@ import pytest
 from builders import GRAVITY, arm_instance, body_urdf, box, engine_of, mug_instance, pose, sphere
 from drake_oracle import DrakeSimulation
 
-from tamsi_sim.cases import ParallelGripper
-from tamsi_sim.contact import Surface
-from tamsi_sim.engine import SolverConfig
-from tamsi_sim.model import Instance
+from contact_core.scene import Instance
+from contact_core.scene_config import SolverConfig
+from contact_core.surface import Surface
+from contact_experiments.tamsi.cases import ParallelGripper
 
 # Drake's friction law, its soft norm of the slip speed, and where its line search lands.
 DRAKE = SolverConfig(friction_law="quadratic", soft_norm=0.01, landing=0.5)
@@ -77,7 +77,7 @@ def test_arm_shakes_a_mug():
     engine.q[fingers] = 0.0395
     import pinocchio as pin
 
-    from contact_stack.core.description import RobotDescription
+    from contact_core.description import RobotDescription
 
     model = RobotDescription.load("iiwa14_wsg50").arm_model()
     data = model.createData()

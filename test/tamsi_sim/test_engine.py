@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from builders import GRAVITY, body_urdf, engine_of, ground_instance, pose, sphere
 
-from contact_stack.core.config import from_mapping
-from contact_stack.core.errors import ConfigError
-from tamsi_sim.contact import Surface
-from tamsi_sim.engine import SolverConfig
-from tamsi_sim.model import Instance
-from tamsi_sim.status import StepStatus
+from contact_core.config import from_mapping
+from contact_core.errors import ConfigError
+from contact_core.scene import Instance
+from contact_core.scene_config import SolverConfig
+from contact_core.surface import Surface
+from tamsi_sim.arrays.status import StepStatus
 
 
 def ball_engine(**settings):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamsi_sim.factorization import solve_in_place
+from tamsi_sim.scheme.factorization import solve_in_place
 
 
 def solve(matrix, vector):

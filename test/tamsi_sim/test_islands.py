@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from builders import GRAVITY, arm_instance, body_urdf, box, engine_of, ground_instance, pose
 
-from tamsi_sim.data import ISLANDS
-from tamsi_sim.model import Instance
-from tamsi_sim.status import StepStatus
+from contact_core.scene import Instance
+from tamsi_sim.arrays.data import ISLANDS
+from tamsi_sim.arrays.status import StepStatus
 
 
 def boxes(positions):

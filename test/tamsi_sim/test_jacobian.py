@@ -5,8 +5,8 @@ import pinocchio as pin
 import pytest
 from builders import arm_instance, body_urdf, box, engine_of, mug_instance, pose
 
-from contact_stack.core.description import RobotDescription
-from tamsi_sim.model import Instance
+from contact_core.description import RobotDescription
+from contact_core.scene import Instance
 
 
 def dense(engine, contact):

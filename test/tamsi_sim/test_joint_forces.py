@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from builders import engine_of
 
-from tamsi_sim.model import Instance
-from tamsi_sim.status import StepStatus
+from contact_core.scene import Instance
+from tamsi_sim.arrays.status import StepStatus
 
 SLIDER = """<robot name="slider"><link name="base"/><link name="cart">
   <inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>

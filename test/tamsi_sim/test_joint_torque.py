@@ -6,9 +6,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from tamsi_sim.plant import GripperCommand, Plant
-from tamsi_sim.scene import Scene
-from tamsi_sim.sensing import TorqueSensorConfig
+from contact_core.scene import Scene
+from contact_core.scene_config import TorqueSensorConfig
+from tamsi_sim.robot.plant import GripperCommand, Plant
 
 CLEAN = TorqueSensorConfig(cutoff=0.0, noise=0.0)
 

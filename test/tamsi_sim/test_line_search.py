@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tamsi_sim.line_search import transition_limit
+from tamsi_sim.scheme.line_search import transition_limit
 
 STICTION = 1e-4
 TOLERANCE = 1e-6

@@ -15,12 +15,12 @@ from builders import (
     sphere,
 )
 
-from tamsi_sim.cases import ParallelGripper
-from tamsi_sim.contact import Surface
-from tamsi_sim.data import SUBSTEPS
-from tamsi_sim.engine import SolverConfig
-from tamsi_sim.model import Instance
-from tamsi_sim.status import StepStatus
+from contact_core.scene import Instance
+from contact_core.scene_config import SolverConfig
+from contact_core.surface import Surface
+from contact_experiments.tamsi.cases import ParallelGripper
+from tamsi_sim.arrays.data import SUBSTEPS
+from tamsi_sim.arrays.status import StepStatus
 
 # Newton's method has to end far below the differences.
 EXACT = SolverConfig(relative_tolerance=1e-9, max_iterations=50)

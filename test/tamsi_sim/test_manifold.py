@@ -15,10 +15,10 @@ from builders import (
     pose,
 )
 
-from contact_stack.core.shapes import ShapeKind
-from tamsi_sim.manifold import POINTS
-from tamsi_sim.model import Instance
-from tamsi_sim.narrow_phase import routine_of
+from contact_core.scene import Instance
+from contact_core.shapes import ShapeKind
+from tamsi_sim.collision.manifold import POINTS
+from tamsi_sim.collision.narrow_phase import routine_of
 
 STIFFNESS = 1e4  # of one contact point: two surfaces of 2e4 N/m in series
 DEPTH = 1e-4

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from builders import arm_instance, body_urdf, box, engine_of, mug_instance, pose, sphere
 
-from contact_stack.core.errors import ModelError
-from contact_stack.core.shapes import shape_from_coal
-from tamsi_sim.contact import Surface
-from tamsi_sim.model import Instance, build_model
+from contact_core.errors import ModelError
+from contact_core.scene import Instance
+from contact_core.shapes import shape_from_coal
+from contact_core.surface import Surface
+from tamsi_sim.simulation.model import build_model
 
 
 def build(*instances):

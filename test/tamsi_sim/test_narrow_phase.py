@@ -16,10 +16,10 @@ from builders import (
     sphere,
 )
 
-from contact_stack.core.errors import ModelError
-from contact_stack.core.shapes import ShapeKind, shape_to_coal
-from tamsi_sim.model import Instance
-from tamsi_sim.narrow_phase import ROUTINES, routine_of
+from contact_core.errors import ModelError
+from contact_core.scene import Instance
+from contact_core.shapes import ShapeKind, shape_to_coal
+from tamsi_sim.collision.narrow_phase import ROUTINES, routine_of
 
 SHAPES = {
     "sphere": (sphere(0.05), False),

@@ -5,11 +5,11 @@ import pinocchio as pin
 import pytest
 from builders import GRAVITY, arm_instance, body_urdf, engine_of, ground_instance, pose, sphere
 
-from contact_stack.core.errors import ModelError
-from tamsi_sim.contact import Surface
-from tamsi_sim.engine import SolverConfig
-from tamsi_sim.model import Instance
-from tamsi_sim.observer import WarningKind
+from contact_core.errors import ModelError
+from contact_core.scene import Instance
+from contact_core.scene_config import SolverConfig
+from contact_core.surface import Surface
+from tamsi_sim.simulation.observer import WarningKind
 
 
 def ball_engine(z=0.5, stiffness=2e4):

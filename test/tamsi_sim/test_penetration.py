@@ -15,8 +15,8 @@ from builders import (
 )
 from scipy.spatial import ConvexHull
 
-from tamsi_sim.collide_convex import FACE_MARGIN
-from tamsi_sim.model import Instance
+from contact_core.scene import Instance
+from tamsi_sim.collision.collide_convex import FACE_MARGIN
 
 SHALLOW = 0.01  # deeper, the corners of a face may be beyond the other face [m]
 FLAT_TOP = 0.5

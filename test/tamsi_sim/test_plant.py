@@ -6,11 +6,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_stack.core.errors import ConfigError
-from tamsi_sim.plant import CommandError, GripperCommand, Plant
-from tamsi_sim.scene import Scene
-from tamsi_sim.sensing import TorqueSensorConfig
-from tamsi_sim.status import StepStatus
+from contact_core.errors import ConfigError
+from contact_core.scene import Scene
+from contact_core.scene_config import TorqueSensorConfig
+from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.robot.plant import CommandError, GripperCommand, Plant
 
 CLEAN = TorqueSensorConfig(cutoff=0.0, noise=0.0)
 

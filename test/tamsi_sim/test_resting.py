@@ -16,9 +16,9 @@ from builders import (
     pose,
 )
 
-from tamsi_sim.contact import Surface
-from tamsi_sim.model import Instance
-from tamsi_sim.status import StepStatus
+from contact_core.scene import Instance
+from contact_core.surface import Surface
+from tamsi_sim.arrays.status import StepStatus
 
 STICTION = 1e-4  # v_s [m/s]
 LYING = pin.rpy.rpyToMatrix(0.0, np.pi / 2, 0.0)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from builders import arm_instance, engine_of, mug_instance, pose
 
-from contact_stack.core.errors import ConfigError
-from tamsi_sim.cases import ParallelGripper
-from tamsi_sim.status import StepStatus
+from contact_core.errors import ConfigError
+from contact_experiments.tamsi.cases import ParallelGripper
+from tamsi_sim.arrays.status import StepStatus
 
 
 def samples(count=7, steps=60):

@@ -8,10 +8,11 @@ import pinocchio as pin
 import pytest
 import yaml
 
-from contact_stack.core.description import collision_shapes, read_urdf, share
-from contact_stack.core.errors import ConfigError, ModelError
-from contact_stack.core.shapes import shape_to_coal
-from tamsi_sim.scene import Scene
+from contact_core.description import collision_shapes, read_urdf, share
+from contact_core.errors import ConfigError, ModelError
+from contact_core.scene import Scene
+from contact_core.shapes import shape_to_coal
+from tamsi_sim.robot.physics import build_physics
 
 
 def mapping(name="mug_placement"):
@@ -22,7 +23,7 @@ def mapping(name="mug_placement"):
 def test_scene_files_load(name):
     scene = Scene.load(name)
     assert scene.config.name == name
-    assert scene.engine().step(1) == 0
+    assert build_physics(scene).step(1) == 0
 
 
 def test_tool_starts_where_the_paper_has_it():
@@ -37,7 +38,7 @@ def test_mug_starts_upright_between_the_pads():
     mug = scene.object_placement("mug")
     np.testing.assert_allclose(mug.rotation, np.eye(3), atol=1e-6)
     np.testing.assert_allclose(mug.translation, [0.78, 0.0, 0.525], atol=1e-6)
-    engine = scene.engine()
+    engine = build_physics(scene)
     assert engine.evaluate() == 4
 
 
@@ -55,7 +56,7 @@ def test_mug_starts_upright_between_the_pads():
 )
 def test_wrong_settings_are_refused(change, message):
     with pytest.raises(ConfigError, match=message):
-        Scene.from_mapping(mapping() | change).engine()
+        build_physics(Scene.from_mapping(mapping() | change))
 
 
 def test_a_start_deep_inside_another_body_is_refused():
@@ -63,7 +64,7 @@ def test_a_start_deep_inside_another_body_is_refused():
     values["objects"]["box"]["xyz"][2] -= 0.02
     message = "box/box and table/slab start 20 mm inside each other"
     with pytest.raises(ModelError, match=message):
-        Scene.from_mapping(values).engine()
+        build_physics(Scene.from_mapping(values))
 
 
 def test_stiffness_must_be_positive():
@@ -98,7 +99,7 @@ def test_robot_touches_objects_but_not_itself_unless_told():
 
 def test_weight_is_felt_if_it_is_not_compensated():
     values = mapping("free_space") | {"gravity_compensated": False}
-    engine = Scene.from_mapping(values).engine()
+    engine = build_physics(Scene.from_mapping(values))
     engine.evaluate()
     assert abs(engine.work.bias[1]) > 10.0
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tamsi_sim.sensing import TorqueSensor, TorqueSensorConfig
+from contact_core.scene_config import TorqueSensorConfig
+from tamsi_sim.robot.sensing import TorqueSensor
 
 STEP = np.full(7, 2.0)
 

@@ -3,10 +3,10 @@
 import numpy as np
 from builders import body_urdf, box, engine_of, pose
 
-from tamsi_sim.contact import Surface
-from tamsi_sim.engine import SolverConfig
-from tamsi_sim.model import Instance
-from tamsi_sim.status import StepStatus
+from contact_core.scene import Instance
+from contact_core.scene_config import SolverConfig
+from contact_core.surface import Surface
+from tamsi_sim.arrays.status import StepStatus
 
 MASS, WEIGHT = 0.33, 0.33 * 9.8
 STIFFNESS = 1e4

@@ -15,13 +15,13 @@ from builders import (
     sphere,
 )
 
-from contact_stack.core.description import read_urdf
-from tamsi_sim.cases import ParallelGripper
-from tamsi_sim.contact import Surface
-from tamsi_sim.data import RETRIES
-from tamsi_sim.engine import SolverConfig
-from tamsi_sim.model import Instance
-from tamsi_sim.status import StepStatus
+from contact_core.description import read_urdf
+from contact_core.scene import Instance
+from contact_core.scene_config import SolverConfig
+from contact_core.surface import Surface
+from contact_experiments.tamsi.cases import ParallelGripper
+from tamsi_sim.arrays.data import RETRIES
+from tamsi_sim.arrays.status import StepStatus
 
 
 def brick(placement, gravity=GRAVITY):

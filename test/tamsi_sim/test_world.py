@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from builders import body_urdf, box, mesh, sphere
 
-from contact_stack.core.errors import ConfigError, ModelError
-from tamsi_sim.contact import Material, Surface
-from tamsi_sim.world import World
+from contact_core.errors import ConfigError, ModelError
+from contact_core.surface import Material, Surface
+from tamsi_sim.simulation.world import World
 
 BALL = body_urdf("ball", sphere(0.05))
 

@@ -13,8 +13,8 @@ from contact_aware_control.estimation.surface import (
     to_world,
 )
 from contact_aware_control.estimation.surface_sampling import sample
-from contact_stack.core.description import RobotDescription
-from contact_stack.core.robot import Robot
+from contact_core.description import RobotDescription
+from contact_core.robot import Robot
 
 PERIOD_NS = 5_000_000
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from contact_stack.app.bench.contact_trials import Setting
-from contact_stack.app.bench.contacts import measure, measure_pair
+from contact_experiments.bench.contact_trials import Setting
+from contact_experiments.bench.contacts import measure, measure_pair
 
 pytestmark = pytest.mark.verify
 

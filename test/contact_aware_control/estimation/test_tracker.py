@@ -9,7 +9,7 @@ from contact_aware_control.estimation.surface import (
     place,
     surface_of_robot,
 )
-from contact_stack.core.config import from_mapping
+from contact_core.config import from_mapping
 
 POSE = np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3])
 

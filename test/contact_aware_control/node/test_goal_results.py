@@ -14,8 +14,8 @@ from contact_aware_control.controllers import ControllerOutput
 from contact_aware_control.node.goal_server import held_back
 from contact_aware_control.node.joint_goal import JointGoal
 from contact_aware_control.node.trajectory_goal import Progress
-from contact_aware_control.status import Mode, Status
-from contact_stack.core.errors import TrajectoryError
+from contact_aware_control.safety.status import Mode, Status
+from contact_core.errors import TrajectoryError
 
 NAMES = [f"lbr_A{i}" for i in range(1, 8)]
 Result = FollowJointTrajectory.Result

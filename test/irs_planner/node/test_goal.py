@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from contact_stack_msgs.action import PlanThroughContact
 
-from contact_stack.core.errors import ConfigError
+from contact_core.errors import ConfigError
 from irs_planner import build_problem, load_example
 from irs_planner.node.config import LimitsConfig, PlannerNodeConfig
 from irs_planner.node.goal import read_goal

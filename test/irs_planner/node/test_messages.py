@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from contact_stack_msgs.action import PlanThroughContact
 
-from contact_stack.ros.stamps import to_nanoseconds
+from contact_ros.stamps import to_nanoseconds
 from irs_planner import PlannerSettings, build_problem, load_example
 from irs_planner.node.messages import result_message
 from irs_planner.node.outcome import Outcome, outcome_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contact_stack.app import cli
+from contact_stack import cli
 
 
 def plan(tmp_path: Path, *words: str) -> tuple[int, dict]:

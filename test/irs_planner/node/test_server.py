@@ -9,7 +9,7 @@ import pytest
 from action_msgs.msg import GoalStatus
 from contact_stack_msgs.action import PlanThroughContact
 
-from contact_stack.ros.stamps import to_duration
+from contact_ros.stamps import to_duration
 from irs_planner import PlannerSettings, build_problem, load_example, plan
 
 pytestmark = pytest.mark.graph

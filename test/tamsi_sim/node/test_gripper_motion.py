@@ -9,7 +9,7 @@ import pytest
 from sensor_msgs.msg import JointState
 
 from tamsi_sim.node.gripper_motion import STANDSTILL_TICKS, Ending, GripperMotion
-from tamsi_sim.plant import CommandError, GripperCommand
+from tamsi_sim.robot.plant import CommandError, GripperCommand
 
 WIDEST = 0.055
 CLOSE = GripperCommand(position=0.0, max_effort=20.0)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from builtin_interfaces.msg import Time
 
+from contact_core.scene import Scene
 from tamsi_sim.node.truth_topics import TruthTopics
-from tamsi_sim.plant import Plant
-from tamsi_sim.scene import Scene
+from tamsi_sim.robot.plant import Plant
 
 
 class Publisher:

@@ -1,0 +1,1 @@
+"""What keeps the arm within its limits: checks, guards and the supervisor."""

@@ -1,0 +1,306 @@
+"""Robot and object descriptions: where they are kept, and how parts make one robot."""
+
+from __future__ import annotations
+
+import os
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import coal
+import numpy as np
+import pinocchio as pin
+
+from contact_core.collision_element import CollisionElement, collision_elements
+from contact_core.config import load, nested, parameter
+from contact_core.errors import ConfigError, ModelError, choices
+from contact_core.shapes import PlacedShape, mesh_from_coal, shape_from_coal
+
+ZERO = (0.0, 0.0, 0.0)
+
+
+def share(*parts: str) -> Path:
+    """Locate a file of the package: in the checkout, or where ament installed it.
+
+    Args:
+        parts: Path below the share folder, e.g. ``"config", "scenes", "mug_placement.yaml"``.
+
+    Returns:
+        The path; it exists.
+
+    Raises:
+        ConfigError: If no share folder holds the file.
+    """
+    prefixes = [*os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep), sys.prefix]
+    roots = [Path(__file__).resolve().parents[1]]
+    roots += [Path(prefix) / "share" / "contact_stack" for prefix in prefixes if prefix]
+    for root in roots:
+        path = root.joinpath(*parts)
+        if path.exists():
+            return path
+    raise ConfigError(f"cannot find {Path(*parts)} below any of: {', '.join(map(str, roots))}")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One URDF file of a robot, and where it is bolted on.
+
+    The first part of a robot is its base and needs no mount.
+    """
+
+    urdf: str = parameter("", "URDF file below description/; empty if there is no such part")
+    prefix: str = parameter("", "put before every link and joint name of the part")
+    mount_link: str = parameter("", "link of an earlier part that carries this part's root link")
+    xyz: tuple[float, ...] = parameter(
+        ZERO, "origin of the part's root link in the mount link", unit="m", size=3
+    )
+    rpy: tuple[float, ...] = parameter(
+        ZERO, "its roll, pitch and yaw in the mount link", unit="rad", size=3
+    )
+
+
+@dataclass(frozen=True)
+class RobotConfig:
+    """The schema of ``config/robots/*.yaml``."""
+
+    name: str = parameter(description="name of the composed robot")
+    arm_joints: tuple[str, ...] = parameter(
+        description="arm joints from the base to the flange, the order of q", size=7
+    )
+    tool_link: str = parameter(description="link whose frame is the end effector")
+    arm: Part = nested(Part)
+    gripper: Part = nested(Part)
+    gripper_joint: str = parameter("", "joint that opens the gripper; empty without gripper")
+
+
+@dataclass(frozen=True)
+class RobotDescription:
+    """A robot as simulator, controller, estimator and viewer share it.
+
+    Attributes:
+        name: Name of the robot.
+        urdf: Text of the composed URDF, fit for ``robot_description``.
+        arm_joints: Names of the 7 arm joints in the order of q.
+        tool_link: Link whose frame is the end effector (z = approach direction).
+        gripper_joint: Joint that opens the gripper; empty without gripper.
+    """
+
+    name: str
+    urdf: str
+    arm_joints: tuple[str, ...]
+    tool_link: str
+    gripper_joint: str
+
+    @staticmethod
+    def load(name: str) -> RobotDescription:
+        """Read a robot.
+
+        Args:
+            name: File name in ``config/robots`` without ``.yaml``, or a path to a file.
+
+        Returns:
+            The robot.
+
+        Raises:
+            ConfigError: If the file is missing or has invalid values.
+            ModelError: If the parts do not fit together, or a joint or the tool link that
+                the file names does not exist.
+        """
+        path = Path(name) if name.endswith(".yaml") else share("config", "robots", f"{name}.yaml")
+        config = load(RobotConfig, path)
+        parts = [part for part in (config.arm, config.gripper) if part.urdf]
+        urdf = compose(config.name, parts)
+        model = pin.buildModelFromXML(urdf)
+        joints = [*config.arm_joints, *filter(None, [config.gripper_joint])]
+        for joint in joints:
+            if not model.existJointName(joint):
+                raise ModelError(
+                    f"{path.name}: no joint '{joint}' ({choices(list(model.names)[1:])})"
+                )
+        if not model.existBodyName(config.tool_link):
+            links = [frame.name for frame in model.frames if frame.type == pin.FrameType.BODY]
+            raise ModelError(f"{path.name}: no link '{config.tool_link}' ({choices(links)})")
+        return RobotDescription(
+            config.name, urdf, config.arm_joints, config.tool_link, config.gripper_joint
+        )
+
+    @property
+    def base_link(self) -> str:
+        """Name of the root link, whose frame is the world frame."""
+        return _root_link(ElementTree.fromstring(self.urdf), self.name)
+
+    def model(self) -> pin.Model:
+        """Return the kinematic tree of arm and gripper, one finger following the other."""
+        return pin.buildModelFromXML(self.urdf, True)
+
+    def arm_model(self, gripper_position: float = 0.0) -> pin.Model:
+        """Return the 7-joint model of the arm with the gripper as part of its last link.
+
+        Args:
+            gripper_position: Where the fingers are held [m].
+
+        Returns:
+            A model with nq = nv = 7 whose joints are in the order of ``arm_joints``, and
+            whose frames include every link of the arm and the gripper.
+        """
+        model = pin.buildModelFromXML(self.urdf)
+        fingers = [name for name in list(model.names)[1:] if name not in self.arm_joints]
+        configuration = pin.neutral(model)
+        for name in fingers:
+            configuration[model.joints[model.getJointId(name)].idx_q] = gripper_position
+        locked = [model.getJointId(name) for name in fingers]
+        return pin.buildReducedModel(model, locked, configuration)
+
+    def shapes(self) -> tuple[PlacedShape, ...]:
+        """Return the collision shapes of all links, each placed in the frame of its link."""
+        return collision_shapes(self.urdf)
+
+
+def collision_shapes(urdf: str, meshes: bool = False) -> tuple[PlacedShape, ...]:
+    """Return the collision shapes of a URDF, each placed in the frame of its link.
+
+    Args:
+        urdf: Text of the URDF.
+        meshes: Whether to accept meshes, as their convex hulls.
+
+    Returns:
+        The shapes, in the order of the file.
+
+    Raises:
+        ModelError: If the URDF is invalid, a mesh is missing, or a shape is none we know; the
+            message names the link.
+    """
+    try:
+        model = pin.buildModelFromXML(urdf)
+    except (ValueError, RuntimeError) as error:
+        raise ModelError(f"cannot read the URDF: {error}") from error
+    elements = collision_elements(urdf)
+    try:
+        geometry = pin.buildGeomFromUrdfString(model, urdf, pin.GeometryType.COLLISION)
+    except (ValueError, RuntimeError) as error:
+        raise ModelError(_mesh_error(elements, " ".join(str(error).split()))) from error
+    shapes = []
+    for item in geometry.geometryObjects:
+        link = model.frames[item.parentFrame]
+        # Pinocchio numbers the collisions of a link: LINK_0, LINK_1, ...
+        number = int(item.name.removeprefix(f"{link.name}_"))
+        name = [element.name for element in elements if element.link == link.name][number]
+        placement = link.placement.actInv(item.placement)
+        if meshes and isinstance(item.geometry, coal.BVHModelBase):
+            shape, center = mesh_from_coal(item.geometry, name)
+            placement = placement * pin.SE3(np.eye(3), center)
+        else:
+            shape = shape_from_coal(item.geometry, name)
+        shapes.append(PlacedShape(name, link.name, shape, placement))
+    return tuple(shapes)
+
+
+def _mesh_error(elements: Sequence[CollisionElement], message: str) -> str:
+    """Add to a message of the mesh loader which collision it is about."""
+    for element in elements:
+        if element.filename and element.filename in message:
+            return f"link '{element.link}': collision '{element.name}': {message}"
+    return f"cannot read the collision shapes: {message}"
+
+
+def read_urdf(urdf: str) -> str:
+    """Return the text of a URDF file of the package.
+
+    Args:
+        urdf: Path below ``description/``, e.g. ``"urdf/mug.urdf"``, or a path of its own.
+
+    Returns:
+        The text.
+
+    Raises:
+        ConfigError: If there is no such file.
+        ModelError: If it is not well-formed XML.
+    """
+    path = Path(urdf) if Path(urdf).is_absolute() else share("description", urdf)
+    try:
+        text = path.read_text()
+        ElementTree.fromstring(text)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except ElementTree.ParseError as error:
+        raise ModelError(f"{path} is not valid XML: {error}") from error
+    return text
+
+
+def compose(name: str, parts: Sequence[Part]) -> str:
+    """Join several URDF files to one robot.
+
+    Args:
+        name: Name of the robot.
+        parts: Its parts; each but the first names the link that carries it.
+
+    Returns:
+        Text of one URDF, with every part's names prefixed.
+
+    Raises:
+        ConfigError: If a file is missing.
+        ModelError: If a mount link does not exist or two parts share a name.
+    """
+    robot = ElementTree.Element("robot", name=name)
+    for part in parts:
+        source = ElementTree.fromstring(read_urdf(part.urdf))
+        _add_prefix(source, part.prefix)
+        if len(robot):
+            robot.append(_mount_joint(robot, part, _root_link(source, part.urdf)))
+        _merge(robot, source, part.urdf)
+    ElementTree.indent(robot)
+    return ElementTree.tostring(robot, encoding="unicode")
+
+
+def _add_prefix(source: ElementTree.Element, prefix: str) -> None:
+    for element in [*source.findall("link"), *source.findall("joint")]:
+        element.set("name", prefix + element.get("name", ""))
+    for joint in source.findall("joint"):
+        for tag, attribute in (("parent", "link"), ("child", "link"), ("mimic", "joint")):
+            for reference in joint.findall(tag):
+                reference.set(attribute, prefix + reference.get(attribute, ""))
+
+
+def _root_link(source: ElementTree.Element, urdf: str) -> str:
+    children = {child.get("link") for child in source.findall("joint/child")}
+    roots = [link.get("name", "") for link in source.findall("link")]
+    roots = [link for link in roots if link not in children]
+    if len(roots) != 1:
+        raise ModelError(f"{urdf} must have one root link, found: {', '.join(roots) or 'none'}")
+    return roots[0]
+
+
+def _mount_joint(robot: ElementTree.Element, part: Part, child: str) -> ElementTree.Element:
+    links = [link.get("name", "") for link in robot.findall("link")]
+    if part.mount_link not in links:
+        raise ModelError(f"{part.urdf} is mounted on '{part.mount_link}' ({choices(links)})")
+    joint = ElementTree.Element("joint", name=f"{child}_mount", type="fixed")
+    ElementTree.SubElement(joint, "parent", link=part.mount_link)
+    ElementTree.SubElement(joint, "child", link=child)
+    xyz, rpy = (" ".join(f"{x:.12g}" for x in vector) for vector in (part.xyz, part.rpy))
+    ElementTree.SubElement(joint, "origin", xyz=xyz, rpy=rpy)
+    return joint
+
+
+def _merge(robot: ElementTree.Element, source: ElementTree.Element, urdf: str) -> None:
+    taken = {(element.tag, element.get("name")) for element in robot}
+    for element in source:
+        if (element.tag, element.get("name")) not in taken:
+            robot.append(element)
+        elif element.tag != "material":
+            raise ModelError(f"{urdf}: {element.tag} '{element.get('name')}' exists already")
+
+
+def placement(xyz: Sequence[float] = ZERO, rpy: Sequence[float] = ZERO) -> pin.SE3:
+    """Return a pose from URDF's numbers.
+
+    Args:
+        xyz: Translation [m].
+        rpy: Roll, pitch, yaw [rad], applied about the fixed x, y, z axes in this order.
+
+    Returns:
+        The pose.
+    """
+    return pin.SE3(pin.rpy.rpyToMatrix(*rpy), np.array(xyz, dtype=float))

@@ -1,0 +1,229 @@
+"""The arm's kinematics, computed by Pinocchio from its description.
+
+World frame = base of the arm, z up. Everything is evaluated at the configuration of the
+last :meth:`Robot.update`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pinocchio as pin
+
+from contact_core.description import RobotDescription, collision_shapes
+from contact_core.errors import ModelError, choices
+
+GRAVITY = 9.81
+"""Gravitational acceleration [m/s^2], along -z of the world frame."""
+
+
+class Robot:
+    """A serial arm with what is mounted on its flange; other joints are locked.
+
+    Attributes:
+        n: Number of arm joints.
+        joint_names: Their names, base to wrist.
+        position_limits: (2, n) lower and upper joint positions [rad].
+        velocity_limits: (n) [rad/s].
+        effort_limits: (n) [Nm].
+        link_names: The links that have a collision shape or are the tool, base to tool.
+        tool_link: Name of the tool link.
+        collision_shapes: The collision shapes, placed in the frames of their links.
+        model: Pinocchio's model of the arm alone, for what this class does not offer.
+        joint_origins: (n, 3) origins of the joint frames, world frame [m].
+        joint_rotations: (n, 3, 3) rotations of the joint frames to the world frame.
+        joint_axes: (n, 3) unit axes of the joints, world frame.
+    """
+
+    def __init__(self, urdf: str, joint_names: Sequence[str], tool_link: str) -> None:
+        """Build the arm from a URDF, the joints not named locked at their neutral position.
+
+        Args:
+            urdf: The composed robot, URDF text.
+            joint_names: The arm's joints, base to wrist.
+            tool_link: The link whose pose is tracked.
+
+        Raises:
+            ModelError: If a joint or link is missing, the arm is not a serial chain of
+                revolute joints, or a collision shape is not a primitive.
+        """
+        model = _reduced_model(urdf, joint_names)
+        frames = {frame.name: i for i, frame in enumerate(model.frames)}
+        if tool_link not in frames:
+            raise ModelError(f"unknown tool link '{tool_link}' ({choices(frames)})")
+        self.model = model
+        self.n = model.nv
+        self.joint_names = tuple(joint_names)
+        self.position_limits = np.array([model.lowerPositionLimit, model.upperPositionLimit])
+        self.velocity_limits = np.array(model.velocityLimit)
+        self.effort_limits = np.array(model.effortLimit)
+        self.tool_link = tool_link
+        self.collision_shapes = collision_shapes(urdf)
+        bodies = {shape.body for shape in self.collision_shapes} | {tool_link}
+        self.link_names = tuple(name for name in frames if name in bodies)
+        self._frames = frames
+        self._tool = frames[tool_link]
+        self._data = model.createData()
+        self.joint_origins = np.zeros((self.n, 3))
+        self.joint_rotations = np.zeros((self.n, 3, 3))
+        self.joint_axes = np.zeros((self.n, 3))
+        self.update(np.clip(np.zeros(self.n), *self.position_limits))
+
+    @classmethod
+    def from_description(cls, description: RobotDescription) -> Robot:
+        """Build the arm of a robot description.
+
+        Args:
+            description: The composed robot.
+
+        Returns:
+            The robot.
+
+        Raises:
+            ModelError: See the constructor.
+        """
+        return cls(description.urdf, description.arm_joints, description.tool_link)
+
+    def update(self, q: np.ndarray) -> None:
+        """Compute poses and Jacobians at a configuration.
+
+        Args:
+            q: (n) joint positions [rad].
+        """
+        data = self._data
+        pin.computeJointJacobians(self.model, data, q)
+        pin.updateFramePlacements(self.model, data)
+        for joint in range(self.n):
+            placement = data.oMi[joint + 1]
+            self.joint_origins[joint] = placement.translation
+            self.joint_rotations[joint] = placement.rotation
+        # Angular part of the spatial Jacobian in the world frame.
+        self.joint_axes[:] = data.J[3:].T
+
+    def joints_moving(self, link: str) -> int:
+        """Return how many joints, counted from the base, move a link.
+
+        Args:
+            link: Name of a link.
+
+        Returns:
+            0 for the base ... n for what is on the flange.
+
+        Raises:
+            ModelError: If there is no such link.
+        """
+        return int(self.model.frames[self._frame(link)].parentJoint)
+
+    def link_pose(self, link: str) -> pin.SE3:
+        """Return the pose of a link in the world frame.
+
+        Args:
+            link: Name of a link.
+
+        Returns:
+            A copy of the pose.
+
+        Raises:
+            ModelError: If there is no such link.
+        """
+        return self._data.oMf[self._frame(link)].copy()
+
+    def tool_pose(self) -> pin.SE3:
+        """Return the pose of the tool link in the world frame, a copy."""
+        return self._data.oMf[self._tool].copy()
+
+    def tool_jacobian(self) -> np.ndarray:
+        """Return the tool's Jacobian.
+
+        Returns:
+            (6, n) from joint velocities to the tool's linear [m/s] and angular [rad/s]
+            velocity, both in the tool frame.
+        """
+        jacobian: np.ndarray = pin.getFrameJacobian(self.model, self._data, self._tool, pin.LOCAL)
+        return jacobian
+
+    def point_jacobian(self, link: str, point: np.ndarray) -> np.ndarray:
+        """Return the Jacobian J_C of a point fixed to a link; tau_ext = J_C^T f.
+
+        Args:
+            link: Name of the link.
+            point: (3) the point, world frame [m].
+
+        Returns:
+            (3, n) from joint velocities to the point's velocity, world frame [m].
+
+        Raises:
+            ModelError: If there is no such link.
+        """
+        moving = self.joints_moving(link)
+        jacobian = np.zeros((3, self.n))
+        # Rigid-body velocity field: v(point) = v(world origin) + omega x point.
+        spatial = self._data.J[:, :moving]
+        x, y, z = point
+        jacobian[0, :moving] = spatial[0] + spatial[4] * z - spatial[5] * y
+        jacobian[1, :moving] = spatial[1] + spatial[5] * x - spatial[3] * z
+        jacobian[2, :moving] = spatial[2] + spatial[3] * y - spatial[4] * x
+        return jacobian
+
+    def torque_of_force(self, link: str, point: np.ndarray, force: np.ndarray) -> np.ndarray:
+        """Return the joint torques J_C^T f of a force on a point of a link.
+
+        Args:
+            link: Name of the link.
+            point: (3) where it acts, world frame [m].
+            force: (3) the force, world frame [N].
+
+        Returns:
+            (n) tau_ext [Nm].
+
+        Raises:
+            ModelError: If there is no such link.
+        """
+        moving = self.joints_moving(link)
+        x, y, z = point
+        a, b, c = force
+        # The wrench at the world's origin; np.cross takes longer than the rest.
+        wrench = np.array([a, b, c, y * c - z * b, z * a - x * c, x * b - y * a])
+        torque = np.zeros(self.n)
+        torque[:moving] = wrench @ self._data.J[:, :moving]
+        return torque
+
+    def gravity_torque_of_payload(self, mass: float, center_of_mass: np.ndarray) -> np.ndarray:
+        """Return the external torque that the weight of a held object causes.
+
+        Args:
+            mass: Mass of the object [kg].
+            center_of_mass: (3) its centre of mass, tool frame [m].
+
+        Returns:
+            (n) tau_ext [Nm], static.
+        """
+        point = self._data.oMf[self._tool].act(np.asarray(center_of_mass, dtype=float))
+        weight = np.array([0.0, 0.0, -mass * GRAVITY])
+        return self.torque_of_force(self.tool_link, point, weight)
+
+    def _frame(self, link: str) -> int:
+        try:
+            return self._frames[link]
+        except KeyError:
+            raise ModelError(f"unknown link '{link}' ({choices(self.link_names)})") from None
+
+
+def _reduced_model(urdf: str, joint_names: Sequence[str]) -> pin.Model:
+    """Parse the URDF and lock every joint that is not the arm's."""
+    full = pin.buildModelFromXML(urdf)
+    missing = [name for name in joint_names if not full.existJointName(name)]
+    if missing:
+        raise ModelError(f"unknown arm joint '{missing[0]}' ({choices(full.names[1:])})")
+    locked = [i for i in range(1, full.njoints) if full.names[i] not in joint_names]
+    model = pin.buildReducedModel(full, locked, pin.neutral(full))
+    if list(model.names[1:]) != list(joint_names):
+        raise ModelError(
+            f"arm joints {list(joint_names)} are not in chain order {list(model.names[1:])}"
+        )
+    if any(parent != i for i, parent in enumerate(model.parents[1:])) or model.nq != model.nv:
+        raise ModelError("the arm must be a serial chain of joints with one coordinate each")
+    if any(not joint.shortname().startswith("JointModelR") for joint in model.joints[1:]):
+        raise ModelError("the arm's joints must all be revolute")
+    return model

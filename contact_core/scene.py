@@ -1,0 +1,218 @@
+"""Scenes: what stands where, whose surfaces touch, read from ``config/scenes/*.yaml``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pinocchio as pin
+import yaml
+
+from contact_core.config import from_mapping
+from contact_core.description import RobotDescription, placement, read_urdf, share
+from contact_core.errors import ConfigError, choices
+from contact_core.scene_config import (
+    ENGINES,
+    WORLD,
+    ObjectConfig,
+    SceneConfig,
+    SurfaceConfig,
+)
+from contact_core.surface import Surface
+
+ROBOT = "robot"
+ENVIRONMENT = "environment"
+Link = tuple[str, str]
+"""Names of an instance and of one of its links."""
+
+NO_GRAVITY = (0.0, 0.0, 0.0)
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One URDF in the scene.
+
+    Attributes:
+        name: Name of the instance, unique in the scene.
+        urdf: Text of its URDF.
+        placement: Pose of its root link in the world; of a free one, its initial pose.
+        free: Whether it floats; otherwise its root link is fixed to the world.
+        gravity: Gravity that acts on it [m/s^2]; zero where a controller compensates it.
+    """
+
+    name: str
+    urdf: str
+    placement: pin.SE3 = field(default_factory=pin.SE3.Identity)
+    free: bool = False
+    gravity: tuple[float, float, float] = NO_GRAVITY
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A scene: its configuration, objects and surfaces by name.
+
+    Attributes:
+        config: Everything with fixed keys.
+        robot: Description of the robot.
+        objects: Objects by name.
+        surfaces: Surfaces by name; the first one that lists a body is its surface.
+    """
+
+    config: SceneConfig
+    robot: RobotDescription
+    objects: dict[str, ObjectConfig] = field(default_factory=dict)
+    surfaces: dict[str, SurfaceConfig] = field(default_factory=dict)
+
+    @staticmethod
+    def load(name: str) -> Scene:
+        """Read a scene.
+
+        Args:
+            name: File name in ``config/scenes`` without ``.yaml``, or a path to a file.
+
+        Returns:
+            The scene.
+
+        Raises:
+            ConfigError: If the file is missing, or a key or value is invalid.
+            ModelError: If the robot's description is invalid.
+        """
+        path = Path(name) if name.endswith(".yaml") else share("config", "scenes", f"{name}.yaml")
+        try:
+            values = yaml.safe_load(path.read_text())
+        except OSError as error:
+            raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+        except yaml.YAMLError as error:
+            raise ConfigError(f"{path} is not valid YAML: {error}") from error
+        try:
+            scene = Scene.from_mapping(values or {})
+        except ConfigError as error:
+            raise ConfigError(f"{path.name}: {error}") from error
+        objects = {name: item.beside(path.parent) for name, item in scene.objects.items()}
+        return dataclasses.replace(scene, objects=objects)
+
+    @staticmethod
+    def from_mapping(values: Mapping[str, Any]) -> Scene:
+        """Build a scene from nested mappings, e.g. of a YAML file.
+
+        Args:
+            values: The keys of :class:`SceneConfig`, and ``objects`` and ``surfaces``, each a
+                mapping from names to :class:`ObjectConfig` and :class:`SurfaceConfig`.
+
+        Returns:
+            The scene.
+
+        Raises:
+            ConfigError: If a key or value is invalid.
+            ModelError: If the robot's description is invalid.
+        """
+        values = dict(values)
+        objects = _named(ObjectConfig, values.pop("objects", {}), "objects")
+        surfaces = _named(SurfaceConfig, values.pop("surfaces", {}), "surfaces")
+        config = from_mapping(SceneConfig, values)
+        robot = RobotDescription.load(config.robot.description)
+        scene = Scene(config, robot, objects, surfaces)
+        scene._check_names()
+        return scene
+
+    def _check_names(self) -> None:
+        links = [frame.name for frame in self.robot.model().frames if _is_body(frame)]
+        known = [ROBOT, ENVIRONMENT, *self.objects, *links]
+        used = [name for surface in self.surfaces.values() for name in surface.of]
+        used += [name for pair in self.config.may_touch for name in _sides(pair)]
+        used += [item.frame for item in self.objects.values() if item.frame != WORLD]
+        for name in used:
+            if name not in known:
+                raise ConfigError(f"'{name}' is neither a group nor a body ({choices(known)})")
+
+    def surface_of(self, instance: str, link: str) -> Surface:
+        """Return the surface of a link: that of the first entry which lists it."""
+        groups = _groups(instance, link)
+        for surface in self.surfaces.values():
+            if not surface.of or groups.intersection(surface.of):
+                return Surface(surface.stiffness, surface.dissipation, surface.friction)
+        default = SurfaceConfig()
+        return Surface(default.stiffness, default.dissipation, default.friction)
+
+    def may_touch(self, a: tuple[str, str], b: tuple[str, str]) -> bool:
+        """Return whether two (instance, link) may touch."""
+        if a[0] == b[0] != ROBOT:
+            return False
+        sides = [_sides(pair) for pair in self.config.may_touch]
+        groups_a, groups_b = _groups(*a), _groups(*b)
+        return any(
+            (x in groups_a and y in groups_b) or (x in groups_b and y in groups_a) for x, y in sides
+        )
+
+    def object_placement(self, name: str) -> pin.SE3:
+        """Return the initial pose of an object in the world."""
+        item = self.objects[name]
+        local = placement(item.xyz, item.rpy)
+        return local if item.frame == WORLD else self.link_placement(item.frame) * local
+
+    def link_placement(self, link: str) -> pin.SE3:
+        """Return the initial pose of a link of the robot in the world."""
+        config = self.config.robot
+        model = self.robot.arm_model(config.gripper.initial_position)
+        data = model.createData()
+        pin.framesForwardKinematics(model, data, np.array(config.initial_positions))
+        return data.oMf[model.getFrameId(link)]
+
+    def instances(self) -> list[Instance]:
+        """Return the robot and the objects as the model builder takes them."""
+        x, y, z = self.config.gravity
+        gravity = (x, y, z)
+        own = (0.0, 0.0, 0.0) if self.config.gravity_compensated else gravity
+        instances = [Instance(ROBOT, self.robot.urdf, gravity=own)]
+        for name, item in self.objects.items():
+            pose = self.object_placement(name)
+            instances.append(Instance(name, read_urdf(item.urdf), pose, item.free, gravity))
+        return instances
+
+    def on(self, engine: str) -> Scene:
+        """Return the same scene on another engine.
+
+        Args:
+            engine: "tamsi" or "drake".
+
+        Raises:
+            ConfigError: If there is no such engine.
+        """
+        if engine not in ENGINES:
+            raise ConfigError(f"no engine '{engine}' ({choices(ENGINES)})")
+        return dataclasses.replace(self, config=dataclasses.replace(self.config, engine=engine))
+
+    def initial_joints(self) -> dict[str, float]:
+        """Return the initial positions of arm and gripper by joint name [rad or m]."""
+        config = self.config.robot
+        joints = dict(zip(self.robot.arm_joints, config.initial_positions, strict=True))
+        if self.robot.gripper_joint:
+            joints[self.robot.gripper_joint] = config.gripper.initial_position
+        return joints
+
+
+def _named(kind: type[Item], values: Any, where: str) -> dict[str, Item]:
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{where} must map names to their settings, got {values!r}")
+    return {str(name): from_mapping(kind, item, f"{where}.{name}") for name, item in values.items()}
+
+
+def _is_body(frame: pin.Frame) -> bool:
+    return frame.type == pin.FrameType.BODY
+
+
+def _sides(pair: str) -> tuple[str, str]:
+    sides = [side.strip() for side in pair.split("/")]
+    if len(sides) != 2:
+        raise ConfigError(f"may_touch needs entries like 'robot / environment', got '{pair}'")
+    return sides[0], sides[1]
+
+
+def _groups(instance: str, link: str) -> set[str]:
+    """Names under which a scene may refer to a link."""
+    return {instance, link, ROBOT if instance == ROBOT else ENVIRONMENT}

@@ -1,0 +1,52 @@
+"""Contact parameters of surfaces, and how those of two in contact combine."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Surface(NamedTuple):
+    """Contact parameters of a body's surface.
+
+    Attributes:
+        stiffness: Of this surface alone, in series with the other's [N/m].
+        dissipation: Hunt-Crossley d [s/m].
+        friction: Coefficient mu.
+    """
+
+    stiffness: float
+    dissipation: float
+    friction: float
+
+
+class Material(NamedTuple):
+    """Parameters of the contact of two surfaces.
+
+    Attributes:
+        stiffness: k [N/m].
+        dissipation: Hunt-Crossley d [s/m].
+        friction: Coefficient mu.
+    """
+
+    stiffness: float
+    dissipation: float
+    friction: float
+
+
+def combine(a: Surface, b: Surface) -> Material:
+    """Combine two surfaces to the parameters of their contact, as Drake does.
+
+    Args:
+        a: One surface.
+        b: The other.
+
+    Returns:
+        Stiffness k = k_a k_b / (k_a + k_b) [N/m], dissipation weighted by each surface's
+        share of the deformation [s/m], and the harmonic mean of the friction coefficients.
+    """
+    total = a.stiffness + b.stiffness
+    stiffness = a.stiffness * b.stiffness / total
+    dissipation = (b.stiffness * a.dissipation + a.stiffness * b.dissipation) / total
+    friction_sum = a.friction + b.friction
+    friction = 2.0 * a.friction * b.friction / friction_sum if friction_sum > 0.0 else 0.0
+    return Material(stiffness, dissipation, friction)

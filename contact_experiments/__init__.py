@@ -1,0 +1,1 @@
+"""The evidence: the papers' figures, benchmarks, peers and comparison integrators."""

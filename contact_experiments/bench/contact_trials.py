@@ -1,0 +1,248 @@
+"""Contacts made from the robot's own model, tau = J^T f + noise + bias, for the estimator."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from contact_aware_control.contact import ContactEstimate
+from contact_aware_control.estimation.estimator import ContactEstimator, EstimatorOutput
+from contact_aware_control.estimation.surface import (
+    new_placement,
+    place,
+    surface_of_robot,
+    to_world,
+)
+from contact_aware_control.estimation.surface_sampling import sample
+from contact_core.robot import Robot
+
+PERIOD_NS = 5_000_000
+TARE_TICKS = 55
+CONTACT_TICKS = 60
+SECOND_TICKS = 100
+
+CENTER = np.array([0.0, 0.4, 0.0, -1.0, 0.0, 0.0, 0.0])
+"""Random poses are within 0.8 rad of this one."""
+
+SETTLED = 0.03
+"""An estimate has settled when it stays this near [m], or at 1.5 times its final error."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a trial varies.
+
+    Attributes:
+        link: The link that is touched.
+        noise: Standard deviation of the torque [Nm].
+        bias: Constant error of every joint's torque, its sign random [Nm].
+        friction: Ratio of tangential to normal force; uniform up to this one.
+    """
+
+    link: str
+    noise: float
+    bias: float = 0.0
+    friction: float = 0.3
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How well one contact was found.
+
+    Attributes:
+        location_error: At the end [m]; inf without an estimate.
+        force_error: At the end [N]; inf without an estimate.
+        settling_time: [s]; inf without an estimate.
+        right_link: True if the estimate is on the link that is touched.
+        identifiable: What the estimator says.
+        modes: Number of places it considers possible.
+        residual: Squared whitened torque residual per joint.
+        update_ns: (ticks) duration of each update in contact [ns].
+    """
+
+    location_error: float
+    force_error: float
+    settling_time: float
+    right_link: bool
+    identifiable: bool
+    modes: int
+    residual: float
+    update_ns: np.ndarray
+
+    @property
+    def misleading(self) -> bool:
+        """True if the place is called identifiable and is more than 10 cm wrong."""
+        return self.identifiable and self.location_error > 0.1
+
+
+@dataclass(frozen=True)
+class PairOutcome:
+    """How well a second contact was found, the first still there.
+
+    Attributes:
+        first_error: Location error of the first before the second comes [m].
+        second_error: Of the estimate next to the second contact at the end [m].
+        contacts: Number of contacts reported at the end.
+        ended: True if only the first is left, within 5 cm, 0.3 s after the second has ended.
+    """
+
+    first_error: float
+    second_error: float
+    contacts: int
+    ended: bool
+
+
+class TrialRobot:
+    """A robot at rest in a random pose that is touched."""
+
+    def __init__(self, robot: Robot, estimator: ContactEstimator) -> None:
+        """Connect estimator and robot.
+
+        Args:
+            robot: The arm.
+            estimator: Gets its torques; may use the same robot.
+        """
+        self.robot = robot
+        self.estimator = estimator
+        self.update_ns: list[int] = []
+
+    def begin(self, seed: int, noise: float, bias: float) -> None:
+        """Take a new pose and let the estimator tare.
+
+        Args:
+            seed: Of pose, contact, noise and particles.
+            noise: Standard deviation of the torque [Nm].
+            bias: Size of its constant error [Nm].
+        """
+        self.rng = np.random.default_rng([seed, 1])
+        self.q = CENTER + self.rng.uniform(-0.8, 0.8, 7)
+        self._noise = noise
+        self._bias = bias * self.rng.choice([-1.0, 1.0], 7)
+        self._stamp = 0
+        self.estimator.reset(seed)
+        self.hold(np.zeros(7), TARE_TICKS)
+        self.update_ns.clear()
+
+    def tick(self, torque: np.ndarray) -> EstimatorOutput:
+        """Show the estimator one sample.
+
+        Args:
+            torque: (7) true external torque [Nm].
+
+        Returns:
+            What it finds.
+        """
+        self._stamp += PERIOD_NS
+        measured = torque + self._bias + self._noise * self.rng.standard_normal(7)
+        start = time.perf_counter_ns()
+        output = self.estimator.update(self._stamp, self.q, measured)
+        self.update_ns.append(time.perf_counter_ns() - start)
+        return output
+
+    def hold(self, torque: np.ndarray, ticks: int) -> EstimatorOutput:
+        """Show the same true torque for a number of ticks; return the last output."""
+        for _ in range(ticks):
+            output = self.tick(torque)
+        return output
+
+    def touch(
+        self, link: str, friction: float, smallest: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Draw a contact.
+
+        Args:
+            link: The link that is touched, anywhere on its surface.
+            friction: Largest ratio of tangential to normal force.
+            smallest: Smallest force [N]; the largest is 30 N.
+
+        Returns:
+            (3) point [m] and (3) force [N], world frame; (7) its torque [Nm].
+        """
+        robot = self.robot
+        robot.update(self.q)
+        surface, _ = surface_of_robot(robot, (link,))
+        placement = new_placement(surface)
+        place(surface, robot.joint_rotations, robot.joint_origins, placement)
+        shape, x, y, z, *normal = sample(surface, placement, self.rng)
+        point = np.array(to_world(placement, shape, x, y, z))
+        inward = -placement.rotation[shape] @ np.array(normal)
+        tangent = np.cross(inward, self.rng.standard_normal(3))
+        direction = inward + friction * self.rng.random() * tangent / np.linalg.norm(tangent)
+        force = self.rng.uniform(smallest, 30.0) * direction / np.linalg.norm(direction)
+        return point, force, robot.torque_of_force(link, point, force)
+
+
+def run_single(trial: TrialRobot, setting: Setting, seed: int) -> Outcome:
+    """Touch one link of the robot and compare the estimate with the truth.
+
+    Args:
+        trial: The robot.
+        setting: What is touched, and how noisy the torque is.
+        seed: Of pose, contact, noise and particles.
+
+    Returns:
+        The outcome.
+    """
+    trial.begin(seed, setting.noise, setting.bias)
+    point, force, torque = trial.touch(setting.link, setting.friction, smallest=10.0)
+    errors = []
+    for _ in range(CONTACT_TICKS):
+        contacts = trial.tick(torque).contacts
+        errors.append(_nearest(contacts[:1], point))
+    location = np.array(errors)
+    found = contacts[0] if contacts else None
+    return Outcome(
+        location_error=float(location[-1]),
+        force_error=float(np.linalg.norm(found.force_world - force)) if found else np.inf,
+        settling_time=_settling_time(location),
+        right_link=found is not None and found.link == setting.link,
+        identifiable=found is not None and found.identifiable,
+        modes=len(found.modes) if found else 0,
+        residual=found.residual if found else np.inf,
+        update_ns=np.array(trial.update_ns),
+    )
+
+
+def run_pair(trial: TrialRobot, first: Setting, second: Setting, seed: int) -> PairOutcome:
+    """Touch a second link 0.2 s after the first, which then bears 0.7-1.3 times its force.
+
+    Args:
+        trial: The robot.
+        first: The first contact; its noise and bias are those of the torque.
+        second: The second contact.
+        seed: Of pose, contacts, noise and particles.
+
+    Returns:
+        The outcome.
+    """
+    trial.begin(seed, first.noise, first.bias)
+    first_point, _, first_torque = trial.touch(first.link, first.friction, smallest=15.0)
+    second_point, _, second_torque = trial.touch(second.link, second.friction, smallest=15.0)
+    before = trial.hold(first_torque, 40)
+    changed = first_torque * trial.rng.uniform(0.7, 1.3)
+    both = trial.hold(changed + second_torque, SECOND_TICKS)
+    after = trial.hold(changed, 60)
+    return PairOutcome(
+        first_error=_nearest(before.contacts, first_point),
+        second_error=_nearest(both.contacts, second_point),
+        contacts=len(both.contacts),
+        ended=len(after.contacts) == 1 and _nearest(after.contacts, first_point) < 0.05,
+    )
+
+
+def _settling_time(location: np.ndarray) -> float:
+    """Return the time until the error stays small [s]."""
+    if not np.isfinite(location[-1]):
+        return np.inf
+    outside = np.flatnonzero(location > max(SETTLED, 1.5 * location[-1]))
+    return float(1e-9 * PERIOD_NS * (outside[-1] + 1 if outside.size else 1))
+
+
+def _nearest(contacts: tuple[ContactEstimate, ...], point: np.ndarray) -> float:
+    """Return the distance of the closest estimate to a point [m], inf if there is none."""
+    return min(
+        (float(np.linalg.norm(contact.point_world - point)) for contact in contacts),
+        default=np.inf,
+    )

@@ -1,0 +1,188 @@
+"""``contact-stack bench control``: QP solvers, the controller's tick, the loop's timing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+from contact_experiments.bench import jitter, problems, solvers
+from contact_experiments.bench.control_case import MOST_CONTACTS, ControlCase
+from contact_experiments.bench.jitter import JitterResult
+from contact_experiments.bench.solvers import SolverResult
+from contact_experiments.bench.timing import HEADER, Timing, durations
+
+RATES = (200.0, 1000.0)
+WARM_UP = 300
+
+BUSY_LOAD = 0.3
+"""Load per processor above which figures say more about the machine than about us."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line.
+
+    Args:
+        parser: The parser of this benchmark.
+    """
+    parser.add_argument("--quick", action="store_true", help="a tenth of the effort")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        default=Path("out/bench/control.png"),
+        help="where the plot is written (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="flight record whose problems the solvers get, instead of a made-up motion's",
+    )
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the benchmark.
+
+    Args:
+        args: The parsed command line.
+
+    Returns:
+        0.
+    """
+    share = 0.1 if args.quick else 1.0
+    load = os.getloadavg()[0]
+    if load > BUSY_LOAD * len(os.sched_getaffinity(0)):
+        print(f"the machine is busy (load {load:.1f}): expect large percentiles\n")
+    recorded = (
+        problems.of_record(args.record)
+        if args.record
+        else problems.of_controller(round(10000 * share))
+    )
+    solved = [
+        *solvers.measure("controller", recorded),
+        *solvers.measure("random", problems.random(round(10000 * share))),
+    ]
+    print(render_solvers(solved), flush=True)
+    ticks = {n: time_ticks(n, round(6000 * share)) for n in range(MOST_CONTACTS + 1)}
+    print(render_ticks(ticks), flush=True)
+    loops = [jitter.measure(rate, 60.0 * share, idle) for rate in RATES for idle in (False, True)]
+    print(render_loops(loops), flush=True)
+    plot(solved, ticks, loops, args.plot)
+    print(f"\nplot: {args.plot}")
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps(summary(solved, ticks, loops), indent=2) + "\n")
+    return 0
+
+
+def time_ticks(contacts: int, count: int) -> Timing:
+    """Time the whole tick of the control loop.
+
+    Args:
+        contacts: Number of contacts.
+        count: Number of ticks.
+
+    Returns:
+        The durations.
+    """
+    case = ControlCase(contacts)
+    durations(case.tick, case.many(WARM_UP))
+    return Timing.of(durations(case.tick, case.many(count)))
+
+
+def summary(
+    solved: Sequence[SolverResult], ticks: Mapping[int, Timing], loops: Sequence[JitterResult]
+) -> dict[str, object]:
+    """Collect the figures for a program.
+
+    Args:
+        solved: The solvers.
+        ticks: Number of contacts -> durations of a tick.
+        loops: The runs of the loop.
+
+    Returns:
+        Everything, by part.
+    """
+    return {
+        "load": os.getloadavg()[0],
+        "oracle": solvers.ORACLE if solvers.has_oracle() else None,
+        "solvers": [result.as_dict() for result in solved],
+        "ticks": [{"contacts": n, **timing.as_dict()} for n, timing in ticks.items()],
+        "loops": [result.as_dict() for result in loops],
+    }
+
+
+def render_solvers(results: Sequence[SolverResult]) -> str:
+    """Show the solvers as a table."""
+    lines = [f"{'QP solver':16} {'problems':11} {HEADER} {'error':>9} {'unsolved':>9} {'wrong':>6}"]
+    for r in results:
+        error = "-" if r.largest_error is None else f"{r.largest_error:.1e}"
+        wrong = "-" if r.disagreements is None else str(r.disagreements)
+        lines.append(
+            f"{r.solver:16} {r.problems:11} {r.timing} {error:>9} {r.unsolved:9d} {wrong:>6}"
+        )
+    if not solvers.has_oracle():
+        lines.append("quadprog is not installed: errors are unknown (pip install quadprog)")
+    return "\n".join(lines)
+
+
+def render_ticks(ticks: Mapping[int, Timing]) -> str:
+    """Show the controller's tick as a table."""
+    lines = [f"\n{'tick, contacts':28} {HEADER}"]
+    return "\n".join([*lines, *(f"{contacts:<28d} {timing}" for contacts, timing in ticks.items())])
+
+
+def render_loops(loops: Sequence[JitterResult]) -> str:
+    """Show the loop's timing as a table."""
+    lines = [f"\n{'loop, delay of a tick':28} {HEADER} {'missed':>9}"]
+    for loop in loops:
+        name = f"{_name(loop)} for {loop.duration:.0f} s"
+        lines.append(f"{name:28} {loop.delay} {100 * loop.miss_fraction:8.3f}%")
+        if not loop.idle:
+            lines.append(f"{f'  its tick, {jitter.CONTACTS} contacts':28} {loop.tick}")
+    return "\n".join([*lines, f"scheduling: {loops[0].scheduling}"])
+
+
+def plot(
+    solved: Sequence[SolverResult],
+    ticks: Mapping[int, Timing],
+    loops: Sequence[JitterResult],
+    path: Path,
+) -> None:
+    """Draw median, 99th and 99.9th percentile of everything.
+
+    Args:
+        solved: The solvers.
+        ticks: Number of contacts -> durations of a tick.
+        loops: The runs of the loop.
+        path: The PNG to write.
+    """
+    bars = {f"{r.solver}, {r.problems}": r.timing for r in solved}
+    bars |= {f"tick, {contacts} contacts": timing for contacts, timing in ticks.items()}
+    bars |= {f"delay at {_name(loop)}": loop.delay for loop in loops}
+    figure, axes = plt.subplots(figsize=(8, 0.4 * len(bars) + 1.2), layout="constrained")
+    for row, timing in enumerate(bars.values()):
+        axes.plot([timing.p50_us, timing.p999_us], [row, row], color="#0b6e99", lw=1)
+        for value, marker in ((timing.p50_us, "o"), (timing.p99_us, "s"), (timing.p999_us, "|")):
+            axes.plot(value, row, marker, color="#0b6e99")
+    axes.set_yticks(range(len(bars)), list(bars))
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.set_xlabel("time [µs]: median (disc), 99 % (square), 99.9 % (bar)")
+    axes.grid(axis="x", alpha=0.3)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def _name(loop: JitterResult) -> str:
+    return f"{loop.rate:.0f} Hz, idle" if loop.idle else f"{loop.rate:.0f} Hz"

@@ -1,0 +1,1 @@
+"""Evidence for the planner through contact: the paper bundled_gradients."""

@@ -1,0 +1,110 @@
+"""Every example in every mode: what ``contact-stack bench irs`` reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from contact_experiments.irs.second_order import SecondOrderDynamics
+from irs_planner.dynamics import ContactDynamics
+from irs_planner.examples import build_problem, example_names, example_settings, load_example
+from irs_planner.irs_lqr import plan
+from irs_planner.result import PlanResult
+from irs_planner.settings import PlannerSettings
+from irs_planner.smoothing import GradientMode
+
+
+def run_examples(
+    names: Sequence[str] | None = None,
+    modes: Sequence[str] | None = None,
+    *,
+    seed: int = 0,
+    workers: int = 1,
+    paper: bool = False,
+) -> dict[str, Any]:
+    """Plan examples and measure cost and time.
+
+    All of them run a fixed number of iterations, without a convergence test. Every mode runs
+    one iteration first, so that compilation is not measured.
+
+    Args:
+        names: Examples; None for all of them.
+        modes: Modes; None for all that an example supports. Second-order dynamics have no
+            log barrier, and their first-order bundle, slow, has to be asked for.
+        seed: Seed of the samples.
+        workers: Threads.
+        paper: Algorithm 1 alone, as the paper has it: no accept/reject phase after it.
+
+    Returns:
+        ``{"examples": {name: {mode: {"initial", "best", "final", "iterations", "seconds",
+        "seconds_per_iteration": {"linearisation", "mpc", "rollout"}, "status",
+        "mpc_failures", "costs"}}}}``, costs reported as in Fig. 9.
+    """
+    examples: dict[str, dict[str, Any]] = {}
+    for name in names or example_names():
+        config = load_example(name)
+        problem = build_problem(config)
+        contact = isinstance(problem.dynamics, ContactDynamics)
+        examples[name] = {}
+        slow = isinstance(problem.dynamics, SecondOrderDynamics)
+        for mode in modes or [str(mode) for mode in GradientMode]:
+            if mode == GradientMode.LOG_BARRIER and not contact:
+                continue
+            if mode == GradientMode.FIRST and slow and not modes:
+                continue
+            settings = replace(
+                example_settings(config),
+                mode=mode,
+                seed=seed,
+                workers=workers,
+                patience=config.iterations + config.refinements + 1,
+                refinements=0 if paper else config.refinements,
+            )
+            plan(problem, PlannerSettings(mode=mode, iterations=1, samples=2, seed=seed))
+            examples[name][mode] = summarise(plan(problem, settings))
+    return {"examples": examples}
+
+
+def compare_orders(mode: str = "zero", seed: int = 0) -> dict[str, Any]:
+    """Plan the same push with quasi-dynamic and with second-order dynamics (Sec. VI-E).
+
+    Args:
+        mode: How gradients are made.
+        seed: Seed of the samples.
+
+    Returns:
+        ``{"mode", "quasi_dynamic", "second_order", "ratio"}``: seconds per iteration of
+        Algorithm 1, and how many times longer second-order planning takes.
+    """
+    seconds = {}
+    for order, name in (("quasi_dynamic", "pushing"), ("second_order", "pushing_second_order")):
+        figures = run_examples([name], [mode], seed=seed)["examples"][name][mode]
+        seconds[order] = figures["seconds"] / figures["iterations"]
+    ratio = seconds["second_order"] / seconds["quasi_dynamic"]
+    return {"mode": mode, **seconds, "ratio": ratio}
+
+
+def summarise(result: PlanResult) -> dict[str, Any]:
+    """Return the figures of one plan, ready for JSON.
+
+    Args:
+        result: The plan.
+    """
+    count = max(len(result.iterations), 1)
+    times = [report.times for report in result.iterations]
+    return {
+        "initial": result.costs[0],
+        "best": result.cost,
+        "final": result.costs[-1],
+        "iterations": len(result.iterations),
+        "seconds": result.seconds,
+        "seconds_per_iteration": {
+            "linearisation": sum(t.linearisation for t in times) / count,
+            "mpc": sum(t.mpc for t in times) / count,
+            "rollout": sum(t.rollout for t in times) / count,
+        },
+        "status": str(result.status),
+        "mpc_failures": sum(report.mpc_failures for report in result.iterations),
+        "costs": list(result.costs),
+    }

@@ -1,0 +1,17 @@
+"""Compile the paper's integrators ahead of time, which no node needs."""
+
+from __future__ import annotations
+
+from contact_experiments.tamsi.cases import ParallelGripper
+from contact_experiments.tamsi.integrators.registry import make_integrator
+from contact_experiments.tamsi.paper.stick_slip_box import StickSlipBox
+from tamsi_sim import precompile as simulator
+
+
+def precompile() -> None:
+    """Compile the simulator's kernels, then the integrators', by a step of each family."""
+    simulator.precompile()
+    case = ParallelGripper()
+    for name in ("ie_fn", "semi_implicit"):
+        make_integrator(name, case.engine(), case.excitation()).step()
+    StickSlipBox().reference(v=0.0, time=0.0, duration=1e-3, step=1e-3)

@@ -1,0 +1,1 @@
+"""Evidence for the robust planner: the paper chance_constraints."""

@@ -1,0 +1,1 @@
+"""Evidence for the simulator: the paper tamsi, peers and benchmarks."""

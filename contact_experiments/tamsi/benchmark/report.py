@@ -1,0 +1,118 @@
+"""The benchmark's figures as a table and as JSON."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from collections.abc import Iterable
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from contact_experiments.tamsi.benchmark.measure import SceneResult
+from contact_experiments.tamsi.benchmark.runners import (
+    DRAKE_SAP,
+    DRAKE_TAMSI,
+    MUJOCO,
+    OURS,
+    PARITY_RUN,
+)
+
+PEERS = (DRAKE_TAMSI, DRAKE_SAP, MUJOCO)
+LABELS = {DRAKE_TAMSI: "Drake kTamsi", DRAKE_SAP: "Drake kSap", MUJOCO: "MuJoCo"}
+DISTRIBUTIONS = ("drake", "mujoco", "numba", "numpy")
+
+
+def machine() -> dict[str, Any]:
+    """Describe the machine, what runs on it besides us, and the versions of the peers."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0],
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in DISTRIBUTIONS},
+    }
+
+
+def scene_json(result: SceneResult) -> dict[str, Any]:
+    """Return a scene's cost per step [us] and peer's cost over ours; None if missing."""
+    figures: dict[str, Any] = {"ours_us": result.cost(OURS)}
+    for peer in PEERS:
+        figures[f"{peer}_us"] = result.cost(peer)
+    for peer in PEERS:
+        ratios = result.ratios(peer)
+        figures[f"ratio_{peer}"] = None if ratios is None else float(np.median(ratios))
+    figures["contacts"] = result.contacts[OURS]
+    figures["nv"] = result.nv
+    return figures
+
+
+def details_json(result: SceneResult) -> dict[str, Any]:
+    """Return what else is known about a scene: spread, agreement, contacts, rounds."""
+    spread = {}
+    for peer in PEERS:
+        ratios = result.ratios(peer)
+        if ratios is not None:
+            spread[peer] = [float(ratios.min()), float(ratios.max())]
+    return {
+        "bodies": result.bodies,
+        "pairs": result.pairs,
+        "rounds": len(result.microseconds[OURS]),
+        "ours_parity_us": result.cost(PARITY_RUN),
+        "ratio_spread": spread,
+        "contacts": {k: None if math.isnan(n) else n for k, n in result.contacts.items()},
+        "velocity_error_parity": result.velocity_error,
+        "position_error": result.position_error,
+        "missing": result.missing,
+    }
+
+
+HEADER = (
+    f"{'scene':<14}{'nv':>5}{'contacts':>10}{'ours':>9}{'parity':>9}"
+    + "".join(f"{LABELS[peer]:>15}{'ratio (spread)':>22}" for peer in PEERS)
+    + f"{'|dv| kTamsi':>13}"
+)
+UNITS = f"{'':<24}{'':>5}" + f"{'us/step':>9}{'us/step':>9}" + f"{'us/step':>15}{'':>22}" * 3
+
+
+def row(result: SceneResult) -> str:
+    """Show a scene as one row of a table."""
+    cells = [f"{result.name:<14}{result.nv:>5}{result.contacts[OURS]:>10.1f}"]
+    cells += [f"{result.cost(OURS):>9.1f}{result.cost(PARITY_RUN):>9.1f}"]
+    for peer in PEERS:
+        ratios = result.ratios(peer)
+        if ratios is None:
+            cells.append(f"{'-':>15}{'-':>22}")
+            continue
+        spread = f"{np.median(ratios):.2f} ({ratios.min():.2f}..{ratios.max():.2f})"
+        cells.append(f"{result.cost(peer):>15.1f}{spread:>22}")
+    error = result.velocity_error
+    cells.append(f"{'-':>13}" if error is None else f"{error:>13.1e}")
+    return "".join(cells)
+
+
+def missing_lines(results: Iterable[SceneResult]) -> list[str]:
+    """Say which simulators have no figures on which scene, and why."""
+    return [
+        f"{result.name}: {LABELS.get(simulator, simulator)}: {why}"
+        for result in results
+        for simulator, why in result.missing.items()
+    ]
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as lines:
+            names = [line.split(":", 1)[1].strip() for line in lines if "model name" in line]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor()
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,215 @@
+"""An integrator as Python sees it: an engine, moved by a scheme of choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from contact_experiments.tamsi.integrators import data
+from contact_experiments.tamsi.integrators.config import IntegratorConfig
+from contact_experiments.tamsi.integrators.data import Options, make_memory
+from contact_experiments.tamsi.integrators.excitation import Excitation
+from contact_experiments.tamsi.integrators.implicit_euler import advance_implicit
+from contact_experiments.tamsi.integrators.one_way import advance_one_way
+from contact_experiments.tamsi.integrators.scheme import Scheme
+from contact_experiments.tamsi.integrators.warning import WARNING_RATIO, ExplicitNormalsWarning
+from tamsi_sim.arrays.data import ITERATIONS, RETRIES, STEPS, Work
+from tamsi_sim.arrays.handle import make_handle
+from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.scheme.contact import scheme_settings
+from tamsi_sim.scheme.stepper import roll
+from tamsi_sim.simulation.engine import Engine
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a solution has cost.
+
+    Attributes:
+        evaluations: Of the system's dynamics f(t, x), those for Jacobians included; of a
+            time-stepping scheme, of everything that is frozen during a step.
+        jacobians: Jacobians approximated by forward differences.
+        factorizations: Matrices factorised.
+        iterations: Newton iterations.
+        steps: Accepted steps.
+        retries: Steps that Newton's method did not solve and that were halved.
+        rejections: Steps whose error was too large.
+        limited: Newton updates that TALS limited.
+        landings: Those that were to land inside stiction, the contact still being there.
+        missed: Those of the landings that did not, because the configuration moved.
+        smallest_step: Length of the shortest accepted step [s].
+    """
+
+    evaluations: int
+    jacobians: int
+    factorizations: int
+    iterations: int
+    steps: int
+    retries: int
+    rejections: int
+    limited: int
+    landings: int
+    missed: int
+    smallest_step: float
+
+
+class Integrator:
+    """Moves an engine's state by a scheme; use it instead of ``Engine.step``.
+
+    The engine's arrays stay the state: read and write ``q`` and ``v`` in place.
+    """
+
+    def __init__(
+        self,
+        scheme: Scheme,
+        engine: Engine,
+        excitation: Excitation | None = None,
+        config: IntegratorConfig | None = None,
+    ) -> None:
+        """Bind a scheme to an engine.
+
+        Args:
+            scheme: The scheme; :func:`make_integrator` finds it by its name.
+            engine: The model, its state, the step h and the settings of contact.
+            excitation: Forces at any time; the engine's ``applied`` as it is now by default.
+            config: Parameters of implicit Euler.
+        """
+        config = config or IntegratorConfig()
+        solver = engine.solver
+        model = engine.built.arrays
+        self.engine = engine
+        self.scheme = scheme
+        self._options = Options(
+            scheme=scheme.kernel,
+            full_newton=int(scheme.full_newton),
+            line_search=int(scheme.line_search),
+            error_control=int(scheme.error_control),
+            accuracy=config.accuracy,
+            newton_tolerance=config.newton_share * config.accuracy * scheme.error_control,
+            newton_drift=config.newton_drift * (not scheme.error_control),
+            max_iterations=config.max_iterations,
+            max_rate=config.max_rate,
+            min_step=config.min_step,
+        )
+        iterations = max(config.max_iterations, solver.max_iterations)
+        self._memory = make_memory(len(engine.q), len(engine.v), model.pair_dissipation, iterations)
+        self._excitation = excitation or Excitation.constant(engine.applied)
+        self._handle = make_handle(
+            scheme.adapt(model), engine.work, scheme_settings(solver, engine.time_step)
+        )
+
+    @property
+    def work(self) -> Work:
+        """The engine's arrays."""
+        return self.engine.work
+
+    @property
+    def q(self) -> np.ndarray:
+        """(nq) positions."""
+        return self.engine.q
+
+    @property
+    def v(self) -> np.ndarray:
+        """(nv) velocities."""
+        return self.engine.v
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return float(self._memory.clock[data.TIME])
+
+    def step(self, steps: int = 1) -> StepStatus:
+        """Advance by steps of h, each cut into as many as convergence or accuracy needs.
+
+        Args:
+            steps: How many steps.
+
+        Returns:
+            OK, or why the last step failed; the state is then the last good one, at ``time``.
+        """
+        if self.scheme.kernel == data.TWO_WAY:
+            return self._step_two_way(steps)
+        if self.scheme.kernel == data.ONE_WAY:
+            status = advance_one_way(self._handle, self._excitation, self._memory, steps)
+        else:
+            status = advance_implicit(
+                self._handle, self._options, self._excitation, self._memory, steps
+            )
+        return StepStatus(status)
+
+    def _step_two_way(self, steps: int) -> StepStatus:
+        """Advance by TAMSI's own kernel, which retries by sub-steps."""
+        h, memory, counters = self.engine.time_step, self._memory, self.work.counters
+        forces = self._excitation.at(self.time + h * np.arange(1, steps + 1))
+        states = (np.empty((steps + 1, len(x))) for x in (self.q, self.v))
+        before = counters.copy()
+        status = StepStatus(roll(self._handle, forces, *states))
+        done = counters - before
+        failed = int(status != StepStatus.OK)
+        memory.counters[data.EVALUATIONS] += done[STEPS]
+        memory.counters[data.STEPS] += done[STEPS] - failed
+        memory.counters[data.RETRIES] += done[RETRIES]
+        # The time-stepping schemes factorise once per iteration.
+        memory.counters[[data.ITERATIONS, data.FACTORIZATIONS]] += done[ITERATIONS]
+        memory.clock[data.TIME] += h * (done[STEPS] - failed)
+        memory.residuals[:] = self.work.residuals[: len(memory.residuals)]
+        return status
+
+    def roll(self, samples: int, every: int = 1) -> tuple[StepStatus, np.ndarray, np.ndarray]:
+        """Advance, and record the state at equal intervals.
+
+        Args:
+            samples: How many states to record after the first.
+            every: Steps of h between two of them.
+
+        Returns:
+            The last status; (samples + 1, nq) positions and (samples + 1, nv) velocities
+            from now on, NaN behind a failed step.
+        """
+        positions = np.full((samples + 1, len(self.q)), np.nan)
+        velocities = np.full((samples + 1, len(self.v)), np.nan)
+        positions[0], velocities[0] = self.q, self.v
+        status = StepStatus.OK
+        for k in range(samples):
+            status = self.step(every)
+            if status != StepStatus.OK:
+                break
+            positions[k + 1], velocities[k + 1] = self.q, self.v
+        return status, positions, velocities
+
+    @property
+    def effort(self) -> Effort:
+        """What the solution has cost so far."""
+        count = [int(value) for value in self._memory.counters]
+        return Effort(
+            evaluations=count[data.EVALUATIONS],
+            jacobians=count[data.JACOBIANS],
+            factorizations=count[data.FACTORIZATIONS],
+            iterations=count[data.ITERATIONS],
+            steps=count[data.STEPS],
+            retries=count[data.RETRIES],
+            rejections=count[data.REJECTIONS],
+            limited=count[data.LIMITED],
+            landings=count[data.LANDINGS],
+            missed=count[data.MISSED],
+            smallest_step=float(self._memory.clock[data.SMALLEST_STEP]),
+        )
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """Norms of the residuals in the last Newton solve, iteration by iteration [Nms or Ns]."""
+        history = self._memory.residuals
+        return np.array(history[np.isfinite(history)])
+
+    @property
+    def normal_ratio(self) -> float:
+        """Largest h sqrt(k/m) of explicit normal forces so far, zero if they are implicit."""
+        return float(self._memory.clock[data.NORMAL_RATIO])
+
+    def warnings(self) -> tuple[ExplicitNormalsWarning, ...]:
+        """Return what a user should know about the steps so far."""
+        if self.normal_ratio < WARNING_RATIO:
+            return ()
+        since = float(self._memory.clock[data.WARNED_SINCE])
+        return (ExplicitNormalsWarning(self.normal_ratio, since),)

@@ -1,0 +1,132 @@
+"""tamsi Sec. IV-B: what TALS gives implicit Euler when the contacts' tangent spaces turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from contact_core.description import read_urdf
+from contact_core.scene import Instance
+from contact_core.surface import Surface
+from contact_experiments.tamsi.cases import MUG, ParallelGripper
+from contact_experiments.tamsi.integrators.excitation import Excitation
+from contact_experiments.tamsi.integrators.integrator import Effort
+from contact_experiments.tamsi.integrators.registry import make_integrator
+from contact_experiments.tamsi.paper.stick_slip_box import StickSlipBox
+from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.simulation.engine import Engine
+from tamsi_sim.simulation.model import build_model
+
+DURATION = 0.5  # [s]
+STEPS = (1e-3, 2e-3, 5e-3, 1e-2, 2e-2)
+SPIN = 60.0  # of the mug about its axis [rad/s]
+Scene = Callable[[float], tuple[Engine, Excitation | None]]
+
+
+def box(time_step: float) -> tuple[Engine, Excitation]:
+    """Return the box of Sec. IV-A, whose tangent space never turns."""
+    case = StickSlipBox(time_step=time_step)
+    return case.engine(), case.excitation()
+
+
+def gripper(time_step: float) -> tuple[Engine, Excitation]:
+    """Return the gripper of Sec. VI-A, in which the mug turns little."""
+    case = ParallelGripper(time_step=time_step)
+    return case.engine(), case.excitation()
+
+
+def spinning_mug(time_step: float) -> tuple[Engine, None]:
+    """Return a mug that spins and wobbles on a cart, from one contact point to the next."""
+    gravity = (0.0, 0.0, -9.81)
+    tilt = pin.SE3(pin.rpy.rpyToMatrix(0.6, 0.4, 0.0), np.array([0.0, 0.0, 0.09]))
+    surface = Surface(stiffness=2e4, dissipation=5.0, friction=0.5)
+    built = build_model(
+        [
+            Instance(MUG, read_urdf("urdf/mug.urdf"), tilt, free=True, gravity=gravity),
+            Instance("cart", read_urdf("urdf/cart.urdf")),
+        ],
+        lambda instance, link: surface,
+        lambda a, b: a[0] != b[0],
+    )
+    engine = Engine(built, time_step)
+    engine.v[:] = [0.0, 0.0, -0.5, 0.0, 0.0, SPIN]
+    return engine, None
+
+
+SCENES: dict[str, Scene] = {"box": box, "gripper": gripper, "spinning mug": spinning_mug}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Implicit Euler with full Newton in one scene, without and with TALS.
+
+    Attributes:
+        scene: One of ``SCENES``.
+        time_step: h [s].
+        without: What it cost without TALS.
+        with_tals: What it cost with it.
+        finished: Whether both reached the end.
+    """
+
+    scene: str
+    time_step: float
+    without: Effort
+    with_tals: Effort
+    finished: bool
+
+    @property
+    def gain(self) -> float:
+        """Evaluations of f without TALS, relative to those with it."""
+        return self.without.evaluations / self.with_tals.evaluations
+
+    @property
+    def missed(self) -> float:
+        """Share of the landings in stiction that were not in it, NaN if there were none."""
+        landings = self.with_tals.landings
+        return self.with_tals.missed / landings if landings else float("nan")
+
+
+def run(
+    scene: str, integrator: str, time_step: float, duration: float = DURATION
+) -> tuple[Effort, bool]:
+    """Run a scene once.
+
+    Args:
+        scene: One of ``SCENES``.
+        integrator: Its name.
+        time_step: h [s].
+        duration: Simulated time [s].
+
+    Returns:
+        What it cost, and whether it reached the end.
+    """
+    engine, excitation = SCENES[scene](time_step)
+    moved = make_integrator(integrator, engine, excitation)
+    status = moved.step(round(duration / time_step))
+    return moved.effort, status == StepStatus.OK
+
+
+def compare(scene: str, time_step: float, duration: float = DURATION) -> Comparison:
+    """Run a scene without and with TALS.
+
+    Args:
+        scene: One of ``SCENES``.
+        time_step: h [s].
+        duration: Simulated time [s].
+
+    Returns:
+        The comparison.
+    """
+    without, plain_finished = run(scene, "ie_fn", time_step, duration)
+    with_tals, tals_finished = run(scene, "ie_fn_tals", time_step, duration)
+    return Comparison(scene, time_step, without, with_tals, plain_finished and tals_finished)
+
+
+def comparisons() -> Iterator[Comparison]:
+    """Compare in every scene with every step."""
+    for scene in SCENES:
+        for time_step in STEPS:
+            yield compare(scene, time_step)

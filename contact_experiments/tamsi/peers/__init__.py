@@ -1,0 +1,1 @@
+"""Simulators that others made, on our scenes."""

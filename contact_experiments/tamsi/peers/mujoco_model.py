@@ -1,0 +1,209 @@
+"""A built model as a MuJoCo model."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+
+from contact_core.errors import ModelError, choices
+from contact_core.joints import FREE, REVOLUTE
+from contact_core.shapes import ShapeKind
+from tamsi_sim.simulation.model import BuiltModel
+
+# At most so many classes of shapes can be told apart by MuJoCo's collision bits.
+MAX_CLASSES = 31
+# MuJoCo's documentation advises to raise it from 1 lest grasped objects slip.
+IMPRATIO = 10.0
+_KINDS = {
+    ShapeKind.SPHERE: mujoco.mjtGeom.mjGEOM_SPHERE,
+    ShapeKind.BOX: mujoco.mjtGeom.mjGEOM_BOX,
+    ShapeKind.CAPSULE: mujoco.mjtGeom.mjGEOM_CAPSULE,
+    ShapeKind.CYLINDER: mujoco.mjtGeom.mjGEOM_CYLINDER,
+}
+
+
+def mujoco_model(
+    built: BuiltModel,
+    time_step: float,
+    friction: float,
+    stiffness: np.ndarray,
+    damping: np.ndarray,
+) -> mujoco.MjModel:
+    """Build the MuJoCo model: Newton's solver, elliptic cones, implicit joint damping.
+
+    Joints have the springs and dampers of :class:`~tamsi_sim.drake.drake_plant.DrakePlant`
+    and a motor each, in the order of the degrees of freedom. Contacts are as soft as
+    MuJoCo's defaults, which have no counterpart of k and d.
+
+    Args:
+        built: The model, without mimic joints.
+        time_step: h [s].
+        friction: mu of every contact.
+        stiffness: (nv) K of the joints [Nm/rad or N/m].
+        damping: (nv) D of the joints, on top of the model's [Nm s/rad or N s/m].
+
+    Returns:
+        The compiled model.
+
+    Raises:
+        ModelError: If MuJoCo gets a model from us that we do not know how to translate.
+    """
+    arrays = built.arrays
+    spec = mujoco.MjSpec()
+    spec.option.timestep = time_step
+    spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.impratio = IMPRATIO
+    spec.option.gravity = _common_gravity(built)
+    bodies: list[mujoco.MjsBody] = []
+    for body in range(len(arrays.parent)):
+        parent = bodies[arrays.parent[body]] if arrays.parent[body] >= 0 else spec.worldbody
+        bodies.append(_add_body(parent, built, body))
+        if arrays.joint_type[body] != FREE:
+            dof = arrays.column_dof[arrays.first_column[body]]
+            total = arrays.damping[dof] + damping[dof] + time_step * stiffness[dof]
+            _add_joint(spec, bodies[-1], built, body, stiffness[dof], total)
+    for shape, bits in enumerate(_collision_bits(built)):
+        body = arrays.shape_body[shape]
+        owner = bodies[body] if body >= 0 else spec.worldbody
+        _add_shape(owner, built, shape, friction, bits)
+    return spec.compile()
+
+
+def mujoco_state(built: BuiltModel, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Turn our state into MuJoCo's.
+
+    Args:
+        built: The model; MuJoCo has its bodies and degrees of freedom in the same order.
+        q: (nq) positions.
+        v: (nv) velocities.
+
+    Returns:
+        MuJoCo's qpos and qvel: scalar-first quaternions, angular velocities in body axes.
+    """
+    arrays, qpos, qvel = built.arrays, q.copy(), v.copy()
+    for body in np.flatnonzero(arrays.joint_type == FREE):
+        iq, iv = arrays.q_index[body], arrays.column_dof[arrays.first_column[body]]
+        x, y, z, w = q[iq + 3 : iq + 7]
+        qpos[iq + 3 : iq + 7] = w, x, y, z
+        rotation = pin.Quaternion(w, x, y, z).matrix()
+        qvel[iv + 3 : iv + 6] = rotation.T @ v[iv + 3 : iv + 6]
+    return qpos, qvel
+
+
+def our_state(
+    built: BuiltModel, qpos: np.ndarray, qvel: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Turn MuJoCo's state into ours, the inverse of :func:`mujoco_state`."""
+    arrays, q, v = built.arrays, qpos.copy(), qvel.copy()
+    for body in np.flatnonzero(arrays.joint_type == FREE):
+        iq, iv = arrays.q_index[body], arrays.column_dof[arrays.first_column[body]]
+        w, x, y, z = qpos[iq + 3 : iq + 7]
+        q[iq + 3 : iq + 7] = x, y, z, w
+        v[iv + 3 : iv + 6] = pin.Quaternion(w, x, y, z).matrix() @ qvel[iv + 3 : iv + 6]
+    return q, v
+
+
+def _common_gravity(built: BuiltModel) -> np.ndarray:
+    gravity = built.arrays.gravity
+    if np.any(gravity != gravity[0]):
+        raise ModelError("this translation to MuJoCo needs the same gravity for all bodies")
+    return np.asarray(gravity[0])
+
+
+def _add_body(parent: mujoco.MjsBody, built: BuiltModel, body: int) -> mujoco.MjsBody:
+    arrays, name = built.arrays, f"body_{body}"
+    (ixx, ixy, ixz), (_, iyy, iyz), (_, _, izz) = arrays.inertia[body]
+    added = parent.add_body(
+        name=name,
+        pos=arrays.joint_position[body],
+        quat=_quaternion(arrays.joint_rotation[body]),
+        mass=arrays.mass[body],
+        ipos=arrays.center[body],
+        fullinertia=[ixx, iyy, izz, ixy, ixz, iyz],
+        explicitinertial=True,
+    )
+    if arrays.joint_type[body] == FREE:
+        added.add_freejoint(name=name)
+    return added
+
+
+def _add_joint(
+    spec: mujoco.MjSpec,
+    owner: mujoco.MjsBody,
+    built: BuiltModel,
+    body: int,
+    stiffness: float,
+    damping: float,
+) -> None:
+    arrays, name = built.arrays, f"body_{body}"
+    dof = arrays.column_dof[arrays.first_column[body]]
+    if np.count_nonzero(arrays.column_dof == dof) > 1:
+        raise ModelError("this translation to MuJoCo knows no mimic joints")
+    revolute = arrays.joint_type[body] == REVOLUTE
+    owner.add_joint(
+        name=name,
+        type=mujoco.mjtJoint.mjJNT_HINGE if revolute else mujoco.mjtJoint.mjJNT_SLIDE,
+        axis=arrays.joint_axis[body],
+        armature=arrays.armature[dof],
+        stiffness=stiffness,
+        damping=damping,
+    )
+    motor = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+    motor.set_to_motor()
+
+
+def _add_shape(
+    owner: mujoco.MjsBody, built: BuiltModel, shape: int, friction: float, bits: tuple[int, int]
+) -> None:
+    arrays = built.arrays
+    kind = ShapeKind(arrays.shape_kind[shape])
+    if kind not in _KINDS:
+        known = choices(known.name.lower() for known in _KINDS)
+        raise ModelError(f"MuJoCo gets no {kind.name.lower()} from us ({known})")
+    contype, conaffinity = bits
+    owner.add_geom(
+        type=_KINDS[kind],
+        size=arrays.shape_size[shape],
+        pos=arrays.shape_position[shape],
+        quat=_quaternion(arrays.shape_rotation[shape]),
+        friction=[friction, 0.0, 0.0],
+        condim=3,
+        mass=0.0,
+        contype=contype,
+        conaffinity=conaffinity,
+    )
+
+
+def _collision_bits(built: BuiltModel) -> list[tuple[int, int]]:
+    """Return each shape's (contype, conaffinity), one bit per link's name."""
+    names = sorted({shape.body for shape in built.shapes})
+    if len(names) > MAX_CLASSES:
+        raise ModelError(f"{len(names)} links with shapes are more than {MAX_CLASSES}")
+    bit = {name: 1 << k for k, name in enumerate(names)}
+    own = [bit[shape.body] for shape in built.shapes]
+    others = [0] * len(own)
+    for a, b in built.arrays.pair_shapes:
+        others[a] |= own[b]
+        others[b] |= own[a]
+    _check_bits(built, own, others)
+    return list(zip(own, others, strict=True))
+
+
+def _check_bits(built: BuiltModel, own: list[int], others: list[int]) -> None:
+    """Make sure that the bits let collide what the model lets collide, and nothing else."""
+    allowed = {frozenset(map(int, pair)) for pair in built.arrays.pair_shapes}
+    body = built.arrays.shape_body
+    for a in range(len(own)):
+        for b in range(a + 1, len(own)):
+            meet = body[a] != body[b] and (own[a] & others[b] or own[b] & others[a])
+            if bool(meet) != (frozenset((a, b)) in allowed):
+                names = f"'{built.shapes[a].name}' and '{built.shapes[b].name}'"
+                raise ModelError(f"MuJoCo's collision bits cannot tell whether {names} may touch")
+
+
+def _quaternion(rotation: np.ndarray) -> np.ndarray:
+    x, y, z, w = pin.Quaternion(rotation).coeffs()
+    return np.array([w, x, y, z])

@@ -1,0 +1,157 @@
+"""What a driver profile is: a translation between our dataclasses and a driver's messages."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_core.arm_state import ArmState
+from contact_core.config import parameter
+from contact_core.errors import CommunicationError, ConfigError
+
+BEST_EFFORT = "best_effort"
+RELIABLE = "reliable"
+
+
+class MessageError(CommunicationError):
+    """A message of the driver cannot be used; its text says why."""
+
+
+@dataclass(frozen=True)
+class DriverConfig:
+    """What differs between installations of one driver."""
+
+    joint_names: tuple[str, ...] = parameter(
+        (), "names of the arm's joints, base to flange; empty: those this driver uses by default"
+    )
+    namespace: str = parameter(
+        "", "namespace of the driver's topics; empty: that of the node that uses them"
+    )
+    reliability: str = parameter(
+        BEST_EFFORT,
+        "what subscribers of the driver's topics ask for in real time",
+        options=(BEST_EFFORT, RELIABLE),
+    )
+    torque_sign: float = parameter(
+        1.0,
+        "factor from the driver's external torque to that of the environment on the robot",
+        options=(1.0, -1.0),
+    )
+    torque_cutoff: float = parameter(
+        0.0,
+        "cut-off of a first-order low-pass on the external torque, for drivers that do not "
+        "filter it; 0 for none",
+        unit="Hz",
+        low=0.0,
+        high=1000.0,
+    )
+
+
+class DriverProfile(ABC):
+    """Translate states and commands; it knows topics and messages, but no node.
+
+    An instance serves one side of the connection: decoding may keep the messages that
+    belong to a state whose others have not arrived yet.
+
+    Attributes:
+        name: Value of the ``driver`` parameter that selects the profile.
+        default_joint_names: What the driver calls the arm's joints unless configured otherwise.
+        state_topics: Topic -> message type of everything the robot publishes.
+        needed_topics: The topics of them a controller reads.
+        command_topic: Topic of the commands.
+        command_type: Message type of the commands.
+        config: What differs between installations.
+        period: Period of the states [s].
+        joint_names: Names of the arm's joints, from the base to the flange.
+    """
+
+    name: ClassVar[str]
+    default_joint_names: ClassVar[tuple[str, ...]]
+    state_topics: ClassVar[Mapping[str, type]]
+    needed_topics: ClassVar[tuple[str, ...]]
+    command_topic: ClassVar[str]
+    command_type: ClassVar[type]
+
+    def __init__(self, config: DriverConfig, period: float) -> None:
+        """Set the profile up.
+
+        Args:
+            config: What differs between installations.
+            period: Period of the states [s].
+
+        Raises:
+            ConfigError: If the driver does not support this configuration.
+        """
+        self.config = config
+        self.period = period
+        self.joint_names = config.joint_names or self.default_joint_names
+        if len(set(self.joint_names)) != len(self.joint_names):
+            raise ConfigError(f"joint_names must be all different, got {self.joint_names}")
+
+    def topic(self, name: str) -> str:
+        """Return where a topic of the driver is found.
+
+        Args:
+            name: One of ``state_topics``, or ``command_topic``.
+
+        Returns:
+            The topic, relative to the node that uses it unless a namespace is configured.
+        """
+        namespace = self.config.namespace
+        return f"{namespace.rstrip('/')}/{name}" if namespace else name
+
+    @abstractmethod
+    def encode_state(self, state: ArmState) -> Mapping[str, Any]:
+        """Translate a state, on the robot's side.
+
+        Args:
+            state: The state; finite, but the velocity may be NaN.
+
+        Returns:
+            Topic -> message, in the order of publishing.
+        """
+
+    @abstractmethod
+    def decode_state(self, topic: str, message: Any) -> ArmState | None:
+        """Translate one message of a state, on the controller's side.
+
+        Args:
+            topic: The topic it came on.
+            message: The message.
+
+        Returns:
+            The state, or None if other messages of it are still missing.
+
+        Raises:
+            MessageError: If a length or a joint name is wrong, or a value is not finite.
+        """
+
+    @abstractmethod
+    def encode_command(self, position: NDArray[np.float64]) -> Any:
+        """Translate a command, on the controller's side.
+
+        Args:
+            position: Commanded joint positions q_cmd, shape (n,) [rad].
+
+        Returns:
+            The message.
+        """
+
+    @abstractmethod
+    def decode_command(self, message: Any) -> NDArray[np.float64]:
+        """Translate a command, on the robot's side.
+
+        Args:
+            message: The message.
+
+        Returns:
+            Commanded joint positions q_cmd, shape (n,) [rad].
+
+        Raises:
+            MessageError: If the length is wrong or a value is not finite.
+        """

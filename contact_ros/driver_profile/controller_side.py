@@ -1,0 +1,118 @@
+"""The controller's side of a driver profile: read states, write commands."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.node import Node
+
+from contact_core.arm_state import ArmState
+from contact_core.low_pass import LowPass
+from contact_ros.driver_profile.base import RELIABLE, DriverProfile, MessageError
+from contact_ros.driver_profile.rejections import Rejections
+from contact_ros.qos import signal_publisher, signal_subscription
+
+
+class CommandWriter:
+    """Publish commands; a graph has exactly one."""
+
+    def __init__(self, node: Node, profile: DriverProfile, lockstep: bool) -> None:
+        """Create the publisher.
+
+        Args:
+            node: The controller's node.
+            profile: The driver.
+            lockstep: True in lock-step, False in real time.
+        """
+        self._profile = profile
+        self._last: NDArray[np.float64] | None = None
+        self._publisher = node.create_publisher(
+            profile.command_type,
+            profile.topic(profile.command_topic),
+            signal_publisher(lockstep),
+        )
+
+    @property
+    def last(self) -> NDArray[np.float64] | None:
+        """The last command, shape (n,) [rad]; None before the first."""
+        return self._last
+
+    def publish_command(self, position: NDArray[np.float64]) -> None:
+        """Publish a command.
+
+        Args:
+            position: Commanded joint positions q_cmd, shape (n,) [rad].
+        """
+        self._publisher.publish(self._profile.encode_command(position))
+        self._last = np.array(position)
+
+
+class StateReader:
+    """Receive states; any number of nodes may.
+
+    Where the driver does not report the commanded position it is the writer's last
+    command, and before the first command, or without a writer, the measured position.
+
+    Attributes:
+        rejections: The messages that could not be used.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        profile: DriverProfile,
+        lockstep: bool,
+        on_state: Callable[[ArmState], None],
+        writer: CommandWriter | None = None,
+    ) -> None:
+        """Create the subscriptions.
+
+        Args:
+            node: The reading node.
+            profile: The driver.
+            lockstep: True in lock-step, False in real time.
+            on_state: Called with each valid state.
+            writer: The writer of this node's commands, if it commands the robot.
+        """
+        self.rejections = Rejections()
+        self._profile = profile
+        self._on_state = on_state
+        self._writer = writer
+        cutoff = profile.config.torque_cutoff
+        self._low_pass = LowPass(cutoff, profile.period) if cutoff > 0.0 else None
+        self._subscriptions = [
+            node.create_subscription(
+                profile.state_topics[topic],
+                profile.topic(topic),
+                partial(self._message, topic),
+                signal_subscription(lockstep, reliable=profile.config.reliability == RELIABLE),
+            )
+            for topic in profile.needed_topics
+        ]
+
+    def _message(self, topic: str, message: Any) -> None:
+        try:
+            state = self._profile.decode_state(topic, message)
+        except MessageError as error:
+            self.rejections.add(f"{topic}: {error}")
+            return
+        if state is not None:
+            self._on_state(self._with_command(self._filtered(state)))
+
+    def _filtered(self, state: ArmState) -> ArmState:
+        if self._low_pass is None:
+            return state
+        torque = self._low_pass.update(state.external_torque)
+        return dataclasses.replace(state, external_torque=torque)
+
+    def _with_command(self, state: ArmState) -> ArmState:
+        if np.isfinite(state.commanded_position).all():
+            return state
+        last = self._writer.last if self._writer else None
+        commanded = state.position if last is None else last
+        return dataclasses.replace(state, commanded_position=commanded.copy())

@@ -1,0 +1,135 @@
+"""The lbr_fri_ros2_stack driver of KUKA LBR arms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from lbr_fri_idl.msg import LBRJointPositionCommand, LBRState
+from numpy.typing import ArrayLike, NDArray
+from sensor_msgs.msg import JointState
+
+from contact_core.arm_state import ArmState, CommandMode
+from contact_core.errors import ConfigError
+from contact_ros.driver_profile.base import DriverConfig, DriverProfile, MessageError
+from contact_ros.driver_profile.fields import checked
+from contact_ros.driver_profile.joint_states import joint_state
+from contact_ros.stamps import NANOSECONDS
+
+JOINTS = 7
+
+PERIOD_TOLERANCE = 0.1
+"""By how much of itself the robot's period may differ from ours."""
+
+# Values of the Fast Robot Interface for an arm that follows commands, or is about to.
+MONITORING_READY = 2
+COMMANDING_ACTIVE = 4
+CONNECTION_EXCELLENT = 3
+DRIVES_ACTIVE = 2
+CARTESIAN_IMPEDANCE_CONTROL = 1
+JOINT_IMPEDANCE_CONTROL = 2
+CLIENT_COMMANDS = {CommandMode.POSITION: 1, CommandMode.WRENCH: 2, CommandMode.TORQUE: 3}
+COMMAND_MODES = {number: mode for mode, number in CLIENT_COMMANDS.items()}
+
+
+class LbrFri(DriverProfile):
+    """Streamed ``LBRState`` and ``LBRJointPositionCommand``.
+
+    The state has no joint velocity, so a controller gets NaN. The commanded position is
+    the robot's own record of it, or that of its interpolator where there is none (FRI 2).
+    """
+
+    name: ClassVar[str] = "lbr_fri"
+    default_joint_names: ClassVar[tuple[str, ...]] = tuple(f"lbr_A{i}" for i in range(1, 8))
+    state_topics: ClassVar[Mapping[str, type]] = {"state": LBRState, "joint_states": JointState}
+    needed_topics: ClassVar[tuple[str, ...]] = ("state",)
+    command_topic: ClassVar[str] = "command/joint_position"
+    command_type: ClassVar[type] = LBRJointPositionCommand
+
+    def __init__(self, config: DriverConfig, period: float) -> None:
+        """Set the profile up; see :class:`DriverProfile`."""
+        super().__init__(config, period)
+        if len(self.joint_names) != JOINTS:
+            raise ConfigError(
+                f"driver '{self.name}' has {JOINTS} joints, joint_names has {len(self.joint_names)}"
+            )
+
+    def encode_state(self, state: ArmState) -> Mapping[str, Any]:
+        """Translate a state; see :class:`DriverProfile`."""
+        torque = self.config.torque_sign * state.external_torque
+        seconds, nanoseconds = divmod(state.stamp, NANOSECONDS)
+        message = LBRState(
+            sample_time=self.period,
+            session_state=COMMANDING_ACTIVE if state.commanding else MONITORING_READY,
+            connection_quality=CONNECTION_EXCELLENT,
+            drive_state=DRIVES_ACTIVE,
+            client_command_mode=CLIENT_COMMANDS[state.command_mode],
+            control_mode=(
+                CARTESIAN_IMPEDANCE_CONTROL
+                if state.command_mode is CommandMode.WRENCH
+                else JOINT_IMPEDANCE_CONTROL
+            ),
+            time_stamp_sec=seconds,
+            time_stamp_nano_sec=nanoseconds,
+            measured_joint_position=state.position,
+            commanded_joint_position=state.commanded_position,
+            ipo_joint_position=state.commanded_position,
+            external_torque=torque,
+            measured_torque=np.full(JOINTS, np.nan)
+            if state.joint_torque is None
+            else state.joint_torque,
+            tracking_performance=1.0,
+        )
+        joints = joint_state(
+            state.stamp,
+            self.joint_names,
+            position=state.position,
+            velocity=state.velocity,
+            effort=torque,
+        )
+        return {"state": message, "joint_states": joints}
+
+    def decode_state(self, topic: str, message: Any) -> ArmState | None:
+        """Translate a message; see :class:`DriverProfile`."""
+        self._check_period(message.sample_time)
+        torque = checked(message.external_torque, JOINTS, "external_torque")
+        return ArmState(
+            stamp=message.time_stamp_sec * NANOSECONDS + message.time_stamp_nano_sec,
+            position=checked(message.measured_joint_position, JOINTS, "measured_joint_position"),
+            velocity=np.full(JOINTS, np.nan),
+            commanded_position=_commanded(message),
+            external_torque=self.config.torque_sign * torque,
+            joint_torque=_known(message.measured_torque),
+            commanding=message.session_state == COMMANDING_ACTIVE,
+            # A robot that is only monitored has none yet.
+            command_mode=COMMAND_MODES.get(message.client_command_mode, CommandMode.POSITION),
+        )
+
+    def encode_command(self, position: NDArray[np.float64]) -> Any:
+        """Translate a command; see :class:`DriverProfile`."""
+        return LBRJointPositionCommand(joint_position=np.asarray(position, dtype=np.float64))
+
+    def decode_command(self, message: Any) -> NDArray[np.float64]:
+        """Translate a command; see :class:`DriverProfile`."""
+        return checked(message.joint_position, JOINTS, "joint_position")
+
+    def _check_period(self, sample_time: float) -> None:
+        """Refuse a robot that sends at another period; mock hardware states none (0)."""
+        if sample_time > 0.0 and abs(sample_time - self.period) > PERIOD_TOLERANCE * self.period:
+            raise MessageError(
+                f"the robot sends every {1e3 * sample_time:g} ms instead of every "
+                f"{1e3 * self.period:g} ms: set the driver's FRI send period and update_rate"
+            )
+
+
+def _commanded(message: LBRState) -> NDArray[np.float64]:
+    """Return the commanded position; NaN while the robot is not being commanded."""
+    commanded = np.array(message.commanded_joint_position)
+    return commanded if np.isfinite(commanded).all() else np.array(message.ipo_joint_position)
+
+
+def _known(torque: ArrayLike) -> NDArray[np.float64] | None:
+    """Return the measured torque; None where there is none."""
+    measured = np.array(torque, dtype=np.float64)
+    return measured if np.isfinite(measured).all() else None

@@ -1,0 +1,141 @@
+"""The life of a node's process, from its start to a clean end."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Protocol, runtime_checkable
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
+
+from contact_core.errors import ContactStackError
+from contact_ros.transport import avoid_shared_memory
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+POLL_PERIOD = 0.1
+"""How often an idle executor looks for a stop signal [s]."""
+
+EXIT_ERROR = 2
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """A node with threads or files of its own, which it ends before it is destroyed."""
+
+    def close(self) -> None:
+        """End the threads; publishers still work."""
+
+
+def run(factory: Callable[[], Node], args: Sequence[str] | None = None) -> int:
+    """Run one node until SIGINT or SIGTERM; every node's ``main`` calls this.
+
+    Heavy imports belong into the factory: a signal is handled cleanly from here on.
+
+    Args:
+        factory: Builds the node; called once ROS is initialised.
+        args: The process's arguments, by default ``sys.argv``.
+
+    Returns:
+        The exit code: 0 after a signal, 2 after a :class:`ContactStackError`, which is
+        printed as one line.
+    """
+    stop = _StopSignals()
+    try:
+        stop.listen()
+        avoid_shared_memory()
+        # Signals are ours, so that a node can still publish while it is closing.
+        rclpy.init(
+            args=None if args is None else list(args),
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+        node = factory()
+        try:
+            _spin(node, stop)
+        finally:
+            if isinstance(node, Closable):
+                node.close()
+            node.destroy_node()
+    except KeyboardInterrupt:
+        return 0
+    except (ContactStackError, rclpy_implementation.RCLError) as error:
+        print(f"{Path(sys.argv[0]).stem}: {_one_line(error)}", file=sys.stderr, flush=True)
+        return EXIT_ERROR
+    finally:
+        stop.defer()
+        try_shutdown()
+    return 0
+
+
+def freeze_garbage_collector() -> None:
+    """Exempt everything made so far from garbage collection.
+
+    A node calls it when its set-up is complete: a full collection over the objects of
+    the imported libraries would otherwise interrupt the control loop for milliseconds.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def _spin(node: Node, stop: _StopSignals) -> None:
+    """Run the node's callbacks until a signal arrives."""
+    stop.defer()
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    try:
+        while not stop.requested:
+            executor.spin_once(timeout_sec=POLL_PERIOD)
+    finally:
+        executor.remove_node(node)
+        executor.shutdown()
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())
+
+
+class _StopSignals:
+    """SIGINT and SIGTERM: they interrupt the set-up, but never a running callback."""
+
+    def __init__(self) -> None:
+        self._requested = threading.Event()
+        self._deferred = True
+        for number in STOP_SIGNALS:
+            signal.signal(number, self._handle)
+
+    @property
+    def requested(self) -> bool:
+        """True once a signal has arrived."""
+        return self._requested.is_set()
+
+    def listen(self) -> None:
+        """From now on let a signal interrupt, also one that has already arrived.
+
+        Raises:
+            KeyboardInterrupt: If one has.
+        """
+        # A launcher may have blocked them to protect the imports of this process.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+        self._deferred = False
+        if self.requested:
+            raise KeyboardInterrupt
+
+    def defer(self) -> None:
+        """From now on only note a signal."""
+        self._deferred = True
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self._requested.set()
+        if not self._deferred:
+            self._deferred = True
+            raise KeyboardInterrupt

@@ -1,0 +1,119 @@
+"""ROS parameters declared from a configuration dataclass."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any, TypeVar
+
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from contact_core.config import Range, flatten, from_mapping, unflatten
+from contact_core.errors import ConfigError
+
+Config = TypeVar("Config")
+
+QOS_PREFIX = "qos_overrides."
+"""Parameters of this prefix belong to ROS itself."""
+
+
+def read(
+    node: Node, config_type: type[Config], on_change: Callable[[Config], None] | None = None
+) -> Config:
+    """Read a node's parameter overrides into a configuration and declare them all.
+
+    Args:
+        node: The node; its overrides come from ``-p`` and parameter files.
+        config_type: The dataclass of the configuration.
+        on_change: Called with the new configuration, complete and checked, when someone sets a
+            parameter that is declared live. Without it, as all others, they are read-only.
+
+    Returns:
+        The configuration, complete and checked.
+
+    Raises:
+        ConfigError: If an override names no parameter, has the wrong type, or is out of
+            range, or if a mandatory parameter is missing.
+    """
+    config = from_mapping(config_type, unflatten(_overrides(node)))
+    for name, (value, valid) in flatten(config).items():
+        # The override is already in the value, converted to the type of its field.
+        node.declare_parameter(
+            name,
+            list(value) if isinstance(value, tuple) else value,
+            _descriptor(name, value, valid, read_only=on_change is None or not valid.live),
+            ignore_override=True,
+        )
+    if on_change is not None:
+        node.add_on_set_parameters_callback(_Changes(config, on_change))
+    return config
+
+
+class _Changes:
+    """Accept new values of live parameters if the whole configuration is valid with them."""
+
+    def __init__(self, config: Any, on_change: Callable[[Any], None]) -> None:
+        self._config = config
+        self._on_change = on_change
+
+    def __call__(self, parameters: list[Parameter]) -> SetParametersResult:
+        values = {name: value for name, (value, _) in flatten(self._config).items()}
+        ours = {item.name: item.value for item in parameters if item.name in values}
+        if ours:
+            try:
+                self._config = from_mapping(type(self._config), unflatten(values | ours))
+            except ConfigError as error:
+                return SetParametersResult(successful=False, reason=str(error))
+            self._on_change(self._config)
+        return SetParametersResult(successful=True)
+
+
+def _overrides(node: Node) -> dict[str, Any]:
+    """Return the overrides meant for the configuration, by dotted name."""
+    # rclpy has no public way to list overrides of parameters not declared yet.
+    overrides = {
+        name: override.value
+        for name, override in node._parameter_overrides.items()
+        if not node.has_parameter(name) and not name.startswith(QOS_PREFIX)
+    }
+    for name in overrides:
+        for parent in accumulate(name.split(".")[:-1], "{}.{}".format):
+            if parent in overrides:
+                raise ConfigError(f"parameter '{name}' contradicts the value of '{parent}'")
+    return overrides
+
+
+def _descriptor(name: str, value: Any, valid: Range, read_only: bool) -> ParameterDescriptor:
+    """Describe a parameter to tools such as ``ros2 param describe``."""
+    unit = f" [{valid.unit}]" if valid.unit else ""
+    descriptor = ParameterDescriptor(
+        name=name,
+        description=f"{valid.description}{unit}",
+        additional_constraints=str(valid),
+        read_only=read_only,
+    )
+    bounded = math.isfinite(valid.low) or math.isfinite(valid.high)
+    if bounded and isinstance(value, float):
+        descriptor.floating_point_range = [
+            FloatingPointRange(
+                from_value=max(valid.low, -sys.float_info.max),
+                to_value=min(valid.high, sys.float_info.max),
+            )
+        ]
+    elif bounded and isinstance(value, int) and not isinstance(value, bool):
+        descriptor.integer_range = [
+            IntegerRange(
+                from_value=int(max(valid.low, -(2**63))) + int(valid.open_low),
+                to_value=2**63 - 1 if math.isinf(valid.high) else int(valid.high),
+            )
+        ]
+    return descriptor

@@ -1,0 +1,120 @@
+"""Whether this machine is fast enough and ready."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import resource
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from contact_stack.checks.check import SET_UP, Check, Status
+
+PACKAGES = ("contact_core", "tamsi_sim", "contact_aware_control")
+CPUS_WANTED = 2
+GOVERNORS = "/sys/devices/system/cpu"
+
+
+def machine() -> Iterator[Check]:
+    """Check compiled kernels, processors, and permissions for real time.
+
+    Yields:
+        The checks.
+    """
+    yield kernel_cache(_package_folders(), _cache_folders())
+    yield _processors()
+    yield governor(Path(GOVERNORS))
+    yield _real_time()
+
+
+def kernel_cache(packages: Iterable[Path], caches: Iterable[Path]) -> Check:
+    """Check that the numeric kernels are compiled.
+
+    Args:
+        packages: Folders of the packages with kernels.
+        caches: Folders Numba may have cached them in, besides those of the modules.
+
+    Returns:
+        The check.
+    """
+    name = "compiled kernels"
+    modules = [
+        file
+        for package in packages
+        for file in sorted(package.rglob("*.py"))
+        if "\n@kernel\n" in file.read_text()
+    ]
+    compiled = {index.name.split(".")[0] for cache in caches for index in cache.rglob("*.nbi")}
+    cold = [
+        file.stem
+        for file in modules
+        if not [i for i in file.parent.glob(f"__pycache__/{file.stem}.*.nbi") if _newer(i, file)]
+        and file.stem not in compiled
+    ]
+    found = f"{len(modules) - len(cold)} of {len(modules)} modules are compiled"
+    if cold:
+        remedy = f"{SET_UP}; the first run compiles them otherwise, which takes minutes"
+        return Check(name, Status.WARN, f"{found}, not: {', '.join(cold)}", remedy)
+    return Check(name, Status.OK, found)
+
+
+def governor(folder: Path) -> Check:
+    """Check that the processors are not slowed down to save power.
+
+    Args:
+        folder: Where the kernel describes the processors.
+
+    Returns:
+        The check.
+    """
+    name = "CPU governor"
+    found = {f.read_text().strip() for f in folder.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    if not found:
+        return Check(name, Status.OK, "not reported, as in a virtual machine")
+    if found == {"performance"}:
+        return Check(name, Status.OK, "performance")
+    return Check(
+        name,
+        Status.WARN,
+        f"{', '.join(sorted(found))}: real-time runs may miss deadlines",
+        "sudo cpupower frequency-set -g performance",
+    )
+
+
+def _newer(index: Path, source: Path) -> bool:
+    return index.stat().st_mtime >= source.stat().st_mtime
+
+
+def _package_folders() -> list[Path]:
+    specs = [importlib.util.find_spec(package) for package in PACKAGES]
+    return [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
+
+
+def _cache_folders() -> list[Path]:
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    return [Path(chosen)] if chosen else [Path.home() / ".cache" / "numba"]
+
+
+def _processors() -> Check:
+    count = len(os.sched_getaffinity(0))
+    if count >= CPUS_WANTED:
+        return Check("processors", Status.OK, str(count))
+    return Check(
+        "processors",
+        Status.WARN,
+        f"{count}: real-time runs will be slower than real time",
+        "use lockstep:=true",
+    )
+
+
+def _real_time() -> Check:
+    name = "real-time priority"
+    _, highest = resource.getrlimit(resource.RLIMIT_RTPRIO)
+    if os.geteuid() == 0 or highest == resource.RLIM_INFINITY or highest > 0:
+        return Check(name, Status.OK, "permitted")
+    return Check(
+        name,
+        Status.WARN,
+        "not permitted: on hardware, deadlines may be missed under load",
+        "add `@realtime - rtprio 98` to /etc/security/limits.conf and yourself to that group",
+    )

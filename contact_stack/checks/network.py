@@ -1,0 +1,154 @@
+"""Whether nodes can find each other and talk."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+from contact_stack.checks.check import SET_UP, Check, Status
+
+SAFE_DOMAIN_IDS = range(102)
+"""Domain ids whose ports lie below those Linux hands out to other programs."""
+
+DISCOVERY_RANGES = ("SUBNET", "LOCALHOST", "OFF", "SYSTEM_DEFAULT")
+PATIENCE = 15.0
+VIEWER_PORT = 8080
+
+TALKER = """
+import sys, time
+import rclpy
+from std_msgs.msg import String
+rclpy.init()
+node = rclpy.create_node("doctor_talker", start_parameter_services=False)
+publisher = node.create_publisher(String, sys.argv[1], 1)
+while True:
+    publisher.publish(String(data="hello"))
+    time.sleep(0.02)
+"""
+
+
+def network() -> Iterator[Check]:
+    """Check the ROS domain, the communication and the viewer's port.
+
+    Yields:
+        The checks.
+    """
+    yield domain_id()
+    yield discovery_range()
+    yield communication()
+    yield port(VIEWER_PORT)
+
+
+def domain_id() -> Check:
+    """Check the number of the ROS domain.
+
+    Returns:
+        The check.
+    """
+    name, value = "ROS_DOMAIN_ID", os.environ.get("ROS_DOMAIN_ID", "")
+    if not value:
+        return Check(name, Status.OK, "not set: domain 0")
+    if not value.isdigit() or int(value) not in SAFE_DOMAIN_IDS:
+        return Check(name, Status.FAIL, f"'{value}' is no usable domain", "set it to 0 .. 101")
+    return Check(name, Status.OK, value)
+
+
+def discovery_range() -> Check:
+    """Check how far nodes look for each other.
+
+    Returns:
+        The check.
+    """
+    name = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+    value = os.environ.get(name, "")
+    if value and value not in DISCOVERY_RANGES:
+        valid = ", ".join(DISCOVERY_RANGES)
+        return Check(name, Status.FAIL, f"'{value}' is unknown", f"set it to one of {valid}")
+    if value == "OFF":
+        return Check(name, Status.FAIL, "OFF: no node finds another", "set it to LOCALHOST")
+    if value == "LOCALHOST":
+        return Check(name, Status.OK, value)
+    return Check(
+        name,
+        Status.WARN,
+        f"{value or 'not set'}: nodes on other machines of the network are seen, and see us",
+        "set it to LOCALHOST unless the robot is reached over the network",
+    )
+
+
+def communication() -> Check:
+    """Let a second process publish, and listen to it.
+
+    Returns:
+        The check.
+    """
+    name = "communication"
+    try:
+        import rclpy
+        from rclpy.context import Context
+        from rclpy.executors import SingleThreadedExecutor
+        from rclpy.utilities import try_shutdown
+        from std_msgs.msg import String
+    except Exception:  # what is wrong with it is another check's business
+        return Check(name, Status.FAIL, "not tried: rclpy cannot be imported", SET_UP)
+    topic = f"doctor_{os.getpid()}"
+    context = Context()
+    talker = subprocess.Popen(
+        [sys.executable, "-c", TALKER, topic],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        rclpy.init(context=context)
+        node = rclpy.create_node("doctor", context=context, start_parameter_services=False)
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        heard: list[object] = []
+        node.create_subscription(String, topic, heard.append, 1)
+        start = time.monotonic()
+        while not heard and time.monotonic() < start + PATIENCE:
+            executor.spin_once(timeout_sec=0.1)
+        elapsed = time.monotonic() - start
+        executor.shutdown()
+        node.destroy_node()
+    finally:
+        try_shutdown(context=context)
+        talker.kill()
+        talker.wait()
+    if heard:
+        return Check(name, Status.OK, f"a node heard another one after {elapsed:.1f} s")
+    return Check(
+        name,
+        Status.FAIL,
+        f"a node heard nothing from another one within {PATIENCE:g} s",
+        "allow UDP on the loopback interface (firewall), and make sure /dev/shm is not full",
+    )
+
+
+def port(number: int) -> Check:
+    """Check that the viewer can use its port.
+
+    Args:
+        number: The port.
+
+    Returns:
+        The check.
+    """
+    name = f"port {number}"
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", number))
+        except OSError as error:
+            return Check(
+                name,
+                Status.WARN,
+                f"{error.strerror}: the viewer will take the next free one",
+                "end the program that uses it if you want the usual address",
+            )
+    return Check(name, Status.OK, "free for the viewer")

@@ -1,0 +1,321 @@
+"""The demo stage by stage; free of ROS. It knows what the arm's and gripper's drivers report.
+
+Force feedback does three things: it tells a grasp from empty fingers, makes the grip follow the
+load, and tells by the load when the table carries the bottle. Without feedback the grip stays
+that of the first touch, and the bottle is put down where the table should be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from contact_core.robot import Robot
+from contact_stack.demo.bottle_shake.grip import GripConfig, GripRegulator, LoadSensor
+from contact_stack.demo.bottle_shake.joint_path import (
+    JointPath,
+    JointReference,
+    at_rest,
+    tool_pose,
+)
+from contact_stack.demo.bottle_shake.task import BottleTask, Keyframe
+
+CLOSED, OPEN = 0.0, 0.055
+"""Positions of a finger that close and open the gripper [m]."""
+OPENING_FORCE = 20.0
+GRASPED_SHARE, GRASPED_TIME = 0.8, 0.1
+"""Part of the commanded force that has to be felt, and for how long [s]."""
+LOST_SHARE = 0.5
+"""A grip that is felt less than this part of what is commanded has lost the bottle."""
+GRASP_TIME, RELEASE_TIME = 2.0, 1.0
+"""Longest time that closing may take, and time that opening has [s]."""
+WEIGHING_TIME = 0.3
+"""At the end of the carrying, in which the bottle is weighed [s]."""
+DOWN = 0
+"""The axis of the tool frame that points down."""
+CARRIED_SHARE = 0.5
+"""The bottle stands when less than this part of its weight is felt."""
+EFFORT_STEP = 0.25
+"""Smallest change of the grip that is commanded [N]."""
+
+
+class Stage(StrEnum):
+    """What is being done."""
+
+    APPROACH = "approach"
+    GRASP = "grasp"
+    LIFT = "lift"
+    SHAKE = "shake"
+    CARRY = "carry"
+    LOWER = "lower"
+    RELEASE = "release"
+    RETREAT = "retreat"
+    END = "end"
+
+
+NEXT = dict(zip(list(Stage)[:-1], list(Stage)[1:], strict=True))
+HELD = (Stage.LIFT, Stage.SHAKE, Stage.CARRY)
+
+
+class Verdict(StrEnum):
+    """What the forces say about the placement."""
+
+    PLACED = "placed: the table took the weight, and the hand left without it"
+    NOT_GRASPED = "not grasped: the fingers felt nothing between them"
+    DROPPED = "dropped: the fingers lost the bottle on the way"
+    NO_SUPPORT = "not placed: no table was felt under the bottle"
+    STUCK = "not placed: the hand still carries something"
+    UNKNOWN = "not judged: nobody looked at the forces"
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What the drivers report at the end of a period.
+
+    Attributes:
+        stamp: When [ns].
+        position: (7) joint positions [rad].
+        external_torque: (7) [Nm].
+        gripper_position: Of a finger [m].
+        grip: Force with which each finger presses [N].
+    """
+
+    stamp: int
+    position: np.ndarray
+    external_torque: np.ndarray
+    gripper_position: float
+    grip: float
+
+
+@dataclass(frozen=True)
+class GripperGoal:
+    """A new command of the gripper.
+
+    Attributes:
+        position: Of a finger [m].
+        effort: Largest force of a finger [N].
+    """
+
+    position: float
+    effort: float
+
+    def is_close_to(self, other: GripperGoal) -> bool:
+        """Tell whether it is not worth a new command."""
+        same = self.position == other.position
+        return same and abs(self.effort - other.effort) < EFFORT_STEP
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is to be done in the coming period.
+
+    Attributes:
+        reference: For the joints.
+        gripper: For the gripper, None if its last command stays.
+    """
+
+    reference: JointReference
+    gripper: GripperGoal | None
+
+
+class Procedure:
+    """Goes from stage to stage by time, and by force.
+
+    Attributes:
+        stage: What is being done.
+        load: (3) force of what is held on the fingers, tool frame [N].
+        verdict: The judgement; None before the end.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        task: BottleTask,
+        grip: GripConfig,
+        q_start: np.ndarray,
+        period: float,
+        feedback: bool,
+    ) -> None:
+        """Plan the motions up to the placement.
+
+        Args:
+            robot: The arm, for this procedure's own use.
+            task: What to do.
+            grip: How the grip follows the load.
+            q_start: (7) where the arm is commanded to be [rad].
+            period: Time between two observations [s].
+            feedback: Whether forces are used.
+
+        Raises:
+            TrajectoryError: If a keyframe is out of reach or a motion too fast.
+        """
+        self.stage = Stage.APPROACH
+        self.load = np.zeros(3)
+        self.verdict: Verdict | None = None
+        self._robot, self._task, self._period, self._feedback = robot, task, period, feedback
+        self._paths = plan(robot, task, q_start, feedback)
+        self._sensor = LoadSensor(robot, grip.cutoff, period)
+        self._regulator = GripRegulator(grip, period)
+        self._began: int | None = None
+        self._resting = np.array(q_start)
+        self._felt = 0.0
+        self._weights: list[float] = []
+        self._commanded: GripperGoal | None = None
+
+    @property
+    def finished(self) -> bool:
+        """True when there is nothing left to do."""
+        return self.stage is Stage.END
+
+    @property
+    def grip(self) -> float:
+        """Force that each finger is commanded to press with [N]; 0 with the gripper open."""
+        closed = self._commanded is not None and self._commanded.position == CLOSED
+        return self._commanded.effort if closed and self._commanded else 0.0
+
+    @property
+    def weight(self) -> float:
+        """What the bottle weighed in the end of the carrying [N]."""
+        return float(np.mean(self._weights)) if self._weights else 0.0
+
+    def update(self, seen: Observation) -> Decision:
+        """Decide what to do next.
+
+        Args:
+            seen: What the drivers report; one per period.
+        """
+        if self._began is None:
+            self._began = seen.stamp
+        self.load = self._sensor.sample(seen.position, seen.external_torque)
+        elapsed = 1e-9 * (seen.stamp - self._began)
+        self._weigh(elapsed)
+        if self._lost(seen):
+            self._end(Verdict.DROPPED, elapsed)
+        elif self._stage_is_over(elapsed, seen):
+            self._advance(seen.stamp, elapsed)
+            elapsed = 0.0
+        # A command counts for the end of the period that begins now.
+        return Decision(self._reference(elapsed + self._period), self._gripper_goal())
+
+    def _lost(self, seen: Observation) -> bool:
+        """Tell whether the fingers have closed on nothing."""
+        if not self._feedback or self.stage not in HELD:
+            return False
+        weak = seen.grip < LOST_SHARE * self.grip
+        self._felt = self._felt + self._period if weak else 0.0
+        return self._felt > GRASPED_TIME
+
+    def _stage_is_over(self, elapsed: float, seen: Observation) -> bool:
+        match self.stage:
+            case Stage.GRASP:
+                return self._grasped(elapsed, seen)
+            case Stage.LOWER:
+                return self._standing() or elapsed >= self._paths[Stage.LOWER].duration
+            case Stage.RELEASE:
+                return elapsed >= RELEASE_TIME
+            case Stage.END:
+                return False
+        return elapsed >= self._paths[self.stage].duration
+
+    def _weigh(self, elapsed: float) -> None:
+        """Feel the weight while nothing moves any more."""
+        carrying = self.stage is Stage.CARRY
+        if carrying and elapsed >= self._paths[Stage.CARRY].duration - WEIGHING_TIME:
+            self._weights.append(float(np.linalg.norm(self.load)))
+
+    def _grasped(self, elapsed: float, seen: Observation) -> bool:
+        """Tell whether the fingers hold something; without feedback, whether they had time to."""
+        if not self._feedback:
+            return elapsed >= 0.5 * GRASP_TIME
+        felt = seen.grip >= GRASPED_SHARE * self.grip
+        self._felt = self._felt + self._period if felt and self.grip > 0.0 else 0.0
+        return self._felt > GRASPED_TIME or elapsed >= GRASP_TIME
+
+    def _standing(self) -> bool:
+        """Tell whether something else carries the bottle's weight."""
+        return self._feedback and bool(self.load[DOWN] < CARRIED_SHARE * self.weight)
+
+    def _advance(self, stamp: int, elapsed: float) -> None:
+        """Begin the next stage, or end with what the forces say."""
+        over = self.stage
+        if self._feedback and over is Stage.GRASP and self._felt <= GRASPED_TIME:
+            self._end(Verdict.NOT_GRASPED, elapsed)
+        elif self._feedback and over is Stage.LOWER and not self._standing():
+            self._end(Verdict.NO_SUPPORT, elapsed)
+        elif over is Stage.RETREAT:
+            self._end(self._judge(), elapsed)
+        else:
+            if over is Stage.LOWER:
+                self._resting = self._reference(elapsed).position
+            elif over in self._paths:
+                self._resting = self._paths[over].end
+            self.stage, self._began, self._felt = NEXT[over], stamp, 0.0
+            if self.stage is Stage.RETREAT:
+                tool = tool_pose(self._robot, self._resting)
+                keyframes = self._task.leaving(tool)
+                self._paths[Stage.RETREAT] = JointPath(self._robot, self._resting, keyframes)
+
+    def _judge(self) -> Verdict:
+        if not self._feedback:
+            return Verdict.UNKNOWN
+        free = float(np.linalg.norm(self.load)) < CARRIED_SHARE * self.weight
+        return Verdict.PLACED if free else Verdict.STUCK
+
+    def _end(self, verdict: Verdict, elapsed: float) -> None:
+        """Hold still where the arm is led to now, with the gripper as it is."""
+        self._resting = self._reference(elapsed).position
+        self.verdict, self.stage = verdict, Stage.END
+
+    def _reference(self, elapsed: float) -> JointReference:
+        if self.stage in self._paths:
+            return self._paths[self.stage].sample(elapsed)
+        return at_rest(self._resting)
+
+    def _gripper_goal(self) -> GripperGoal | None:
+        """Return a new command of the gripper if it has to change."""
+        match self.stage:
+            case Stage.END:
+                return None
+            case Stage.APPROACH | Stage.RELEASE | Stage.RETREAT:
+                wanted = GripperGoal(OPEN, OPENING_FORCE)
+            case _ if self._feedback and self.stage is not Stage.GRASP:
+                wanted = GripperGoal(CLOSED, self._regulator.update(self.load))
+            case _:
+                wanted = GripperGoal(CLOSED, self._regulator.force)
+        last = self._commanded
+        if last is not None and wanted.is_close_to(last):
+            return None
+        self._commanded = wanted
+        return wanted
+
+
+def plan(
+    robot: Robot, task: BottleTask, q_start: np.ndarray, feedback: bool
+) -> dict[Stage, JointPath]:
+    """Return the motions up to the placement, each from the end of the one before.
+
+    Args:
+        robot: The arm.
+        task: What to do.
+        q_start: (7) where the arm begins [rad].
+        feedback: Whether the table is found by force.
+
+    Raises:
+        TrajectoryError: If a keyframe is out of reach or a motion too fast.
+    """
+    keyframes: dict[Stage, Sequence[Keyframe]] = {
+        Stage.APPROACH: task.approach(),
+        Stage.LIFT: task.lifting(),
+        Stage.SHAKE: task.shaking(),
+        Stage.CARRY: task.carrying(),
+        Stage.LOWER: task.lowering(feedback),
+    }
+    paths: dict[Stage, JointPath] = {}
+    q = np.array(q_start)
+    for stage, poses in keyframes.items():
+        paths[stage] = JointPath(robot, q, poses)
+        q = paths[stage].end
+    return paths

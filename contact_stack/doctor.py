@@ -1,0 +1,108 @@
+"""The command ``contact-stack doctor``: what is missing on this machine, and the remedy."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Iterable
+from itertools import chain
+
+from contact_stack.checks.check import Check, Status
+from contact_stack.checks.machine import machine
+from contact_stack.checks.network import network
+from contact_stack.checks.software import software
+from contact_stack.checks.types import interface_packages
+
+EXIT_FAIL = 1
+
+EPILOG = """examples:
+  contact-stack doctor
+  contact-stack doctor --json
+  contact-stack doctor --types
+
+The exit code is 1 if anything FAILs: the stack cannot run then. A WARN names what you
+will miss."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line.
+
+    Args:
+        parser: The parser of this command.
+    """
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "--types", action="store_true", help="list the interface types with their hashes instead"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command.
+
+    Args:
+        args: The parsed command line.
+
+    Returns:
+        0, or 1 if a check failed.
+    """
+    if args.types:
+        _show_types(args.json)
+        return 0
+    checks = []
+    for check in chain(software(), network(), machine()):
+        checks.append(check)
+        if not args.json:
+            print(render(check), flush=True)
+    if args.json:
+        print(json.dumps(summary(checks), indent=2))
+    return EXIT_FAIL if any(check.status is Status.FAIL for check in checks) else 0
+
+
+def _show_types(as_json: bool) -> None:
+    packages = list(interface_packages())
+    if as_json:
+        print(json.dumps([dataclasses.asdict(package) for package in packages], indent=2))
+        return
+    for package in packages:
+        print(f"{package.name} {package.version}, {package.origin}")
+        for item in package.types:
+            print(f"  {item.name}  {item.hash}")
+
+
+def render(check: Check) -> str:
+    """Show a check to a person.
+
+    Args:
+        check: The check.
+
+    Returns:
+        One line, and a second one if there is a remedy.
+    """
+    line = f"{check.status.value:4}  {check.name}: {check.detail}"
+    return f"{line}\n      -> {check.remedy}" if check.remedy else line
+
+
+def summary(checks: Iterable[Check]) -> dict[str, object]:
+    """Collect the checks for a program.
+
+    Args:
+        checks: The checks.
+
+    Returns:
+        ``ok`` and the list of ``checks``, each with name, status, detail and remedy.
+    """
+    checks = list(checks)
+    return {
+        "ok": all(check.status is not Status.FAIL for check in checks),
+        "checks": [
+            {
+                "name": check.name,
+                "status": check.status.value,
+                "detail": check.detail,
+                "remedy": check.remedy,
+            }
+            for check in checks
+        ],
+    }

@@ -1,0 +1,174 @@
+"""The command ``contact-stack launch``."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import importlib.util
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from contact_core.description import share
+from contact_core.errors import ConfigError, LaunchError, choices
+from contact_stack.launch.command_line import command_line, values_for_reading
+from contact_stack.launch.parser import declared_arguments, parse
+from contact_stack.launch.plan import Argument, LaunchPlan
+from contact_stack.launch.rivals import refuse_rivals
+from contact_stack.launch.runner import NodeGraph
+
+SUFFIX = ".launch.xml"
+
+EPILOG = """examples:
+  contact-stack launch sim
+  contact-stack launch sim lockstep:=false driver:=ros2_control
+  contact-stack launch sim --show-args
+  contact-stack launch my/robot.launch.xml --dry-run
+
+Ctrl-C stops all nodes. Where launch_ros is installed, it runs the file."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line.
+
+    Args:
+        parser: The parser of this command.
+    """
+    parser.epilog = EPILOG
+    parser.add_argument("file", help="a launch file, or the name of one of ours, e.g. sim")
+    parser.add_argument(
+        "arguments", nargs="*", metavar="name:=value", help="arguments of the launch file"
+    )
+    parser.add_argument(
+        "-s", "--show-args", action="store_true", help="list the arguments of the launch file"
+    )
+    parser.add_argument(
+        "-n", "--dry-run", action="store_true", help="print the nodes' command lines only"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print --show-args or --dry-run as JSON"
+    )
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command.
+
+    Args:
+        args: The parsed command line.
+
+    Returns:
+        0 if all nodes ended well, also after Ctrl-C; else the exit code of the first that
+        failed.
+
+    Raises:
+        LaunchError: If the launch file or an argument of it is invalid.
+    """
+    if args.json and not (args.show_args or args.dry_run):
+        raise LaunchError("--json needs --show-args or --dry-run")
+    file = find_launch_file(args.file)
+    if args.show_args:
+        _show(declared_arguments(file), args.json)
+        return 0
+    arguments = parse_assignments(args.arguments)
+    if args.dry_run:
+        _show_commands(parse(file, arguments), args.json)
+        return 0
+    if _launch_ros_is_installed():
+        return _run_with_launch_ros(file, arguments)
+    return _run(parse(file, arguments))
+
+
+def find_launch_file(name: str) -> Path:
+    """Find a launch file.
+
+    Args:
+        name: Its path, or the name of one of ours without ``.launch.xml``.
+
+    Returns:
+        Its absolute path.
+
+    Raises:
+        LaunchError: If there is none.
+    """
+    if Path(name).is_file():
+        return Path(name).resolve()
+    try:
+        return share("launch", name + SUFFIX)
+    except ConfigError as error:
+        ours = sorted(f.name.removesuffix(SUFFIX) for f in share("launch").glob(f"*{SUFFIX}"))
+        raise LaunchError(f"there is no launch file '{name}' ({choices(ours)})") from error
+
+
+def parse_assignments(words: Sequence[str]) -> dict[str, str]:
+    """Read arguments of a launch file.
+
+    Args:
+        words: Arguments of the form ``name:=value``.
+
+    Returns:
+        Values by name.
+
+    Raises:
+        LaunchError: If a word has another form.
+    """
+    assignments = {}
+    for word in words:
+        name, separator, value = word.partition(":=")
+        if not (name and separator):
+            raise LaunchError(f"'{word}' is no argument of a launch file (write name:=value)")
+        assignments[name] = value
+    return assignments
+
+
+def _run(plan: LaunchPlan) -> int:
+    graph = NodeGraph(plan)
+    try:
+        refuse_rivals(plan)
+        with graph:
+            graph.wait()
+    except KeyboardInterrupt:
+        pass  # the normal end of a launch
+    return graph.exit_code
+
+
+def _launch_ros_is_installed() -> bool:
+    spec = importlib.util.find_spec("launch_ros")
+    # A mere folder of that name, e.g. its checkout, has no origin.
+    return spec is not None and spec.origin is not None
+
+
+def _run_with_launch_ros(file: Path, arguments: Mapping[str, str]) -> int:
+    # Imported by name: our folder of launch files is called like this package.
+    launch = importlib.import_module("launch")
+    sources = importlib.import_module("launch.launch_description_sources")
+    included = launch.actions.IncludeLaunchDescription(
+        sources.AnyLaunchDescriptionSource(str(file)), launch_arguments=list(arguments.items())
+    )
+    service = launch.LaunchService()
+    service.include_launch_description(launch.LaunchDescription([included]))
+    return int(service.run())
+
+
+def _show(arguments: Sequence[Argument], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps([dataclasses.asdict(argument) for argument in arguments], indent=2))
+        return
+    for argument in arguments:
+        valid = f" ({choices(argument.choices)})" if argument.choices else ""
+        default = "must be given" if argument.default is None else f"default {argument.default}"
+        print(f"{argument.name}: {argument.description}{valid} [{default}]")
+
+
+def _show_commands(plan: LaunchPlan, as_json: bool) -> None:
+    commands: list[dict[str, Any]] = [
+        {"name": node.label, "command": command_line(node, values_for_reading)}
+        for node in plan.nodes
+    ]
+    if as_json:
+        print(json.dumps(commands, indent=2))
+        return
+    for command in commands:
+        print(f"[{command['name']}] {shlex.join(command['command'])}")

@@ -1,0 +1,170 @@
+"""The command ``contact-stack plan``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from contact_stack.plan.local import plan_locally, problem_of
+from contact_stack.plan.request import OnIteration, PlanOutcome, PlanRequest
+from irs_planner import GradientMode, PlanningProblem, example_names, load_example
+
+EXIT_NO_PLAN = 1
+
+EPILOG = """examples:
+  contact-stack launch planners        (in another terminal)
+  contact-stack plan pushing
+  contact-stack plan pushing --local --mode zero --seed 3 --out out/pushing
+  contact-stack plan hand_move --budget 0.5 --json plan.json
+
+Ctrl-C cancels the goal. Exit code: 0 if there is a plan, else 1."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line.
+
+    Args:
+        parser: The parser of this command.
+    """
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "name", choices=example_names(), metavar="NAME", help=f"one of {', '.join(example_names())}"
+    )
+    parser.add_argument("--local", action="store_true", help="plan in this process, without ROS")
+    parser.add_argument("--robot-name", default="lbr", help="namespace of the robot (default lbr)")
+    parser.add_argument(
+        "--goal", type=float, nargs="+", default=(), metavar="X",
+        help="goal of every state [m, rad] (default: the example's)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--mode", choices=[str(mode) for mode in GradientMode], default=str(GradientMode.FIRST),
+        help="how gradients are made (default first)",
+    )  # fmt: skip
+    parser.add_argument("--samples", type=_count, default=100, help="per knot (default 100)")
+    parser.add_argument(
+        "--iterations", type=_count, default=None, help="at most (default: as many as the paper)"
+    )
+    parser.add_argument("--seed", type=_natural, default=0, help="of all samples (default 0)")
+    parser.add_argument(
+        "--budget", type=_duration, default=0.0, metavar="SECONDS",
+        help="time after which the best plan so far is returned (default: none)",
+    )  # fmt: skip
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the plan here")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="draw plots into this folder")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command.
+
+    Args:
+        args: The parsed command line.
+
+    Returns:
+        0, or 1 if there is no plan that may be used.
+
+    Raises:
+        ContactStackError: If the goal is refused or the planner does not answer.
+    """
+    request = PlanRequest(
+        args.name,
+        tuple(args.goal),
+        args.mode,
+        args.samples,
+        args.iterations or load_example(args.name).iterations,
+        args.seed,
+        args.budget,
+    )
+    problem = problem_of(request)
+    total = request.iterations + load_example(args.name).refinements
+    with tqdm(total=total, desc=args.name, unit="iteration") as bar:
+        outcome = _plan(request, problem, args, _show_in(bar))
+    print(_summary_line(outcome))
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        args.json.write_text(json.dumps(_as_dict(request, outcome), indent=2) + "\n")
+    if args.out:
+        plots = importlib.import_module("contact_stack.plan.plots")
+        for path in plots.draw(request, problem, outcome, args.out):
+            print(path)
+    return 0 if outcome.has_plan else EXIT_NO_PLAN
+
+
+def _plan(
+    request: PlanRequest,
+    problem: PlanningProblem,
+    args: argparse.Namespace,
+    on_iteration: OnIteration,
+) -> PlanOutcome:
+    if args.local:
+        return plan_locally(request, on_iteration)
+    # Nothing leaves this machine unless the user's environment says so.
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    client = importlib.import_module("contact_stack.plan.client")
+    outcome: PlanOutcome = client.plan_remotely(
+        request, problem.dynamics.state_size, args.robot_name, on_iteration
+    )
+    return outcome
+
+
+def _show_in(bar: tqdm[Any]) -> OnIteration:
+    def show(iteration: int, cost: float, best_cost: float) -> None:
+        bar.set_postfix_str(f"cost {cost:.4g}, best {best_cost:.4g}", refresh=False)
+        bar.update(iteration - bar.n)
+
+    return show
+
+
+def _summary_line(outcome: PlanOutcome) -> str:
+    start = outcome.costs[0] if outcome.costs else math.nan
+    text = (
+        f"{outcome.status}: cost {start:.6g} -> {outcome.best_cost:.6g} in {outcome.iterations} "
+        f"iterations, {outcome.seconds:.2f} s"
+    )
+    return f"{text}; {outcome.remedy}" if outcome.remedy else text
+
+
+def _as_dict(request: PlanRequest, outcome: PlanOutcome) -> dict[str, Any]:
+    return {
+        "example": request.example,
+        "mode": request.mode,
+        "samples": request.samples,
+        "seed": request.seed,
+        "status": outcome.status,
+        "remedy": outcome.remedy,
+        "initial": outcome.costs[0] if outcome.costs else None,
+        "best": outcome.best_cost,
+        "final": outcome.costs[-1] if outcome.costs else None,
+        "iterations": outcome.iterations,
+        "seconds": outcome.seconds,
+        "costs": list(outcome.costs),
+        "states": outcome.states.tolist(),
+        "inputs": outcome.inputs.tolist(),
+    }
+
+
+def _natural(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError("it is a non-negative integer")
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("it is a positive integer")
+    return value
+
+
+def _duration(text: str) -> float:
+    value = float(text)
+    if not (math.isfinite(value) and value >= 0.0):
+        raise argparse.ArgumentTypeError("it is a finite time, not negative")
+    return value

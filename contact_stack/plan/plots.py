@@ -1,0 +1,40 @@
+"""Drawings of a plan: its cost, and for contact problems frames of the motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import numpy as np
+
+from contact_stack.plan.request import PlanOutcome, PlanRequest
+from irs_planner import PlanningProblem
+from irs_planner.plots import animate, draw_strip, figure_9
+from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
+
+
+def draw(
+    request: PlanRequest, problem: PlanningProblem, outcome: PlanOutcome, folder: Path
+) -> Iterator[Path]:
+    """Draw a plan.
+
+    Args:
+        request: What was asked for.
+        problem: The problem.
+        outcome: How it went.
+        folder: Where the files are written.
+
+    Yields:
+        Every file.
+    """
+    figures = {"costs": list(outcome.costs), "initial": outcome.costs[0]}
+    yield figure_9(folder, {request.example: {request.mode: figures}})
+    dynamics, states = problem.dynamics, outcome.states
+    if not np.isfinite(states).all():
+        return
+    if isinstance(dynamics, PlanarQuasiDynamics | SpatialQuasiDynamics):
+        yield draw_strip(dynamics, states, problem.goal, folder / "frames.png")
+        yield animate(dynamics, states, problem.goal, folder / "motion.gif")

@@ -1,0 +1,38 @@
+"""Compile every kernel once, so that no node ever waits for the compiler.
+
+Run by ``make setup`` as ``python -m contact_stack.precompile``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+
+MODULES = (
+    "contact_experiments.precompile",
+    "irs_planner.precompile",
+    "contact_aware_control.estimation.precompile",
+    "contact_aware_control.precompile",
+)
+"""Each has a function ``precompile()``; the longest comes first."""
+
+
+def main() -> None:
+    """Compile the kernels of all packages into Numba's cache on disk, side by side."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(mp_context=context) as pool:
+        list(pool.map(precompile_module, MODULES))
+
+
+def precompile_module(name: str) -> None:
+    """Compile the kernels of one package.
+
+    Args:
+        name: Its module of :data:`MODULES`.
+    """
+    importlib.import_module(name).precompile()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""The pre-flight check in the graph: watch, ask for a push, judge, activate the controller."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+from contact_stack_msgs.msg import ContactArray
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from rclpy.task import Future
+
+from contact_core.arm_state import ArmState
+from contact_core.description import RobotDescription
+from contact_core.errors import ContactStackError
+from contact_core.robot import Robot
+from contact_ros.diagnostics import Diagnostics, Health, Level
+from contact_ros.driver_profile import StateReader, driver_profile
+from contact_ros.entry_point import run
+from contact_ros.parameters import read
+from contact_ros.qos import signal_subscription
+from contact_stack.checks.check import Check, Status
+from contact_stack.doctor import render
+from contact_stack.preflight import rest_checks
+from contact_stack.preflight.config import PreflightConfig
+from contact_stack.preflight.push_test import PushTest
+
+NAME = "preflight"
+POLL_PERIOD = 0.1
+ASK_FOR_PUSH = (
+    "PUSH the wrist gently by hand, sideways and then down; hold each push for a second, then "
+    "let go"
+)
+
+
+class PreflightError(ContactStackError):
+    """A check failed: the controller stays inactive."""
+
+
+class PreflightNode(Node):
+    """Check at rest, check while a person pushes, then activate the controller."""
+
+    def __init__(self) -> None:
+        """Listen to driver and estimator.
+
+        Raises:
+            ContactStackError: If a parameter, the robot or the driver profile is wrong.
+        """
+        super().__init__(NAME)
+        self._config = config = read(self, PreflightConfig)
+        self._robot = Robot.from_description(RobotDescription.load(config.robot))
+        self._began = time.monotonic()
+        self._arrivals: list[float] = []
+        self._states: list[ArmState] = []
+        self._contacts: list[ContactArray] = []
+        self._rest_began = 0.0
+        self._push: PushTest | None = None
+        self._verdict = Health(Level.STALE, "waiting for driver and estimator")
+        profile = driver_profile(config.driver, config.arm, 1.0 / config.rate)
+        self._reader = StateReader(self, profile, lockstep=False, on_state=self._state_arrived)
+        self.create_subscription(
+            ContactArray, "contacts", self._contacts_arrived, signal_subscription(lockstep=False)
+        )
+        self._lifecycle = self.create_client(ChangeState, f"{config.activate}/change_state")
+        self._diagnostics = Diagnostics(self, lambda: self._verdict)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = self.create_timer(POLL_PERIOD, self._proceed, clock=steady)
+        self._say("let the arm stand still, and do not touch it")
+
+    def _state_arrived(self, state: ArmState) -> None:
+        if self._push is not None:
+            self._push.add(state.position, state.external_torque)
+            return
+        now = time.monotonic()
+        self._arrivals.append(now)
+        if self._contacts:
+            self._rest_began = self._rest_began or now
+            self._states.append(state)
+
+    def _contacts_arrived(self, message: ContactArray) -> None:
+        if message.state != ContactArray.UNTARED:
+            self._contacts.append(message)
+
+    def _proceed(self) -> None:
+        """Go on to the next phase when it is time."""
+        elapsed = time.monotonic() - self._began
+        if self._push is None and self._rested():
+            self._finish_rest()
+        elif self._push is None and elapsed > self._config.start_timeout:
+            self._fail_start()
+        elif self._push is not None and (
+            self._push.complete or elapsed > self._config.push_timeout
+        ):
+            self._judge(self._push.checks())
+            self._activate()
+
+    def _rested(self) -> bool:
+        return self._rest_began > 0.0 and (
+            time.monotonic() - self._rest_began >= self._config.rest_time
+        )
+
+    def _finish_rest(self) -> None:
+        """Judge the arm at rest, and ask for the push."""
+        config, robot = self._config, self._robot
+        positions = np.array([state.position for state in self._states])
+        torques = np.array([state.external_torque for state in self._states])
+        free = np.array([message.external_torque_free for message in self._contacts])
+        self._judge(
+            (
+                rest_checks.state_rate(
+                    self._arrivals[-len(self._states) :], config.rate, config.limits
+                ),
+                rest_checks.joint_count(positions[0], robot),
+                rest_checks.joint_limits(positions, robot, config.limits),
+                rest_checks.tare(True, free, config.limits),
+                rest_checks.payload(positions, torques, robot, config.held, config.limits),
+            )
+        )
+        self._began = time.monotonic()
+        self._push = PushTest(
+            positions.mean(axis=0),
+            torques.mean(axis=0),
+            robot.joint_names,
+            config.joint_stiffness,
+            config.limits,
+        )
+        self._verdict = Health(Level.WARN, ASK_FOR_PUSH)
+        self._say(ASK_FOR_PUSH)
+
+    def _fail_start(self) -> None:
+        """Nothing to judge: say what was not heard, and why."""
+        if self._reader.rejections.count:
+            reason = self._reader.rejections.reason
+            self._judge((Check("state rate", Status.FAIL, "states were rejected", reason),))
+        self._judge(
+            (
+                rest_checks.state_rate(self._arrivals, self._config.rate, self._config.limits),
+                rest_checks.tare(False, np.zeros((0, self._robot.n)), self._config.limits),
+            )
+        )
+
+    def _judge(self, checks: tuple[Check, ...]) -> None:
+        """Show checks.
+
+        Raises:
+            PreflightError: If one failed.
+        """
+        for check in checks:
+            self._say(render(check))
+        failed = [check for check in checks if check.status is Status.FAIL]
+        if failed:
+            text = "; ".join(f"{check.name}: {check.detail}" for check in failed)
+            self._verdict = Health(Level.ERROR, text)
+            self._diagnostics.publish()
+            raise PreflightError(f"the controller is not activated. {text}; {failed[0].remedy}")
+
+    def _activate(self) -> None:
+        """Activate the controller; this node then stays to report that all was well."""
+        self._timer.cancel()
+        self._verdict = Health(Level.OK, "all checks passed")
+        if not self._config.activate:
+            self._say("all checks passed")
+            return
+        request = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_ACTIVATE))
+        self._lifecycle.call_async(request).add_done_callback(self._activated)
+
+    def _activated(self, future: Future) -> None:
+        if not future.result().success:
+            raise PreflightError(f"'{self._config.activate}' refuses to be activated")
+        self._say(f"all checks passed; '{self._config.activate}' is active")
+
+    def _say(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    """Run the pre-flight check.
+
+    Returns:
+        The exit code: 2 if a check failed.
+    """
+    return run(PreflightNode)

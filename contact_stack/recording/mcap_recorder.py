@@ -1,0 +1,74 @@
+"""Writing messages to an MCAP file that Foxglove, PlotJuggler and ros2 bag can read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from mcap.writer import CompressionType, Writer
+
+from contact_stack.recording.message_definition import message_definition
+
+
+class McapRecorder:
+    """An MCAP file that is open for writing.
+
+    Use it as a context manager, so that the file ends well whatever happens.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Create the file.
+
+        Args:
+            path: Where; an existing file is replaced.
+        """
+        self._file = path.open("wb")
+        self._writer = Writer(self._file, compression=CompressionType.ZSTD)
+        self._writer.start(profile="ros2", library="contact_stack")
+        self._schemas: dict[str, int] = {}
+        self._channels: dict[str, int] = {}
+
+    def write(self, topic: str, message_type: type[Any], data: bytes, stamp_ns: int) -> None:
+        """Append one message.
+
+        Args:
+            topic: Its topic.
+            message_type: Its ROS type.
+            data: The message, serialised as CDR.
+            stamp_ns: Its time [ns].
+        """
+        if topic not in self._channels:
+            self._channels[topic] = self._writer.register_channel(
+                topic=topic, message_encoding="cdr", schema_id=self._schema(message_type)
+            )
+        self._writer.add_message(
+            self._channels[topic], log_time=stamp_ns, publish_time=stamp_ns, data=data
+        )
+
+    def _schema(self, message_type: type[Any]) -> int:
+        package, _, _ = message_type.__module__.partition(".")
+        name = f"{package}/msg/{message_type.__name__}"
+        if name not in self._schemas:
+            self._schemas[name] = self._writer.register_schema(
+                name=name, encoding="ros2msg", data=message_definition(name).encode()
+            )
+        return self._schemas[name]
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._writer.finish()
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        """Return the open recorder."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Finish the file, also after an error."""
+        self.close()

@@ -1,0 +1,165 @@
+"""The robot's description and frames for RViz and others: robot_description, tf, tf_static.
+
+A small stand-in for robot_state_publisher, which is not on PyPI; unlike that one it reads the
+state through the driver profile, so that it works with any driver's joint names.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TransformStamped
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+
+from contact_core.arm_state import ArmState
+from contact_core.config import nested, parameter
+from contact_core.description import RobotDescription
+from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
+from contact_ros.entry_point import run
+from contact_ros.geometry import to_transform
+from contact_ros.parameters import read
+from contact_ros.qos import LATCHED, signal_subscription
+from contact_ros.stamps import to_time
+
+
+@dataclass(frozen=True)
+class RobotFramesConfig:
+    """The publisher of the robot's frames."""
+
+    robot: str = parameter("iiwa14_wsg50", "the robot, a file of config/robots")
+    driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
+    arm: DriverConfig = nested(DriverConfig)
+    frame_prefix: str = parameter("", "put before every frame's name, e.g. left/")
+    rate: float = parameter(30.0, "rate of tf", unit="Hz", above=0.0, high=200.0)
+
+
+class RobotTree:
+    """The links of a robot and their poses relative to their parents.
+
+    Attributes:
+        fixed: (parent, child) of the links that never move relative to their parents.
+        moving: (parent, child) of the others.
+    """
+
+    def __init__(self, description: RobotDescription) -> None:
+        """Build the tree, all joints at zero.
+
+        Args:
+            description: The robot.
+        """
+        self._model = description.model()
+        self._data = self._model.createData()
+        self._q = pin.neutral(self._model)
+        joints = ElementTree.fromstring(description.urdf).findall("joint")
+        links = [(_link(joint, "parent"), _link(joint, "child")) for joint in joints]
+        fixed = [joint.get("type") == "fixed" for joint in joints]
+        self.fixed = tuple(pair for pair, rigid in zip(links, fixed, strict=True) if rigid)
+        self.moving = tuple(pair for pair, rigid in zip(links, fixed, strict=True) if not rigid)
+
+    def move(self, names: Sequence[str], positions: Sequence[float]) -> None:
+        """Set joint positions.
+
+        Args:
+            names: Joints; those the robot does not have are ignored.
+            positions: [rad or m].
+        """
+        for name, position in zip(names, positions, strict=True):
+            if self._model.existJointName(name):
+                self._q[self._model.joints[self._model.getJointId(name)].idx_q] = position
+
+    def update(self) -> None:
+        """Compute all poses."""
+        pin.framesForwardKinematics(self._model, self._data, self._q)
+
+    def pose(self, parent: str, child: str) -> pin.SE3:
+        """Return the pose of a link in its parent, after :meth:`update`.
+
+        Args:
+            parent: The parent link.
+            child: The link.
+        """
+        return self._placement(parent).actInv(self._placement(child))
+
+    def _placement(self, link: str) -> pin.SE3:
+        return self._data.oMf[self._model.getFrameId(link, pin.FrameType.BODY)]
+
+
+class RobotFramesNode(Node):
+    """Publish description and fixed frames once, and the moving frames at a fixed rate."""
+
+    def __init__(self) -> None:
+        """Build the tree and start.
+
+        Raises:
+            ContactStackError: If a parameter, the robot or the driver profile is wrong.
+        """
+        super().__init__("robot_frames")
+        config = read(self, RobotFramesConfig)
+        description = RobotDescription.load(config.robot)
+        self._prefix = config.frame_prefix
+        self._tree = RobotTree(description)
+        self._arm_joints = description.arm_joints
+        self._stamp: int | None = None
+        self._description = self.create_publisher(String, "robot_description", LATCHED)
+        self._description.publish(String(data=description.urdf))
+        static = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._tf_static = self.create_publisher(TFMessage, "/tf_static", static)
+        self._tf = self.create_publisher(TFMessage, "/tf", QoSProfile(depth=100))
+        self._tree.update()
+        self._tf_static.publish(self._message(self._tree.fixed, Time()))
+        profile = driver_profile(config.driver, config.arm, 1.0 / config.rate)
+        self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
+        self.create_subscription(
+            JointState, "gripper/joint_states", self._gripper, signal_subscription(lockstep=False)
+        )
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(1.0 / config.rate, self._publish, clock=steady)
+
+    def _arm(self, state: ArmState) -> None:
+        self._stamp = state.stamp
+        self._tree.move(self._arm_joints, np.asarray(state.position).tolist())
+
+    def _gripper(self, message: JointState) -> None:
+        self._tree.move(message.name, message.position)
+
+    def _publish(self) -> None:
+        if self._stamp is not None:
+            self._tree.update()
+            self._tf.publish(self._message(self._tree.moving, to_time(self._stamp)))
+
+    def _message(self, links: Iterable[tuple[str, str]], stamp: Time) -> TFMessage:
+        message = TFMessage()
+        for parent, child in links:
+            frame = TransformStamped(
+                child_frame_id=self._prefix + child,
+                transform=to_transform(self._tree.pose(parent, child)),
+            )
+            frame.header.frame_id = self._prefix + parent
+            frame.header.stamp = stamp
+            message.transforms.append(frame)
+        return message
+
+
+def main() -> int:
+    """Run the publisher of the robot's frames.
+
+    Returns:
+        The exit code.
+    """
+    return run(RobotFramesNode)
+
+
+def _link(joint: ElementTree.Element, role: str) -> str:
+    element = joint.find(role)
+    return "" if element is None else element.get("link", "")

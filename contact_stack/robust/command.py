@@ -1,0 +1,209 @@
+"""The command ``contact-stack robust``."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from contact_core.config import from_mapping
+from contact_core.errors import ConfigError, choices
+from contact_experiments.robust.command_figures import draw_figures
+from contact_experiments.robust.summary import summarize
+from contact_experiments.robust.table import table
+from contact_stack.robust.plots import draw
+from robust_planner.config import MODES, PlannerConfig
+from robust_planner.monitor import Progress
+from robust_planner.problems.registry import EXAMPLES, make_example
+from robust_planner.request import Answer, PlanRequest, answer
+
+EXIT_NOT_SOLVED = 1
+STANDARD_OUTPUT = "-"
+NO_TOLERANCE = 0.5
+
+EPILOG = """examples:
+  contact-stack robust block
+  contact-stack robust block --sigma 1 --theta 0.7 --beta 0.7 --mode paper
+  contact-stack robust sled --json out/sled.json
+  contact-stack robust block --sigma 0 --json
+  contact-stack robust hopper --figures
+
+--sigma 0 plans as if nothing was uncertain. Otherwise a robust plan follows, with an expected
+residual cost and, with --theta or --beta, with chance constraints. Exit code: 0, or 1 if the
+best plan found does not satisfy its problem."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line.
+
+    Args:
+        parser: The parser of this command.
+    """
+    parser.epilog = EPILOG
+    parser.add_argument("name", metavar="NAME", help=f"the problem ({choices(EXAMPLES)})")
+    parser.add_argument(
+        "--sigma", type=float,
+        help="standard deviation of friction [-] or height [m] (default: the problem's)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--theta", type=float,
+        help="accepted probability of a force without contact, 0.5..0.999 (default: no bound; "
+        "0.5 with --beta)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--beta", type=float,
+        help="accepted probability of leaving the friction cone or penetrating, 0.5..0.999 "
+        "(default: no bound; 0.5 with --theta)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--mode", choices=MODES, default=MODES[0],
+        help="deviation of the friction cone: proportional to the normal force, or constant as "
+        "published (default %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--budget", type=float, help="wall time after which the best plan is shown [s]"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=None, help="folder of the results (default out/robust/NAME)"
+    )
+    parser.add_argument(
+        "--figures", action="store_true",
+        help="instead, draw the paper's figures of block or hopper from their grids of plans, each "
+        "within the budget; an interrupted run goes on where it was",
+    )  # fmt: skip
+    parser.add_argument(
+        "--json", metavar="FILE", nargs="?", const=STANDARD_OUTPUT,
+        help="also write the summary here; without a FILE it is printed instead of the table",
+    )  # fmt: skip
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command.
+
+    Args:
+        args: The parsed command line.
+
+    Returns:
+        0, or 1 if the plan does not satisfy its problem.
+
+    Raises:
+        ContactStackError: If the problem, a parameter or the solver does not exist.
+    """
+    request = make_request(args)
+    out = args.out or Path("out") / "robust" / args.name
+    if args.figures:
+        _refuse_point(args)
+        draw_figures(args.name, request.config, out)
+        return 0
+    out.mkdir(parents=True, exist_ok=True)
+    planned = _plan(request)
+    summary = summarize(request.example, planned.problem, request.config, planned.result)
+    text = json.dumps(summary, indent=2) + "\n"
+    plots = draw(request, planned, out)
+    (out / "summary.json").write_text(text)
+    if args.json == STANDARD_OUTPUT:
+        print(text, end="")
+    else:
+        _show(request, planned, summary)
+        print(f"results: {out}: {', '.join(('summary.json', *(path.name for path in plots)))}")
+        if args.json:
+            Path(args.json).parent.mkdir(parents=True, exist_ok=True)
+            Path(args.json).write_text(text)
+    return 0 if planned.result.solved else EXIT_NOT_SOLVED
+
+
+def make_request(args: argparse.Namespace) -> PlanRequest:
+    """Translate the command line.
+
+    Args:
+        args: The parsed command line.
+
+    Returns:
+        The request, checked.
+
+    Raises:
+        ContactStackError: If there is no such problem, or a value is out of range.
+    """
+    example = make_example(args.name)
+    values = dataclasses.asdict(example.config)
+    values["mode"] = args.mode
+    if args.sigma is not None:
+        values["uncertainty"]["sigma"] = args.sigma
+    if args.budget is not None:
+        values["solver"]["budget"] = args.budget
+    if args.theta is not None or args.beta is not None:
+        values["risk"] = {
+            "enabled": True,
+            "beta": NO_TOLERANCE if args.beta is None else args.beta,
+            "theta": NO_TOLERANCE if args.theta is None else args.theta,
+        }
+    return PlanRequest(example, from_mapping(PlannerConfig, values))
+
+
+def _refuse_point(args: argparse.Namespace) -> None:
+    """Refuse options that the grids of the figures would overrule."""
+    for name in ("sigma", "theta", "beta", "json"):
+        if getattr(args, name) is not None:
+            raise ConfigError(
+                f"--{name} has no effect with --figures, which draw a grid (valid: --mode, "
+                "--budget, --out)"
+            )
+
+
+def _plan(request: PlanRequest) -> Answer:
+    """Plan in a thread: a signal raised inside the solver's callback would be lost there."""
+    interrupted = threading.Event()
+    with (
+        tqdm(
+            total=request.stages, bar_format="{desc:60} {bar} {n}/{total} stages [{elapsed}]"
+        ) as bar,
+        ThreadPoolExecutor(max_workers=1) as worker,
+    ):
+        planned = worker.submit(answer, request, _bar_updater(bar), interrupted.is_set)
+        try:
+            return planned.result()
+        except KeyboardInterrupt:
+            interrupted.set()
+            raise
+
+
+def _bar_updater(bar: tqdm) -> Callable[[str, Progress], None]:
+    """Count a stage when the next one begins: one that did not converge is solved again."""
+    seen: list[str] = []
+
+    def show(phase: str, progress: Progress) -> None:
+        if progress.stage not in seen:
+            bar.update(len(seen) - bar.n)
+            seen.append(progress.stage)
+        bar.set_description_str(
+            f"{phase}, {progress.stage}: iteration {progress.iterations}, "
+            f"residual {progress.residual:.1e}"
+        )
+        if progress.finished and len(seen) == bar.total:
+            bar.update(bar.total - bar.n)
+
+    return show
+
+
+def _show(request: PlanRequest, planned: Answer, summary: Mapping[str, Any]) -> None:
+    """Print the table, the reference first, and what a person should know."""
+    columns = {"plan": summary}
+    if planned.reference is not planned.result:
+        reference = summarize(
+            request.example, request.example.problem, request.config, planned.reference
+        )
+        columns = {"reference": reference, "robust": summary}
+    print(table(columns))
+    result = planned.result
+    for advice in result.advice:
+        print(f"warning: {advice}")
+    if not result.solved:
+        print(f"{result.status.name}: {result.status.remedy}")
+        print(f"largest residual: {result.residuals.worst:.3g}")

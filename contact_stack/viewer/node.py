@@ -1,0 +1,125 @@
+"""The node behind the live page: it listens to the graph and never speaks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from contact_stack_msgs.msg import ContactArray, ControllerStatus
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+from contact_core.arm_state import ArmState
+from contact_core.description import RobotDescription, read_urdf
+from contact_core.scene import Scene
+from contact_ros.driver_profile import StateReader, driver_profile
+from contact_ros.entry_point import run
+from contact_ros.geometry import quaternion_to_array, to_array
+from contact_ros.parameters import read
+from contact_ros.qos import signal_subscription
+from contact_stack.viewer.config import ViewerConfig
+from contact_stack.viewer.page import Page, Snapshot
+
+MODES = {
+    ControllerStatus.INACTIVE: "INACTIVE",
+    ControllerStatus.HOLD: "HOLD",
+    ControllerStatus.TRACKING: "TRACKING",
+    ControllerStatus.CONSERVATIVE: "CONSERVATIVE",
+    ControllerStatus.FAULT: "FAULT",
+}
+
+
+class ViewerNode(Node):
+    """Keep the latest of every topic and draw it at the page's rate."""
+
+    def __init__(self) -> None:
+        """Open the page and print its address.
+
+        Raises:
+            ContactStackError: If a parameter, the robot or the scene is wrong.
+        """
+        super().__init__("viewer")
+        config = read(self, ViewerConfig)
+        self._now = Snapshot()
+        objects = Scene.load(config.scene).objects if config.scene else {}
+        # What can be held is part of the robot's load, not of its environment.
+        self._movable = {name for name, item in objects.items() if item.free}
+        robot = RobotDescription.load(config.robot)
+        self._page = Page(
+            robot.urdf,
+            {name: read_urdf(item.urdf) for name, item in objects.items()},
+            config.host,
+            config.port,
+            history=math.ceil(config.history * config.rate),
+        )
+        # In any mode the latest sample is enough: the page is no participant.
+        latest = signal_subscription(lockstep=False)
+        for message_type, topic, callback in (
+            (JointState, "gripper/joint_states", self._gripper),
+            (TFMessage, "truth/objects", self._objects),
+            (ContactArray, "truth/contacts", self._true_contacts),
+            (ContactArray, "contacts", self._estimated_contacts),
+            (ControllerStatus, "controller_status", self._status),
+        ):
+            self.create_subscription(message_type, topic, callback, latest)
+        # The driver's names of the joints need not be those of our description.
+        self._arm_joints = robot.arm_joints
+        profile = driver_profile(config.driver, config.arm, 1.0 / config.rate)
+        self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
+        self.create_timer(
+            1.0 / config.rate,
+            lambda: self._page.draw(self._now),
+            clock=Clock(clock_type=ClockType.STEADY_TIME),
+        )
+        self.get_logger().info(f"live page at {self._page.address}")
+
+    def close(self) -> None:
+        """Close the page."""
+        self._page.close()
+
+    def _arm(self, state: ArmState) -> None:
+        self._now.time = 1e-9 * state.stamp
+        self._move(self._arm_joints, state.position)
+
+    def _gripper(self, message: JointState) -> None:
+        self._move(message.name, message.position)
+
+    def _move(self, names: Sequence[str], positions: Iterable[float]) -> None:
+        self._now.joints = {**self._now.joints, **dict(zip(names, positions, strict=True))}
+
+    def _objects(self, message: TFMessage) -> None:
+        self._now.objects = {
+            frame.child_frame_id: (
+                to_array(frame.transform.translation),
+                quaternion_to_array(frame.transform.rotation),
+            )
+            for frame in message.transforms
+        }
+
+    def _true_contacts(self, message: ContactArray) -> None:
+        contacts = [c for c in message.contacts if c.other not in self._movable]
+        self._now.true_points = [to_array(c.point) for c in contacts]
+        self._now.true_forces = [to_array(c.force) for c in contacts]
+
+    def _estimated_contacts(self, message: ContactArray) -> None:
+        self._now.estimated_points = [to_array(c.point) for c in message.contacts]
+        self._now.estimated_forces = [to_array(c.force) for c in message.contacts]
+
+    def _status(self, message: ControllerStatus) -> None:
+        self._now.force_limit = max(message.force_limit, default=self._now.force_limit)
+        self._now.position_error = message.position_error
+        self._now.rotation_error = message.rotation_error
+        self._now.state = MODES[message.mode]
+        self._now.remedy = message.remedy
+
+
+def main() -> int:
+    """Run the viewer.
+
+    Returns:
+        The exit code.
+    """
+    return run(ViewerNode)

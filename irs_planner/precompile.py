@@ -1,0 +1,23 @@
+"""Compile or load everything the planner's node runs, before the first goal arrives."""
+
+from __future__ import annotations
+
+from irs_planner.dynamics import ContactDynamics
+from irs_planner.examples import build_problem, load_example
+from irs_planner.irs_lqr import plan
+from irs_planner.settings import PlannerSettings
+from irs_planner.smoothing import GradientMode
+
+EXAMPLES = ("pendulum", "pushing", "iiwa_push")
+"""One without contact, one in the plane and one in space."""
+
+
+def precompile() -> None:
+    """Plan one iteration of a small example in every mode."""
+    for name in EXAMPLES:
+        problem = build_problem(load_example(name))
+        for mode in GradientMode:
+            if mode is not GradientMode.LOG_BARRIER or isinstance(
+                problem.dynamics, ContactDynamics
+            ):
+                plan(problem, PlannerSettings(mode=str(mode), iterations=1, samples=2))

@@ -1,0 +1,1 @@
+"""The arrays kernels work on, and how kernels are compiled."""

@@ -1,0 +1,1 @@
+"""Rigid bodies in motion: kinematics, dynamics, Jacobians."""

@@ -1,0 +1,163 @@
+"""Mass matrix (composite rigid bodies) and bias forces (Newton-Euler), tamsi (2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from contact_core.joints import FREE
+from tamsi_sim.arrays.borrowing import inlined_kernel, inner_kernel
+from tamsi_sim.arrays.data import Model, Work
+from tamsi_sim.body.kinematics import cross
+
+
+@inner_kernel
+def update_dynamics(model: Model, work: Work) -> None:
+    """Compute the mass matrix and the bias forces.
+
+    Args:
+        model: The model.
+        work: Reads the kinematics; writes mass_matrix (with the effective armature) and
+            bias = C(q, v) v - gravity, so that M vdot + bias = applied + J^T f.
+    """
+    for body in range(model.parent.shape[0]):
+        _world_inertia(model, work, body)
+        _bias_force(model, work, body)
+    matrix = work.mass_matrix
+    for i in range(matrix.shape[0]):
+        work.bias[i] = 0.0
+        tree = model.dof_tree[i]
+        for j in range(model.tree_dof[tree], model.tree_dof[tree + 1]):
+            matrix[i, j] = 0.0
+        matrix[i, i] = model.armature[i]
+    for body in range(model.parent.shape[0] - 1, -1, -1):
+        _project(model, work, body)
+        parent = model.parent[body]
+        if parent >= 0:
+            _add_to_parent(work, body, parent)
+
+
+@inlined_kernel
+def _world_inertia(model: Model, work: Work, body: int) -> None:
+    """Spatial inertia of one body about the world origin."""
+    mass, center = model.mass[body], model.center[body]
+    rotation, position = work.rotation[body], work.position[body]
+    moment, inertia = work.composite_moment[body], work.composite_inertia[body]
+    local = model.inertia[body]
+    work.composite_mass[body] = mass
+    c0 = position[0] + _row(rotation, 0, center)
+    c1 = position[1] + _row(rotation, 1, center)
+    c2 = position[2] + _row(rotation, 2, center)
+    moment[0], moment[1], moment[2] = mass * c0, mass * c1, mass * c2
+    for i in range(3):
+        # Row i of R I, then times R^T.
+        a, b, c = rotation[i, 0], rotation[i, 1], rotation[i, 2]
+        x = a * local[0, 0] + b * local[1, 0] + c * local[2, 0]
+        y = a * local[0, 1] + b * local[1, 1] + c * local[2, 1]
+        z = a * local[0, 2] + b * local[1, 2] + c * local[2, 2]
+        for j in range(3):
+            inertia[i, j] = x * rotation[j, 0] + y * rotation[j, 1] + z * rotation[j, 2]
+    square = c0 * c0 + c1 * c1 + c2 * c2
+    inertia[0, 0] += mass * (square - c0 * c0)
+    inertia[1, 1] += mass * (square - c1 * c1)
+    inertia[2, 2] += mass * (square - c2 * c2)
+    inertia[0, 1] -= mass * c0 * c1
+    inertia[1, 0] -= mass * c0 * c1
+    inertia[0, 2] -= mass * c0 * c2
+    inertia[2, 0] -= mass * c0 * c2
+    inertia[1, 2] -= mass * c1 * c2
+    inertia[2, 1] -= mass * c1 * c2
+
+
+@inner_kernel
+def _row(matrix: np.ndarray, i: int, vector: np.ndarray) -> float:
+    return matrix[i, 0] * vector[0] + matrix[i, 1] * vector[1] + matrix[i, 2] * vector[2]
+
+
+@inlined_kernel
+def _bias_force(model: Model, work: Work, body: int) -> None:
+    """Spatial force I (A - g) + V x* (I V) of one body; gyroscopic terms are explicit."""
+    mass, gravity = work.composite_mass[body], model.gravity[body]
+    moment, inertia = work.composite_moment[body], work.composite_inertia[body]
+    angular, linear = work.velocity[body, :3], work.velocity[body, 3:]
+    alpha, acceleration = work.acceleration[body, :3], work.acceleration[body, 3:]
+    force = work.force[body]
+    swing = cross(angular, moment)
+    momentum = (
+        mass * linear[0] + swing[0],
+        mass * linear[1] + swing[1],
+        mass * linear[2] + swing[2],
+    )
+    carried = cross(moment, linear)
+    spin = (
+        _row(inertia, 0, angular) + carried[0],
+        _row(inertia, 1, angular) + carried[1],
+        _row(inertia, 2, angular) + carried[2],
+    )
+    relative = (
+        acceleration[0] - gravity[0],
+        acceleration[1] - gravity[1],
+        acceleration[2] - gravity[2],
+    )
+    lever = cross(moment, relative)
+    gyroscopic = cross(angular, spin)
+    convective = cross(linear, momentum)
+    tangential = cross(alpha, moment)
+    centripetal = cross(angular, momentum)
+    for i in range(3):
+        force[i] = _row(inertia, i, alpha) + lever[i] + gyroscopic[i] + convective[i]
+        force[3 + i] = mass * relative[i] + tangential[i] + centripetal[i]
+
+
+@inlined_kernel
+def _project(model: Model, work: Work, body: int) -> None:
+    """Entries of the mass matrix and of the bias that this body's columns contribute."""
+    mass, moment = work.composite_mass[body], work.composite_moment[body]
+    inertia, force = work.composite_inertia[body], work.force[body]
+    matrix, motion, momentum = work.mass_matrix, work.motion, work.row_buffer
+    columns = 6 if model.joint_type[body] == FREE else 1
+    for k in range(columns):
+        column = model.first_column[body] + k
+        s = motion[column]
+        dof = model.column_dof[column]
+        work.bias[dof] += (
+            s[0] * force[0]
+            + s[1] * force[1]
+            + s[2] * force[2]
+            + s[3] * force[3]
+            + s[4] * force[4]
+            + s[5] * force[5]
+        )
+        lever = cross(moment, s[3:])
+        swing = cross(s[:3], moment)
+        for i in range(3):
+            momentum[i] = _row(inertia, i, s) + lever[i]
+            momentum[3 + i] = mass * s[3 + i] + swing[i]
+        other = column
+        while other >= 0:
+            t = motion[other]
+            entry = (
+                t[0] * momentum[0]
+                + t[1] * momentum[1]
+                + t[2] * momentum[2]
+                + t[3] * momentum[3]
+                + t[4] * momentum[4]
+                + t[5] * momentum[5]
+            )
+            other_dof = model.column_dof[other]
+            # Summed, not assigned: a mimic joint shares its master's row and column.
+            matrix[dof, other_dof] += entry
+            if other != column:
+                matrix[other_dof, dof] += entry
+            other = model.column_parent[other]
+
+
+@inlined_kernel
+def _add_to_parent(work: Work, body: int, parent: int) -> None:
+    """Add a finished subtree to its parent's composite body."""
+    work.composite_mass[parent] += work.composite_mass[body]
+    for i in range(3):
+        work.composite_moment[parent, i] += work.composite_moment[body, i]
+        for j in range(3):
+            work.composite_inertia[parent, i, j] += work.composite_inertia[body, i, j]
+    for i in range(6):
+        work.force[parent, i] += work.force[body, i]

@@ -1,0 +1,1 @@
+"""Which shapes touch, where, and how deep."""

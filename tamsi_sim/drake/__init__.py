@@ -1,0 +1,1 @@
+"""Drake's physics behind the simulator's interface."""

@@ -1,0 +1,8 @@
+"""Settings with which the engine's step is Drake's kTamsi step."""
+
+from __future__ import annotations
+
+from contact_core.scene_config import SolverConfig
+
+# Drake's friction law, its soft norm of the slip speed, and where its line search lands.
+PARITY = SolverConfig(friction_law="quadratic", soft_norm=0.01, landing=0.5)

@@ -1,0 +1,1 @@
+"""The simulated arm: impedance control, sensors and the physics below it."""

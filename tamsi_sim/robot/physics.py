@@ -1,0 +1,120 @@
+"""The small interface behind which the physics of a scene can be exchanged."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from contact_core.scene import Scene
+from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.simulation.engine import ContactPoint, Engine
+from tamsi_sim.simulation.model import BuiltModel, build_model
+
+
+class PhysicsWork(Protocol):
+    """State, inputs and results; arrays that are read and written in place, see ``Work``."""
+
+    @property
+    def q(self) -> np.ndarray:
+        """(nq) positions."""
+
+    @property
+    def v(self) -> np.ndarray:
+        """(nv) velocities."""
+
+    @property
+    def applied(self) -> np.ndarray:
+        """(nv) constant generalised force [Nm or N]."""
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """(nv) K of the joints' position controllers [Nm/rad or N/m]."""
+
+    @property
+    def drive_damping(self) -> np.ndarray:
+        """(nv) their constant damping [Nm s/rad or N s/m]."""
+
+    @property
+    def damping_ratio(self) -> np.ndarray:
+        """(nv) their damping relative to critical, 2 ratio sqrt(K m_ii)."""
+
+    @property
+    def effort_limit(self) -> np.ndarray:
+        """(nv) bounds on their efforts [Nm or N]."""
+
+    @property
+    def target(self) -> np.ndarray:
+        """(nv) their target positions at the start of the next step."""
+
+    @property
+    def target_rate(self) -> np.ndarray:
+        """(nv) change of the targets per step."""
+
+    @property
+    def contact_impulse(self) -> np.ndarray:
+        """(nv) sum of J^T f h since it was last cleared [Nms or Ns]."""
+
+    @property
+    def joint_force(self) -> np.ndarray:
+        """(nv) of position controller, friction, damping and limits [Nm or N]."""
+
+    @property
+    def counters(self) -> np.ndarray:
+        """What was counted, see ``tamsi_sim.arrays.data``."""
+
+
+class Physics(Protocol):
+    """What simulates a scene."""
+
+    built: BuiltModel
+    time_step: float
+
+    @property
+    def work(self) -> PhysicsWork:
+        """State, inputs and results."""
+
+    @property
+    def q(self) -> np.ndarray:
+        """(nq) positions."""
+
+    @property
+    def v(self) -> np.ndarray:
+        """(nv) velocities."""
+
+    def step(self, steps: int = 1) -> StepStatus:
+        """Advance by some steps, or up to the first that fails; return how the last one ended."""
+
+    def evaluate(self) -> int:
+        """Take over a state that was set, and return the number of contact points."""
+
+    def contacts(self) -> list[ContactPoint]:
+        """Return the contact points of the last step that carry a force."""
+
+
+def build_physics(scene: Scene) -> Physics:
+    """Return what simulates a scene, at its start and without any controller.
+
+    Args:
+        scene: The scene; its ``engine`` says which physics.
+
+    Raises:
+        ModelError: If a body of the scene cannot be simulated, or starts deep inside another.
+    """
+    built = build_model(scene.instances(), scene.surface_of, scene.may_touch)
+    config = scene.config
+    engine: Physics
+    if config.engine == "drake":
+        # Drake is big, and whoever uses our engine should not wait for it.
+        from tamsi_sim.drake.drake_engine import DrakeEngine
+
+        engine = DrakeEngine(
+            built, config.time_step, scene.surface_of, config.solver.stiction_velocity
+        )
+    else:
+        engine = Engine(built, config.time_step, config.solver)
+    for joint, position in scene.initial_joints().items():
+        engine.q[built.arrays.dof_q[built.joints[joint]]] = position
+    if isinstance(engine, Engine):
+        engine.observer.check_start()
+    return engine

@@ -1,0 +1,347 @@
+"""The simulated robot as its driver sees it: one tick per command period."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from contact_core.arm_state import CommandMode
+from contact_core.errors import ConfigError, ContactStackError
+from contact_core.scene import ROBOT, Scene
+from contact_core.scene_config import AXES
+from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.robot.cartesian_impedance import CartesianImpedance
+from tamsi_sim.robot.joint_torque import JointTorqueSensor
+from tamsi_sim.robot.physics import Physics, build_physics
+from tamsi_sim.robot.sensing import TorqueSensor
+from tamsi_sim.robot.truth import TrueContact, TrueObject, Truth
+
+
+class CommandError(ContactStackError):
+    """A command was rejected before anything moved."""
+
+
+@dataclass(frozen=True)
+class GripperCommand:
+    """What the gripper should do.
+
+    Attributes:
+        position: Finger position [m], half the opening.
+        max_effort: Force of one finger it may use [N].
+        max_speed: Speed of one finger, at most that of the gripper [m/s].
+    """
+
+    position: float
+    max_effort: float
+    max_speed: float = math.inf
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What the driver reports at the end of a tick.
+
+    Attributes:
+        time_ns: Simulated time [ns].
+        position: (7) measured q [rad].
+        velocity: (7) [rad/s].
+        commanded_position: (7) the command the robot is at [rad].
+        external_torque: (7) tau_ext = J^T f, f of the environment on the robot [Nm].
+        joint_torque: (7) tau_m with M qdd + C qd + g = tau_m + tau_ext [Nm].
+        gripper_position: Finger position [m]; zero without gripper.
+        gripper_velocity: [m/s].
+        gripper_effort: Force of the drive per finger, positive when opening [N].
+        status: How the tick's steps ended; the state is the last good one unless OK.
+    """
+
+    time_ns: int
+    position: np.ndarray
+    velocity: np.ndarray
+    commanded_position: np.ndarray
+    external_torque: np.ndarray
+    joint_torque: np.ndarray
+    gripper_position: float
+    gripper_velocity: float
+    gripper_effort: float
+    status: StepStatus
+
+
+class Plant:
+    """Arm, gripper, objects and sensors of a scene; deterministic for a seed."""
+
+    def __init__(self, scene: Scene, seed: int = 0) -> None:
+        """Build the scene and put it at its start.
+
+        Args:
+            scene: The scene.
+            seed: Seed of the sensor noise.
+
+        Raises:
+            ConfigError: If the period is no multiple of the time step.
+            ModelError: If a body of the scene cannot be simulated.
+        """
+        config = scene.config
+        self._steps = round(config.period / config.time_step)
+        if abs(self._steps * config.time_step - config.period) > 1e-9:
+            raise ConfigError(
+                f"period {config.period:g} s is no multiple of time_step {config.time_step:g} s"
+            )
+        self.scene = scene
+        self.engine: Physics = build_physics(scene)
+        built = self.engine.built
+        self._arm = np.array([built.joints[name] for name in scene.robot.arm_joints])
+        self._arm_q = built.arrays.dof_q[self._arm]
+        self._finger = built.joints.get(scene.robot.gripper_joint)
+        fingers = [scene.robot.gripper_joint] if self._finger is not None else []
+        self._joint_names = (*scene.robot.arm_joints, *fingers)
+        self._joints = np.array([built.joints[name] for name in self._joint_names])
+        # The drive moves all mimicking fingers, so its force is the sum over them.
+        self._fingers = float(np.sum(built.arrays.column_dof == self._finger))
+        self._start = self.engine.q.copy()
+        self._impedance: CartesianImpedance | None = None
+        self._mode = scene.config.robot.command_mode
+        if self._mode is CommandMode.WRENCH:
+            self._impedance = cartesian_impedance(scene)
+        self._set_gains()
+        self.reset(seed)
+
+    @property
+    def period_ns(self) -> int:
+        """Length of a tick [ns]."""
+        return round(self.scene.config.period * 1e9)
+
+    def _set_gains(self) -> None:
+        config, arrays, work = self.scene.config.robot, self.engine.built.arrays, self.engine.work
+        if self._mode is CommandMode.POSITION:
+            work.stiffness[self._arm] = config.stiffness
+            work.damping_ratio[self._arm] = config.damping_ratio
+        arrays.armature[self._arm] = config.effective_armature
+        if self._finger is not None:
+            work.stiffness[self._finger] = config.gripper.stiffness
+            work.damping_ratio[self._finger] = config.gripper.damping_ratio
+            arrays.armature[self._finger] = config.gripper.armature
+
+    def reset(self, seed: int) -> Measurement:
+        """Return to the start of the scene.
+
+        Args:
+            seed: Seed of the sensor noise.
+
+        Returns:
+            The first measurement, at time zero.
+        """
+        config, work = self.scene.config, self.engine.work
+        self._sensor = TorqueSensor(config.torque_sensor, config.period, seed)
+        self._joint_sensor = JointTorqueSensor(self.scene, seed)
+        self._ticks = 0
+        self._status = StepStatus.OK
+        self._push = np.zeros(7)
+        work.q[:] = self._start
+        for array in (
+            work.v, work.target, work.target_rate, work.counters, work.contact_impulse,
+            work.applied,
+        ):  # fmt: skip
+            array[:] = 0
+        work.target[self._arm] = config.robot.initial_positions
+        gripper = config.robot.gripper
+        self._gripper = GripperCommand(gripper.initial_target, gripper.initial_effort)
+        if self._finger is not None:
+            work.target[self._finger] = gripper.initial_target
+        self.engine.evaluate()
+        return self._measure(np.zeros(7), np.zeros(7), np.zeros(7))
+
+    def tick(
+        self,
+        position_command: np.ndarray,
+        gripper: GripperCommand | None = None,
+        overlay: np.ndarray | None = None,
+    ) -> Measurement:
+        """Advance by one period; the joints' target ramps from the last command to this one.
+
+        Args:
+            position_command: (7) commanded q [rad].
+            gripper: New command of the gripper; None keeps the last one.
+            overlay: What the arm should exert besides, None for nothing: in Cartesian
+                impedance control (6) force [N] and torque [Nm] at the tool, axes of the base
+                frame; in joint torque control (7) torques [Nm], on top of gravity's.
+
+        Returns:
+            The measurement at the end of the tick. If its status is not OK the simulation
+            stands at its last good state, and further ticks try again from there.
+
+        Raises:
+            CommandError: If a command has the wrong size or is not finite, or the arm takes
+                no overlay; nothing moved.
+        """
+        command = _checked(position_command, gripper)
+        extra = self._checked_overlay(overlay)
+        work = self.engine.work
+        if gripper is not None:
+            self._start_gripper(gripper)
+        work.target_rate[self._arm] = (command - work.target[self._arm]) / self._steps
+        if self._finger is not None:
+            self._drive_gripper(self._finger)
+        work.contact_impulse[:] = 0.0
+        before = work.v[self._arm].copy()
+        drive = self._step(command, extra)
+        self._ticks += 1
+        work.target[self._arm] = command
+        period = self.scene.config.period
+        torque = work.contact_impulse[self._arm] / period + self._push
+        return self._measure(torque, drive, (work.v[self._arm] - before) / period)
+
+    def _step(self, command: np.ndarray, overlay: np.ndarray) -> np.ndarray:
+        """Simulate one period, and return the mean torque of the arm's drives [Nm].
+
+        The Cartesian controller is evaluated at every step of it.
+        """
+        work = self.engine.work
+        drive = np.zeros(7)
+        control = overlay if self._mode is CommandMode.TORQUE else np.zeros(7)
+        if self._impedance is not None:
+            self._impedance.start_tick(work.q[self._arm_q], command, overlay)
+        for _ in range(self._steps):
+            if self._impedance is not None:
+                control = self._impedance.torque(work.q[self._arm_q], work.v[self._arm])
+            work.applied[self._arm] = control + self._push
+            self._status = self.engine.step()
+            if self._status is not StepStatus.OK:
+                break
+            drive += (control + work.joint_force[self._arm]) / self._steps
+        return drive
+
+    def _checked_overlay(self, overlay: np.ndarray | None) -> np.ndarray:
+        """Return the overlay as an array, or raise a CommandError."""
+        size = AXES if self._mode is CommandMode.WRENCH else 7
+        if overlay is None:
+            return np.zeros(size)
+        if self._mode is CommandMode.POSITION:
+            raise CommandError(
+                "the arm takes positions alone (valid: more in Cartesian impedance control or "
+                "joint torque control)"
+            )
+        array = np.asarray(overlay, dtype=float)
+        kind = "a wrench" if self._mode is CommandMode.WRENCH else "a torque command"
+        if array.shape != (size,):
+            raise CommandError(f"{kind} needs {size} values, got shape {array.shape}")
+        if not np.isfinite(array).all():
+            raise CommandError(f"{kind} must be finite, got {array.tolist()}")
+        return array
+
+    def push(self, torque: np.ndarray) -> None:
+        """Push the arm, as a hand does; it lasts until the next push or reset.
+
+        Args:
+            torque: (7) tau = J^T f of the push [Nm]; part of the external torque.
+        """
+        self._push = np.array(torque, dtype=float)
+
+    def _start_gripper(self, command: GripperCommand) -> None:
+        """Take a new command; its motion starts from where the fingers are."""
+        if self._finger is not None and command.position != self._gripper.position:
+            q = self.engine.built.arrays.dof_q[self._finger]
+            self.engine.work.target[self._finger] = self.engine.q[q]
+        self._gripper = command
+
+    def _drive_gripper(self, finger: int) -> None:
+        """Move the fingers' target towards the command at the gripper's speed."""
+        work, config = self.engine.work, self.scene.config.robot.gripper
+        reach = min(config.speed, self._gripper.max_speed) * self.scene.config.period
+        change = min(max(self._gripper.position - work.target[finger], -reach), reach)
+        work.target_rate[finger] = change / self._steps
+        effort = min(self._gripper.max_effort, self.engine.built.efforts[finger])
+        work.effort_limit[finger] = self._fingers * effort
+
+    def _measure(
+        self, torque: np.ndarray, drive: np.ndarray, acceleration: np.ndarray
+    ) -> Measurement:
+        work, finger = self.engine.work, self._finger
+        gripper = (0.0, 0.0, 0.0)
+        if finger is not None:
+            opening = work.q[self.engine.built.arrays.dof_q[finger]]
+            gripper = (opening, work.v[finger], work.joint_force[finger] / self._fingers)
+        position = work.q[self._arm_q].copy()
+        return Measurement(
+            time_ns=self._ticks * self.period_ns,
+            position=position,
+            velocity=work.v[self._arm].copy(),
+            commanded_position=work.target[self._arm].copy(),
+            external_torque=self._sensor.sample(torque),
+            joint_torque=self._joint_sensor.sample(position, drive, acceleration),
+            gripper_position=float(gripper[0]),
+            gripper_velocity=float(gripper[1]),
+            gripper_effort=float(gripper[2]),
+            status=self._status,
+        )
+
+    def truth(self) -> Truth:
+        """Return the ground truth at the end of the last tick."""
+        work, contacts = self.engine.work, []
+        for contact in self.engine.contacts():
+            if ROBOT not in (contact.instance_a, contact.instance_b):
+                continue
+            # Engine forces act on A; turn them to act on the robot.
+            on_robot = contact.instance_a == ROBOT
+            sign = 1.0 if on_robot else -1.0
+            contacts.append(
+                TrueContact(
+                    link=contact.link_a if on_robot else contact.link_b,
+                    body=contact.instance_b if on_robot else contact.instance_a,
+                    point=contact.point,
+                    normal=sign * contact.normal,
+                    force=sign * contact.force,
+                )
+            )
+        joints = self._joints
+        return Truth(
+            joint_names=self._joint_names,
+            joint_position=work.q[self.engine.built.arrays.dof_q[joints]],
+            joint_velocity=work.v[joints],
+            contacts=tuple(contacts),
+            objects=tuple(self._object(name) for name in self.scene.objects),
+        )
+
+    def _object(self, name: str) -> TrueObject:
+        work = self.engine.work
+        if name not in self.engine.built.free_bodies:
+            pose = pin.SE3ToXYZQUAT(self.scene.object_placement(name))
+            return TrueObject(name, pose[:3], pose[3:], np.zeros(3), np.zeros(3))
+        q, v = self.engine.built.free_bodies[name]
+        return TrueObject(
+            name=name,
+            position=work.q[q : q + 3].copy(),
+            quaternion=work.q[q + 3 : q + 7].copy(),
+            velocity=work.v[v : v + 3].copy(),
+            angular_velocity=work.v[v + 3 : v + 6].copy(),
+        )
+
+
+def cartesian_impedance(scene: Scene) -> CartesianImpedance:
+    """Return the Cartesian controller of a scene's arm, with the gripper as it starts.
+
+    Args:
+        scene: The scene.
+    """
+    config = scene.config.robot
+    return CartesianImpedance(
+        scene.robot.arm_model(config.gripper.initial_position),
+        scene.robot.tool_link,
+        np.array(config.effective_armature),
+        config.cartesian,
+    )
+
+
+def _checked(command: np.ndarray, gripper: GripperCommand | None) -> np.ndarray:
+    """Return the position command as an array, or raise a CommandError."""
+    array = np.asarray(command, dtype=float)
+    if array.shape != (7,):
+        raise CommandError(f"a position command needs 7 values, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise CommandError(f"a position command must be finite, got {array.tolist()}")
+    if gripper is not None:
+        values = (gripper.position, gripper.max_effort)
+        if not np.isfinite(values).all() or min(values) < 0.0 or not gripper.max_speed > 0.0:
+            raise CommandError(f"a gripper command must be finite and not negative, got {gripper}")
+    return array

@@ -1,0 +1,1 @@
+"""The TAMSI scheme: one implicit step of bodies in contact."""

@@ -1,0 +1,167 @@
+"""The contact model: compliant normal force and regularised friction, tamsi Sec. II-B."""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+
+import numpy as np
+
+from contact_core.scene_config import SolverConfig
+from tamsi_sim.arrays.borrowing import inlined_kernel, inner_kernel, leaf_kernel
+from tamsi_sim.arrays.data import NORMAL, Model, Settings, Work
+
+
+class FrictionLaw(IntEnum):
+    """How friction grows inside stiction, s = slip speed / v_s.
+
+    LINEAR is mu s, ``tamsi`` (7); QUADRATIC is mu s (2 - s), which is smooth at s = 1 and
+    what Drake implements.
+    """
+
+    LINEAR = 0
+    QUADRATIC = 1
+
+
+QUADRATIC = int(FrictionLaw.QUADRATIC)
+
+
+def scheme_settings(solver: SolverConfig, time_step: float) -> Settings:
+    """Return the scalars the kernels read.
+
+    Args:
+        solver: Settings of the scheme.
+        time_step: h [s].
+    """
+    return Settings(
+        time_step=float(time_step),
+        stiction_velocity=solver.stiction_velocity,
+        relative_tolerance=solver.relative_tolerance,
+        max_iterations=solver.max_iterations,
+        max_substeps=solver.max_substeps,
+        friction_law=int(FrictionLaw[solver.friction_law.upper()]),
+        line_search=int(solver.line_search),
+        cos_max_angle=math.cos(solver.max_angle),
+        landing=solver.landing,
+        soft_norm=solver.soft_norm,
+    )
+
+
+@leaf_kernel
+def normal_force(
+    elastic: float, stiffness: float, dissipation: float, separation: float, h: float
+) -> tuple[float, float]:
+    """Return the normal force with the penetration estimated at the end of the step.
+
+    ``tamsi`` (5) with (19): pi = (k (delta_0 - h v_n))_+ (1 - d v_n)_+.
+
+    Args:
+        elastic: k delta_0 [N].
+        stiffness: k [N/m].
+        dissipation: d [s/m].
+        separation: v_n, positive when the bodies separate [m/s].
+        h: Time step [s].
+
+    Returns:
+        (pi [N], d pi / d v_n [N s/m], never positive).
+    """
+    spring = elastic - h * stiffness * separation
+    damper = 1.0 - dissipation * separation
+    if spring <= 0.0 or damper <= 0.0:
+        return 0.0, 0.0
+    return spring * damper, -(h * stiffness * damper + dissipation * spring)
+
+
+@leaf_kernel
+def friction_coefficient(
+    law: int, mu: float, x: float, y: float, stiction: float, soft: float
+) -> tuple[float, float]:
+    """Return the regularised friction coefficient and its slope, as (16) needs them.
+
+    The friction force is -pi g v_t, and its derivative -pi (g I + g' v_t v_t^T), with
+    g = mu~(s) / |v_t| and g' = (mu~'(s) / v_s - g) / |v_t|^2. In (16) the projectors are
+    on and across the slip direction.
+
+    Args:
+        law: A FrictionLaw.
+        mu: Coefficient of friction.
+        x: First tangential velocity [m/s].
+        y: Second tangential velocity [m/s].
+        stiction: v_s [m/s].
+        soft: Added to the norm of the slip velocity as sqrt(|v_t|^2 + soft^2) [m/s].
+
+    Returns:
+        (g [s/m], g' [s^3/m^3]).
+    """
+    square = x * x + y * y + soft * soft
+    speed = math.sqrt(square)
+    if speed >= stiction:
+        g = mu / speed
+        return g, -g / square
+    if law == QUADRATIC:
+        # mu s (2 - s) / |v|: finite at rest, where its slope acts along a null direction.
+        g = mu * (2.0 - speed / stiction) / stiction
+        return g, -mu / (stiction * stiction * speed) if speed > 0.0 else 0.0
+    return mu / stiction, 0.0
+
+
+@inner_kernel
+def update_contact_forces(
+    model: Model, work: Work, settings: Settings, contacts: int, h: float
+) -> None:
+    """Compute velocity, force and minus the force's derivative at every contact.
+
+    Args:
+        model: The model.
+        work: Reads v_next and the Jacobians; writes contact_velocity, contact_force and
+            contact_gradient.
+        settings: The settings.
+        contacts: Number of contact points.
+        h: Length of the (sub-)step [s].
+    """
+    for c in range(contacts):
+        project(work, c, work.v_next, work.contact_velocity)
+        update_contact_force(model, work, settings, c, h)
+
+
+@inlined_kernel
+def update_contact_force(model: Model, work: Work, settings: Settings, c: int, h: float) -> None:
+    """Compute force and minus its derivative at one contact from its velocity, see above."""
+    stiction = settings.stiction_velocity
+    soft = settings.soft_norm * stiction
+    velocity = work.contact_velocity[c]
+    x, y = velocity[0], velocity[1]
+    pair = work.contact_pair[c]
+    dissipation, mu = model.pair_dissipation[pair], model.pair_friction[pair]
+    pi, slope = normal_force(
+        work.contact_elastic[c], work.contact_stiffness[c], dissipation, velocity[NORMAL], h
+    )
+    g, bend = friction_coefficient(settings.friction_law, mu, x, y, stiction, soft)
+    force, gradient = work.contact_force[c], work.contact_gradient[c]
+    force[0], force[1], force[NORMAL] = -pi * g * x, -pi * g * y, pi
+    gradient[0, 0] = pi * (g + bend * x * x)
+    gradient[0, 1] = gradient[1, 0] = pi * bend * x * y
+    gradient[1, 1] = pi * (g + bend * y * y)
+    # The normal force also changes the friction: W_tn of (22) makes (23) unsymmetric.
+    gradient[0, NORMAL], gradient[1, NORMAL] = g * x * slope, g * y * slope
+    gradient[NORMAL, NORMAL] = -slope
+
+
+@inlined_kernel
+def project(work: Work, c: int, v: np.ndarray, out: np.ndarray) -> None:
+    """Write the contact-frame velocity J v of one contact.
+
+    Args:
+        work: Reads the Jacobian.
+        c: The contact.
+        v: (nv) generalised velocity.
+        out: (nc, 3) its row c is written.
+    """
+    x, y, z = 0.0, 0.0, 0.0
+    jacobian, dofs = work.jacobian[c], work.jacobian_dof[c]
+    for k in range(work.jacobian_columns[c]):
+        rate = v[dofs[k]]
+        x += jacobian[0, k] * rate
+        y += jacobian[1, k] * rate
+        z += jacobian[2, k] * rate
+    out[c, 0], out[c, 1], out[c, 2] = x, y, z

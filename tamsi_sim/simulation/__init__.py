@@ -1,0 +1,1 @@
+"""Models, worlds and engines: the simulator as a library."""

@@ -1,0 +1,265 @@
+"""The simulation as Python sees it: state, inputs, contacts, and one call for many steps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from contact_core.errors import ConfigError, ModelError
+from contact_core.scene_config import SolverConfig
+from tamsi_sim.arrays.data import CONTACT_COUNT, NORMAL, Work
+from tamsi_sim.arrays.handle import make_handle, make_work
+from tamsi_sim.arrays.status import STATUSES, StepStatus
+from tamsi_sim.scheme.contact import scheme_settings
+from tamsi_sim.scheme.linearization import Linearization, linearize
+from tamsi_sim.scheme.stepper import advance, evaluate_now, roll
+from tamsi_sim.simulation.model import BuiltModel
+from tamsi_sim.simulation.observer import Observer
+from tamsi_sim.simulation.rollouts import Rollouts, rollouts
+
+# Contact points of one pair of shapes, at most: two boxes, clipped to an octagon.
+POINTS_PER_PAIR = 8
+
+
+@dataclass(frozen=True)
+class ContactPoint:
+    """One contact of the last step.
+
+    Attributes:
+        shape_a: Name of collision shape A.
+        shape_b: Name of collision shape B.
+        link_a: Link of shape A.
+        link_b: Link of shape B.
+        instance_a: Instance of shape A.
+        instance_b: Instance of shape B.
+        point: (3) midway between the surfaces, world [m].
+        normal: (3) unit vector from B into A, world.
+        depth: Penetration at the start of the step [m].
+        force: (3) mean force on A over the step, world [N].
+        impulse: (3) what it gave A during the step, world [Ns].
+        slip: Slip speed at the end of the step [m/s].
+    """
+
+    shape_a: str
+    shape_b: str
+    link_a: str
+    link_b: str
+    instance_a: str
+    instance_b: str
+    point: np.ndarray
+    normal: np.ndarray
+    depth: float
+    force: np.ndarray
+    impulse: np.ndarray
+    slip: float
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """States at the ends of steps.
+
+    Attributes:
+        status: The status of the last step.
+        time: (n + 1) since the start [s].
+        q: (n + 1, nq) positions; NaN behind a failed step.
+        v: (n + 1, nv) velocities.
+    """
+
+    status: StepStatus
+    time: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+
+
+class Engine:
+    """A model in motion.
+
+    Its arrays are shared with the kernels: read and write ``q``, ``v``, ``applied`` and
+    the fields of ``work`` in place.
+    """
+
+    def __init__(
+        self, built: BuiltModel, time_step: float, solver: SolverConfig | None = None
+    ) -> None:
+        """Allocate the workspace, with the state at the model's initial positions.
+
+        Args:
+            built: The model.
+            time_step: h [s].
+            solver: Settings of the scheme.
+
+        Raises:
+            ConfigError: If the time step is not a positive number.
+        """
+        if not 0.0 < time_step < math.inf:
+            raise ConfigError(f"time_step must be > 0 s, got {time_step:g}")
+        solver = solver or SolverConfig()
+        pairs = len(built.arrays.pair_routine)
+        room = min(solver.max_contacts, POINTS_PER_PAIR * pairs)
+        self.built = built
+        self.solver = solver
+        self.time_step = time_step
+        self.work: Work = make_work(built.arrays, len(built.q), max(room, 1), solver.max_iterations)
+        self.work.q[:] = built.q
+        self.work.effort_limit[:] = built.efforts
+        self._handle = make_handle(built.arrays, self.work, scheme_settings(solver, time_step))
+
+    @property
+    def q(self) -> np.ndarray:
+        """(nq) positions."""
+        return self.work.q
+
+    @property
+    def v(self) -> np.ndarray:
+        """(nv) velocities."""
+        return self.work.v
+
+    def set_state(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Set the state, checked; :attr:`q` and :attr:`v` can also be written in place.
+
+        Args:
+            q: (nq) positions; quaternions (x, y, z, w) are normalised.
+            v: (nv) velocities.
+
+        Raises:
+            ModelError: If a size is wrong or a number not finite; the message names the body.
+        """
+        before = self.q.copy(), self.v.copy()
+        try:
+            self.q[:], self.v[:] = q, v
+            for i, _ in self.built.free_bodies.values():
+                norm = np.linalg.norm(self.q[i + 3 : i + 7])
+                self.q[i + 3 : i + 7] /= norm if norm > 0.0 else np.nan
+            self.observer.check_finite()
+        except (ValueError, ModelError) as error:
+            self.q[:], self.v[:] = before
+            if isinstance(error, ModelError):
+                raise
+            sizes = f"q needs {len(self.q)} values and v {len(self.v)}"
+            raise ModelError(f"{sizes}, got {np.shape(q)} and {np.shape(v)}") from error
+
+    @cached_property
+    def observer(self) -> Observer:
+        """Poses, energy and warnings of the current state."""
+        return Observer(self)
+
+    @property
+    def applied(self) -> np.ndarray:
+        """(nv) generalised force applied during the next steps [Nm or N]."""
+        return self.work.applied
+
+    def step(self, steps: int = 1) -> StepStatus:
+        """Advance the state; it stays at the last good one if a step fails.
+
+        Args:
+            steps: How many steps.
+
+        Returns:
+            OK, or why the last step failed.
+        """
+        return STATUSES[advance(self._handle, steps)]
+
+    def roll(self, forces: np.ndarray) -> tuple[StepStatus, np.ndarray, np.ndarray]:
+        """Advance under given forces in one call, and record the states.
+
+        Args:
+            forces: (n, nv) generalised force of each step [Nm or N].
+
+        Returns:
+            The status of the last step; (n + 1, nq) positions and (n + 1, nv) velocities from
+            now on, NaN behind a failed step.
+        """
+        forces = np.ascontiguousarray(forces, dtype=float)
+        positions = np.full((len(forces) + 1, len(self.q)), np.nan)
+        velocities = np.full((len(forces) + 1, len(self.v)), np.nan)
+        status = STATUSES[roll(self._handle, forces, positions, velocities)]
+        return status, positions, velocities
+
+    def simulate(self, duration: float) -> Trajectory:
+        """Advance for some time under constant inputs, and record the states.
+
+        Args:
+            duration: How long, rounded to whole steps [s].
+
+        Returns:
+            The trajectory from now on.
+        """
+        steps = round(duration / self.time_step)
+        status, q, v = self.roll(np.tile(self.applied, (steps, 1)))
+        return Trajectory(status, self.time_step * np.arange(steps + 1), q, v)
+
+    def rollouts(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        inputs: np.ndarray,
+        command: str = "effort",
+        threads: int | None = None,
+    ) -> Rollouts:
+        """Simulate samples over threads; this simulation stays, see :func:`rollouts`.
+
+        Args:
+            q: (n, nq) initial positions, or (nq) for all.
+            v: (n, nv) initial velocities, or (nv) for all.
+            inputs: (n, T, nv) input of each step.
+            command: ``effort`` or ``target``.
+            threads: How many threads; as many as processors if None.
+
+        Returns:
+            The trajectories; they do not depend on the number of threads.
+
+        Raises:
+            ConfigError: If a shape does not fit, or there is no such command.
+        """
+        return rollouts(self, q, v, inputs, command, threads)
+
+    def linearize(self, steps: int = 1) -> Linearization:
+        """Advance like :meth:`step`, and return the derivatives of the new state.
+
+        Args:
+            steps: How many steps, under the same inputs.
+
+        Returns:
+            A = dx+/dx and B = dx+/du, by efforts and by position targets.
+        """
+        return linearize(self._handle, self.work, steps)
+
+    def evaluate(self) -> int:
+        """Compute kinematics, mass matrix, bias and contacts of the current state.
+
+        Returns:
+            The number of contact points.
+        """
+        return int(evaluate_now(self._handle))
+
+    def contacts(self) -> list[ContactPoint]:
+        """Return the contact points of the last step that carry a force."""
+        work, built = self.work, self.built
+        count = min(int(work.counters[CONTACT_COUNT]), len(work.contact_depth))
+        points = []
+        for c in range(count):
+            local = work.contact_mean_force[c]
+            if not local.any():
+                continue
+            frame = work.contact_frame[c]
+            a, b = built.arrays.pair_shapes[work.contact_pair[c]]
+            points.append(
+                ContactPoint(
+                    shape_a=built.shapes[a].name,
+                    shape_b=built.shapes[b].name,
+                    link_a=built.shapes[a].body,
+                    link_b=built.shapes[b].body,
+                    instance_a=built.instances[a],
+                    instance_b=built.instances[b],
+                    point=work.contact_point[c].copy(),
+                    normal=frame[NORMAL].copy(),
+                    depth=float(work.contact_depth[c]),
+                    force=frame.T @ local,
+                    impulse=self.time_step * frame.T @ local,
+                    slip=float(np.hypot(*work.contact_velocity[c, :NORMAL])),
+                )
+            )
+        return points

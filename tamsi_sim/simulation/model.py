@@ -1,0 +1,360 @@
+"""From URDFs to the engine's flat arrays, through Pinocchio's parser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from contact_core.convex_mesh import ConvexMesh
+from contact_core.description import collision_shapes
+from contact_core.errors import ModelError
+from contact_core.joints import (
+    FREE,
+    PRISMATIC,
+    REVOLUTE,
+    check_inertias,
+    is_mimic,
+    joint_type,
+    mimic_law,
+)
+from contact_core.scene import Instance, Link
+from contact_core.shapes import PlacedShape, ShapeKind
+from contact_core.surface import Material, Surface, combine
+from tamsi_sim.arrays.data import Model
+from tamsi_sim.collision.narrow_phase import routine_of
+
+UNLIMITED = 1e300  # Pinocchio's and URDF's ways to say that there is no limit are larger.
+# URDF has no stiffness of end stops: these give way by some degrees or millimetres at the
+# greatest effort of an arm's joints [Nm/rad and N/m], and dissipate [s/rad and s/m].
+END_STOP_STIFFNESS = {REVOLUTE: 2e3, PRISMATIC: 1e4}
+END_STOP_DISSIPATION = 1.0
+_DOF_COLUMNS = ("armature", "damping", "friction", "limit_stiffness", "limit_dissipation")
+
+
+@dataclass(frozen=True)
+class BuiltModel:
+    """The flat arrays with the names that make sense of them.
+
+    Attributes:
+        arrays: What the kernels read.
+        q: (nq) initial positions: zero, and the placement of free instances.
+        efforts: (nv) effort limits of the joints' drives [Nm or N]; infinite if there is none.
+        velocities: (nv) velocity limits of the joints [rad/s or m/s]; infinite if there is none.
+        joints: Joint name -> degree of freedom; mimic joints have none of their own.
+        free_bodies: Instance name -> (first entry of q, first entry of v).
+        links: (instance, link) -> its body, -1 for the world, and its pose in that body.
+        shapes: The shapes, in the order of the arrays; ``body`` is the link's name.
+        instances: For each shape, the name of the instance it belongs to.
+    """
+
+    arrays: Model
+    q: np.ndarray
+    efforts: np.ndarray
+    velocities: np.ndarray
+    joints: dict[str, int]
+    free_bodies: dict[str, tuple[int, int]]
+    links: dict[Link, tuple[int, pin.SE3]]
+    shapes: tuple[PlacedShape, ...]
+    instances: tuple[str, ...]
+
+
+def build_model(
+    instances: Sequence[Instance],
+    surface_of: Callable[[str, str], Surface],
+    may_touch: Callable[[Link, Link], bool],
+    material_of: Callable[[Link, Link], Material | None] = lambda a, b: None,
+) -> BuiltModel:
+    """Build the engine's model.
+
+    Args:
+        instances: The URDFs.
+        surface_of: (instance, link) -> its surface.
+        may_touch: Whether two (instance, link) may touch; links that do not move relative
+            to each other never do.
+        material_of: Contact parameters of two (instance, link), in any order, where those
+            that follow from the two surfaces are not meant; None elsewhere.
+
+    Returns:
+        The model.
+
+    Raises:
+        ModelError: If a body cannot be simulated; the message names it.
+    """
+    builder = _Builder()
+    for instance in instances:
+        builder.add(instance)
+    return builder.finish(surface_of, may_touch, material_of)
+
+
+class _Builder:
+    """Collects the rows of the arrays, instance by instance."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[Any]] = {name: [] for name in Model._fields}
+        self.q: list[float] = []
+        self.efforts: list[float] = []
+        self.velocities: list[float] = []
+        self.links: dict[Link, tuple[int, pin.SE3]] = {}
+        self.joints: dict[str, int] = {}
+        self.free_bodies: dict[str, tuple[int, int]] = {}
+        self.shapes: list[PlacedShape] = []
+        self.instances: list[str] = []
+
+    def add(self, instance: Instance) -> None:
+        """Add one URDF: its bodies, joints and shapes."""
+        root = [pin.JointModelFreeFlyer()] if instance.free else []
+        try:
+            model = pin.buildModelFromXML(instance.urdf, *root, True)
+            plain = pin.buildModelFromXML(instance.urdf, *root)
+        except (ValueError, RuntimeError) as error:
+            raise ModelError(f"{instance.name}: {error}") from error
+        check_inertias(instance.name, model)
+        first_body = len(self.rows["parent"])
+        first_dof, tree = len(self.rows["dof_q"]), len(self.rows["tree_dof"])
+        for joint in range(1, model.njoints):
+            # Pinocchio hides what kind of joint a mimic joint is; the plain model shows it.
+            kind = plain.joints[plain.getJointId(model.names[joint])]
+            self._add_body(instance, model, joint, first_body, kind)
+        if len(self.rows["dof_q"]) > first_dof:
+            self.rows["tree_dof"].append(first_dof)
+            self.rows["dof_tree"] += [tree] * (len(self.rows["dof_q"]) - first_dof)
+            self.rows["body_tree"] += [tree] * (len(self.rows["parent"]) - first_body)
+        self._add_links(instance, model, first_body)
+        self._add_shapes(instance, model, first_body)
+
+    def _add_body(
+        self,
+        instance: Instance,
+        model: pin.Model,
+        joint: int,
+        first_body: int,
+        source: pin.JointModel,
+    ) -> None:
+        rows = self.rows
+        body = len(rows["parent"])
+        parent = model.parents[joint]
+        placement = model.jointPlacements[joint]
+        if parent == 0 and not instance.free:
+            placement = instance.placement * placement
+        kind, axis = joint_type(model.names[joint], source)
+        ratio, offset = mimic_law(model.joints[joint])
+        parent_body = parent - 1 + first_body if parent > 0 else -1
+        inertia = model.inertias[joint]
+        rows["parent"].append(parent_body)
+        rows["joint_type"].append(kind)
+        rows["joint_axis"].append(axis)
+        rows["joint_rotation"].append(placement.rotation)
+        rows["joint_position"].append(placement.translation)
+        rows["joint_ratio"].append(ratio)
+        rows["joint_offset"].append(offset)
+        rows["mass"].append(inertia.mass)
+        rows["center"].append(inertia.lever)
+        rows["inertia"].append(inertia.inertia)
+        rows["gravity"].append(instance.gravity)
+        dof = self._add_dofs(instance, model, joint, kind)
+        rows["first_column"].append(len(rows["column_body"]))
+        column_parent = rows["last_column"][parent_body] if parent_body >= 0 else -1
+        for k in range(6 if kind == FREE else 1):
+            rows["column_body"].append(body)
+            rows["column_dof"].append(dof + k)
+            rows["column_parent"].append(column_parent)
+            column_parent = len(rows["column_body"]) - 1
+        rows["last_column"].append(column_parent)
+
+    def _add_dofs(
+        self,
+        instance: Instance,
+        model: pin.Model,
+        joint: int,
+        kind: int,
+    ) -> int:
+        """Add the joint's degrees of freedom; return the first, or a mimic's master's."""
+        rows, name = self.rows, model.names[joint]
+        source = model.joints[joint]
+        if is_mimic(source):
+            masters = dict(zip(model.mimicking_joints, model.mimicked_joints, strict=True))
+            master = self.joints[model.names[masters[joint]]]
+            rows["q_index"].append(rows["dof_q"][master])
+            return master
+        dof = len(rows["dof_q"])
+        rows["q_index"].append(len(self.q))
+        if kind == FREE:
+            self.free_bodies[instance.name] = (len(self.q), dof)
+            self.q += list(pin.SE3ToXYZQUAT(instance.placement))
+            for column in _DOF_COLUMNS:
+                rows[column] += [0.0] * 6
+            rows["lower"] += [-np.inf] * 6
+            rows["upper"] += [np.inf] * 6
+            rows["dof_q"] += [-1] * 6
+            self.efforts += [np.inf] * 6
+            self.velocities += [np.inf] * 6
+            return dof
+        if name in self.joints:
+            raise ModelError(f"{instance.name}: joint '{name}' exists in another instance")
+        self.joints[name] = dof
+        lower, upper = (
+            limits[source.idx_q] if abs(limits[source.idx_q]) < UNLIMITED else bound
+            for limits, bound in (
+                (model.lowerPositionLimit, -np.inf),
+                (model.upperPositionLimit, np.inf),
+            )
+        )
+        rows["dof_q"].append(len(self.q))
+        rows["armature"].append(model.armature[source.idx_v])
+        rows["damping"].append(model.damping[source.idx_v])
+        rows["friction"].append(model.upperDryFrictionLimit[source.idx_v])
+        rows["lower"].append(lower)
+        rows["upper"].append(upper)
+        for limits, values in (
+            (self.efforts, model.upperEffortLimit),
+            (self.velocities, model.upperVelocityLimit),
+        ):
+            limit = values[source.idx_v]
+            limits.append(limit if 0.0 < limit < UNLIMITED else np.inf)
+        rows["limit_stiffness"].append(END_STOP_STIFFNESS[kind])
+        rows["limit_dissipation"].append(END_STOP_DISSIPATION)
+        self.q.append(0.0)
+        return dof
+
+    def _add_links(self, instance: Instance, model: pin.Model, first_body: int) -> None:
+        for frame in model.frames:
+            if frame.type == pin.FrameType.BODY:
+                fixed = frame.parentJoint == 0
+                body = -1 if fixed else frame.parentJoint - 1 + first_body
+                pose = instance.placement * frame.placement if fixed else frame.placement
+                self.links[instance.name, frame.name] = body, pose
+
+    def _add_shapes(self, instance: Instance, model: pin.Model, first_body: int) -> None:
+        try:
+            shapes = collision_shapes(instance.urdf, meshes=True)
+        except ModelError as error:
+            raise ModelError(f"{instance.name}: {error}") from error
+        for placed in shapes:
+            body, pose = self.links[instance.name, placed.body]
+            placement = pose * placed.placement
+            self.rows["shape_kind"].append(int(placed.shape.kind))
+            mesh = placed.shape.mesh
+            self.rows["shape_size"].append(
+                placed.shape.size if mesh is None else (self._add_mesh(mesh), 0.0, 0.0)
+            )
+            self.rows["shape_body"].append(body)
+            self.rows["shape_tree"].append(self.rows["body_tree"][body] if body >= 0 else -1)
+            self.rows["shape_rotation"].append(placement.rotation)
+            self.rows["shape_position"].append(placement.translation)
+            self.rows["shape_radius"].append(placed.shape.bounding_radius)
+            self.shapes.append(placed)
+            self.instances.append(instance.name)
+
+    def _add_mesh(self, mesh: ConvexMesh) -> int:
+        """Add a mesh; return its index."""
+        rows = self.rows
+        first = len(rows["mesh_vertex"])
+        rows["mesh_first_vertex"].append(first)
+        rows["mesh_first_face"].append(len(rows["mesh_plane"]))
+        rows["mesh_vertex"] += list(mesh.vertices)
+        rows["mesh_plane"] += list(mesh.planes)
+        for face in mesh.faces:
+            rows["mesh_first_corner"].append(len(rows["mesh_corner"]))
+            rows["mesh_corner"] += list(face + first)
+        return len(rows["mesh_first_vertex"]) - 1
+
+    def finish(
+        self,
+        surface_of: Callable[[str, str], Surface],
+        may_touch: Callable[[Link, Link], bool],
+        material_of: Callable[[Link, Link], Material | None],
+    ) -> BuiltModel:
+        """Add the pairs of shapes and turn the rows into arrays."""
+        self.rows["tree_dof"].append(len(self.rows["dof_q"]))
+        self.rows["mesh_first_vertex"].append(len(self.rows["mesh_vertex"]))
+        self.rows["mesh_first_face"].append(len(self.rows["mesh_plane"]))
+        self.rows["mesh_first_corner"].append(len(self.rows["mesh_corner"]))
+        links = [(i, s.body) for i, s in zip(self.instances, self.shapes, strict=True)]
+        hulls = self._add_hulls()
+        for i, hull_a in enumerate(hulls):
+            for j in range(i + 1, len(hulls)):
+                before = len(self.rows["pair_shapes"])
+                for a in hull_a:
+                    for b in hulls[j]:
+                        if self._moves(a, b) and may_touch(links[a], links[b]):
+                            material = material_of(links[a], links[b]) or combine(
+                                surface_of(*links[a]), surface_of(*links[b])
+                            )
+                            self._add_pair(a, b, material)
+                end = len(self.rows["pair_shapes"])
+                if end > before:
+                    self.rows["hull_pair"].append((i, j))
+                    self.rows["hull_pair_end"].append(end)
+        arrays = {name: _array(name, rows) for name, rows in self.rows.items()}
+        return BuiltModel(
+            arrays=Model(**arrays),
+            q=np.array(self.q),
+            efforts=np.array(self.efforts),
+            velocities=np.array(self.velocities),
+            joints=self.joints,
+            free_bodies=self.free_bodies,
+            links=self.links,
+            shapes=tuple(self.shapes),
+            instances=tuple(self.instances),
+        )
+
+    def _moves(self, a: int, b: int) -> bool:
+        """Whether two shapes move relative to each other."""
+        return bool(self.rows["shape_body"][a] != self.rows["shape_body"][b])
+
+    def _add_hulls(self) -> list[list[int]]:
+        """Add the hulls, moving ones first; return their shapes."""
+        rows = self.rows
+        bodies = rows["shape_body"]
+        moving = [body for body in range(len(rows["parent"])) if body in bodies]
+        hulls = [[s for s, b in enumerate(bodies) if b == body] for body in moving]
+        hulls += [[s] for s, b in enumerate(bodies) if b < 0]
+        for hull in hulls:
+            positions = np.array([rows["shape_position"][s] for s in hull])
+            center = 0.5 * (positions.min(axis=0) + positions.max(axis=0))
+            reach = np.linalg.norm(positions - center, axis=1)
+            radius = np.max(reach + [rows["shape_radius"][s] for s in hull])
+            rows["hull_body"].append(bodies[hull[0]])
+            rows["hull_center"].append(center)
+            rows["hull_radius"].append(radius)
+            rows["hull_shape"].append(hull[0] if len(hull) == 1 else -1)
+        return hulls
+
+    def _add_pair(self, a: int, b: int, material: Material) -> None:
+        kinds = (ShapeKind(self.rows["shape_kind"][shape]) for shape in (a, b))
+        try:
+            routine, swapped = routine_of(*kinds)
+        except ModelError as error:
+            names = f"'{self.shapes[a].name}' and '{self.shapes[b].name}'"
+            raise ModelError(f"{names}: {error}") from error
+        self.rows["pair_shapes"].append((b, a) if swapped else (a, b))
+        self.rows["pair_routine"].append(routine)
+        self.rows["pair_stiffness"].append(material.stiffness)
+        self.rows["pair_dissipation"].append(material.dissipation)
+        self.rows["pair_friction"].append(material.friction)
+
+
+# Arrays that hold indices; all others hold numbers.
+_INTEGERS = {
+    "parent", "joint_type", "q_index", "first_column", "last_column", "body_tree",
+    "column_body", "column_dof", "column_parent", "tree_dof", "dof_tree", "dof_q", "shape_kind",
+    "shape_body", "shape_tree", "hull_body", "hull_shape", "hull_pair", "hull_pair_end",
+    "mesh_corner", "mesh_first_vertex", "mesh_first_face", "mesh_first_corner",
+    "pair_shapes", "pair_routine",
+}  # fmt: skip
+# Shape of one row, so that an empty array has the right number of dimensions too.
+_ROWS = {
+    "joint_axis": (3,), "joint_rotation": (3, 3), "joint_position": (3,), "center": (3,),
+    "inertia": (3, 3), "gravity": (3,), "shape_size": (3,), "shape_rotation": (3, 3),
+    "shape_position": (3,), "hull_center": (3,), "hull_pair": (2,), "mesh_vertex": (3,),
+    "mesh_plane": (4,), "pair_shapes": (2,),
+}  # fmt: skip
+
+
+def _array(name: str, rows: list[Any]) -> np.ndarray:
+    kind = np.int64 if name in _INTEGERS else np.float64
+    return np.array(rows, dtype=kind).reshape(len(rows), *_ROWS.get(name, ()))

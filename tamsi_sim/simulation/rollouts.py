@@ -1,0 +1,117 @@
+"""Many simulations from different states or under different inputs, over threads."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from contact_core.errors import ConfigError, choices
+from tamsi_sim.arrays.handle import Handle, make_handle, make_work
+from tamsi_sim.scheme.contact import scheme_settings
+from tamsi_sim.scheme.stepper import EFFORT, TARGET, roll_batch
+
+if TYPE_CHECKING:
+    from tamsi_sim.simulation.engine import Engine
+
+COMMANDS = {"effort": EFFORT, "target": TARGET}
+# What a simulation is given besides its state; a sample starts with the engine's.
+_INPUTS = (
+    "applied",
+    "stiffness",
+    "drive_damping",
+    "damping_ratio",
+    "effort_limit",
+    "target",
+    "target_rate",
+)
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """Trajectories of n samples over T steps.
+
+    Attributes:
+        status: (n) StepStatus of each sample's last step.
+        q: (n, T + 1, nq) positions, the initial ones first; NaN behind a failed step.
+        v: (n, T + 1, nv) velocities.
+    """
+
+    status: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+
+
+def rollouts(
+    engine: Engine,
+    q: np.ndarray,
+    v: np.ndarray,
+    inputs: np.ndarray,
+    command: str = "effort",
+    threads: int | None = None,
+) -> Rollouts:
+    """Simulate samples side by side; the result does not depend on the number of threads.
+
+    Args:
+        engine: The simulation; it stays as it is, and gives gains, limits and the inputs
+            that ``inputs`` does not replace.
+        q: (n, nq) initial positions, or (nq) for all.
+        v: (n, nv) initial velocities, or (nv) for all.
+        inputs: (n, T, nv) input of each step.
+        command: ``effort``: they are generalised forces [Nm or N]; ``target``: positions for
+            the joints' controllers to hold [rad or m].
+        threads: How many threads; as many as processors if None.
+
+    Returns:
+        The trajectories.
+
+    Raises:
+        ConfigError: If a shape does not fit, or there is no such command.
+    """
+    if command not in COMMANDS:
+        raise ConfigError(f"no command '{command}' ({choices(COMMANDS)})")
+    inputs = np.ascontiguousarray(inputs, dtype=float)
+    nq, nv = len(engine.q), len(engine.v)
+    if inputs.ndim != 3 or inputs.shape[2] != nv:
+        raise ConfigError(f"inputs must be (n, T, {nv}), got {inputs.shape}")
+    n, steps, _ = inputs.shape
+    starts = []
+    for name, given, size in (("q", q, nq), ("v", v, nv)):
+        array = np.asarray(given, dtype=float)
+        if array.shape not in ((size,), (n, size)):
+            raise ConfigError(f"{name} must be ({size},) or ({n}, {size}), got {array.shape}")
+        starts.append(np.array(np.broadcast_to(array, (n, size)), order="C"))
+    result = Rollouts(
+        np.zeros(n, dtype=np.int64),
+        np.full((n, steps + 1, nq), np.nan),
+        np.full((n, steps + 1, nv), np.nan),
+    )
+    workers = max(1, min(threads or os.cpu_count() or 1, n))
+
+    def run(part: slice) -> None:
+        handle = _twin(engine, COMMANDS[command])
+        roll_batch(
+            handle, starts[0][part], starts[1][part], inputs[part], COMMANDS[command],
+            result.q[part], result.v[part], result.status[part],
+        )  # fmt: skip
+
+    bounds = np.linspace(0, n, workers + 1).astype(int)
+    parts = [slice(*pair) for pair in pairwise(bounds)]
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(run, parts))
+    return result
+
+
+def _twin(engine: Engine, command: int) -> Handle:
+    """Return a simulation of the same model with a workspace of its own."""
+    arrays, solver, mine = engine.built.arrays, engine.solver, engine.work
+    work = make_work(arrays, len(mine.q), len(mine.contact_depth), solver.max_iterations)
+    for name in _INPUTS:
+        getattr(work, name)[:] = getattr(mine, name)
+    if command == TARGET:
+        work.target_rate[:] = 0.0
+    return make_handle(arrays, work, scheme_settings(solver, engine.time_step))

@@ -1,0 +1,165 @@
+"""Putting a simulation together in a few lines: things from URDFs, on a ground."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from contact_core.description import placement, read_urdf
+from contact_core.errors import ModelError, choices
+from contact_core.scene import Instance, Link
+from contact_core.scene_config import SolverConfig
+from contact_core.surface import Material, Surface
+from tamsi_sim.simulation.engine import Engine
+from tamsi_sim.simulation.model import build_model
+
+EARTH = (0.0, 0.0, -9.81)
+NOWHERE = (0.0, 0.0, 0.0)
+RUBBER_ON_WOOD = Surface(stiffness=2e4, dissipation=5.0, friction=0.5)
+GROUND = "ground"
+# A half space does not exist in URDF; a box of 100 m is one for all that stands on it.
+_GROUND_URDF = """<robot name="ground"><link name="ground"><collision name="ground">
+  <geometry><box size="100 100 2"/></geometry></collision></link></robot>"""
+
+
+class World:
+    """Collects instances, surfaces and who may touch whom, then becomes an engine.
+
+    Everything may touch everything else, but links of one instance do not touch each other.
+    """
+
+    def __init__(
+        self,
+        gravity: tuple[float, float, float] = EARTH,
+        surface: Surface = RUBBER_ON_WOOD,
+    ) -> None:
+        """Start empty.
+
+        Args:
+            gravity: [m/s^2].
+            surface: Surface of everything that has none of its own.
+        """
+        self._gravity = gravity
+        self._surface = surface
+        self._instances: dict[str, Instance] = {}
+        self._surfaces: dict[str, Surface] = {}
+        self._materials: dict[frozenset[str], Material] = {}
+        self._ignored: set[frozenset[str]] = set()
+
+    def add(
+        self,
+        name: str,
+        urdf: str | Path,
+        xyz: Sequence[float] = NOWHERE,
+        rpy: Sequence[float] = NOWHERE,
+        free: bool = False,
+        surface: Surface | None = None,
+        weightless: bool = False,
+    ) -> World:
+        """Add a robot or an object.
+
+        Args:
+            name: A name of its own.
+            urdf: Its URDF: a file, a path below ``description/``, or the text itself.
+            xyz: Initial position of its root link in the world [m].
+            rpy: Its initial roll, pitch and yaw [rad].
+            free: Whether it floats; otherwise its root link is fixed to the world.
+            surface: Its surface.
+            weightless: Whether its weight is compensated, as an arm's controller does.
+
+        Returns:
+            The world itself.
+
+        Raises:
+            ConfigError: If the file cannot be read.
+            ModelError: If the name is taken or the file is not well-formed XML.
+        """
+        if name in self._instances:
+            raise ModelError(f"'{name}' exists already ({choices(self._instances)})")
+        text = str(urdf)
+        if not text.lstrip().startswith("<"):
+            text = read_urdf(text)
+        gravity = NOWHERE if weightless else self._gravity
+        self._instances[name] = Instance(name, text, placement(xyz, rpy), free, gravity)
+        if surface is not None:
+            self._surfaces[name] = surface
+        return self
+
+    def add_ground(self, height: float = 0.0, surface: Surface | None = None) -> World:
+        """Add a fixed ground, the instance ``ground``.
+
+        Args:
+            height: z of its top [m].
+            surface: Its surface.
+
+        Returns:
+            The world itself.
+        """
+        return self.add(GROUND, _GROUND_URDF, (0.0, 0.0, height - 1.0), surface=surface)
+
+    def set_material(self, a: str, b: str, material: Material) -> World:
+        """Set the contact parameters of two instances, whatever their surfaces are.
+
+        Args:
+            a: One instance.
+            b: The other.
+            material: Parameters of their contact.
+
+        Returns:
+            The world itself.
+
+        Raises:
+            ModelError: If there is no such instance.
+        """
+        self._materials[self._pair(a, b)] = material
+        return self
+
+    def ignore(self, a: str, b: str) -> World:
+        """Let two instances pass through each other.
+
+        Args:
+            a: One instance.
+            b: The other.
+
+        Returns:
+            The world itself.
+
+        Raises:
+            ModelError: If there is no such instance.
+        """
+        self._ignored.add(self._pair(a, b))
+        return self
+
+    def _pair(self, a: str, b: str) -> frozenset[str]:
+        for name in (a, b):
+            if name not in self._instances:
+                raise ModelError(f"no instance '{name}' ({choices(self._instances)})")
+        return frozenset((a, b))
+
+    def build(self, time_step: float = 1e-3, solver: SolverConfig | None = None) -> Engine:
+        """Build the simulation, at its initial state.
+
+        Args:
+            time_step: h [s].
+            solver: Settings of the scheme.
+
+        Returns:
+            The engine.
+
+        Raises:
+            ModelError: If a body cannot be simulated, or starts deep inside another.
+        """
+
+        def may_touch(a: Link, b: Link) -> bool:
+            return a[0] != b[0] and frozenset((a[0], b[0])) not in self._ignored
+
+        def material_of(a: Link, b: Link) -> Material | None:
+            return self._materials.get(frozenset((a[0], b[0])))
+
+        def surface_of(instance: str, link: str) -> Surface:
+            return self._surfaces.get(instance, self._surface)
+
+        built = build_model(list(self._instances.values()), surface_of, may_touch, material_of)
+        engine = Engine(built, time_step, solver)
+        engine.observer.check_start()
+        return engine

@@ -1,0 +1,71 @@
+"""Configurations reject what they do not know and keep what they are given."""
+
+import dataclasses
+
+import pytest
+
+from contact_core.config import flatten, from_mapping, load, nested, parameter, unflatten
+from contact_core.errors import ConfigError
+
+
+@dataclasses.dataclass(frozen=True)
+class Spring:
+    stiffness: tuple[float, ...] = parameter((1.0, 2.0), "Stiffness", unit="N/m", above=0.0, size=2)
+
+
+@dataclasses.dataclass(frozen=True)
+class Plant:
+    mode: str = parameter("slow", "Mode", options=("slow", "fast"))
+    steps: int = parameter(3, "Steps", low=1, high=10)
+    noise: float = parameter(0.0, "Noise", low=0.0)
+    loud: bool = parameter(False, "Loud")
+    spring: Spring = nested(Spring)
+
+
+@dataclasses.dataclass(frozen=True)
+class Named:
+    name: str = parameter(description="A name")
+
+
+def test_round_trip():
+    values = {"mode": "fast", "noise": 1, "spring": {"stiffness": [3.0, 4]}}
+    plant = from_mapping(Plant, values)
+    assert plant == Plant(mode="fast", noise=1.0, spring=Spring((3.0, 4.0)))
+    flat = {name: value for name, (value, _) in flatten(plant).items()}
+    assert flat["spring.stiffness"] == (3.0, 4.0)
+    assert from_mapping(Plant, unflatten(flat)) == plant
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"speed": 1}, "unknown parameter 'speed'.*mode, steps"),
+        ({"spring": {"rate": 1}}, "unknown parameter 'spring.rate'"),
+        ({"mode": "warp"}, "valid: slow, fast"),
+        ({"steps": 0}, "'steps' is 0 .*>= 1"),
+        ({"steps": 1.5}, "'steps' must be int"),
+        ({"steps": True}, "'steps' must be int"),
+        ({"noise": float("nan")}, "'noise' is nan"),
+        ({"noise": "big"}, "'noise' must be float"),
+        ({"spring": {"stiffness": [1.0, 0.0]}}, r"'spring.stiffness\[1\]' is 0.0 .*> 0 N/m"),
+        ({"spring": {"stiffness": [1.0]}}, "needs 2 values, got 1"),
+        ({"spring": 3}, "spring must be a mapping"),
+    ],
+)
+def test_bad_value_is_named(values, message):
+    with pytest.raises(ConfigError, match=message):
+        from_mapping(Plant, values)
+
+
+def test_missing_mandatory_parameter_is_named():
+    with pytest.raises(ConfigError, match="'name' is missing"):
+        from_mapping(Named, {})
+
+
+def test_load_names_the_file(tmp_path):
+    path = tmp_path / "plant.yaml"
+    path.write_text("steps: 99\n")
+    with pytest.raises(ConfigError, match=r"plant\.yaml: parameter 'steps' is 99"):
+        load(Plant, path)
+    with pytest.raises(ConfigError, match="cannot read"):
+        load(Plant, tmp_path / "none.yaml")

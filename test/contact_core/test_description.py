@@ -1,0 +1,156 @@
+"""Descriptions: composition, names, the gripper's geometry, and errors that name things."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from contact_core.description import (
+    Part,
+    RobotDescription,
+    collision_shapes,
+    compose,
+    read_urdf,
+    share,
+)
+from contact_core.errors import ConfigError, ModelError
+from contact_core.shapes import ShapeKind
+
+ARM = Part(urdf="urdf/iiwa14.urdf", prefix="lbr_")
+OBJECTS = ("mug", "table", "cart", "pedestal", "parallel_gripper", "box", "slab", "pusher")
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return RobotDescription.load("iiwa14_wsg50")
+
+
+def test_joints_are_named_as_on_the_hardware(robot):
+    model = robot.arm_model()
+    assert robot.arm_joints == tuple(f"lbr_A{i}" for i in range(1, 8))
+    assert tuple(model.names)[1:] == robot.arm_joints
+    assert model.existBodyName("lbr_link_0")
+    assert robot.model().nv == 8
+
+
+def test_reach_of_the_arm_is_the_real_robots():
+    model = RobotDescription.load("iiwa14").model()
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, np.zeros(7))
+    flange = data.oMf[model.getFrameId("lbr_link_ee")]
+    np.testing.assert_allclose(flange.translation, [0, 0, 0.36 + 0.42 + 0.4 + 0.126], atol=1e-9)
+    np.testing.assert_allclose(flange.rotation, np.eye(3), atol=1e-9)
+
+
+def test_fingers_slide_sideways_when_the_tool_points_forward(robot):
+    model = robot.model()
+    data = model.createData()
+    q = pin.neutral(model)
+    # Lower arm bent forward by 90 degrees: tool z = world x.
+    q[3] = -np.pi / 2
+    positions = []
+    for opening in (0.0, 0.05):
+        q[7] = opening
+        pin.framesForwardKinematics(model, data, q)
+        positions.append(data.oMf[model.getFrameId("finger_left")].translation.copy())
+    tool = data.oMf[model.getFrameId("tool")]
+    np.testing.assert_allclose(tool.rotation[:, 2], [1.0, 0.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(positions[1] - positions[0], [0.0, 0.05, 0.0], atol=1e-9)
+
+
+def test_pads_meet_at_the_tool_frame_when_closed(robot):
+    model = robot.model()
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, pin.neutral(model))
+    tool = data.oMf[model.getFrameId("tool")]
+    pads = [s for s in robot.shapes() if s.shape.kind == ShapeKind.SPHERE]
+    assert len(pads) == 16
+    for pad in pads:
+        at_tool = tool.actInv(data.oMf[model.getFrameId(pad.body)] * pad.placement).translation
+        assert abs(at_tool[1]) == pytest.approx(pad.shape.size[0])
+        assert np.hypot(at_tool[0], at_tool[2]) == pytest.approx(0.014, abs=1e-6)
+
+
+def test_wrist_links_are_capsules(robot):
+    kinds = {shape.body: shape.shape.kind for shape in robot.shapes()}
+    for link in ("lbr_link_5", "lbr_link_6", "lbr_link_7"):
+        assert kinds[link] == ShapeKind.CAPSULE
+    wrist = next(s for s in robot.shapes() if s.body == "lbr_link_6")
+    ends = [wrist.placement.act(np.array([0, 0, sign * wrist.shape.size[1]])) for sign in (-1, 1)]
+    np.testing.assert_allclose(
+        sorted(map(tuple, ends)), [[0, 0, -0.01], [0, 0.05, 0.02]], atol=1e-5
+    )
+
+
+def test_gripper_weighs_on_the_last_link(robot):
+    bare = RobotDescription.load("iiwa14").arm_model()
+    added = robot.arm_model().inertias[7].mass - bare.inertias[7].mass
+    assert added == pytest.approx(0.98888 + 0.1)
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_objects_load(name):
+    model = pin.buildModelFromXML(read_urdf(f"urdf/{name}.urdf"))
+    assert model.nframes > 0
+
+
+def test_every_collision_shape_has_a_name_of_its_own(robot):
+    texts = [robot.urdf, *(read_urdf(f"urdf/{name}.urdf") for name in OBJECTS)]
+    for text in texts:
+        names = [shape.name for shape in collision_shapes(text)]
+        assert len(set(names)) == len(names)
+        assert all(names)
+
+
+def test_unknown_mount_link_is_named():
+    gripper = Part(urdf="urdf/wsg50.urdf", mount_link="lbr_flange")
+    with pytest.raises(ModelError, match=r"'lbr_flange' \(valid: lbr_link_0"):
+        compose("robot", [ARM, gripper])
+
+
+def test_parts_with_the_same_names_are_refused():
+    twin = Part(urdf="urdf/iiwa14.urdf", prefix="lbr_", mount_link="lbr_link_ee")
+    with pytest.raises(ModelError, match="'lbr_link_0' exists already"):
+        compose("robot", [ARM, twin])
+
+
+def test_mount_places_the_part():
+    gripper = Part(
+        urdf="urdf/wsg50.urdf", mount_link="lbr_link_ee", xyz=(0.0, 0.0, 0.1), rpy=(0.0, 0.0, 0.5)
+    )
+    model = pin.buildModelFromXML(compose("robot", [ARM, gripper]))
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, pin.neutral(model))
+    flange, body = (data.oMf[model.getFrameId(n)] for n in ("lbr_link_ee", "gripper_body"))
+    relative = flange.actInv(body)
+    np.testing.assert_allclose(relative.translation, [0.0, 0.0, 0.1], atol=1e-9)
+    np.testing.assert_allclose(relative.rotation, pin.rpy.rpyToMatrix(0, 0, 0.5), atol=1e-9)
+
+
+def test_missing_files_are_named(tmp_path):
+    with pytest.raises(ConfigError, match=r"nothing\.urdf"):
+        read_urdf("urdf/nothing.urdf")
+    with pytest.raises(ConfigError, match="no_robot"):
+        RobotDescription.load("no_robot")
+    broken = tmp_path / "broken.urdf"
+    broken.write_text("<robot>")
+    with pytest.raises(ModelError, match="not valid XML"):
+        read_urdf(str(broken))
+
+
+def test_wrong_joint_and_link_names_are_listed(tmp_path):
+    text = share("config", "robots", "iiwa14.yaml").read_text()
+    path = tmp_path / "robot.yaml"
+    path.write_text(text.replace("lbr_A7]", "A7]"))
+    with pytest.raises(ModelError, match=r"no joint 'A7' \(valid: lbr_A1"):
+        RobotDescription.load(str(path))
+    path.write_text(text.replace("tool_link: lbr_link_ee", "tool_link: tip"))
+    with pytest.raises(ModelError, match="no link 'tip'"):
+        RobotDescription.load(str(path))
+
+
+def test_installed_share_folder_is_found(tmp_path, monkeypatch):
+    folder = tmp_path / "share" / "contact_stack" / "description"
+    folder.mkdir(parents=True)
+    (folder / "only_here.urdf").write_text("<robot name='x'/>")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
+    assert share("description", "only_here.urdf") == folder / "only_here.urdf"

@@ -1,0 +1,53 @@
+"""The client of scripts: whoever does not answer is named, and the graph is left in any case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from control_msgs.action import ParallelGripperCommand
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from contact_core.errors import CommunicationError
+from contact_ros.client import GraphClient
+
+pytestmark = pytest.mark.graph
+
+
+@pytest.fixture
+def client(ros_domain: int) -> Iterator[GraphClient]:
+    with GraphClient() as client:
+        yield client
+
+
+def test_names_are_relative_to_the_robot(client: GraphClient) -> None:
+    assert client.node.get_fully_qualified_name() == "/lbr/client"
+
+
+def test_a_message_is_returned_and_those_that_do_not_fit_are_passed_over(
+    client: GraphClient,
+) -> None:
+    publisher = client.node.create_publisher(String, "words", 1)
+    words = iter(["no", "no", "yes"] * 1000)
+    client.node.create_timer(0.01, lambda: publisher.publish(String(data=next(words))))
+    heard = client.wait_for(String, "words", lambda message: message.data == "yes")
+    assert heard.data == "yes"
+
+
+def test_a_service_answers(client: GraphClient) -> None:
+    def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.message = "here"
+        return response
+
+    client.node.create_service(Trigger, "ask", serve)
+    assert client.call(Trigger, "ask", Trigger.Request()).message == "here"
+
+
+def test_whoever_does_not_answer_is_named(client: GraphClient) -> None:
+    with pytest.raises(CommunicationError, match=r"no message on 'contacts' within 0.2 s"):
+        client.wait_for(String, "contacts", timeout=0.2)
+    with pytest.raises(CommunicationError, match="nobody serves 'tare'"):
+        client.call(Trigger, "tare", Trigger.Request(), timeout=0.2)
+    with pytest.raises(CommunicationError, match="nobody serves 'gripper'"):
+        client.run(ParallelGripperCommand, "gripper", ParallelGripperCommand.Goal(), timeout=0.2)

@@ -1,0 +1,371 @@
+"""Driver profiles: what one side sends the other gets, and nothing bad gets through."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from lbr_fri_idl.msg import LBRJointPositionCommand, LBRState
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from contact_core.arm_state import ArmState
+from contact_core.errors import ConfigError
+from contact_core.low_pass import LowPass
+from contact_ros.driver_profile import (
+    PROFILES,
+    CommandWriter,
+    DriverConfig,
+    MessageError,
+    RobotSide,
+    StateReader,
+    driver_profile,
+)
+from contact_ros.driver_profile.broadcast_driver import STATE, TORQUE
+from contact_ros.driver_profile.joint_states import joint_state
+
+PERIOD = 0.005
+STAMP = 1_234_567_890_123
+NAMES = [f"lbr_A{i}" for i in range(1, 8)]
+KUKA_NAMES = [f"joint_{i}" for i in range(1, 8)]
+
+
+def arm_state(stamp: int = STAMP) -> ArmState:
+    random = np.random.default_rng(7)
+    return ArmState(stamp, *random.normal(size=(4, 7)))
+
+
+def transfer(name: str, config: DriverConfig, state: ArmState) -> ArmState:
+    """Encode a state on the robot's side and decode it on the controller's."""
+    robot, controller = driver_profile(name, config, PERIOD), driver_profile(name, config, PERIOD)
+    messages = robot.encode_state(state)
+    assert list(messages) == list(robot.state_topics)
+    decoded = [controller.decode_state(t, messages[t]) for t in controller.needed_topics]
+    assert decoded[:-1] == [None] * (len(decoded) - 1)
+    assert decoded[-1] is not None
+    return decoded[-1]
+
+
+@pytest.mark.parametrize("torque_sign", [1.0, -1.0])
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_state_survives_the_round_trip_bit_by_bit(name: str, torque_sign: float) -> None:
+    sent = arm_state()
+    received = transfer(name, DriverConfig(torque_sign=torque_sign), sent)
+    assert received.stamp == sent.stamp
+    np.testing.assert_array_equal(received.position, sent.position)
+    np.testing.assert_array_equal(received.external_torque, sent.external_torque)
+
+
+def test_each_driver_gives_what_it_knows_and_nan_for_the_rest() -> None:
+    sent = arm_state()
+    lbr = transfer("lbr_fri", DriverConfig(), sent)
+    np.testing.assert_array_equal(lbr.commanded_position, sent.commanded_position)
+    assert np.isnan(lbr.velocity).all()
+    generic = transfer("ros2_control", DriverConfig(), sent)
+    np.testing.assert_array_equal(generic.velocity, sent.velocity)
+    assert np.isnan(generic.commanded_position).all()
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_joint_torques_survive_where_there_are_any(name: str) -> None:
+    sent = dataclasses.replace(arm_state(), joint_torque=np.arange(7.0))
+    received = transfer(name, DriverConfig(), sent).joint_torque
+    assert received is not None
+    np.testing.assert_array_equal(received, np.arange(7.0))
+    assert transfer(name, DriverConfig(), arm_state()).joint_torque is None
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_command_survives_the_round_trip_bit_by_bit(name: str) -> None:
+    profile = driver_profile(name, DriverConfig(), PERIOD)
+    command = arm_state().position
+    np.testing.assert_array_equal(profile.decode_command(profile.encode_command(command)), command)
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_the_torque_on_the_wire_has_the_drivers_sign(name: str) -> None:
+    state = arm_state()
+    messages = driver_profile(name, DriverConfig(torque_sign=-1.0), PERIOD).encode_state(state)
+    sent = messages["state"].external_torque if name == "lbr_fri" else messages[TORQUE].effort
+    np.testing.assert_array_equal(np.array(sent), -state.external_torque)
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_the_measured_torque_is_passed_on_where_it_is_known(name: str) -> None:
+    known = dataclasses.replace(arm_state(), joint_torque=np.arange(7.0))
+    received = transfer(name, DriverConfig(), known).joint_torque
+    assert received is not None
+    np.testing.assert_array_equal(received, np.arange(7.0))
+    assert transfer(name, DriverConfig(), arm_state()).joint_torque is None
+
+
+def test_lbr_reports_its_send_period_and_names_its_joints() -> None:
+    messages = driver_profile("lbr_fri", DriverConfig(), PERIOD).encode_state(arm_state())
+    assert messages["state"].sample_time == PERIOD
+    assert messages["joint_states"].name == NAMES
+
+
+def test_an_lbr_that_sends_at_another_period_is_refused() -> None:
+    """Its driver's default is 10 ms; mock hardware states no period at all."""
+    slow = driver_profile("lbr_fri", DriverConfig(), 0.01).encode_state(arm_state())["state"]
+    profile = driver_profile("lbr_fri", DriverConfig(), PERIOD)
+    with pytest.raises(MessageError, match=r"every 10 ms instead of every 5 ms: set .*update_rate"):
+        profile.decode_state("state", slow)
+    slow.sample_time = 0.0
+    assert profile.decode_state("state", slow) is not None
+
+
+def test_an_lbr_says_whether_it_follows_commands() -> None:
+    state = dataclasses.replace(arm_state(), commanding=False)
+    assert not transfer("lbr_fri", DriverConfig(), state).commanding
+    assert transfer("lbr_fri", DriverConfig(), arm_state()).commanding
+
+
+def test_lbr_without_a_commanded_position_gives_that_of_the_interpolator() -> None:
+    profile = driver_profile("lbr_fri", DriverConfig(), PERIOD)
+    message = profile.encode_state(arm_state())["state"]
+    message.commanded_joint_position = np.full(7, np.nan)
+    message.ipo_joint_position = np.arange(7.0)
+    state = profile.decode_state("state", message)
+    assert state is not None
+    np.testing.assert_array_equal(state.commanded_position, np.arange(7.0))
+
+
+def test_joints_in_another_order_and_other_joints_between_are_sorted_out() -> None:
+    profile = driver_profile("ros2_control", DriverConfig(), PERIOD)
+    state = arm_state()
+    order = np.array([6, 0, 5, 1, 4, 2, 3])
+    names = [NAMES[i] for i in order]
+    position = np.insert(state.position[order], 3, np.pi)
+    joints = joint_state(STAMP, [*names[:3], "finger", *names[3:]], position=position)
+    torque = joint_state(STAMP, names, effort=state.external_torque[order])
+    assert profile.decode_state(TORQUE, torque) is None
+    received = profile.decode_state(STATE, joints)
+    assert received is not None
+    np.testing.assert_array_equal(received.position, state.position)
+    np.testing.assert_array_equal(received.external_torque, state.external_torque)
+    assert np.isnan(received.velocity).all()
+
+
+def test_a_state_is_only_made_of_messages_of_one_stamp() -> None:
+    profile = driver_profile("ros2_control", DriverConfig(), PERIOD)
+    first, second = profile.encode_state(arm_state(1)), profile.encode_state(arm_state(2))
+    assert profile.decode_state(STATE, first[STATE]) is None
+    assert profile.decode_state(TORQUE, second[TORQUE]) is None
+    with pytest.raises(MessageError, match="stamp"):
+        profile.decode_state(TORQUE, profile.encode_state(arm_state(3))[TORQUE])
+    third = profile.encode_state(arm_state(3))[STATE]
+    with pytest.raises(MessageError, match="stamp"):
+        profile.decode_state(STATE, second[STATE])
+    state = profile.decode_state(STATE, third)
+    assert state is not None
+    assert state.stamp == 3
+
+
+def bad(values: np.ndarray, value: float) -> np.ndarray:
+    values = values.copy()
+    values[3] = value
+    return values
+
+
+def trajectory(names: list[str], position: np.ndarray) -> JointTrajectory:
+    return JointTrajectory(joint_names=names, points=[JointTrajectoryPoint(positions=position)])
+
+
+BAD_JOINT_STATES = {
+    "joints lbr_A1 are not among": joint_state(1, ["x", *NAMES[1:]], position=np.zeros(7)),
+    "position has 6 values for 7": joint_state(1, NAMES, position=np.zeros(6)),
+    "position has 0 values for 7": joint_state(1, NAMES),
+    "joint is named twice": joint_state(1, [*NAMES, "lbr_A1"], position=np.zeros(8)),
+    "position is not finite": JointState(name=NAMES, position=bad(np.zeros(7), np.nan).tolist()),
+}
+
+
+@pytest.mark.parametrize("reason", BAD_JOINT_STATES)
+def test_a_bad_joint_state_is_rejected_and_does_not_spoil_the_next(reason: str) -> None:
+    profile = driver_profile("ros2_control", DriverConfig(), PERIOD)
+    with pytest.raises(MessageError, match=reason):
+        profile.decode_state(STATE, BAD_JOINT_STATES[reason])
+    messages = profile.encode_state(arm_state())
+    assert profile.decode_state(STATE, messages[STATE]) is None
+    assert profile.decode_state(TORQUE, messages[TORQUE]) is not None
+
+
+@pytest.mark.parametrize("field", ["measured_joint_position", "external_torque"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_an_lbr_state_that_is_not_finite_is_rejected(field: str, value: float) -> None:
+    profile = driver_profile("lbr_fri", DriverConfig(), PERIOD)
+    with pytest.raises(MessageError, match=f"{field} is not finite"):
+        profile.decode_state("state", LBRState(**{field: bad(np.zeros(7), value)}))
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "reason"),
+    [
+        (
+            "lbr_fri",
+            LBRJointPositionCommand(joint_position=bad(np.zeros(7), np.nan)),
+            "joint_position is not finite",
+        ),
+        ("ros2_control", Float64MultiArray(data=[0.0] * 6), "data has 6 values instead of 7"),
+        ("ros2_control", Float64MultiArray(), "data has 0 values instead of 7"),
+        ("ros2_control", Float64MultiArray(data=[np.inf] * 7), "data is not finite"),
+        ("kuka_drivers", JointTrajectory(), "has 1 point, got 0"),
+        ("kuka_drivers", trajectory(["x"] * 7, np.zeros(7)), "joints joint_1, .* are not among"),
+        ("kuka_drivers", trajectory(KUKA_NAMES, np.zeros(6)), "positions has 6 values for 7"),
+        ("kuka_drivers", trajectory(KUKA_NAMES, bad(np.zeros(7), np.nan)), "is not finite"),
+    ],
+)
+def test_a_bad_command_is_rejected(name: str, message: object, reason: str) -> None:
+    with pytest.raises(MessageError, match=reason):
+        driver_profile(name, DriverConfig(), PERIOD).decode_command(message)
+
+
+def test_an_unknown_driver_is_named_with_the_valid_ones() -> None:
+    with pytest.raises(ConfigError, match=r"'kuka' \(valid: lbr_fri, kuka_drivers, ros2_control\)"):
+        driver_profile("kuka", DriverConfig(), PERIOD)
+
+
+def test_kuka_drivers_streams_trajectories_of_one_point_a_period_ahead() -> None:
+    command = driver_profile("kuka_drivers", DriverConfig(), PERIOD).encode_command(np.arange(7.0))
+    assert command.joint_names == KUKA_NAMES
+    (point,) = command.points
+    assert list(point.positions) == list(range(7))
+    assert point.time_from_start.nanosec == 5_000_000
+    assert command.header.stamp.sec == command.header.stamp.nanosec == 0
+
+
+def test_a_trajectory_may_name_the_joints_in_another_order() -> None:
+    profile = driver_profile("kuka_drivers", DriverConfig(), PERIOD)
+    command = profile.decode_command(trajectory(KUKA_NAMES[::-1], np.arange(7.0)))
+    np.testing.assert_array_equal(command, np.arange(7.0)[::-1])
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_joints_have_the_drivers_names_unless_configured_otherwise(name: str) -> None:
+    own = tuple(f"axis_{i}" for i in range(7))
+    assert driver_profile(name, DriverConfig(joint_names=own), PERIOD).joint_names == own
+    expected = KUKA_NAMES if name == "kuka_drivers" else NAMES
+    assert list(driver_profile(name, DriverConfig(), PERIOD).joint_names) == expected
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_driver_in_a_namespace_of_its_own(name: str) -> None:
+    profile = driver_profile(name, DriverConfig(namespace="/cell/arm"), PERIOD)
+    assert profile.topic("joint_states") == "/cell/arm/joint_states"
+    assert driver_profile(name, DriverConfig(), PERIOD).topic("joint_states") == "joint_states"
+    root = driver_profile(name, DriverConfig(namespace="/"), PERIOD)
+    assert root.topic("joint_states") == "/joint_states"
+
+
+def test_a_torque_that_the_driver_does_not_filter_is_filtered_here() -> None:
+    """First-order low-pass: 63 % of a step after 1 / (2 pi cutoff), nothing at the start."""
+    low_pass = LowPass(cutoff=1.0 / (2.0 * np.pi * 20 * PERIOD), period=PERIOD)
+    np.testing.assert_array_equal(low_pass.update(np.ones(7)), np.ones(7))
+    for _ in range(20):
+        filtered = low_pass.update(np.zeros(7))
+    np.testing.assert_allclose(filtered, np.exp(-1.0))
+
+
+@pytest.mark.parametrize("names", [("a", "a"), ("a",) * 7])
+@pytest.mark.parametrize("name", PROFILES)
+def test_joint_names_that_are_not_distinct_are_refused(name: str, names: tuple[str, ...]) -> None:
+    with pytest.raises(ConfigError, match="joint_names"):
+        driver_profile(name, DriverConfig(joint_names=names), PERIOD)
+
+
+def test_an_lbr_has_seven_joints() -> None:
+    with pytest.raises(ConfigError, match="7 joints, joint_names has 6"):
+        driver_profile("lbr_fri", DriverConfig(joint_names=tuple(NAMES[:6])), PERIOD)
+
+
+@pytest.mark.graph
+@pytest.mark.parametrize("lockstep", [True, False])
+@pytest.mark.parametrize("name", PROFILES)
+def test_both_sides_talk_over_the_wire(graph, name: str, lockstep: bool) -> None:
+    """States and commands arrive; without a report of commands the last one stands in."""
+    config = DriverConfig()
+    commands: list[np.ndarray] = []
+    states: list[ArmState] = []
+    robot = RobotSide(
+        graph.node("robot"), driver_profile(name, config, PERIOD), lockstep, commands.append
+    )
+    profile = driver_profile(name, config, PERIOD)
+    controller = graph.node("controller")
+    writer = CommandWriter(controller, profile, lockstep)
+    reader = StateReader(controller, profile, lockstep, states.append, writer)
+    sent = arm_state()
+
+    def until_state(stamp: int) -> ArmState:
+        def arrived() -> bool:
+            if not lockstep:  # best effort: a sample may be lost while they discover each other
+                robot.publish_state(arm_state(stamp))
+            return bool(states) and states[-1].stamp == stamp
+
+        if lockstep:
+            robot.publish_state(arm_state(stamp))
+        graph.spin_until(arrived)
+        return states[-1]
+
+    first = until_state(1)
+    np.testing.assert_array_equal(first.position, sent.position)
+    known = name == "lbr_fri"
+    expected = sent.commanded_position if known else sent.position
+    np.testing.assert_array_equal(first.commanded_position, expected)
+
+    def command_arrived() -> bool:
+        if not lockstep:
+            writer.publish_command(np.arange(7.0))
+        return bool(commands)
+
+    if lockstep:
+        writer.publish_command(np.arange(7.0))
+    graph.spin_until(command_arrived)
+    np.testing.assert_array_equal(commands[0], np.arange(7.0))
+    expected = sent.commanded_position if known else np.arange(7.0)
+    np.testing.assert_array_equal(until_state(2).commanded_position, expected)
+    if lockstep:
+        assert len(commands) == 1
+        assert [state.stamp for state in states] == [1, 2]
+    assert reader.rejections.count == 0
+
+
+@pytest.mark.graph
+def test_bad_messages_are_counted_with_their_reason_and_not_passed_on(graph) -> None:
+    config = DriverConfig()
+    profile = driver_profile("lbr_fri", config, PERIOD)
+    commands: list[np.ndarray] = []
+    states: list[ArmState] = []
+    robot_node, controller = graph.node("robot"), graph.node("controller")
+    robot = RobotSide(robot_node, profile, True, commands.append)
+    writer = CommandWriter(controller, profile, True)
+    reader = StateReader(controller, profile, True, states.append, writer)
+    state = arm_state()
+    writer.publish_command(bad(state.position, np.nan))
+    robot.publish_state(ArmState(1, bad(state.position, np.nan), *[state.velocity] * 3))
+    graph.spin_until(lambda: robot.rejections.count == 1 and reader.rejections.count == 1)
+    assert robot.rejections.reason.startswith("command/joint_position: joint_position is not")
+    assert reader.rejections.reason.startswith("state: measured_joint_position is not finite")
+    robot.publish_state(state)
+    graph.spin_until(lambda: len(states) == 1)
+    assert not commands
+
+
+@pytest.mark.graph
+def test_a_reader_filters_the_torque_if_it_is_told_to(graph) -> None:
+    """And nothing else of the state."""
+    config = DriverConfig(torque_cutoff=10.0)
+    profile = driver_profile("kuka_drivers", config, PERIOD)
+    states: list[ArmState] = []
+    robot = RobotSide(graph.node("robot"), profile, True, lambda command: None)
+    StateReader(graph.node("reader"), profile, True, states.append)
+    first, second = arm_state(1), dataclasses.replace(arm_state(2), external_torque=np.zeros(7))
+    for state in (first, second):
+        robot.publish_state(state)
+    graph.spin_until(lambda: len(states) == 2)
+    np.testing.assert_array_equal(states[0].external_torque, first.external_torque)
+    kept = np.exp(-2.0 * np.pi * 10.0 * PERIOD)
+    np.testing.assert_allclose(states[1].external_torque, kept * first.external_torque)
+    np.testing.assert_array_equal(states[1].position, second.position)

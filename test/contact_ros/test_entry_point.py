@@ -1,0 +1,127 @@
+"""The life of a node's process: clean ends, one-line errors."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.graph
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+NODE = """
+import signal
+import threading
+from rclpy.node import Node
+from std_msgs.msg import String
+from contact_core.errors import CommunicationError, ConfigError
+from contact_ros.entry_point import run
+
+class Talker(Node):
+    def __init__(self):
+        super().__init__("talker")
+        {set_up}
+        self.publisher = self.create_publisher(String, "chatter", 1)
+        self.create_timer(0.01, self.tick)
+
+    def tick(self):
+        self.publisher.publish(String(data="hello"))
+        print("ticking", flush=True)
+        {tick}
+
+    def close(self):
+        self.publisher.publish(String(data="bye"))
+        print("closed", flush=True)
+
+{before}
+raise SystemExit(run(Talker))
+"""
+
+
+@pytest.fixture
+def start_node(start_process: Start, tmp_path: Path) -> Start:
+    def start(
+        *args: str, set_up: str = "pass", tick: str = "pass", before: str = ""
+    ) -> subprocess.Popen[str]:
+        script = tmp_path / "talker.py"
+        script.write_text(NODE.format(set_up=set_up, tick=tick, before=before))
+        return start_process(sys.executable, script, *args)
+
+    return start
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_node_cleanly_and_it_can_still_publish(start_node, number) -> None:
+    process = start_node()
+    assert process.stdout.readline() == "ticking\n"
+    process.send_signal(number)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert out.splitlines()[-1] == "closed"
+    assert err == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_interrupts_a_long_set_up(start_node, number) -> None:
+    process = start_node(set_up="print('setting up', flush=True); threading.Event().wait(60)")
+    assert process.stdout.readline() == "setting up\n"
+    process.send_signal(number)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (0, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_came_during_the_imports_ends_the_process(start_node, number) -> None:
+    """The launcher blocks signals until then."""
+    block = f"signal.pthread_sigmask(signal.SIG_BLOCK, [{int(number)}])"
+    process = start_node(before=f"{block}; signal.raise_signal({int(number)})")
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_many_signals_at_once_are_one(start_node) -> None:
+    process = start_node()
+    assert process.stdout.readline() == "ticking\n"
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT, signal.SIGINT):
+        process.send_signal(number)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (0, "")
+
+
+def test_an_error_of_ours_at_set_up_is_one_line_and_exit_code_2(start_node) -> None:
+    process = start_node(set_up='raise ConfigError("unknown driver\\nx (valid: y)")')
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 2
+    assert err == "talker: unknown driver x (valid: y)\n"
+
+
+def test_an_error_of_ours_while_running_closes_the_node_and_is_one_line(start_node) -> None:
+    process = start_node(tick="raise CommunicationError('estimator is missing')")
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 2
+    assert err == "talker: estimator is missing\n"
+    assert out.splitlines()[-1] == "closed"
+
+
+def test_a_bug_keeps_its_traceback_and_still_closes_the_node(start_node) -> None:
+    process = start_node(tick="1 / 0")
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert "ZeroDivisionError" in err
+    assert out.splitlines()[-1] == "closed"
+
+
+def test_arguments_ros_does_not_understand_are_one_line(start_node) -> None:
+    process = start_node("--ros-args", "--params-file", "/no/such/file.yaml")
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 2
+    # rcl logs a line of its own before ours.
+    ours = err.splitlines()[-1]
+    assert ours.startswith("talker: ")
+    assert "/no/such/file.yaml" in ours
+    assert "Traceback" not in err

@@ -1,0 +1,104 @@
+"""The fixed-rate loop, on a clock that only the test moves."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+import pytest
+
+from contact_ros.loop import FixedRateLoop, LoopStatistics
+
+MS = 1_000_000
+
+
+class _ScriptedLoop:
+    """A loop of 10 ms whose ticks take the given times."""
+
+    def __init__(self, durations_ms: Iterable[float]) -> None:
+        self.now = 0
+        self.starts_ms: list[float] = []
+        self.delays_ms: list[float] = []
+        self.errors: list[BaseException] = []
+        self._durations = iter(durations_ms)
+        self.loop = FixedRateLoop(
+            0.010, self._tick, self.errors.append, clock=lambda: self.now, sleep=self._sleep
+        )
+
+    def run(self) -> LoopStatistics:
+        self.loop.start()
+        self.loop._thread.join()
+        return self.loop.statistics()
+
+    def _tick(self) -> None:
+        duration = next(self._durations, None)
+        if duration is None:
+            self.loop.stop()
+            return
+        self.starts_ms.append(self.now / MS)
+        self.delays_ms.append(self.loop.delay / MS)
+        self.now += round(duration * MS)
+
+    def _sleep(self, seconds: float) -> None:
+        self.now += round(seconds * 1e9)
+
+
+def test_ticks_start_on_the_grid_whatever_they_take() -> None:
+    script = _ScriptedLoop([1, 9, 2, 5])
+    statistics = script.run()
+    assert script.starts_ms == [0, 10, 20, 30]
+    assert statistics.deadline_misses == 0
+    assert not script.errors
+
+
+def test_a_long_tick_is_followed_by_no_burst() -> None:
+    script = _ScriptedLoop([1, 47, 1, 1])
+    statistics = script.run()
+    # The tick of 10 ms ends at 57 ms: one late tick, then back on the grid.
+    assert script.starts_ms == [0, 10, 57, 60]
+    assert script.delays_ms == [0, 0, 7, 0]
+    assert statistics.deadline_misses == 2
+
+
+def test_a_tick_that_overruns_a_little_is_one_miss() -> None:
+    script = _ScriptedLoop([1, 12, 1, 1])
+    assert script.run().deadline_misses == 1
+    assert script.starts_ms == [0, 10, 22, 30]
+
+
+def test_statistics_are_percentiles_of_the_tick_durations() -> None:
+    statistics = _ScriptedLoop([1] * 98 + [8]).run()
+    assert statistics.ticks == 100  # the last one stops the loop
+    assert statistics.tick_p50_us == pytest.approx(1000)
+    assert 1000 < statistics.tick_p99_us <= 8000
+
+
+def test_an_error_of_a_tick_ends_the_loop_and_is_delivered() -> None:
+    errors: list[BaseException] = []
+    delivered = threading.Event()
+
+    def tick() -> None:
+        raise ZeroDivisionError("in the tick")
+
+    def on_error(error: BaseException) -> None:
+        errors.append(error)
+        delivered.set()
+
+    loop = FixedRateLoop(0.001, tick, on_error)
+    loop.start()
+    assert delivered.wait(10)
+    loop.stop()
+    assert not loop.running
+    assert [type(error) for error in errors] == [ZeroDivisionError]
+
+
+def test_a_stopped_loop_ticks_no_more() -> None:
+    ticked = threading.Event()
+    loop = FixedRateLoop(0.001, ticked.set, pytest.fail)
+    loop.start()
+    assert ticked.wait(10)
+    loop.stop()
+    ticks = loop.statistics().ticks
+    assert not loop.running
+    assert loop.statistics().ticks == ticks
+    loop.stop()

@@ -1,0 +1,93 @@
+"""The demo bottle_shake on the plant itself, without a graph."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pinocchio as pin
+
+from contact_core.robot import Robot
+from contact_core.scene import Scene
+from contact_stack.demo.bottle_shake.grip import GripConfig
+from contact_stack.demo.bottle_shake.joint_controller import CONTROLLERS, joint_controller
+from contact_stack.demo.bottle_shake.joint_path import tool_pose
+from contact_stack.demo.bottle_shake.procedure import Observation, Procedure
+from contact_stack.demo.bottle_shake.task import BottleTask
+from contact_stack.demo.bottle_shake.trial import Sample, Trial
+from tamsi_sim.robot.plant import GripperCommand, Plant
+
+
+def scene_for(controller: str) -> Scene:
+    """Return the scene with the arm in the mode that a joint controller commands."""
+    scene = Scene.load("bottle_shake")
+    robot = dataclasses.replace(scene.config.robot, control_mode=CONTROLLERS[controller])
+    return dataclasses.replace(scene, config=dataclasses.replace(scene.config, robot=robot))
+
+
+def run_on_plant(
+    controller: str = "impedance",
+    feedback: bool = True,
+    task: BottleTask | None = None,
+    grip: GripConfig | None = None,
+    scene: Scene | None = None,
+    seed: int = 0,
+) -> Trial:
+    """Run the demo.
+
+    Args:
+        controller: The joint controller.
+        feedback: Whether forces are used.
+        task: What to do.
+        grip: How the grip follows the load.
+        scene: Where.
+        seed: Of the sensor noise.
+    """
+    scene = scene or scene_for(controller)
+    task = task or BottleTask()
+    plant = Plant(scene, seed)
+    measured = plant.reset(seed)
+    period = scene.config.period
+    procedure = Procedure(
+        Robot.from_description(scene.robot),
+        task,
+        grip or GripConfig(),
+        measured.position,
+        period,
+        feedback,
+    )
+    joints = joint_controller(controller, scene)
+    arm = Robot.from_description(scene.robot)
+    samples: list[Sample] = []
+    wanted = measured.position
+    while not procedure.finished:
+        seen = Observation(
+            measured.time_ns,
+            measured.position,
+            measured.external_torque,
+            measured.gripper_position,
+            -measured.gripper_effort,
+        )
+        decision = procedure.update(seen)
+        (bottle,) = (item for item in plant.truth().objects if item.name == "bottle")
+        samples.append(
+            Sample(
+                seen.stamp,
+                procedure.stage,
+                seen.position,
+                tool_pose(arm, seen.position),
+                tool_pose(arm, wanted),
+                pin.XYZQUATToSE3(np.concatenate([bottle.position, bottle.quaternion])),
+                seen.grip,
+                procedure.grip,
+                procedure.load,
+            )
+        )
+        wanted = decision.reference.position
+        command = joints.command(decision.reference, seen.position, seen.stamp)
+        goal = decision.gripper
+        gripper = None if goal is None else GripperCommand(goal.position, goal.effort)
+        measured = plant.tick(command.position, gripper, command.torque)
+        assert measured.status == 0, measured.status.remedy
+    assert procedure.verdict is not None
+    return Trial(samples, period, procedure.verdict, 1.0)

@@ -1,0 +1,115 @@
+"""The checks of this machine: each finds what it is there for, and names the remedy."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from contact_stack.checks import machine, network, software
+from contact_stack.checks.check import Status
+
+
+@pytest.mark.parametrize(
+    ("value", "status"),
+    [("", "OK"), ("0", "OK"), ("101", "OK"), ("102", "FAIL"), ("-1", "FAIL"), ("x", "FAIL")],
+)
+def test_a_domain_is_usable_if_its_ports_are_ours(monkeypatch, value: str, status: str) -> None:
+    monkeypatch.setenv("ROS_DOMAIN_ID", value)
+    check = network.domain_id()
+    assert check.status is Status(status)
+    assert bool(check.remedy) == (status == "FAIL")
+
+
+@pytest.mark.parametrize(
+    ("value", "status"),
+    [("LOCALHOST", "OK"), ("", "WARN"), ("SUBNET", "WARN"), ("OFF", "FAIL"), ("local", "FAIL")],
+)
+def test_discovery_beyond_this_machine_is_a_warning(monkeypatch, value: str, status: str) -> None:
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", value)
+    assert network.discovery_range().status is Status(status)
+
+
+def test_a_port_in_use_is_a_warning() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        number = taken.getsockname()[1]
+        assert network.port(number).status is Status.WARN
+    assert network.port(number).status is Status.OK
+
+
+@pytest.mark.graph
+def test_two_processes_can_talk_here(ros_domain: int) -> None:
+    assert network.communication().status is Status.OK
+
+
+@pytest.mark.graph
+def test_processes_that_cannot_find_each_other_are_reported(ros_domain: int, monkeypatch) -> None:
+    monkeypatch.setattr(network, "PATIENCE", 1.0)
+    monkeypatch.setattr(network, "TALKER", "import time; time.sleep(60)")
+    check = network.communication()
+    assert check.status is Status.FAIL
+    assert "/dev/shm" in check.remedy
+
+
+def test_a_missing_library_fails_only_if_nothing_runs_without_it(monkeypatch) -> None:
+    find = importlib.util.find_spec
+    hidden = ("numba", "viser")
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name in hidden else find(name)
+    )
+    checks = {check.name: check for check in map(software._library, software.LIBRARIES)}
+    assert checks["numba"].status is Status.FAIL
+    assert checks["viser"].status is Status.WARN
+    assert "browser" in checks["viser"].detail
+    assert "make setup" in checks["viser"].remedy
+    assert checks["numpy"].status is Status.OK
+
+
+def test_message_packages_that_are_not_built_are_named_with_the_remedy() -> None:
+    check = software._messages("no_such_msgs.msg")
+    assert (check.name, check.status) == ("no_such_msgs", Status.FAIL)
+    assert "make setup" in check.remedy
+
+
+def test_a_second_ros_in_the_environment_is_a_failure(monkeypatch) -> None:
+    monkeypatch.setattr(software.sys, "prefix", str(Path(software.sys.prefix)))
+    monkeypatch.setenv("AMENT_PREFIX_PATH", "/opt/ros/jazzy")
+    monkeypatch.setattr(software.sys, "base_prefix", "/usr")
+    assert software._single_ros().status is Status.FAIL
+    monkeypatch.setenv("AMENT_PREFIX_PATH", software.sys.prefix)
+    assert software._single_ros().status is Status.OK
+
+
+def test_kernels_are_warm_when_each_has_an_index_newer_than_its_source(tmp_path: Path) -> None:
+    package, cache = tmp_path / "package", tmp_path / "cache"
+    (package / "__pycache__").mkdir(parents=True)
+    cache.mkdir()
+    source = package / "solver.py"
+    source.write_text("import x\n\n@kernel\ndef f(): ...\n")
+    (package / "plain.py").write_text("x = 1\n")
+    assert machine.kernel_cache([package], [cache]).status is Status.WARN
+    index = package / "__pycache__/solver.f-1.py311.nbi"
+    index.touch()
+    assert machine.kernel_cache([package], [cache]).status is Status.OK
+    os.utime(index, (0, 0))
+    check = machine.kernel_cache([package], [cache])
+    assert check.status is Status.WARN
+    assert "solver" in check.detail
+    (cache / "solver.f-1.py311.nbi").touch()
+    assert machine.kernel_cache([package], [cache]).status is Status.OK
+
+
+@pytest.mark.parametrize(
+    ("values", "status"), [([], "OK"), (["performance"] * 2, "OK"), (["powersave"] * 2, "WARN")]
+)
+def test_a_governor_that_saves_power_is_a_warning(tmp_path: Path, values, status: str) -> None:
+    for i, value in enumerate(values):
+        folder = tmp_path / f"cpu{i}/cpufreq"
+        folder.mkdir(parents=True)
+        (folder / "scaling_governor").write_text(f"{value}\n")
+    assert machine.governor(tmp_path).status is Status(status)

@@ -1,0 +1,179 @@
+"""The command line: help, errors in one line, signals without a traceback."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from contact_core.description import share
+from contact_core.errors import ConfigError
+from contact_stack import cli
+
+CLI = (sys.executable, "-m", "contact_stack.cli")
+
+
+@pytest.fixture
+def wait_command(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    """A command whose ``main`` each test sets."""
+    module = types.ModuleType("wait_command")
+    module.add_arguments = lambda parser: parser.add_argument("--number", type=int)
+    monkeypatch.setitem(sys.modules, "wait_command", module)
+    monkeypatch.setitem(cli.COMMANDS, "wait", cli.Command("wait_command", "wait"))
+    return module
+
+
+@pytest.fixture(autouse=True)
+def keep_signal_handlers():
+    handler = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, handler)
+
+
+def raising(error: BaseException):
+    def main(args) -> int:
+        raise error
+
+    return main
+
+
+def test_the_exit_code_is_that_of_the_command(wait_command) -> None:
+    wait_command.main = lambda args: args.number
+    assert cli.main(["wait", "--number", "3"]) == 3
+
+
+def test_an_error_of_ours_is_one_line_and_exit_code_2(wait_command, capsys) -> None:
+    wait_command.main = raising(ConfigError("unknown driver"))
+    assert cli.main(["wait"]) == 2
+    assert capsys.readouterr().err == "contact-stack: unknown driver\n"
+
+
+def test_a_bug_is_not_hidden(wait_command) -> None:
+    wait_command.main = raising(ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        cli.main(["wait"])
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_command_with_the_usual_code(wait_command, number, code: int) -> None:
+    ended = []
+
+    def main(args) -> int:
+        try:
+            signal.raise_signal(number)
+        finally:
+            ended.append(True)
+        return 0
+
+    wait_command.main = main
+    assert cli.main(["wait"]) == code
+    assert ended
+
+
+@pytest.mark.parametrize("words", [(), ("launch",), ("doctor",)])
+def test_every_help_says_how_with_examples(words: tuple[str, ...], capsys) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main([*words, "--help"])
+    assert caught.value.code == 0
+    text = capsys.readouterr().out
+    assert "examples:" in text
+    if not words:
+        assert all(name in text for name in cli.COMMANDS)
+
+
+def test_help_imports_no_heavy_library() -> None:
+    program = (
+        "import sys\nfrom contact_stack import cli\n"
+        "try: cli.main(['--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'numpy', 'numba', 'rclpy', 'pinocchio'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)\n"
+    )
+    root = Path(cli.__file__).parents[1]
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=root
+    )
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("words", [[], ["no_such_command"]])
+def test_a_wrong_command_is_refused_with_the_valid_ones(words: list[str], capsys) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(words)
+    assert caught.value.code == 2
+    assert "COMMAND" in capsys.readouterr().err
+
+
+def test_launch_a_bad_file_is_one_line(launch_file, capsys) -> None:
+    assert cli.main(["launch", str(launch_file("<executable/>"))]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "unknown element <executable>" in error
+
+
+def test_launch_an_unknown_name_is_refused_with_ours(capsys) -> None:
+    assert cli.main(["launch", "simulation"]) == 2
+    ours = sorted(f.name.split(".")[0] for f in share("launch").glob("*.launch.xml"))
+    assert f"'simulation' (valid: {', '.join(ours)})" in capsys.readouterr().err
+
+
+def test_launch_an_argument_of_another_form_is_refused(capsys) -> None:
+    assert cli.main(["launch", "sim", "seed=3"]) == 2
+    assert "'seed=3' is no argument" in capsys.readouterr().err
+
+
+def test_launch_the_arguments_of_ours_are_listed(capsys) -> None:
+    assert cli.main(["launch", "sim", "--show-args", "--json"]) == 0
+    arguments = {a["name"]: a for a in json.loads(capsys.readouterr().out)}
+    assert arguments["driver"]["choices"] == ["lbr_fri", "kuka_drivers", "ros2_control"]
+    assert arguments["robot_name"]["default"] == "lbr"
+    assert {"scene", "lockstep", "seed", "controller", "view"} <= set(arguments)
+    assert cli.main(["launch", "sim", "--show-args"]) == 0
+    assert "valid: lbr_fri, kuka_drivers, ros2_control" in capsys.readouterr().out
+
+
+def test_launch_a_dry_run_shows_commands_and_starts_nothing(
+    launch_file, make_executable, capsys
+) -> None:
+    path = make_executable("bomb", "raise SystemExit('started')\n")
+    file = launch_file(
+        '<node pkg="throw_away" exec="bomb" name="n"><param name="a" value="[1, 2]"/></node>'
+    )
+    assert cli.main(["launch", str(file), "--dry-run"]) == 0
+    expected = f"[n] {path} --ros-args -r __node:=n -p 'a:=[1, 2]'\n"
+    assert capsys.readouterr().out == expected
+    assert cli.main(["launch", str(file), "--dry-run", "--json"]) == 0
+    (command,) = json.loads(capsys.readouterr().out)
+    assert command["command"][0] == str(path)
+
+
+def test_launch_takes_arguments_before_and_after_options(capsys) -> None:
+    assert cli.main(["launch", "sim", "seed:=3", "--dry-run"]) == 0
+    before = capsys.readouterr().out
+    assert "seed:=3" in before
+    assert cli.main(["launch", "sim", "--dry-run", "seed:=3"]) == 0
+    assert capsys.readouterr().out == before
+
+
+def test_launch_the_exit_code_is_that_of_the_node_that_failed(
+    launch_file, make_executable, capfd
+) -> None:
+    make_executable("broken", "sys.exit('no robot')\n")
+    file = launch_file('<node pkg="throw_away" exec="broken"/>')
+    assert cli.main(["launch", str(file)]) == 1
+    assert "[broken] no robot" in capfd.readouterr().out
+
+
+@pytest.mark.graph
+def test_ctrl_c_on_a_command_shows_no_traceback(start_process, make_executable, launch_file):
+    make_executable("steady", "unblock()\nline('up')\ntime.sleep(60)\n")
+    process = start_process(*CLI, "launch", launch_file('<node pkg="throw_away" exec="steady"/>'))
+    assert process.stdout.readline() == "[steady] up\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=5)
+    assert "Traceback" not in err
+    assert process.returncode == 0

@@ -1,0 +1,112 @@
+"""The documentation builds without a warning, and lists every parameter of every node."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tf2_msgs.msg import TFMessage
+
+from contact_core.scene import Scene
+from contact_ros.client import GraphClient
+from contact_stack.launch.command import find_launch_file
+from contact_stack.launch.parser import parse
+from contact_stack.launch.runner import NodeGraph
+from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.robot.plant import Plant
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("mkdocs", reason="the extra `dev` is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WARNING" not in done.stdout + done.stderr
+    return folder
+
+
+def test_every_page_is_built(site: Path) -> None:
+    pages = {path.relative_to(REPOSITORY / "docs") for path in REPOSITORY.glob("docs/**/*.md")}
+    for page in pages - {Path("index.md")}:
+        assert (site / page.with_suffix("") / "index.html").is_file()
+
+
+def test_parameters_come_from_the_dataclasses(site: Path) -> None:
+    page = (site / "parameters" / "index.html").read_text()
+    for name in (
+        "robot.gripper.speed",
+        "friction",
+        "force.limit",
+        "driver_faults.late",
+        "arm.torque_sign",
+        "limits.push_torque",
+    ):
+        assert f"<code>{name}</code>" in page
+    assert "&lt;!-- parameters" not in page
+    assert "<!-- parameters" not in page
+
+
+def test_the_scene_of_the_how_to_page_can_be_simulated(tmp_path: Path) -> None:
+    """Followed literally, with an object of one's own beside the scene."""
+    write_own_scene(tmp_path)
+    plant = Plant(Scene.load(str(tmp_path / "my_scene.yaml")))
+    start = plant.reset(0)
+    for _ in range(20):
+        assert plant.tick(start.position).status is StepStatus.OK
+    truth = {item.name: item for item in plant.truth().objects}
+    assert set(truth) == {"pedestal", "shelf", "my_box"}
+    assert abs(truth["my_box"].position[2] - 0.55) < 2e-3  # it stands on the shelf
+
+
+@pytest.mark.graph
+@pytest.mark.verify
+def test_the_motion_of_the_how_to_page_pushes_the_box(tmp_path: Path, ros_domain: int) -> None:
+    """A new user's hour: the page's three files, followed literally; in lock-step, as tests are."""
+    write_own_scene(tmp_path)
+    arguments = {"scene": str(tmp_path / "my_scene.yaml"), "view": "false", "lockstep": "true"}
+    with (
+        NodeGraph(parse(find_launch_file("sim"), arguments), io.StringIO()),
+        GraphClient() as client,
+    ):
+        before = box(client)
+        motion = subprocess.run(
+            [sys.executable, "my_motion.py"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+        assert motion.returncode == 0, motion.stderr
+        assert "mm from the last corner" in motion.stdout
+        assert 0.06 < box(client) - before < 0.18
+
+
+def write_own_scene(folder: Path) -> None:
+    """Write the three files of the page."""
+    page = (REPOSITORY / "docs/howto/own_scene.md").read_text()
+    names = {"xml": "my_box.urdf", "yaml": "my_scene.yaml", "python": "my_motion.py"}
+    for language, name in names.items():
+        (block,) = re.findall(rf"^```{language}\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+        assert f"`{name}`" in page
+        (folder / name).write_text(block)
+
+
+def box(client: GraphClient) -> float:
+    """Return y of the box [m]."""
+    objects = client.wait_for(TFMessage, "truth/objects", timeout=100.0).transforms
+    (pose,) = [item.transform for item in objects if item.child_frame_id == "my_box"]
+    return float(pose.translation.y)

@@ -1,0 +1,43 @@
+"""The doctor's report and exit code."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import pytest
+
+from contact_stack import cli, doctor
+from contact_stack.checks.check import Check, Status
+
+
+@pytest.mark.graph
+def test_this_machine_can_run_the_stack(ros_domain: int, capsys) -> None:
+    assert cli.main(["doctor", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["ok"]
+    names = {check["name"] for check in report["checks"]}
+    assert {"Python", "ROS 2", "contact_stack_msgs", "lbr_fri_idl", "communication"} <= names
+    assert all(check["status"] in ("OK", "WARN") for check in report["checks"])
+    assert all(check["remedy"] for check in report["checks"] if check["status"] != "OK")
+
+
+@pytest.fixture
+def findings(monkeypatch) -> list[Check]:
+    found: list[Check] = []
+    monkeypatch.setattr(doctor, "software", lambda: iter(found))
+    monkeypatch.setattr(doctor, "network", lambda: iter(()))
+    monkeypatch.setattr(doctor, "machine", lambda: iter(()))
+    return found
+
+
+@pytest.mark.parametrize(("status", "code"), [("OK", 0), ("WARN", 0), ("FAIL", 1)])
+def test_only_a_failure_gives_exit_code_1(findings, status: str, code: int) -> None:
+    findings += [Check("a", Status.OK, "fine"), Check("b", Status(status), "found")]
+    assert doctor.main(argparse.Namespace(json=True, types=False)) == code
+
+
+def test_a_person_reads_the_status_and_the_remedy(findings, capsys) -> None:
+    findings.append(Check("numba", Status.FAIL, "not installed", "run `make setup`"))
+    doctor.main(argparse.Namespace(json=False, types=False))
+    assert capsys.readouterr().out == "FAIL  numba: not installed\n      -> run `make setup`\n"

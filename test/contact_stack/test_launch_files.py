@@ -1,0 +1,101 @@
+"""A launch file starts what its expectation file says: an independent description of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from contact_aware_control.config import ControllerConfig
+from contact_core.description import share
+from contact_stack.launch.command import find_launch_file
+from contact_stack.launch.parser import parse
+from contact_stack.launch.plan import NodeAction
+
+sys.path.insert(0, str(Path(__file__).parent))
+import launch_ros_reader
+
+EXPECTATIONS = Path(__file__).parent / "launch_expectations"
+EXPECTED = sorted(file.stem for file in EXPECTATIONS.glob("*.yaml"))
+LAUNCH_FILES = sorted(file.name.split(".")[0] for file in share("launch").glob("*.launch.xml"))
+
+
+def described(node: NodeAction) -> dict[str, Any]:
+    """Describe a node in the words of the expectation files."""
+    values = [p for p in node.parameters if isinstance(p, dict)]
+    description = {
+        "executable": node.executable,
+        "namespace": node.namespace,
+        "files": [p.name for p in node.parameters if isinstance(p, Path)],
+        "parameters": {name: value for mapping in values for name, value in mapping.items()},
+        "remaps": dict(node.remappings),
+    }
+    return {key: value for key, value in description.items() if value}
+
+
+def test_every_launch_file_has_its_expectation_file() -> None:
+    assert EXPECTED == LAUNCH_FILES
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_launch_file_starts_what_is_expected(name: str) -> None:
+    expected = yaml.safe_load((EXPECTATIONS / f"{name}.yaml").read_text())
+    nodes = parse(find_launch_file(name), expected.get("arguments", {})).nodes
+    assert [described(node) for node in nodes] == expected["nodes"]
+    assert all(node.package == "contact_stack" for node in nodes)
+    assert all(node.name == node.executable for node in nodes)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_launch_ros_reads_a_launch_file_as_we_do(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = yaml.safe_load((EXPECTATIONS / f"{name}.yaml").read_text())
+    arguments = expected.get("arguments", {})
+    try:
+        theirs = launch_ros_reader.read(find_launch_file(name), arguments, monkeypatch)
+    except ImportError as error:
+        pytest.skip(f"launch_ros is not installed: {error}")
+    assert theirs == [described(node) for node in parse(find_launch_file(name), arguments).nodes]
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri", "kuka_drivers"])
+def test_the_drivers_cycle_is_set_to_that_of_the_controller(driver: str) -> None:
+    """Their own default is 100 Hz."""
+    manager = yaml.safe_load(share("config", f"drivers/{driver}.yaml").read_text())
+    rate = manager["/**/controller_manager"]["ros__parameters"]["update_rate"]
+    assert rate * ControllerConfig().period == pytest.approx(1.0)
+    assert f"config/drivers/{driver}.yaml" in find_launch_file("hardware").read_text()
+
+
+def test_a_failed_pre_flight_check_ends_the_launch() -> None:
+    nodes = parse(find_launch_file("hardware"), {"bringup": "false"}).nodes
+    assert [node.name for node in nodes if node.ends_launch] == ["preflight"]
+
+
+@pytest.mark.parametrize("name", LAUNCH_FILES)
+def test_a_launch_file_is_short(name: str) -> None:
+    assert len(find_launch_file(name).read_text().splitlines()) <= 40
+
+
+def test_hardware_includes_the_drivers_own_launch_file(tmp_path: Path, monkeypatch) -> None:
+    """Which is in Python: with our runner a person is sent to `ros2 launch`."""
+    from contact_core.errors import LaunchError
+
+    for package, file in (
+        ("lbr_bringup", "hardware.launch.py"),
+        ("kuka_sunrise_fri_driver", "startup.launch.py"),
+    ):
+        (tmp_path / "share/ament_index/resource_index/packages").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "share/ament_index/resource_index/packages" / package).touch()
+        folder = tmp_path / "share" / package / "launch"
+        folder.mkdir(parents=True)
+        (folder / file).touch()
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
+    for driver, file in (("lbr_fri", "hardware"), ("kuka_drivers", "startup")):
+        with pytest.raises(LaunchError, match=rf"{file}.launch.py needs launch_ros"):
+            parse(find_launch_file("hardware"), {"driver": driver})
+    assert parse(find_launch_file("hardware"), {"driver": "ros2_control"}).nodes

@@ -1,0 +1,208 @@
+"""The runner starts nodes, passes on what they say, and guarantees their end."""
+
+from __future__ import annotations
+
+import io
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from contact_core.errors import LaunchError
+from contact_stack.launch.parser import parse
+from contact_stack.launch.runner import NodeGraph
+
+SLEEP = "unblock()\nline('up')\ntime.sleep(60)\n"
+STUBBORN = "signal.signal(signal.SIGTERM, lambda *_: line('no'))\nline('up')\n" + (
+    "while True: time.sleep(1)\n"
+)
+CLI = (sys.executable, "-m", "contact_stack.cli")
+
+
+def node(executable: str, *, name: str = "", body: str = "", more: str = "") -> str:
+    attributes = f'pkg="throw_away" exec="{executable}" name="{name or executable}"'
+    return f"<node {attributes} {more}>{body}</node>"
+
+
+def until(condition, patience: float = 20.0) -> None:
+    end = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.01)
+
+
+def test_output_is_prefixed_and_a_clean_end_of_all_nodes_ends_the_launch(
+    make_executable, launch_file
+) -> None:
+    make_executable("talker", "line('out')\nprint('err', file=sys.stderr)\n")
+    output = io.StringIO()
+    plan = parse(launch_file(node("talker", name="a") + node("talker", name="b")), {})
+    with NodeGraph(plan, output) as graph:
+        graph.wait()
+        graph.check()
+    assert graph.exit_code == 0
+    assert sorted(output.getvalue().splitlines()) == ["[a] err", "[a] out", "[b] err", "[b] out"]
+
+
+def test_nodes_get_name_namespace_parameters_and_remappings(
+    make_executable, launch_file, tmp_path: Path
+) -> None:
+    make_executable(
+        "show",
+        "import yaml\nfor word in sys.argv[1:]:\n"
+        "    file = word.endswith('.yaml')\n"
+        "    line(repr(yaml.safe_load(open(word).read()) if file else word))\n",
+    )
+    file = tmp_path / "values.yaml"
+    file.write_text("/**: {ros__parameters: {a: 1}}")
+    body = (
+        f'<param from="{file}"/><param name="b.c" value="1.5"/>'
+        '<param name="text" value="\'true\'"/><remap from="x" to="y"/>'
+    )
+    output = io.StringIO()
+    plan = parse(launch_file(node("show", body=body, more='namespace="lbr" args="-v"')), {})
+    with NodeGraph(plan, output) as graph:
+        graph.wait()
+    words = [yaml.safe_load(line.split(" ", 1)[1]) for line in output.getvalue().splitlines()]
+    assert words == [
+        "-v", "--ros-args", "-r", "__node:=show", "-r", "__ns:=/lbr",
+        "--params-file", {"/**": {"ros__parameters": {"a": 1}}},
+        "--params-file", {"/lbr/show": {"ros__parameters": {"b.c": 1.5}}},
+        "--params-file", {"/lbr/show": {"ros__parameters": {"text": "true"}}},
+        "-r", "x:=y",
+    ]  # fmt: skip
+
+
+def test_a_node_that_fails_ends_the_launch_and_is_reported_with_its_output(
+    alive, make_executable, launch_file
+) -> None:
+    make_executable("steady", SLEEP)
+    make_executable("broken", "line('cannot find the robot')\nsys.exit(7)\n")
+    plan = parse(launch_file(node("steady") + node("broken")), {})
+    with NodeGraph(plan, io.StringIO()) as graph:
+        graph.wait()
+        with pytest.raises(LaunchError, match=r"'broken' ended with exit code 7(.|\n)*the robot"):
+            graph.check()
+    assert graph.exit_code == 7
+    assert not any(alive(pid) for pid in graph.pids)
+
+
+def test_a_crash_is_reported_as_a_shell_does(make_executable, launch_file) -> None:
+    make_executable("crash", "os.kill(os.getpid(), signal.SIGSEGV)\n")
+    with NodeGraph(parse(launch_file(node("crash")), {}), io.StringIO()) as graph:
+        graph.wait()
+    assert graph.exit_code == 128 + signal.SIGSEGV
+
+
+def test_a_node_may_end_the_launch_without_an_error(alive, make_executable, launch_file) -> None:
+    make_executable("steady", SLEEP)
+    make_executable("client", "")
+    body = node("steady") + node("client", more='on_exit="shutdown"')
+    with NodeGraph(parse(launch_file(body), {}), io.StringIO()) as graph:
+        graph.wait()
+        assert graph.over
+    assert graph.exit_code == 0
+    assert not any(alive(pid) for pid in graph.pids)
+
+
+def test_an_exception_in_the_block_ends_everything(alive, make_executable, launch_file) -> None:
+    make_executable("steady", SLEEP)
+    plan = parse(launch_file(node("steady", name="a") + node("steady", name="b")), {})
+    with pytest.raises(ZeroDivisionError), NodeGraph(plan, io.StringIO()) as graph:
+        assert all(alive(pid) for pid in graph.pids)
+        raise ZeroDivisionError
+    assert not any(alive(pid) for pid in graph.pids)
+
+
+def test_a_node_that_ignores_signals_is_killed_and_counts_as_failed(
+    alive, make_executable, launch_file
+) -> None:
+    make_executable("stubborn", STUBBORN)
+    output = io.StringIO()
+    with NodeGraph(parse(launch_file(node("stubborn")), {}), output) as graph:
+        until(lambda: "up" in output.getvalue())
+    assert graph.exit_code == 128 + signal.SIGKILL
+    assert "[stubborn] no" in output.getvalue()
+    assert not any(alive(pid) for pid in graph.pids)
+
+
+def test_what_a_node_has_started_does_not_outlive_it(alive, make_executable, launch_file) -> None:
+    make_executable(
+        "parent",
+        "import subprocess\nsubprocess.Popen(['sleep', '60'])\nline('started')\n",
+    )
+    with NodeGraph(parse(launch_file(node("parent")), {}), io.StringIO()) as graph:
+        graph.wait()
+        # It is killed at once; the system takes a moment to remove it.
+        until(lambda: not any(alive(pid) for pid in graph.pids))
+    assert graph.exit_code == 0
+
+
+def test_nothing_starts_if_an_executable_is_missing(make_executable, launch_file) -> None:
+    make_executable("steady", SLEEP)
+    graph = NodeGraph(parse(launch_file(node("steady") + node("missing")), {}), io.StringIO())
+    with pytest.raises(LaunchError, match="'throw_away' has no executable 'missing'"), graph:
+        pass
+    assert graph.pids == ()
+
+
+def test_nobody_reading_the_output_does_not_stop_a_node(make_executable, launch_file) -> None:
+    make_executable("talker", "for _ in range(100000): print('x' * 50)\n")
+    output = io.StringIO()
+    output.close()
+    with NodeGraph(parse(launch_file(node("talker")), {}), output) as graph:
+        graph.wait()
+    assert graph.exit_code == 0
+
+
+@pytest.mark.graph
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_the_launcher_ends_every_node_without_a_traceback(
+    alive, make_executable, launch_file, start_process, number: signal.Signals
+) -> None:
+    """A real node, one that is still importing, and one that ignores SIGINT."""
+    make_executable(
+        "real",
+        "from rclpy.node import Node\nfrom contact_ros.entry_point import run\n"
+        "def build():\n    node = Node('real')\n    line('up')\n    return node\n"
+        "sys.exit(run(build))\n",
+    )
+    make_executable("importing", "line('up')\ntime.sleep(60)\n")
+    make_executable(
+        "deaf", "signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + SLEEP.replace("unblock()\n", "")
+    )
+    file = launch_file(node("real") + node("importing") + node("deaf"))
+    launcher = start_process(*CLI, "launch", file)
+    lines = [launcher.stdout.readline() for _ in range(3)]
+    assert sorted(lines) == ["[deaf] up\n", "[importing] up\n", "[real] up\n"]
+    groups = children(launcher.pid)
+    assert len(groups) == 3
+    launcher.send_signal(number)
+    out, err = launcher.communicate(timeout=5)
+    assert launcher.returncode == 0
+    assert "Traceback" not in out + err
+    assert not any(alive(pid) for pid in groups)
+
+
+def children(pid: int) -> list[int]:
+    """Return the direct children of a process."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text().split()]
+
+
+@pytest.mark.graph
+def test_a_second_signal_does_not_break_the_end(alive, make_executable, launch_file, start_process):
+    make_executable("stubborn", STUBBORN)
+    launcher = start_process(*CLI, "launch", launch_file(node("stubborn")))
+    assert launcher.stdout.readline() == "[stubborn] up\n"
+    groups = children(launcher.pid)
+    for _ in range(3):
+        launcher.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+    _, err = launcher.communicate(timeout=6)
+    assert "Traceback" not in err
+    assert launcher.returncode == 128 + signal.SIGKILL
+    assert not any(alive(pid) for pid in groups)

@@ -1,0 +1,68 @@
+"""The command that replays flight records."""
+
+import json
+
+import numpy as np
+import pytest
+
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.control_loop import ContactReport, ControlLoop
+from contact_aware_control.incident_log import FlightRecorder
+from contact_aware_control.incident_log.file import save
+from contact_aware_control.safety.request import Request
+from contact_core.arm_state import ArmState
+from contact_core.description import RobotDescription
+from contact_core.robot import Robot
+from contact_stack import cli
+
+Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
+
+
+@pytest.fixture
+def record(tmp_path):
+    """Write a record; ``record(spoil=True)`` changes one recorded command."""
+
+    def write(spoil=False):
+        description = RobotDescription.load("iiwa14_wsg50")
+        loop = ControlLoop(Robot.from_description(description), ControllerConfig())
+        recorder = FlightRecorder(loop, description, 10.0)
+        for request in (Request.ACTIVATE, Request.STOP):
+            loop.handle(request)
+            recorder.note(request)
+            for _ in range(20):
+                now = 5_000_000 * (len(recorder.record("").ticks) + 1)
+                unknown = np.full(7, np.nan)
+                state = ArmState(now, Q, unknown, Q + 0.01, unknown)
+                report = ContactReport(now, ())
+                command, status = loop.tick(now, state, report, None)
+                recorder.tick(now, state, report, None, command + 1e-6 * spoil, status)
+        path = tmp_path / "flight.npz"
+        save(recorder.record("STOPPED"), path)
+        return str(path)
+
+    return write
+
+
+def test_a_faithful_record_agrees(record, capsys):
+    assert cli.main(["replay", record()]) == 0
+    text = capsys.readouterr().out
+    assert "FAULT        STOPPED" in text
+    assert text.endswith("the replay agrees\n")
+
+
+def test_a_changed_command_is_a_difference(record, capsys):
+    assert cli.main(["replay", record(spoil=True), "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert not result["agrees"]
+    assert result["different"] == result["ticks"] == 40
+    assert result["stretches"][-1]["replayed"] == ["STOPPED"]
+
+
+def test_the_tolerance_decides(record):
+    path = record(spoil=True)
+    assert cli.main(["replay", path, "--tolerance", "1e-5"]) == 0
+
+
+def test_no_record_is_one_line(tmp_path, capsys):
+    assert cli.main(["replay", str(tmp_path / "missing.npz")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

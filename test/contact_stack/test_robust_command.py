@@ -1,0 +1,189 @@
+"""``contact-stack robust`` and ``bench robust``: figures, files, exit codes, refusals."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contact_experiments.bench import robust as bench
+from contact_experiments.robust import sweep as sweep_module
+from contact_experiments.robust.figures import block_paper
+from contact_experiments.robust.sweep import GridPoint
+from contact_stack import cli
+from robust_planner.planner import plan
+from robust_planner.problems.registry import make_example
+from robust_planner.result import PlanResult
+
+KEYS = [
+    "problem", "status", "seconds", "cost", "merit", "max_speed", "friction_mid_N",
+    "final_error", "foot_height_mean_m", "force_distance_max_m", "violation_rate", "risk_bound",
+    "violation_rate_predicted", "impact", "max_control", "tamsi",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def keep_signal_handlers() -> Iterator[None]:
+    handler = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, handler)
+
+
+def test_reference_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without uncertainty; standard output holds nothing but the JSON."""
+    assert cli.main(["robust", "block", "--sigma", "0", "--json", "--out", str(tmp_path)]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert list(summary) == KEYS
+    assert summary["cost"] == pytest.approx(3280.18, rel=1e-3)
+    assert summary["final_error"]["range"] == pytest.approx(1.943, abs=0.005)
+    assert json.loads((tmp_path / "summary.json").read_text()) == summary
+
+
+def test_robust_plan_beside_its_reference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "deep" / "sled.json"
+    words = ["robust", "sled", "--theta", "0.7", "--out", str(tmp_path), "--json", str(file)]
+    assert cli.main(words) == 0
+    summary = json.loads(file.read_text())
+    assert summary["risk_bound"] == 0.5  # beta, not given
+    table = capsys.readouterr().out
+    assert "reference" in table
+    assert "robust" in table
+    for name in ("controls.png", "simulations.png"):
+        assert (tmp_path / name).stat().st_size > 10_000
+
+
+def test_sled_under_other_friction_and_height_in_tamsi_sim(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """mu = 0.4 +- 0.16 on tables +- 5 mm: a quarter of the range, and no bias."""
+    assert cli.main(["robust", "sled", "--json", "--out", str(tmp_path / "robust")]) == 0
+    robust = json.loads(capsys.readouterr().out)
+    words = ["robust", "sled", "--sigma", "0", "--json", "--out", str(tmp_path / "reference")]
+    assert cli.main(words) == 0
+    reference = json.loads(capsys.readouterr().out)
+    before, after = (s["tamsi"]["final_error"] for s in (reference, robust))
+    assert len(after["error_m"]) == len(after["mu"]) == len(after["height_m"]) == 12
+    assert after["range"] <= 0.25 * before["range"]
+    assert abs(after["mean"]) <= 0.010
+    assert robust["max_control"] <= 60.0 + 1e-9
+    assert robust["max_speed"] <= 1.5 + 1e-9
+    assert robust["violation_rate"] == pytest.approx(robust["violation_rate_predicted"], abs=0.02)
+    assert (tmp_path / "robust" / "tamsi.png").stat().st_size > 10_000
+
+
+def test_figures_go_on_where_they_were_interrupted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every plan is kept once it is made; here the plans of a small grid are the reference."""
+    chance = tuple(GridPoint(sigma, 0.7, 0.7, expected_residual=False) for sigma in (0.1, 1.0))
+    cost = (GridPoint(0.1), GridPoint(1.0))
+    both = tuple(GridPoint(sigma, 0.7, 0.7) for sigma in (0.1, 1.0))
+    for name, points in (
+        ("BLOCK_GRID", (*chance, *cost, *both)),
+        ("SQUARE", both),
+        ("COST_ALONE", cost),
+        ("RISK_PAIRS", both),
+    ):
+        monkeypatch.setattr(block_paper, name, points)
+    reference, made, most = plan(make_example("block").problem), [], 3
+
+    def quick(*args: object) -> PlanResult:
+        if len(made) == most:
+            raise KeyboardInterrupt
+        made.append(args)
+        return reference
+
+    monkeypatch.setattr(sweep_module, "plan", quick)
+    words = ["robust", "block", "--figures", "--mode", "paper", "--out", str(tmp_path)]
+    assert cli.main(words) == 128 + signal.SIGINT
+    assert len(list((tmp_path / "plans").glob("*.npz"))) == 3
+    most = 7  # with the reference
+    assert cli.main(words) == 0
+    assert len(made) == most
+    for figure in (
+        "fig2_controls", "fig3_trade_off", "fig4_simulations", "fig4d_final_positions",
+        "fig5b_errors_over_risk",
+    ):  # fmt: skip
+        assert (tmp_path / f"block_paper_{figure}.png").stat().st_size > 10_000
+    assert "fig5a_errors_over_sigma.png" in capsys.readouterr().out
+
+
+def test_exhausted_budget_shows_the_best_iterate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["robust", "block", "--budget", "0.05", "--out", str(tmp_path)]
+    assert cli.main(words) == 1
+    shown = capsys.readouterr().out
+    assert "BUDGET_EXHAUSTED: the trajectory is the best iterate" in shown
+    assert "largest residual" in shown
+
+
+def test_a_signal_ends_a_long_plan(tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "contact_stack.cli", "robust", "hopper")
+    with subprocess.Popen(
+        (*command, "--out", str(tmp_path)), stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        shown = ""
+        while "iteration" not in shown:  # the progress bar: it plans
+            shown += process.stderr.read(1)
+        process.terminate()
+        shown += process.stderr.read()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "Traceback" not in shown
+    assert not (tmp_path / "summary.json").exists()
+
+
+def test_interrupt_ends_the_benchmark() -> None:
+    command = (sys.executable, "-m", "contact_stack.cli", "bench", "robust", "--quick")
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        shown = ""
+        while "block:" not in shown:  # the progress bar: it plans
+            shown += process.stdout.read(1)
+        process.send_signal(signal.SIGINT)
+        shown += process.stdout.read()
+    assert process.returncode == 128 + signal.SIGINT
+    assert "Traceback" not in shown
+    assert "SOLVED" not in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["blok"], "unknown problem 'blok' (valid: block, hopper, sled, table_approach)"),
+        (["block", "--sigma", "-1"], "'uncertainty.sigma' is -1.0 (valid: >= 0)"),
+        (["block", "--beta", "0.3"], "'risk.beta' is 0.3 (valid: >= 0.5, <= 0.999)"),
+        (["block", "--figures", "--sigma", "1"], "--sigma has no effect with --figures"),
+        (["sled", "--figures"], "the paper has no figures of 'sled' (valid: block, hopper)"),
+        (["block", "--budget", "0"], "'solver.budget' is 0.0 (valid: > 0 s)"),
+    ],
+)
+def test_bad_values_are_named_in_one_line(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["robust", *words, "--out", str(tmp_path / "out")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_benchmark_lists_reference_and_grid(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "QUICK", {"sled": (GridPoint(0.08, 0.7, 0.7, False),)})
+    file = tmp_path / "figures.json"
+    assert cli.main(["bench", "robust", "--quick", "--json", str(file)]) == 0
+    reference, robust = json.loads(file.read_text())["plans"]
+    assert reference["point"] is None
+    assert reference["violation_rate"] is not None
+    assert robust["point"] == {"sigma": 0.08, "beta": 0.7, "theta": 0.7, "expected_residual": False}
+    assert "chance, theta = 0.7, sigma = 0.08" in capsys.readouterr().out
