@@ -15,8 +15,7 @@ from contact_stack.demo.experiment import Experiment
 from contact_stack.demo.experiment_data import ExperimentData
 from contact_stack.demo.run_client import run_client
 from contact_stack.demo.variants import VARIANTS
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
+from contact_stack.launch import find_launch_file, parse
 
 NAMESPACE = "lbr"
 PERIOD = 0.005

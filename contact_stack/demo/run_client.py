@@ -14,9 +14,7 @@ from rclpy.signals import SignalHandlerOptions
 from contact_core.errors import CommunicationError
 from contact_core.signals import deferred
 from contact_stack.demo.client_node import ClientNode
-from contact_stack.launch.plan import LaunchPlan
-from contact_stack.launch.rivals import refuse_rivals
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import LaunchPlan, NodeGraph, refuse_second_graph
 from contact_stack.recording.mcap_recorder import McapRecorder
 
 Client = TypeVar("Client", bound=ClientNode)
@@ -43,7 +41,7 @@ def run_client(
         ContactStackError: If the graph does not start, falls silent, a node of it ends, or
             another graph is running in its place.
     """
-    refuse_rivals(plan)
+    refuse_second_graph(plan)
     with NodeGraph(plan) as graph, McapRecorder(recording) as recorder:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:

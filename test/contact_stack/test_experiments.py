@@ -18,8 +18,7 @@ from contact_stack.demo.experiments import EXPERIMENTS
 from contact_stack.demo.motion import JointMotion
 from contact_stack.demo.mug_moving import LINE
 from contact_stack.demo.variants import GROUPS, VARIANTS, selected
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
+from contact_stack.launch import find_launch_file, parse
 
 SAMPLES = 60
 

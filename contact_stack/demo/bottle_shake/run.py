@@ -16,8 +16,7 @@ from contact_stack.demo.bottle_shake.trial import Trial
 from contact_stack.demo.run import NAMESPACE
 from contact_stack.demo.run_client import run_client
 from contact_stack.demo.scene_file import write_scene
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
+from contact_stack.launch import find_launch_file, parse
 
 SCENE = "bottle_shake"
 LAUNCH = "client"

@@ -8,8 +8,7 @@ from pathlib import Path
 from contact_stack.demo.push_box.push_node import NAME, PushNode
 from contact_stack.demo.push_box.task import PushTask
 from contact_stack.demo.run_client import run_client
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
+from contact_stack.launch import find_launch_file, parse
 
 NAMESPACE = "lbr"
 

@@ -14,8 +14,7 @@ from contact_stack.demo.run import NAMESPACE, PERIOD
 from contact_stack.demo.run_client import run_client
 from contact_stack.demo.scene_file import write_scene
 from contact_stack.demo.sled.sled_node import ALONG, SledNode
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
+from contact_stack.launch import find_launch_file, parse
 from robust_planner.trajectory import Trajectory
 
 SCENE = "slide_sled"

@@ -6,9 +6,7 @@ import pytest
 import rclpy
 
 from contact_core.errors import LaunchError
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
-from contact_stack.launch.rivals import refuse_rivals
+from contact_stack.launch import find_launch_file, parse, refuse_second_graph
 
 pytestmark = pytest.mark.graph
 
@@ -21,7 +19,7 @@ def test_a_graph_beside_another_robots_may_start(ros_domain: int) -> None:
     rclpy.init()
     try:
         other = rclpy.create_node("tamsi_sim", namespace="right")
-        refuse_rivals(sim("left"))
+        refuse_second_graph(sim("left"))
         other.destroy_node()
     finally:
         rclpy.shutdown()
@@ -32,8 +30,8 @@ def test_a_graph_in_the_place_of_another_is_refused(ros_domain: int) -> None:
     try:
         other = rclpy.create_node("tamsi_sim", namespace="lbr")
         with pytest.raises(LaunchError, match=rf"'/lbr/tamsi_sim' .* ROS domain {ros_domain}: "):
-            refuse_rivals(sim("lbr"))
+            refuse_second_graph(sim("lbr"))
         other.destroy_node()
-        refuse_rivals(sim("lbr"))
+        refuse_second_graph(sim("lbr"))
     finally:
         rclpy.shutdown()
