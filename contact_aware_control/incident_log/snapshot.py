@@ -21,8 +21,7 @@ from contact_aware_control.reference.base import Reference
 from contact_aware_control.safety.command_guard import CommandGuard
 from contact_core.arm_state import ArmState
 from contact_core.errors import ModelError
-from contact_core.quadratic_program import make_solver
-from contact_core.quadratic_program.solver import QuadraticProgramSolver
+from contact_core.quadratic_program import QuadraticProgramSolver, make_solver
 from contact_core.robot import Robot
 
 INPUTS = (ArmState, ContactReport, Goal, Reference)

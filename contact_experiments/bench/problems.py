@@ -102,8 +102,5 @@ def _noted() -> Iterator[list[QuadraticProgram]]:
             problems.append(problem)
             return self._solver.solve(problem)
 
-    original, SOLVERS[DEFAULT] = SOLVERS[DEFAULT], Noting
-    try:
+    with SOLVERS.replaced(DEFAULT, Noting):
         yield problems
-    finally:
-        SOLVERS[DEFAULT] = original
