@@ -18,7 +18,6 @@ from contact_stack.demo.variants import VARIANTS
 from contact_stack.launch import find_launch_file, parse
 
 NAMESPACE = "lbr"
-PERIOD = 0.005
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def run_experiment(
     )
     description = Scene.load(experiment.scene).robot
     robot = Robot.from_description(description)
-    profile = driver_profile(options.driver, DriverConfig(), PERIOD)
+    profile = driver_profile(options.driver, DriverConfig())
     node = run_client(
         plan,
         recording,
