@@ -10,7 +10,7 @@ from contact_aware_control.node.torque_source import DRIVER, SOURCES
 from contact_aware_control.safety_config import ExternalStopConfig, RecorderConfig
 from contact_core.config import nested, parameter
 from contact_ros.driver_profile import DriverConfig
-from contact_ros.real_time import RealTimeConfig
+from contact_ros.loop import RealTimeConfig
 
 
 @dataclass(frozen=True)

@@ -30,17 +30,14 @@ from contact_core.arm_state import ArmState
 from contact_core.description import RobotDescription
 from contact_core.errors import ModelError
 from contact_core.robot import Robot
-from contact_ros.clock_monitor import ClockMonitor
-from contact_ros.diagnostics import Diagnostics, Health, Level
+from contact_ros.diagnostics import ClockMonitor, Diagnostics, Health, Level
 from contact_ros.driver_profile import CommandWriter, StateReader, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
-from contact_ros.error_relay import ErrorRelay
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import Participant, TickInputs
-from contact_ros.loop import FixedRateLoop
+from contact_ros.loop import ErrorRelay, FixedRateLoop, RealTimeReport, enter_real_time
 from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher, signal_subscription
-from contact_ros.real_time import RealTimeReport, enter_real_time
 from contact_ros.stamps import to_nanoseconds, to_time
 
 NAME = "contact_aware_controller"

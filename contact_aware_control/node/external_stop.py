@@ -10,7 +10,7 @@ from std_msgs.msg import Bool
 
 from contact_aware_control.safety.request import Request
 from contact_aware_control.safety_config import ExternalStopConfig
-from contact_ros.staleness import AgeMonitor
+from contact_ros.diagnostics import AgeMonitor
 
 TOPIC = "external_stop"
 

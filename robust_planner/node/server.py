@@ -14,7 +14,7 @@ from rclpy.task import Future
 
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.entry_point import run
-from contact_ros.error_relay import ErrorRelay
+from contact_ros.loop import ErrorRelay
 from contact_ros.parameters import read
 from robust_planner.errors import SolverMissingError
 from robust_planner.monitor import Progress
