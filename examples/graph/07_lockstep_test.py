@@ -5,9 +5,7 @@ import io
 import rclpy
 from sensor_msgs.msg import JointState
 
-from contact_ros.lockstep import Participant, TickInputs
-from contact_ros.qos import LOCKSTEP
-from contact_ros.stamps import to_nanoseconds
+from contact_ros import LOCKSTEP, Participant, TickInputs, to_nanoseconds
 from contact_stack.launch import NodeGraph, find_launch_file, parse
 
 ARGUMENTS = {"lockstep": "true", "client": "observer", "view": "false", "frames": "false"}
