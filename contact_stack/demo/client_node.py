@@ -24,7 +24,7 @@ from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.qos import signal_subscription
 from contact_ros.stamps import NANOSECONDS, to_nanoseconds
 from contact_stack.demo.series import Series
-from contact_stack.recording.mcap_recorder import McapRecorder
+from contact_stack.recording import McapRecorder
 
 CLOCK = "truth/joint_states"
 """Each message of this topic begins a period; a client always hears it."""

@@ -18,7 +18,7 @@ from contact_stack.demo.client_node import CLOCK, ClientNode
 from contact_stack.demo.experiment import Experiment, Release
 from contact_stack.demo.goals import joint_goal, pose_goal
 from contact_stack.demo.motion import JointMotion, Motion, PoseMotion
-from contact_stack.recording.mcap_recorder import McapRecorder
+from contact_stack.recording import McapRecorder
 
 NAME = "demo"
 

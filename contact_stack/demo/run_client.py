@@ -15,7 +15,7 @@ from contact_core.errors import CommunicationError
 from contact_core.signals import deferred
 from contact_stack.demo.client_node import ClientNode
 from contact_stack.launch import LaunchPlan, NodeGraph, refuse_second_graph
-from contact_stack.recording.mcap_recorder import McapRecorder
+from contact_stack.recording import McapRecorder
 
 Client = TypeVar("Client", bound=ClientNode)
 

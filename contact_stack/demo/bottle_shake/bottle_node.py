@@ -32,7 +32,7 @@ from contact_stack.demo.bottle_shake.summary import BOTTLE
 from contact_stack.demo.bottle_shake.task import BottleTask
 from contact_stack.demo.bottle_shake.trial import Sample, Trial
 from contact_stack.demo.client_node import CLOCK, ClientNode
-from contact_stack.recording.mcap_recorder import McapRecorder
+from contact_stack.recording import McapRecorder
 
 NAME = "demo"
 GRIPPER = "gripper/joint_states"

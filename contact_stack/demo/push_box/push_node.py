@@ -29,7 +29,7 @@ from contact_stack.demo.motion import PoseMotion
 from contact_stack.demo.push_box.approach import PushPlace, approach, push_places
 from contact_stack.demo.push_box.push_motion import push_motion
 from contact_stack.demo.push_box.task import BOX, EXAMPLE, Miss, PushTask
-from contact_stack.recording.mcap_recorder import McapRecorder
+from contact_stack.recording import McapRecorder
 from irs_planner.examples import load_example
 from irs_planner.smoothing import GradientMode
 

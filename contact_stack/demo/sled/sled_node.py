@@ -15,7 +15,7 @@ from contact_core.errors import CommunicationError
 from contact_ros.driver_profile import DriverConfig, OverlayWriter, driver_profile
 from contact_ros.geometry import frame_pose
 from contact_stack.demo.client_node import CLOCK, ClientNode
-from contact_stack.recording.mcap_recorder import McapRecorder
+from contact_stack.recording import McapRecorder
 
 NAME = "demo"
 SLED = "sled"
