@@ -1,6 +1,6 @@
 """Follow Newton's method into stiction, without and with the transition-aware line search.
 
-Run with ``python examples/tamsi_sim/05_stick_slip_box.py [picture.png]``.
+Run with ``python examples/tamsi_sim/04_stick_slip_box.py [picture.png]``.
 """
 
 import sys
