@@ -74,7 +74,6 @@ class ControllerNode(ManagedNode):
         self._report: ContactReport | None = None
         self._commanding = True
         self._rejected = 0
-        self._bad_contacts = 0
         self._status: LoopStatus | None = None
         self._rate = _RateMeter()
         self._real_time: RealTimeReport | None = None
@@ -101,7 +100,9 @@ class ControllerNode(ManagedNode):
             self, self._recorder, config.recorder, self._lock, f"{NAME}/dump_flight"
         )
         self._clocks = ClockMonitor(self, config.clock_offset_limit)
-        self._diagnostics = Diagnostics(self, self._health)
+        self._diagnostics = Diagnostics(
+            self, lambda: self._reader.rejections.report(self._health())
+        )
         self.start(active=config.autostart)
 
         self._inputs = TickInputs(["state", "contacts"], self._handle_tick)
@@ -173,8 +174,7 @@ class ControllerNode(ManagedNode):
         try:
             contacts = from_message(message, self._robot)
         except ModelError as error:
-            self._bad_contacts += 1
-            self.get_logger().warning(f"contacts rejected: {error}", throttle_duration_sec=1.0)
+            self._reader.rejections.add(f"contacts: {error}")
             return
         stamp = to_nanoseconds(message.header.stamp)
         if self._participant is not None:
@@ -225,7 +225,7 @@ class ControllerNode(ManagedNode):
 
     def _count_rejections(self) -> None:
         """Tell the supervisor about messages that did not get as far as the loop."""
-        rejected = self._reader.rejections.count + self._bad_contacts
+        rejected = self._reader.rejections.count
         for _ in range(rejected - self._rejected):
             self._ask(Request.REJECT_INPUT, self._reader.rejections.reason)
         self._rejected = rejected
@@ -302,8 +302,6 @@ class ControllerNode(ManagedNode):
         if self._flight.last:
             values["flight_record"] = self._flight.last
         values["rejected_messages"] = status.rejected_messages
-        if self._reader.rejections.count:
-            values["last_rejection"] = self._reader.rejections.reason
         level, message = _level(status), status.status.name
         if status.remedy:
             message += f": {status.remedy}"

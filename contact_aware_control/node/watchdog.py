@@ -38,7 +38,7 @@ class WatchdogNode(Node):
         """
         super().__init__(NAME)
         self._config = config = read(self, WatchdogConfig)
-        profile = driver_profile(config.driver, config.arm, 1.0 / config.rate)
+        profile = driver_profile(config.driver, config.arm)
         self._timeout = config.periods / config.rate
         self._status_age = AgeMonitor(self._timeout)
         self._command_age = AgeMonitor(self._timeout)

@@ -29,7 +29,7 @@ class BroadcastDriver(DriverProfile):
     state_topics: ClassVar[Mapping[str, type]] = {STATE: JointState, TORQUE: JointState}
     needed_topics: ClassVar[tuple[str, ...]] = (STATE, TORQUE)
 
-    def __init__(self, config: DriverConfig, period: float) -> None:
+    def __init__(self, config: DriverConfig, period: float | None = None) -> None:
         """Set the profile up; see :class:`DriverProfile`."""
         super().__init__(config, period)
         self._joints = {topic: JointSelector(self.joint_names) for topic in self.state_topics}

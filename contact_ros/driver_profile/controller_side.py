@@ -13,9 +13,17 @@ from rclpy.node import Node
 
 from contact_core.arm_state import ArmState
 from contact_core.low_pass import LowPass
+from contact_ros.diagnostics import Health, Level
 from contact_ros.driver_profile.base import RELIABLE, DriverProfile, MessageError
 from contact_ros.driver_profile.rejections import Rejections
 from contact_ros.qos import signal_publisher, signal_subscription
+from contact_ros.staleness import AgeMonitor
+
+STALE_AFTER = 1.0
+"""Age of the latest state above which a reader says that none arrive [s]."""
+
+NO_STATES = "no joint states: start the driver or simulator"
+"""What a node says of itself then."""
 
 
 class CommandWriter:
@@ -79,12 +87,14 @@ class StateReader:
             on_state: Called with each valid state.
             writer: The writer of this node's commands, if it commands the robot.
         """
-        self.rejections = Rejections()
+        self.rejections = Rejections(node.get_logger().warning)
         self._profile = profile
         self._on_state = on_state
         self._writer = writer
+        self._age = AgeMonitor(STALE_AFTER)
         cutoff = profile.config.torque_cutoff
-        self._low_pass = LowPass(cutoff, profile.period) if cutoff > 0.0 else None
+        self._low_pass = LowPass(cutoff) if cutoff > 0.0 else None
+        self._stamp: int | None = None
         self._subscriptions = [
             node.create_subscription(
                 profile.state_topics[topic],
@@ -95,6 +105,12 @@ class StateReader:
             for topic in profile.needed_topics
         ]
 
+    def health(self) -> Health:
+        """Return how well states arrive, for a node that has nothing else to report."""
+        if self._age.stale:
+            return self.rejections.report(Health(Level.STALE, NO_STATES))
+        return self.rejections.report(Health(Level.OK, "states arrive"))
+
     def _message(self, topic: str, message: Any) -> None:
         try:
             state = self._profile.decode_state(topic, message)
@@ -102,12 +118,16 @@ class StateReader:
             self.rejections.add(f"{topic}: {error}")
             return
         if state is not None:
+            self._age.arrived()
             self._on_state(self._with_command(self._filtered(state)))
 
     def _filtered(self, state: ArmState) -> ArmState:
         if self._low_pass is None:
             return state
-        torque = self._low_pass.update(state.external_torque)
+        # A sample may have got lost, and after a restart the robot's clock may be behind.
+        before, self._stamp = self._stamp, state.stamp
+        period = 0.0 if before is None else max(0.0, 1e-9 * (state.stamp - before))
+        torque = self._low_pass.update(state.external_torque, period)
         return dataclasses.replace(state, external_torque=torque)
 
     def _with_command(self, state: ArmState) -> ArmState:

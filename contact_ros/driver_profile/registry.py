@@ -13,13 +13,14 @@ PROFILES: dict[str, type[DriverProfile]] = {
 }
 
 
-def driver_profile(name: str, config: DriverConfig, period: float) -> DriverProfile:
+def driver_profile(name: str, config: DriverConfig, period: float | None = None) -> DriverProfile:
     """Build a driver profile.
 
     Args:
         name: Its name, the value of the ``driver`` parameter.
         config: Names and signs.
-        period: Period of the states [s].
+        period: Period of the states [s], for the robot and for whoever commands it; None for a
+            listener, who takes them as they come.
 
     Returns:
         The profile.

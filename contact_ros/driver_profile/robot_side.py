@@ -37,7 +37,7 @@ class RobotSide:
             lockstep: True in lock-step, False in real time.
             on_command: Called with each valid command q_cmd, shape (n,) [rad].
         """
-        self.rejections = Rejections()
+        self.rejections = Rejections(node.get_logger().warning)
         self._profile = profile
         self._on_command = on_command
         self._publishers = {

@@ -19,7 +19,6 @@ from contact_stack.launch.command import find_launch_file
 from contact_stack.launch.parser import parse
 
 NAMESPACE = "lbr"
-PERIOD = 0.005
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def run_experiment(
     )
     description = Scene.load(experiment.scene).robot
     robot = Robot.from_description(description)
-    profile = driver_profile(options.driver, DriverConfig(), PERIOD)
+    profile = driver_profile(options.driver, DriverConfig())
     node = run_client(
         plan,
         recording,

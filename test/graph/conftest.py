@@ -33,8 +33,14 @@ def driver(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
+def output() -> io.StringIO:
+    """What the nodes of the graph print."""
+    return io.StringIO()
+
+
+@pytest.fixture
 def launch(
-    ros_domain: int, alive: Callable[[int], bool], driver: str
+    ros_domain: int, alive: Callable[[int], bool], driver: str, output: io.StringIO
 ) -> Iterator[Callable[..., NodeGraph]]:
     """Start ``sim.launch.xml`` with arguments; at the end no process may be left."""
     graphs: list[NodeGraph] = []
@@ -43,7 +49,7 @@ def launch(
         def start(**arguments: str) -> NodeGraph:
             quiet = {"view": "false", "frames": "false"}
             plan = parse(find_launch_file("sim"), {**quiet, "driver": driver, **arguments})
-            graphs.append(stack.enter_context(NodeGraph(plan, io.StringIO())))
+            graphs.append(stack.enter_context(NodeGraph(plan, output)))
             return graphs[-1]
 
         yield start

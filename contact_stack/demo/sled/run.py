@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from contact_stack.demo.run import NAMESPACE, PERIOD
+from contact_stack.demo.run import NAMESPACE
 from contact_stack.demo.run_client import run_client
 from contact_stack.demo.scene_file import write_scene
 from contact_stack.demo.sled.sled_node import ALONG, SledNode
@@ -20,6 +20,8 @@ from robust_planner.trajectory import Trajectory
 
 SCENE = "slide_sled"
 LAUNCH = "client"
+PERIOD = 0.005
+"""Time between two commands [s]."""
 SLIDING = "sliding"
 """The surface of sled and table."""
 
