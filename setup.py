@@ -111,6 +111,7 @@ setup(
             "colcon-ros>=0.5,<0.6",
             "import-linter>=2.5,<3",
             "mkdocs>=1.6,<2",
+            "mkdocstrings[python]>=1.0,<2",
             "mypy>=1.13,<3",
             "quadprog>=0.1.12,<0.2",
             *TEST,
