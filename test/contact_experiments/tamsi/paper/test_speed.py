@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-from contact_experiments.tamsi.allegro.hand import AllegroHand
-from contact_experiments.tamsi.cases import ParallelGripper
+from contact_experiments.tamsi.cases import AllegroHand, ParallelGripper
 from contact_experiments.tamsi.integrators.integrator import Effort
-from contact_experiments.tamsi.paper import allegro_speed
-from contact_experiments.tamsi.paper.allegro_speed import LOOSE
-from contact_experiments.tamsi.paper.gripper_speed import GRIPPERS, INTEGRATORS
-from contact_experiments.tamsi.paper.integrator_speed import Run, ratios, run
+from contact_experiments.tamsi.paper import hand_figure
+from contact_experiments.tamsi.paper.hand_figure import LOOSE
+from contact_experiments.tamsi.paper.speed import GRIPPERS, INTEGRATORS, Run, ratios, run
 
 EFFORT = Effort(*[0] * 10, smallest_step=1.0)
 
@@ -49,11 +47,11 @@ def test_the_loose_accuracy_is_that_of_the_paper_and_its_steps_are_checked():
     """Sec. VI-B: error-controlled implicit Euler, quasi-Newton, a = 0.01 m/s, with the hand."""
     assert LOOSE.accuracy == 0.01
     case = AllegroHand()
-    costs = {name: run(name, case, 0.5, LOOSE) for name in allegro_speed.INTEGRATORS}
+    costs = {name: run(name, case, 0.5, LOOSE) for name in hand_figure.INTEGRATORS}
     assert all(cost.finished for cost in costs.values())
     steps = round(0.5 / case.time_step)
     assert costs["tamsi"].effort.evaluations == steps
-    for name in allegro_speed.INTEGRATORS[1:]:
+    for name in hand_figure.INTEGRATORS[1:]:
         assert costs[name].effort.rejections > 0
         # Step doubling evaluates f at least three times a step.
         assert costs[name].effort.evaluations > 3 * steps

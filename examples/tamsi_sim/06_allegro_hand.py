@@ -4,9 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from contact_experiments.tamsi.allegro.figure import figure_9
-from contact_experiments.tamsi.allegro.hand import AllegroHand
-from contact_experiments.tamsi.allegro.reorientation import turn_mug
+from contact_experiments.tamsi.cases import AllegroHand
+from contact_experiments.tamsi.paper.hand_figure import plot_turning, turn_mug
 
 run = turn_mug(AllegroHand(), duration=15.0)
 
@@ -16,5 +15,5 @@ print(f"fingers in contact after the first second: {run.fingers[run.time > 1.0].
 print(f"simulated time per CPU time: {run.real_time_rate:.0f}")
 path = Path("out/allegro_hand.png")
 path.parent.mkdir(exist_ok=True)
-figure_9(run).savefig(path, dpi=150)
+plot_turning(run).savefig(path, dpi=150)
 print(f"picture: {path}")

@@ -5,9 +5,8 @@ import pytest
 
 from contact_core.errors import ContactStackError
 from contact_core.scene_config import SolverConfig
-from contact_experiments.tamsi.allegro.figure import figure_9
-from contact_experiments.tamsi.allegro.hand import AllegroHand
-from contact_experiments.tamsi.allegro.reorientation import turn_mug
+from contact_experiments.tamsi.cases import AllegroHand
+from contact_experiments.tamsi.paper.hand_figure import plot_turning, turn_mug
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +46,7 @@ def test_a_smaller_step_turns_the_mug_as_far(run):
 
 
 def test_figure(run, tmp_path):
-    figure_9(run).savefig(tmp_path / "figure_9.png")
+    plot_turning(run).savefig(tmp_path / "figure_9.png")
     assert (tmp_path / "figure_9.png").stat().st_size > 50_000
 
 

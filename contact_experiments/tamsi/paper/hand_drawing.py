@@ -17,7 +17,7 @@ AMBIENT = 0.45
 SEGMENTS = 28  # Of round shapes.
 
 
-class Drawing:
+class HandDrawing:
     """The visual shapes of hand and mug."""
 
     def __init__(self) -> None:

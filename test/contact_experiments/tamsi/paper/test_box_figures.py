@@ -1,16 +1,17 @@
-"""tamsi Fig. 5: error and cost of implicit Euler with the box of Sec. IV-A."""
+"""tamsi Fig. 4 and 5: Newton's residuals, error and cost of implicit Euler with the box."""
 
 import numpy as np
 import pytest
 
-from contact_experiments.tamsi.paper import work_precision
-from contact_experiments.tamsi.paper.stick_slip_box import StickSlipBox
-from contact_experiments.tamsi.paper.work_precision import (
-    Point,
+from contact_experiments.tamsi.cases import StickSlipBox
+from contact_experiments.tamsi.paper import box_figures
+from contact_experiments.tamsi.paper.box_figures import (
+    WorkPrecisionPoint,
     cost_at,
     gain,
     localized_error,
     measure,
+    residual_history,
 )
 
 
@@ -37,7 +38,7 @@ def test_tals_never_fails_and_saves_work_with_large_steps():
 
 def points(errors, costs):
     return [
-        Point("ie_fn", 1.0, error, cost, 0, 0, True)
+        WorkPrecisionPoint("ie_fn", 1.0, error, cost, 0, 0, True)
         for error, cost in zip(errors, costs, strict=True)
     ]
 
@@ -61,7 +62,7 @@ def test_gain_is_the_largest_ratio_at_equal_error():
 def test_figure_5(newton, control):
     """First order near v_s and below with and without TALS; TALS saves work above v_s."""
     without, with_tals = (
-        list(work_precision.sweep((f"ie_{newton}{control}{tals}",))) for tals in ("", "_tals")
+        list(box_figures.sweep((f"ie_{newton}{control}{tals}",))) for tals in ("", "_tals")
     )
     for curve in (without, with_tals):
         assert all(point.finished for point in curve)
@@ -73,3 +74,20 @@ def test_figure_5(newton, control):
     ratio, error = gain(without, with_tals)
     assert ratio > 1.5
     assert error > 1e-3
+
+
+def test_tals_restores_convergence():
+    history = residual_history("ie_fn_tals")
+    assert history.converged
+    assert history.time == pytest.approx(0.16, abs=1e-12)
+    np.testing.assert_allclose(history.residuals[:2], [1.307e-2, 2.989e-2], rtol=5e-4)
+    assert len(history.residuals) == 3
+    assert history.residuals[2] < 1e-12
+
+
+def test_plain_newton_cycles():
+    history = residual_history("ie_fn")
+    assert not history.converged
+    assert history.time == pytest.approx(0.16, abs=1e-12)
+    assert history.residuals[0] == pytest.approx(1.307e-2, rel=5e-4)
+    np.testing.assert_allclose(history.residuals[1:], 6.47e-2, rtol=5e-4)

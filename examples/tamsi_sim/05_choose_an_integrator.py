@@ -1,6 +1,6 @@
 """Shake a gripper with several integrators: what they cost, where the mug ends, what they warn of.
 
-Run with ``python examples/tamsi_sim/06_choose_an_integrator.py [picture.png]``.
+Run with ``python examples/tamsi_sim/05_choose_an_integrator.py [picture.png]``.
 """
 
 import sys

@@ -1,16 +1,17 @@
-"""The command line of ``contact-stack paper``."""
+"""The command ``contact-stack paper``: the figures of the papers, and their numbers."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 from pathlib import Path
 
 from contact_core.errors import ConfigError, choices
+from contact_core.registry import Registry
+from contact_experiments.tamsi.paper import FIGURES as TAMSI
 
-PAPERS = {"tamsi": "contact_experiments.paper.tamsi"}
-"""Key of a paper -> module with ``FIGURES``: name -> function that makes it."""
+PAPERS = Registry("paper", {"tamsi": TAMSI})
+"""Key of a paper -> its figures: name -> function that makes it."""
 
 STANDARD_OUTPUT = "-"
 DOTS_PER_INCH = 130
@@ -57,9 +58,7 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         ConfigError: If there is no such paper or figure.
     """
-    if args.paper not in PAPERS:
-        raise ConfigError(f"unknown paper '{args.paper}' ({choices(PAPERS)})")
-    figures = importlib.import_module(PAPERS[args.paper]).FIGURES
+    figures = PAPERS[args.paper]
     for name in args.figure or ():
         if name not in figures:
             raise ConfigError(f"{args.paper} has no figure '{name}' ({choices(figures)})")

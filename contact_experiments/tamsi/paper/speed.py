@@ -1,20 +1,23 @@
-"""CPU time of integrators with one and the same case, in interleaved rounds."""
+"""Fig. 7 of the TAMSI paper: CPU time of integrators with the shaken gripper.
+
+They run in interleaved rounds; Fig. 9 measures the Allegro hand in the same way.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
+from matplotlib.figure import Figure
 
+from contact_experiments.tamsi.cases import Case, ParallelGripper
 from contact_experiments.tamsi.integrators.config import IntegratorConfig
-from contact_experiments.tamsi.integrators.excitation import Excitation
 from contact_experiments.tamsi.integrators.integrator import Effort, Integrator
-from contact_experiments.tamsi.integrators.registry import make_integrator
+from contact_experiments.tamsi.integrators.registry import SCHEMES, make_integrator
+from contact_experiments.tamsi.paper.style import BLUE, GREEN, RED, FigureResult, panels, progress
 from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.simulation.engine import Engine
 
 SAMPLES = 250  # of the curves of implicit Euler, which show where it slows down
 # TAMSI does not; a call from Python takes as long as ten of its steps, so there are few.
@@ -22,19 +25,13 @@ TAMSI_SAMPLES = 5
 ROUNDS = 5
 TAMSI = "tamsi"
 
-
-class Case(Protocol):
-    """What is simulated."""
-
-    @property
-    def time_step(self) -> float:
-        """Step h [s]."""
-
-    def engine(self) -> Engine:
-        """Return an engine at the start."""
-
-    def excitation(self) -> Excitation:
-        """Return the forces that drive it."""
+DURATION = 5.0  # of Fig. 7 [s]
+INTEGRATORS = (TAMSI, "ie_fn_tals", "ie_fn")
+GRIPPERS = {
+    "soft": ParallelGripper(stiffness=1e3, dissipation=3.0),
+    "stiff": ParallelGripper(stiffness=1e4, dissipation=10.0),
+}
+"""Soft pads touch at some 16 points, stiff ones at 4."""
 
 
 @dataclass(frozen=True)
@@ -94,23 +91,25 @@ def interleaved_rounds(
     integrators: Sequence[str],
     case: Case,
     duration: float,
+    what: str,
     config: IntegratorConfig | None = None,
-    rounds: int = ROUNDS,
-) -> Iterator[list[Run]]:
+) -> list[list[Run]]:
     """Run all integrators in turn, several times, so that a busy machine hits all of them.
 
     Args:
         integrators: Their names.
         case: What is simulated.
         duration: Simulated time [s].
+        what: Written beside a progress bar.
         config: Parameters of implicit Euler.
-        rounds: How many times.
 
-    Yields:
-        A round: one run of each integrator.
+    Returns:
+        The rounds: one run of each integrator.
     """
-    for _ in range(rounds):
-        yield [run(name, case, duration, config) for name in integrators]
+    return [
+        [run(name, case, duration, config) for name in integrators]
+        for _ in progress(range(ROUNDS), what, ROUNDS)
+    ]
 
 
 def median_round(rounds: Sequence[list[Run]]) -> list[Run]:
@@ -138,3 +137,46 @@ def ratios(rounds: Sequence[list[Run]]) -> dict[str, tuple[float, float, float]]
         one.integrator: (float(np.median(column)), float(column.min()), float(column.max()))
         for one, column in zip(rounds[0], relative.T, strict=True)
     }
+
+
+def times_tamsi(ratio: tuple[float, float, float]) -> str:
+    """Say how long an integrator takes: median, smallest and largest ratio to TAMSI."""
+    median, low, high = ratio
+    return f"{median:.1f}x the time of TAMSI ({low:.1f} to {high:.1f})"
+
+
+def plot_speed(runs: Mapping[str, Sequence[Run]]) -> Figure:
+    """Plot simulated time against CPU time (Fig. 7).
+
+    Args:
+        runs: Gripper -> one run of each integrator.
+    """
+    figure = panels(1, len(runs), 5.2 * len(runs), 4.0)
+    for axes, (gripper, curves) in zip(figure.axes, runs.items(), strict=True):
+        reference = curves[0].cpu[-1]
+        for run, color in zip(curves, (BLUE, GREEN, RED), strict=True):
+            ratio = run.cpu[-1] / reference
+            axes.plot(
+                1e3 * run.cpu, run.simulated, color=color,
+                label=f"{SCHEMES[run.integrator].title} ({ratio:.1f}x)",
+            )  # fmt: skip
+        axes.set_title(f"{gripper} pads")
+        axes.set_xlabel("CPU time [ms]")
+        axes.set_ylabel("simulated time [s]")
+        axes.legend(fontsize="small", loc="lower right")
+    return figure
+
+
+def figure_7() -> FigureResult:
+    """Fig. 7: CPU time of TAMSI and of implicit Euler with the shaken gripper."""
+    runs, summary, numbers = {}, {}, {}
+    for gripper, case in GRIPPERS.items():
+        rounds = interleaved_rounds(INTEGRATORS, case, DURATION, f"figure 7, {gripper} pads")
+        runs[gripper] = median_round(rounds)
+        relative = ratios(rounds)
+        rate = DURATION / float(runs[gripper][0].cpu[-1])
+        numbers[gripper] = {"ratios": relative, "tamsi_real_time_rate": rate}
+        summary[f"{gripper} pads, TAMSI"] = f"{rate:.0f}x real time"
+        for name in INTEGRATORS[1:]:
+            summary[f"{gripper} pads, {name}"] = times_tamsi(relative[name])
+    return plot_speed(runs), {"summary": summary, **numbers}
