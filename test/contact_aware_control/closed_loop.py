@@ -26,10 +26,8 @@ from contact_core.arm_state import ArmState
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
 from contact_core.scene import Scene
-from contact_stack.demo.experiment import Experiment
-from contact_stack.demo.experiment_data import ContactSample, ExperimentData
-from contact_stack.demo.mug_placement import MugPlacement
-from contact_stack.demo.summary import summarize
+from contact_stack.demo.contact_tracking.experiments import Experiment, MugPlacement
+from contact_stack.demo.statistics import ContactSample, ExperimentData, summarize
 from tamsi_sim.robot.plant import GripperCommand, Measurement, Plant
 from tamsi_sim.robot.truth import TrueContact
 
@@ -214,22 +212,12 @@ class ClosedLoopRun:
             deadline_misses=0,
             control_rate=self.loop.config.rate,
             estimator_rate=self.loop.config.rate,
-            mug_tilt=self._mug_tilt(),
-            mug_on_cart=None,
         )
 
     @property
     def _held(self) -> str | None:
         """Name of the object in the gripper."""
         return self.experiment.held.name if self.experiment.held is not None else None
-
-    def _mug_tilt(self) -> float | None:
-        """Angle between the held object's axis and the vertical [rad]."""
-        if self._held is None:
-            return None
-        mug = next(o for o in self.plant.truth().objects if o.name == self._held)
-        x, y = mug.quaternion[:2]
-        return float(np.arccos(np.clip(1.0 - 2.0 * (x * x + y * y), -1.0, 1.0)))
 
 
 def _sample(contact: TrueContact) -> ContactSample:

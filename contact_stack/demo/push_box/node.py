@@ -17,29 +17,29 @@ import numpy as np
 import pinocchio as pin
 from contact_stack_msgs.action import FollowPoseTrajectory, PlanThroughContact
 from contact_stack_msgs.msg import LinkForceLimit
-from tf2_msgs.msg import TFMessage
 
 from contact_core.errors import TrajectoryError
 from contact_core.robot import Robot
-from contact_ros.geometry import frame_pose
+from contact_ros.geometry import frame_pose, to_array, to_se3
 from contact_ros.stamps import NANOSECONDS
-from contact_stack.demo.client_node import CLOCK, SILENCE_LIMIT, ClientNode
-from contact_stack.demo.goals import pose_goal
-from contact_stack.demo.motion import PoseMotion
-from contact_stack.demo.push_box.approach import PushPlace, approach, push_places
-from contact_stack.demo.push_box.push_motion import push_motion
-from contact_stack.demo.push_box.task import BOX, EXAMPLE, Miss, PushTask
-from contact_stack.recording.mcap_recorder import McapRecorder
+from contact_stack.demo.client_node import (
+    CLOCK,
+    LEAD_TIME,
+    OBJECTS,
+    SETTLING,
+    SILENCE_LIMIT,
+    ClientNode,
+    Connection,
+    pose_goal,
+)
+from contact_stack.demo.motion import PoseMotion, tool_pose
+from contact_stack.demo.push_box.motions import PushPlace, approach, push_motion, push_places
+from contact_stack.demo.push_box.task import BOX, EXAMPLE, PUSHER, Miss, PushTask
 from irs_planner.examples import load_example
 from irs_planner.smoothing import GradientMode
 
-NAME = "push_box"
 PLAN = "plan_through_contact"
 FOLLOW = "follow_pose_trajectory"
-LEAD_TIME = 1.0
-"""Between the request for a motion and its start, for the controller to check it [s]."""
-SETTLING = 0.5
-"""Between the end of a motion and the look at the box [s]."""
 PLANNING_LIMIT = 600.0
 """A planner that has not answered for this long has failed [s]."""
 SAMPLES = 100
@@ -72,8 +72,47 @@ class Push:
     before: Miss
     after: Miss | None = field(default=None)
 
+    @property
+    def planned_end(self) -> pin.SE3:
+        """Where the plan would have left the box, world frame."""
+        return to_se3(self.plan.objects[0].poses[-1])
 
-class PushNode(ClientNode):
+    @property
+    def force_limits(self) -> dict[str, float]:
+        """Link -> what the controller may press with there, from the plan's forces [N]."""
+        return {item.link: item.force_limit for item in self.plan.planned_contact}
+
+
+@dataclass(frozen=True)
+class PushData:
+    """What a run left, ground truth; times count from the start of the first push.
+
+    Attributes:
+        pushes: What has been done.
+        start: Stamp of the first push [ns].
+        time: (n) of the joints and of the box [s].
+        joints: (n, 7) positions of the arm [rad].
+        box: (n) poses of the box, world frame.
+        force_time: (m) of the forces [s].
+        force: (m) on the pusher [N].
+        wall_time: Real time the run took [s].
+    """
+
+    pushes: list[Push]
+    start: int
+    time: np.ndarray
+    joints: np.ndarray
+    box: list[pin.SE3]
+    force_time: np.ndarray
+    force: np.ndarray
+    wall_time: float
+
+    def seconds(self, stamp: int) -> float:
+        """Return the time of a stamp [s]."""
+        return (stamp - self.start) / NANOSECONDS
+
+
+class PushNode(ClientNode[PushData]):
     """Plan, push, look, until the box is at its goal or the attempts are used up.
 
     Attributes:
@@ -81,14 +120,7 @@ class PushNode(ClientNode):
     """
 
     def __init__(
-        self,
-        task: PushTask,
-        attempts: int,
-        mode: str,
-        seed: int,
-        recorder: McapRecorder,
-        namespace: str,
-        lockstep: bool,
+        self, task: PushTask, attempts: int, mode: str, seed: int, connection: Connection
     ) -> None:
         """Connect to the graph.
 
@@ -97,11 +129,9 @@ class PushNode(ClientNode):
             attempts: Largest number of plans.
             mode: How gradients are made.
             seed: Of the samples; every plan has its own.
-            recorder: Where every message heard is written.
-            namespace: The namespace of the graph.
-            lockstep: True if this node takes part in lock-step.
+            connection: How to take part in the graph.
         """
-        super().__init__(NAME, namespace, recorder, lockstep)
+        super().__init__(connection)
         self.pushes: list[Push] = []
         self._finished = False
         self._task, self._attempts, self._seed = task, attempts, seed
@@ -110,18 +140,38 @@ class PushNode(ClientNode):
         self._places: Iterator[PushPlace] = iter(())
         self._plans = 0
         self._motion_end = 0
-        self._use_actions({PLAN: PlanThroughContact, FOLLOW: FollowPoseTrajectory})
+        self._use({PLAN: PlanThroughContact, FOLLOW: FollowPoseTrajectory})
 
     @property
     def finished(self) -> bool:
         """True when the box is at its goal, or the attempts are used up."""
         return self._finished
 
-    def box(self) -> pin.SE3:
-        """Return the pose of the box now."""
-        return box_pose(self._latest("truth/objects"))
+    def data(self) -> PushData:
+        """Return what was heard between the first push and the end of the last."""
+        start, end = self.pushes[0].start, self.pushes[-1].end
+        truth, contacts = self.heard[CLOCK], self.heard["truth/contacts"]
+        stamps = [stamp for stamp in truth.stamps if start <= stamp <= end]
+        return PushData(
+            pushes=self.pushes,
+            start=start,
+            time=(np.array(stamps) - start) / NANOSECONDS,
+            joints=np.array([sample.position for sample in truth.between(start, end)]),
+            box=[frame_pose(self.heard[OBJECTS].at(stamp), BOX) for stamp in stamps],
+            force_time=np.array([s - start for s in contacts.stamps if s >= start]) / NANOSECONDS,
+            force=np.array([_force(m) for m in contacts.between(start, contacts.stamps[-1])]),
+            wall_time=self.wall_time,
+        )
+
+    def _box(self) -> pin.SE3:
+        """Return the pose of the box now, world frame."""
+        return frame_pose(self._latest(OBJECTS), BOX)
 
     def _advance(self) -> None:
+        if self.pushes:
+            self.start = self.pushes[0].start
+            distance = 1e3 * self._task.miss(self._box()).distance
+            self.activity = f"push {len(self.pushes)}, {distance:.0f} mm to go"
         if self._awaited or self.finished or self.stamp < self._motion_end:
             return
         if not self.pushes:
@@ -134,16 +184,18 @@ class PushNode(ClientNode):
 
     def _look(self) -> None:
         """See what became of the push, and whether there has to be another one."""
-        self.pushes[-1].after = miss = self._task.miss(self.box())
+        self.pushes[-1].after = miss = self._task.miss(self._box())
         self._finished = self._task.reached(miss) or self._plans == self._attempts
         if not self.finished:
-            self._places = iter(push_places(self._task, self.box()))
+            self._places = iter(push_places(self._task, self._box()))
             self._go_to_next_place()
 
     def _go_to_next_place(self) -> None:
         """Go beside the box, where no plan has begun yet; stay if there is no such place."""
-        joints, command = self._joints(), self._command()
-        motion = approach(self._task, self._robot, joints, command, self.box(), self._places)
+        command = np.array(self._latest("controller_status").joint_command)
+        motion = approach(
+            self._task, self._robot, self._joints(), command, self._box(), self._places
+        )
         if motion is not None:
             self._follow(motion)
 
@@ -151,13 +203,14 @@ class PushNode(ClientNode):
         """Ask for a push from where arm and box are."""
         goal = PlanThroughContact.Goal(
             example=EXAMPLE,
-            initial_state=self._task.state(self.box(), self._joints()),
+            initial_state=self._task.state(self._box(), self._joints()),
             mode=self._mode,
             starts=STARTS if self._mode in SAMPLED and not self.pushes else 1,
             samples=SAMPLES,
             iterations=load_example(EXAMPLE).iterations,
             seed=self._seed * self._attempts + self._plans,
         )
+        self.activity = f"planning push {len(self.pushes) + 1}"
         self.silence_limit = PLANNING_LIMIT
         self._send_goal(PLAN, goal, self._execute, await_result=True)
 
@@ -169,7 +222,7 @@ class PushNode(ClientNode):
             self._without_plan(plan)
             return
         self._mode = self._first_mode
-        before = self._task.miss(self.box())
+        before = self._task.miss(self._box())
         commands = np.array([point.positions for point in plan.commanded.points])
         motion = push_motion(self._robot, commands, self._task.model.time_step)
         start = self._follow(motion, plan.planned_contact)
@@ -199,9 +252,11 @@ class PushNode(ClientNode):
         """Return the (n) joint positions of the arm [rad]."""
         return np.array(self._latest(CLOCK).position[: self._robot.n])
 
-    def _command(self) -> np.ndarray:
-        """Return the (n) commanded joint positions of the arm [rad]."""
-        return np.array(self._latest("controller_status").joint_command)
+
+def pusher_path(task: PushTask, joints: np.ndarray) -> np.ndarray:
+    """Return the path of the pusher, (n, 3) world frame [m], from joint positions (n, 7) [rad]."""
+    robot = Robot.from_description(task.model.scene.scene.robot)
+    return np.array([tool_pose(robot, q[: robot.n]).translation for q in joints])
 
 
 def _check_motion(result: FollowPoseTrajectory.Result) -> None:
@@ -210,10 +265,7 @@ def _check_motion(result: FollowPoseTrajectory.Result) -> None:
         raise TrajectoryError(f"{FOLLOW}: {result.error_string}")
 
 
-def box_pose(objects: TFMessage) -> pin.SE3:
-    """Return the pose of the box.
-
-    Args:
-        objects: Poses of all objects.
-    """
-    return frame_pose(objects, BOX)
+def _force(message: Any) -> float:
+    """Return the force on the pusher [N]."""
+    forces = (to_array(contact.force) for contact in message.contacts if contact.link == PUSHER)
+    return float(np.linalg.norm(sum(forces, np.zeros(3))))
