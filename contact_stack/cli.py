@@ -38,7 +38,7 @@ COMMANDS = {
     "bench": Command("contact_experiments.bench.command", "measure speed and accuracy"),
     "paper": Command("contact_experiments.paper.command", "reproduce the figures of a paper"),
     "replay": Command(
-        "contact_stack.replay.command", "compute a flight record again and compare it"
+        "contact_stack.replay.command", "compute an incident record again and compare it"
     ),
     "doctor": Command("contact_stack.doctor", "check this machine and name what is missing"),
 }
