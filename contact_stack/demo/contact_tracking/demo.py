@@ -22,8 +22,6 @@ from contact_stack.demo.figures import BLUE, GREEN, ORANGE
 from contact_stack.demo.runner import Demo, Rows, table
 from contact_stack.demo.statistics import ExperimentData, summarize
 
-"""Of the simulator [s]."""
-
 
 @dataclass(frozen=True)
 class Variant:

@@ -1,4 +1,4 @@
-"""Distance between the links of the arm, computed by Coal on their collision shapes."""
+"""How far the arm is from the limits around it: its workspace, and itself."""
 
 from __future__ import annotations
 
@@ -7,14 +7,56 @@ from itertools import combinations
 import numpy as np
 import pinocchio as pin
 
-from contact_aware_control.safety_config import SelfCollisionConfig
+from contact_aware_control.config import SelfCollisionConfig, WorkspaceConfig
 from contact_core.errors import ConfigError, choices
 from contact_core.robot import Robot
 from contact_core.shapes import shape_to_coal
 
 
+class WorkspaceLimits:
+    """Measures how far inside its box the tool is."""
+
+    def __init__(self, robot: Robot, config: WorkspaceConfig) -> None:
+        """Take the box.
+
+        Args:
+            robot: The arm; it is not changed.
+            config: The box.
+        """
+        self._model = robot.model
+        self._data = robot.model.createData()
+        self._tool = robot.model.getFrameId(robot.tool_link)
+        self._lowest = np.array(config.lowest)
+        self._highest = np.array(config.highest)
+
+    def clearance(self, q: np.ndarray) -> float:
+        """Return the tool's distance to the closest face at a configuration.
+
+        Args:
+            q: (n) joint positions [rad].
+
+        Returns:
+            The distance [m], negative outside.
+        """
+        pin.forwardKinematics(self._model, self._data, q)
+        return self.clearance_at(
+            pin.updateFramePlacement(self._model, self._data, self._tool).translation
+        )
+
+    def clearance_at(self, point: np.ndarray) -> float:
+        """Return the distance of a point to the closest face.
+
+        Args:
+            point: (3) world frame [m].
+
+        Returns:
+            The distance [m], negative outside.
+        """
+        return float(min((point - self._lowest).min(), (self._highest - point).min()))
+
+
 class SelfCollision:
-    """Measures how much further two links may approach each other.
+    """Measures, with Coal, how much further two links may approach each other.
 
     Attributes:
         pairs: The pairs of links that are watched, each once.
