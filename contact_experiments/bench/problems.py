@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from contact_aware_control.incident_log import replay
-from contact_aware_control.incident_log.file import load
+from contact_aware_control.incident_log import load, replay
 from contact_core.quadratic_program import (
     SOLVERS,
     DualActiveSetSolver,
