@@ -35,7 +35,7 @@ class DriverFaultsConfig:
 
 
 @dataclass(frozen=True)
-class CommandLimits:
+class GuardLimits:
     """What the driver's command guard checks.
 
     Attributes:
@@ -61,7 +61,7 @@ class DriverFaults:
         tripped: Why the command guard has ended the driver; empty while it runs.
     """
 
-    def __init__(self, config: DriverFaultsConfig, limits: CommandLimits) -> None:
+    def __init__(self, config: DriverFaultsConfig, limits: GuardLimits) -> None:
         """Start without a fault.
 
         Args:

@@ -33,10 +33,10 @@ from contact_ros.qos import signal_publisher
 from contact_ros.stamps import NANOSECONDS, to_time
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.node.driver_faults import (
-    CommandLimits,
     DriverFaults,
     DriverFaultsConfig,
     FaultServices,
+    GuardLimits,
 )
 from tamsi_sim.node.gripper import (
     GripperMotion,
@@ -127,7 +127,7 @@ class SimulatorNode(ManagedNode):
         lowest, highest = self._arm.position_limits
         self._faults = DriverFaults(
             config.driver_faults,
-            CommandLimits(lowest, highest, self._arm.velocity_limits, scene.robot.arm_joints),
+            GuardLimits(lowest, highest, self._arm.velocity_limits, scene.robot.arm_joints),
         )
         self._fault_services = FaultServices(
             self, f"{NAME}/driver", self._faults, config.lockstep, lambda: self._stamp
