@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from contact_core.planning import StopCondition
 from irs_planner.dynamics.dynamics import ContactDynamics, Jacobians
 from irs_planner.local_model import build_local_model, control_to_input, model_state
 from irs_planner.mpc import MpcSolver, MpcStatus, TrackingProblem
@@ -14,7 +15,6 @@ from irs_planner.problem import PlanningProblem
 from irs_planner.result import IterationTimes, Trajectory
 from irs_planner.settings import PlannerSettings
 from irs_planner.smoothing.jacobian_bundle import GradientMode, draw_perturbations, linearize
-from irs_planner.stop_condition import StopCondition
 
 # Below this, an input counts as having no effect on a state.
 FLAT = 1e-9

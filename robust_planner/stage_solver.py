@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from contact_core.planning import StopCondition
 from robust_planner.config import PlannerConfig
 from robust_planner.continuation import Stage
-from robust_planner.monitor import Monitor, Progress
 from robust_planner.problem import PlanningProblem
 from robust_planner.residuals import Residuals, check
-from robust_planner.result import StageRecord
+from robust_planner.result import StageProgress, StageRecord
 from robust_planner.solver.registry import make_solver
 from robust_planner.solver.solver import IterationCallback, NonlinearSolver
 from robust_planner.trajectory import Trajectory, to_trajectory
@@ -21,6 +21,9 @@ from robust_planner.transcription import transcribe
 
 # Time between two reports within a stage [s].
 REPORT_PERIOD = 0.5
+
+
+OnProgress = Callable[[StageProgress], None]
 
 
 @dataclass(frozen=True)
@@ -41,17 +44,25 @@ class Candidate:
 class StageSolver:
     """Writes the program of a stage, where it differs from the last one, and solves it."""
 
-    def __init__(self, problem: PlanningProblem, config: PlannerConfig, monitor: Monitor) -> None:
+    def __init__(
+        self,
+        problem: PlanningProblem,
+        config: PlannerConfig,
+        stop: StopCondition,
+        on_progress: OnProgress | None = None,
+    ) -> None:
         """Choose the problem.
 
         Args:
             problem: What to plan.
             config: How.
-            monitor: Ends the solves and hears about them.
+            stop: Asked by the solver at every iteration.
+            on_progress: Called when a stage starts and ends and now and then in between.
         """
         self._problem = problem
         self._config = config
-        self._monitor = monitor
+        self._stop = stop
+        self._on_progress = on_progress
         self._solver: NonlinearSolver | None = None
         self._program: tuple[str, bool, PlannerConfig] | None = None
         # Whether the next stage differs little from the last one.
@@ -89,7 +100,7 @@ class StageSolver:
             candidate, record = self._solve(stage, solver, start)
             yield candidate, record
             self._near = stage.robust and record.converged
-            if record.converged or self._monitor.stop_reason() is not None:
+            if record.converged or self._stop.reason is not None:
                 return
             start = candidate.values
 
@@ -104,9 +115,9 @@ class StageSolver:
     def _solve(
         self, stage: Stage, solver: NonlinearSolver, start: np.ndarray
     ) -> tuple[Candidate, StageRecord]:
-        began = self._monitor.elapsed
+        began = self._stop.elapsed
         outcome = solver.solve(
-            start, stage.parameters, self._monitor, self._reporter(stage), self._near
+            start, stage.parameters, self._stop, self._reporter(stage), self._near
         )
         candidate = self.judge(outcome.values, stage.robust)
         self._report(stage, outcome.iterations, candidate.residuals.worst, finished=True)
@@ -114,7 +125,7 @@ class StageSolver:
             name=stage.name,
             parameters=stage.parameters,
             iterations=outcome.iterations,
-            seconds=self._monitor.elapsed - began,
+            seconds=self._stop.elapsed - began,
             converged=outcome.converged,
             message=outcome.message,
             residuals=candidate.residuals,
@@ -123,27 +134,29 @@ class StageSolver:
 
     def _reporter(self, stage: Stage) -> IterationCallback:
         """Report the first iteration, and one now and then."""
-        last = self._monitor.elapsed
+        last = self._stop.elapsed
 
         def report(iterations: int, residual: float) -> None:
             nonlocal last
-            if iterations == 0 or self._monitor.elapsed - last >= REPORT_PERIOD:
-                last = self._monitor.elapsed
+            if iterations == 0 or self._stop.elapsed - last >= REPORT_PERIOD:
+                last = self._stop.elapsed
                 self._report(stage, iterations, residual, finished=False)
 
         return report
 
     def _report(self, stage: Stage, iterations: int, residual: float, finished: bool) -> None:
         parameters = stage.parameters
-        self._monitor.report(
-            Progress(
+        if self._on_progress is None:
+            return
+        self._on_progress(
+            StageProgress(
                 stage=stage.name,
                 relaxation=parameters.relaxation,
                 penalty=parameters.penalty,
                 residual_weight=parameters.residual_weight,
                 iterations=iterations,
                 residual=residual,
-                elapsed=self._monitor.elapsed,
+                elapsed=self._stop.elapsed,
                 finished=finished,
             )
         )

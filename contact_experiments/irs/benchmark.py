@@ -104,7 +104,7 @@ def summarise(result: PlanResult) -> dict[str, Any]:
             "mpc": sum(t.mpc for t in times) / count,
             "rollout": sum(t.rollout for t in times) / count,
         },
-        "status": str(result.status),
+        "status": result.status.name,
         "mpc_failures": sum(report.mpc_failures for report in result.iterations),
         "costs": list(result.costs),
     }

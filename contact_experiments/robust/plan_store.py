@@ -9,17 +9,23 @@ from pathlib import Path
 
 import numpy as np
 
-from robust_planner.advice import advise, advise_on_plan
+from contact_core.planning import PlanStatus
 from robust_planner.config import PlannerConfig
 from robust_planner.merit import merit
+from robust_planner.plan_warnings import warn_of_parameters, warn_of_plan
 from robust_planner.planner import running_cost
 from robust_planner.problem import PlanningProblem
 from robust_planner.residuals import check
-from robust_planner.result import PlanResult, PlanStatus
+from robust_planner.result import PlanResult
 from robust_planner.trajectory import to_trajectory
 
 # Others ended because somebody had no more time: the next attempt may do better.
-FINAL = (PlanStatus.SOLVED, PlanStatus.NOT_CONVERGED, PlanStatus.RESIDUAL_TOO_LARGE)
+FINAL = (
+    PlanStatus.SUCCEEDED,
+    PlanStatus.NOT_CONVERGED,
+    PlanStatus.RESIDUAL_TOO_LARGE,
+    PlanStatus.INFEASIBLE,
+)
 
 
 class PlanStore:
@@ -49,7 +55,7 @@ class PlanStore:
         if not path.exists():
             return None
         with np.load(path) as content:
-            values, status = content["values"], PlanStatus(int(content["status"]))
+            values, status = content["values"], PlanStatus[str(content["status"])]
             seconds = float(content["seconds"])
         trajectory = to_trajectory(values, problem)
         return PlanResult(
@@ -59,7 +65,10 @@ class PlanStore:
             merit=merit(trajectory, problem, config.uncertainty.kind),
             residuals=check(trajectory, problem, config, config.robust),
             stages=(),
-            advice=(*advise(problem, config), *advise_on_plan(trajectory, problem, config)),
+            warnings=(
+                *warn_of_parameters(problem, config),
+                *warn_of_plan(trajectory, problem, config),
+            ),
             seconds=seconds,
             values=values,
         )
@@ -77,7 +86,7 @@ class PlanStore:
         path = self._path(problem, config)
         unfinished = path.with_suffix(".part.npz")
         np.savez(
-            unfinished, values=result.values, status=int(result.status), seconds=result.seconds
+            unfinished, values=result.values, status=result.status.name, seconds=result.seconds
         )
         unfinished.replace(path)
 

@@ -9,13 +9,12 @@ from functools import partial
 
 from contact_experiments.robust.plan_store import PlanStore
 from robust_planner.config import PlannerConfig, RiskConfig, UncertaintyConfig
-from robust_planner.monitor import Progress
 from robust_planner.planner import plan
 from robust_planner.problem import PlanningProblem
 from robust_planner.problems.example import Example
-from robust_planner.result import PlanResult
+from robust_planner.result import PlanResult, StageProgress
 
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[StageProgress], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from contact_experiments.robust.summary import summarize
 from contact_experiments.robust.table import table
 from contact_stack.robust.plots import draw
 from robust_planner.config import MODES, PlannerConfig
-from robust_planner.monitor import Progress
 from robust_planner.problems.registry import EXAMPLES, make_example
 from robust_planner.request import Answer, PlanRequest, answer
+from robust_planner.result import StageProgress
 
 EXIT_NOT_SOLVED = 1
 STANDARD_OUTPUT = "-"
@@ -174,11 +174,11 @@ def _plan(request: PlanRequest) -> Answer:
             raise
 
 
-def _bar_updater(bar: tqdm) -> Callable[[str, Progress], None]:
+def _bar_updater(bar: tqdm) -> Callable[[str, StageProgress], None]:
     """Count a stage when the next one begins: one that did not converge is solved again."""
     seen: list[str] = []
 
-    def show(phase: str, progress: Progress) -> None:
+    def show(phase: str, progress: StageProgress) -> None:
         if progress.stage not in seen:
             bar.update(len(seen) - bar.n)
             seen.append(progress.stage)
@@ -202,8 +202,8 @@ def _show(request: PlanRequest, planned: Answer, summary: Mapping[str, Any]) -> 
         columns = {"reference": reference, "robust": summary}
     print(table(columns))
     result = planned.result
-    for advice in result.advice:
-        print(f"warning: {advice}")
+    for warning in result.warnings:
+        print(f"warning: {warning}")
     if not result.solved:
         print(f"{result.status.name}: {result.status.remedy}")
         print(f"largest residual: {result.residuals.worst:.3g}")

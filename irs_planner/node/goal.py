@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from contact_core.errors import ConfigError, choices
+from irs_planner.batch import PlanTask
 from irs_planner.dynamics.dynamics import ContactDynamics, Dynamics
 from irs_planner.examples import (
     CONTACT_MODELS,
@@ -23,7 +24,6 @@ from irs_planner.examples import (
 )
 from irs_planner.node.config import LimitsConfig, PlannerNodeConfig
 from irs_planner.node.goal_array import read_array, read_number
-from irs_planner.node.task import PlanningTask
 from irs_planner.problem import Bounds, PlanningProblem
 from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scenes import scene_names, spatial_scene_names
@@ -50,7 +50,7 @@ SCENE_NEEDS = (
 
 def read_goal(
     goal: Any, config: PlannerNodeConfig, joints: Mapping[str, float] | None = None
-) -> PlanningTask:
+) -> PlanTask:
     """Check a goal and turn it into a task.
 
     Args:
@@ -78,7 +78,7 @@ def read_goal(
         tolerance=_tolerance(goal, problem.tolerance, states),
     )
     settings = _settings(goal, example, problem, config)
-    return PlanningTask(problem, settings, _starts(goal, settings, config.limits))
+    return PlanTask(problem, settings, _starts(goal, settings, config.limits))
 
 
 def _check_name(goal: Any) -> None:

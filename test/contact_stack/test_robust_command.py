@@ -121,7 +121,7 @@ def test_exhausted_budget_shows_the_best_iterate(
     words = ["robust", "block", "--budget", "0.05", "--out", str(tmp_path)]
     assert cli.main(words) == 1
     shown = capsys.readouterr().out
-    assert "BUDGET_EXHAUSTED: the trajectory is the best iterate" in shown
+    assert "TIME_BUDGET_REACHED: the plan is the best iterate" in shown
     assert "largest residual" in shown
 
 
@@ -154,7 +154,7 @@ def test_interrupt_ends_the_benchmark() -> None:
         shown += process.stdout.read()
     assert process.returncode == 128 + signal.SIGINT
     assert "Traceback" not in shown
-    assert "SOLVED" not in shown
+    assert "SUCCEEDED" not in shown
 
 
 @pytest.mark.parametrize(

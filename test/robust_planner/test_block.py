@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from contact_experiments.robust.sweep import GridPoint, sweep
-from robust_planner.advice import AdviceKind
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.final_error import FinalErrors, final_errors
+from robust_planner.plan_warnings import PlanWarningKind
 from robust_planner.problems.example import Example
 from robust_planner.result import PlanResult
 
@@ -60,8 +60,8 @@ def test_published_mode_switches_friction_off_at_high_uncertainty(
     result, errors = planned(block, block_reference, GridPoint(1.0), paper(block))
     assert abs(errors.mean) == pytest.approx(2.41, abs=0.01)
     assert result.trajectory.tangent_force[2:-2].max() < 0.1
-    kinds = {advice.kind for advice in result.advice}
-    assert kinds == {AdviceKind.SLIP_SCALE, AdviceKind.NEGATIVE_FRICTION}
+    kinds = {warning.kind for warning in result.warnings}
+    assert kinds == {PlanWarningKind.SLIP_SCALE, PlanWarningKind.NEGATIVE_FRICTION}
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0])
@@ -72,7 +72,7 @@ def test_slip_scale_cures_high_uncertainty(
     assert result.solved
     assert errors.range <= 0.6
     assert abs(errors.mean) <= 0.15
-    assert AdviceKind.SLIP_SCALE not in {advice.kind for advice in result.advice}
+    assert PlanWarningKind.SLIP_SCALE not in {warning.kind for warning in result.warnings}
 
 
 def test_chance_constraints_bring_back_friction(
@@ -83,7 +83,7 @@ def test_chance_constraints_bring_back_friction(
     result, errors = planned(block, block_reference, point, paper(block))
     assert result.solved
     assert abs(errors.mean) == pytest.approx(0.265, abs=0.01)
-    assert AdviceKind.BOUND_INACTIVE in {advice.kind for advice in result.advice}
+    assert PlanWarningKind.BOUND_INACTIVE in {warning.kind for warning in result.warnings}
 
 
 def test_merit_rises_with_theta_between_reference_and_no_bound(

@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 
+from contact_core.planning import StopCondition
 from robust_planner.config import SolverConfig
-from robust_planner.monitor import Monitor
 from robust_planner.problems.example import Example
 from robust_planner.program import ProgramParameters
 from robust_planner.result import PlanResult
@@ -23,7 +23,11 @@ def solve_again(sled: Example, reference: PlanResult, near: bool) -> list[int]:
     values, iterations = reference.values, []
     for _ in range(2):
         outcome = solver.solve(
-            values, ProgramParameters(penalty=110.0), Monitor(60.0), lambda count, left: None, near
+            values,
+            ProgramParameters(penalty=110.0),
+            StopCondition(60.0),
+            lambda count, left: None,
+            near,
         )
         assert outcome.converged
         if near:  # a cold start may go elsewhere

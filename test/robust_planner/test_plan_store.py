@@ -26,7 +26,7 @@ def test_plan_comes_back_as_it_was(
     found = store.load(block.problem, certain)
     assert found is not None
     np.testing.assert_array_equal(found.values, block_reference.values)
-    assert found.status is PlanStatus.SOLVED
+    assert found.status is PlanStatus.SUCCEEDED
     assert found.cost == block_reference.cost
     assert found.merit == block_reference.merit
     assert found.residuals == block_reference.residuals
@@ -58,7 +58,7 @@ def test_plan_that_ran_out_of_time_is_not_kept(
     block: Example, block_reference: PlanResult, tmp_path: Path
 ) -> None:
     store = PlanStore(tmp_path)
-    for status in (PlanStatus.BUDGET_EXHAUSTED, PlanStatus.CANCELLED):
+    for status in (PlanStatus.TIME_BUDGET_REACHED, PlanStatus.CANCELED):
         unfinished = dataclasses.replace(block_reference, status=status)
         store.save(block.problem, block.config, unfinished)
     assert list(tmp_path.iterdir()) == []

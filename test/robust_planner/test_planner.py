@@ -22,12 +22,11 @@ from robust_planner.config import (
 from robust_planner.continuation import robust_stages
 from robust_planner.errors import PlanningProblemError, SolverMissingError
 from robust_planner.model.sliding_block import sliding_block
-from robust_planner.monitor import Progress
 from robust_planner.planner import plan
 from robust_planner.problem import PlanningProblem
 from robust_planner.problems.example import Example
 from robust_planner.problems.registry import make_example
-from robust_planner.result import PlanResult, PlanStatus
+from robust_planner.result import PlanResult, PlanStatus, StageProgress
 
 
 @pytest.mark.parametrize(
@@ -118,7 +117,7 @@ def test_expected_residual_may_be_approached_under_chance_constraints(sled: Exam
 
 
 def test_progress_is_reported_per_stage(block: Example) -> None:
-    reports: list[Progress] = []
+    reports: list[StageProgress] = []
     continuation = ContinuationConfig(penalties=(1e2, 1e3))
     plan(block.problem, PlannerConfig(continuation=continuation), on_progress=reports.append)
     finished = [report for report in reports if report.finished]
@@ -136,7 +135,7 @@ def test_cancelled_plan_returns_the_best_iterate(block: Example) -> None:
         return asked > 40
 
     result = plan(block.problem, cancelled=cancelled)
-    assert result.status is PlanStatus.CANCELLED
+    assert result.status is PlanStatus.CANCELED
     assert "best iterate" in result.status.remedy
     assert result.stages[-1].message == "User_Requested_Stop"
     assert result.stages[-1].parameters.penalty == 1e3
@@ -152,7 +151,7 @@ def test_cancelled_snopt_returns_the_best_iterate(block: Example) -> None:
     result = plan(
         dataclasses.replace(block.problem, knots=31), config, cancelled=lambda: next(answers)
     )
-    assert result.status is PlanStatus.CANCELLED
+    assert result.status is PlanStatus.CANCELED
     assert result.stages[-1].message == "stopped"
     assert 0 < result.stages[-1].iterations <= 20
     assert np.isfinite(result.residuals.worst)
@@ -160,9 +159,9 @@ def test_cancelled_snopt_returns_the_best_iterate(block: Example) -> None:
 
 def test_interrupt_ends_the_solve_and_reaches_the_caller(block: Example) -> None:
     """CasADi swallows what is raised in its callback: the solve must end all the same."""
-    reports: list[Progress] = []
+    reports: list[StageProgress] = []
 
-    def interrupt(progress: Progress) -> None:
+    def interrupt(progress: StageProgress) -> None:
         reports.append(progress)
         signal.raise_signal(signal.SIGINT)
 
@@ -173,7 +172,7 @@ def test_interrupt_ends_the_solve_and_reaches_the_caller(block: Example) -> None
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit])
 def test_error_of_a_listener_reaches_the_caller(block: Example, error: type[BaseException]) -> None:
-    def fail(progress: Progress) -> None:
+    def fail(progress: StageProgress) -> None:
         raise error(progress.stage)
 
     with pytest.raises(error, match="penalty 1/1"):
@@ -182,13 +181,13 @@ def test_error_of_a_listener_reaches_the_caller(block: Example, error: type[Base
 
 def test_cancelled_before_the_start_returns_the_guess(block: Example) -> None:
     result = plan(block.problem, cancelled=lambda: True)
-    assert result.status is PlanStatus.CANCELLED
+    assert result.status is PlanStatus.CANCELED
     assert result.stages == ()
 
 
 def test_exhausted_budget_is_a_status(block: Example) -> None:
     result = plan(block.problem, PlannerConfig(solver=SolverConfig(budget=1e-3)))
-    assert result.status is PlanStatus.BUDGET_EXHAUSTED
+    assert result.status is PlanStatus.TIME_BUDGET_REACHED
 
 
 def test_iteration_limit_is_not_success(block: Example) -> None:
@@ -251,5 +250,5 @@ def test_budget_is_kept_within_ten_percent() -> None:
         solver = dataclasses.replace(example.config.solver, budget=budget)
         began = time.monotonic()
         result = plan(example.problem, dataclasses.replace(example.config, solver=solver))
-        assert result.status is PlanStatus.BUDGET_EXHAUSTED
+        assert result.status is PlanStatus.TIME_BUDGET_REACHED
         assert time.monotonic() - began <= 1.1 * budget

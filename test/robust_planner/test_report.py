@@ -36,7 +36,7 @@ def test_report_of_the_reference(block: Example, block_reference: PlanResult) ->
     content = report(block, block.problem, block.config, block_reference)
     assert list(content) == KEYS
     assert json.loads(json.dumps(content)) == content
-    assert content["status"] == "SOLVED"
+    assert content["status"] == "SUCCEEDED"
     assert content["friction_mid_N"] == pytest.approx(-4.905, abs=1e-3)
     assert content["final_error"]["mu"] == [0.3, 0.43, 0.57, 0.7]
     assert content["final_error"]["range"] == pytest.approx(1.943, abs=0.005)

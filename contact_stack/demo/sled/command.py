@@ -16,7 +16,7 @@ from contact_stack.demo.sled.plots import plot_slides
 from contact_stack.demo.sled.run import SCENE, Slide, slide
 from contact_stack.demo.sled.sled_node import SETTLING
 from contact_stack.demo.sled.summary import summarize, table
-from robust_planner.monitor import Progress
+from robust_planner.result import StageProgress
 
 EXIT_NOT_SOLVED = 1
 BAR = "{desc:24} {bar} {n:.1f}/{total:.1f} s [{elapsed}]"
@@ -63,7 +63,7 @@ def _check(args: argparse.Namespace) -> None:
 def _plan() -> SledPlans:
     with tqdm(total=1, bar_format="{desc:72} [{elapsed}]") as bar:
 
-        def show(phase: str, progress: Progress) -> None:
+        def show(phase: str, progress: StageProgress) -> None:
             bar.set_description_str(
                 f"{phase}, {progress.stage}: iteration {progress.iterations}, "
                 f"residual {progress.residual:.1e}"

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_core.scene import Scene
-from robust_planner.monitor import Progress
 from robust_planner.problems.example import Example
 from robust_planner.problems.sled import sled
 from robust_planner.request import PlanRequest, answer
-from robust_planner.result import PlanResult
+from robust_planner.result import PlanResult, StageProgress
 from tamsi_sim.robot.plant import cartesian_impedance
 
 ALONG = 1
@@ -34,7 +33,7 @@ class SledPlans:
     plans: dict[str, PlanResult]
 
 
-def plan_sled(scene: Scene, on_progress: Callable[[str, Progress], None]) -> SledPlans:
+def plan_sled(scene: Scene, on_progress: Callable[[str, StageProgress], None]) -> SledPlans:
     """Plan with and without uncertainty of friction.
 
     The arm offers no stiffness along the motion, but its links have to be accelerated: the
