@@ -13,8 +13,8 @@ from contact_core.planning import StopCondition
 from irs_planner.diagnosis import INTERRUPTED
 from irs_planner.examples import build_problem, example_settings, load_example
 from irs_planner.irs_lqr import plan
-from irs_planner.problem import PlanningProblem
-from irs_planner.result import IterationReport, PlanResult
+from irs_planner.problem import IrsProblem
+from irs_planner.result import IrsPlan, IterationReport
 from irs_planner.settings import PlannerSettings
 
 
@@ -29,7 +29,7 @@ class PlanTask:
             counts.
     """
 
-    problem: PlanningProblem
+    problem: IrsProblem
     settings: PlannerSettings
     starts: int = 1
 
@@ -44,7 +44,7 @@ class TaskResult:
         seconds: Time of all starts together, and of what came before them [s].
     """
 
-    best: PlanResult
+    best: IrsPlan
     iterations: int
     seconds: float
 
@@ -89,9 +89,7 @@ def run_task(
     return TaskResult(best, iterations, stop.elapsed)
 
 
-def plan_all(
-    tasks: Sequence[PlanTask], workers: int = 1, backend: str = "loky"
-) -> list[PlanResult]:
+def plan_all(tasks: Sequence[PlanTask], workers: int = 1, backend: str = "loky") -> list[IrsPlan]:
     """Plan several tasks, in processes of their own.
 
     Every task is planned from its own seed, so that neither the number of workers nor the
@@ -111,12 +109,12 @@ def plan_all(
 
 
 def multi_start(
-    problem: PlanningProblem,
+    problem: IrsProblem,
     settings: PlannerSettings,
     starts: int,
     workers: int = 1,
     backend: str = "loky",
-) -> list[PlanResult]:
+) -> list[IrsPlan]:
     """Plan the same problem from several seeds.
 
     Args:

@@ -8,9 +8,9 @@ import numpy as np
 
 from contact_core.planning import PlanStatus
 from irs_planner.dynamics.dynamics import ContactDynamics
-from irs_planner.problem import PlanningProblem
+from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import QuasiDynamics
-from irs_planner.result import IterationReport, PlanResult, Trajectory
+from irs_planner.result import IrsPlan, IterationReport, Rollout
 from irs_planner.settings import PlannerSettings
 
 INTERRUPTED = (PlanStatus.CANCELED, PlanStatus.TIME_BUDGET_REACHED)
@@ -24,7 +24,7 @@ FIXED = "fixed"
 """Name of whatever never moves: ground, walls, a robot's base."""
 
 
-def goal_reached(problem: PlanningProblem, best: Trajectory) -> bool:
+def goal_reached(problem: IrsProblem, best: Rollout) -> bool:
     """Return whether a trajectory ends within the tolerances, if there are any.
 
     Args:
@@ -35,7 +35,7 @@ def goal_reached(problem: PlanningProblem, best: Trajectory) -> bool:
     return bool(np.isfinite(problem.tolerance).any() and (error <= problem.tolerance).all())
 
 
-def check_start(problem: PlanningProblem) -> PlanStatus | None:
+def check_start(problem: IrsProblem) -> PlanStatus | None:
     """Return what makes planning pointless from the start, or None.
 
     Args:
@@ -49,9 +49,9 @@ def check_start(problem: PlanningProblem) -> PlanStatus | None:
 
 
 def diagnose(
-    problem: PlanningProblem,
+    problem: IrsProblem,
     settings: PlannerSettings,
-    best: Trajectory,
+    best: Rollout,
     reports: tuple[IterationReport, ...],
     stopped: PlanStatus,
 ) -> PlanStatus:
@@ -86,7 +86,7 @@ def diagnose(
     return PlanStatus.CONVERGED_SHORT if converged else PlanStatus.ITERATIONS_REACHED
 
 
-def remedy_of(result: PlanResult, problem: PlanningProblem) -> str:
+def remedy_of(result: IrsPlan, problem: IrsProblem) -> str:
     """Say what a person can do about a plan, with the value that is wrong.
 
     Args:
@@ -127,7 +127,7 @@ def relative_error(error: np.ndarray, tolerance: np.ndarray) -> float:
     return float(np.max(np.abs(error[checked]) / tolerance[checked]))
 
 
-def link_forces(problem: PlanningProblem, best: Trajectory) -> dict[str, np.ndarray]:
+def link_forces(problem: IrsProblem, best: Rollout) -> dict[str, np.ndarray]:
     """Return the contact force on every robot link along a trajectory.
 
     Args:
@@ -215,7 +215,7 @@ def planned_contacts(
     return contacts
 
 
-def _touches(dynamics: ContactDynamics, best: Trajectory) -> bool:
+def _touches(dynamics: ContactDynamics, best: Rollout) -> bool:
     """Return whether a link ever pushes an object."""
     contacts = dynamics.contact_forces(best.states[:-1], best.inputs)
     for i, (first, second) in enumerate(contacts.pairs):
@@ -225,7 +225,7 @@ def _touches(dynamics: ContactDynamics, best: Trajectory) -> bool:
     return False
 
 
-def _saturation(problem: PlanningProblem, best: Trajectory) -> float:
+def _saturation(problem: IrsProblem, best: Rollout) -> float:
     """Return the share of inputs at a bound."""
     bounds, inputs = problem.bounds, best.inputs
     commanded = list(problem.dynamics.commanded_states)
@@ -242,7 +242,7 @@ def _saturation(problem: PlanningProblem, best: Trajectory) -> float:
     return float(at_bound.any(axis=1).mean())
 
 
-def _missed(result: PlanResult, problem: PlanningProblem) -> str:
+def _missed(result: IrsPlan, problem: IrsProblem) -> str:
     """Name the state that is farthest from its goal, empty if none is beyond its tolerance."""
     error, tolerance = np.abs(result.final_error), problem.tolerance
     if not (error > tolerance).any():

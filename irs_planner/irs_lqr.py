@@ -14,21 +14,21 @@ from contact_core.seeds import generator
 from irs_planner.diagnosis import check_start, diagnose, goal_reached, link_forces, remedy_of
 from irs_planner.iteration import iterate
 from irs_planner.mpc import make_mpc_solver
-from irs_planner.problem import PlanningProblem
-from irs_planner.progress import Progress
-from irs_planner.result import IterationReport, PlanResult, Trajectory
+from irs_planner.problem import IrsProblem
+from irs_planner.progress import IterateHistory
+from irs_planner.result import IrsPlan, IterationReport, Rollout
 from irs_planner.settings import PlannerSettings
 from irs_planner.trust_region import refine
 
 
 def plan(
-    problem: PlanningProblem,
+    problem: IrsProblem,
     settings: PlannerSettings | None = None,
     *,
     callback: Callable[[IterationReport], None] | None = None,
     cancel: Event | None = None,
     stop: StopCondition | None = None,
-) -> PlanResult:
+) -> IrsPlan:
     """Plan a motion.
 
     To warm-start, replace ``problem.initial_inputs`` by the inputs of an earlier result.
@@ -55,8 +55,8 @@ def plan(
 
     states = problem.dynamics.rollout(problem.initial_state, problem.initial_inputs)  # line 4
     cost = problem.evaluate(states, problem.initial_inputs)
-    nominal = Trajectory(states, problem.initial_inputs, cost)
-    progress = Progress(problem, nominal)
+    nominal = Rollout(states, problem.initial_inputs, cost)
+    progress = IterateHistory(problem, nominal)
     status = check_start(problem)
     if status is None and not np.isfinite(cost):
         status = PlanStatus.SOLVER_FAILED
@@ -89,10 +89,10 @@ def plan(
 
 
 def _finish(
-    problem: PlanningProblem, progress: Progress, status: PlanStatus, stop: StopCondition
-) -> PlanResult:
+    problem: IrsProblem, progress: IterateHistory, status: PlanStatus, stop: StopCondition
+) -> IrsPlan:
     best = progress.best
-    result = PlanResult(
+    result = IrsPlan(
         status,
         "",
         best.states,

@@ -18,7 +18,7 @@ USABLE = (
 
 
 @dataclass(frozen=True)
-class Trajectory:
+class Rollout:
     """A simulated motion.
 
     Attributes:
@@ -76,7 +76,7 @@ class IterationReport:
 
 
 @dataclass(frozen=True)
-class PlanResult:
+class IrsPlan:
     """The best iterate, and how planning went.
 
     Attributes:

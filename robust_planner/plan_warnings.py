@@ -10,8 +10,8 @@ import numpy as np
 from robust_planner.chance_constraint import SMALLEST_RISK, chance_bounds
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.violation import highest_force
-from robust_planner.problem import PlanningProblem
-from robust_planner.trajectory import Trajectory
+from robust_planner.problem import RobustProblem
+from robust_planner.trajectory import ContactTrajectory
 
 # Relaxations that start larger than this led into infeasible basins.
 LARGEST_RELAXATION = 0.1
@@ -68,7 +68,7 @@ class PlanWarning:
         return f"{self.kind.name}: {self.kind.value} ({self.values})"
 
 
-def warn_of_parameters(problem: PlanningProblem, config: PlannerConfig) -> list[PlanWarning]:
+def warn_of_parameters(problem: RobustProblem, config: PlannerConfig) -> list[PlanWarning]:
     """Find doubtful parameters before planning.
 
     Args:
@@ -108,7 +108,7 @@ def warn_of_parameters(problem: PlanningProblem, config: PlannerConfig) -> list[
 
 
 def warn_of_plan(
-    trajectory: Trajectory, problem: PlanningProblem, config: PlannerConfig
+    trajectory: ContactTrajectory, problem: RobustProblem, config: PlannerConfig
 ) -> list[PlanWarning]:
     """Find out whether the mixed units of the expected residual switched contact off.
 
@@ -134,7 +134,7 @@ def warn_of_plan(
 
 
 def _warn_of_distance(
-    trajectory: Trajectory, problem: PlanningProblem, sigma: float
+    trajectory: ContactTrajectory, problem: RobustProblem, sigma: float
 ) -> list[PlanWarning]:
     highest = highest_force(trajectory, problem)
     if highest <= LARGEST_DEVIATIONS * sigma:

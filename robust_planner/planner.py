@@ -12,10 +12,10 @@ from robust_planner.continuation import reference_stages, robust_stages
 from robust_planner.errors import PlanningProblemError
 from robust_planner.merit import merit
 from robust_planner.plan_warnings import warn_of_parameters, warn_of_plan
-from robust_planner.problem import PlanningProblem
-from robust_planner.result import PlanResult, StageRecord
+from robust_planner.problem import RobustProblem
+from robust_planner.result import RobustPlan, StageRecord
 from robust_planner.stage_solver import Candidate, OnProgress, StageSolver
-from robust_planner.trajectory import Trajectory
+from robust_planner.trajectory import ContactTrajectory
 from robust_planner.transcription import initial_guess
 
 INFEASIBLE_MESSAGE = "Infeasible_Problem_Detected"
@@ -23,13 +23,13 @@ INFEASIBLE_MESSAGE = "Infeasible_Problem_Detected"
 
 
 def plan(
-    problem: PlanningProblem,
+    problem: RobustProblem,
     config: PlannerConfig | None = None,
-    reference: PlanResult | None = None,
+    reference: RobustPlan | None = None,
     on_progress: OnProgress | None = None,
     cancelled: Callable[[], bool] | None = None,
     stop: StopCondition | None = None,
-) -> PlanResult:
+) -> RobustPlan:
     """Plan a motion: reference first, then robust, each stage from the one before.
 
     Args:
@@ -66,7 +66,7 @@ def plan(
             if record.converged or candidate.residuals.worst < best.residuals.worst:
                 best = candidate
     complete = bool(records) and records[-1].converged and records[-1].name == stages[-1].name
-    return PlanResult(
+    return RobustPlan(
         status=_status(best, complete, records, stop, config),
         trajectory=best.trajectory,
         cost=running_cost(best.trajectory, problem),
@@ -82,7 +82,7 @@ def plan(
     )
 
 
-def running_cost(trajectory: Trajectory, problem: PlanningProblem) -> float:
+def running_cost(trajectory: ContactTrajectory, problem: RobustProblem) -> float:
     """Evaluate the sum of h (dx' Q dx + u' R u) over the intervals, eq. (1a).
 
     Args:
@@ -99,7 +99,7 @@ def running_cost(trajectory: Trajectory, problem: PlanningProblem) -> float:
 
 
 def _start(
-    problem: PlanningProblem, config: PlannerConfig, reference: PlanResult | None
+    problem: RobustProblem, config: PlannerConfig, reference: RobustPlan | None
 ) -> np.ndarray:
     guess = initial_guess(problem, config)
     if reference is None:

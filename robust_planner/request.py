@@ -11,9 +11,9 @@ from contact_core.planning import StopCondition
 from robust_planner.config import PlannerConfig, UncertaintyConfig
 from robust_planner.continuation import reference_stages, robust_stages
 from robust_planner.planner import plan
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.problems.example import Example
-from robust_planner.result import PlanResult, StageProgress
+from robust_planner.result import RobustPlan, StageProgress
 from robust_planner.stage_solver import OnProgress
 
 REFERENCE = "reference"
@@ -24,7 +24,7 @@ OnPhase = Callable[[str, StageProgress], None]
 
 
 @dataclass(frozen=True)
-class PlanRequest:
+class RobustRequest:
     """What to plan.
 
     Attributes:
@@ -47,7 +47,7 @@ class PlanRequest:
 
 
 @dataclass(frozen=True)
-class Answer:
+class RobustAnswer:
     """What came of a request.
 
     Attributes:
@@ -58,17 +58,17 @@ class Answer:
             was asked for.
     """
 
-    problem: PlanningProblem
-    result: PlanResult
-    reference: PlanResult
+    problem: RobustProblem
+    result: RobustPlan
+    reference: RobustPlan
 
 
 def answer(
-    request: PlanRequest,
+    request: RobustRequest,
     on_progress: OnPhase | None = None,
     cancelled: Callable[[], bool] | None = None,
     stop: StopCondition | None = None,
-) -> Answer:
+) -> RobustAnswer:
     """Plan the reference, then the robust plan from it, within one budget.
 
     Args:
@@ -99,7 +99,7 @@ def answer(
         stop=stop,
     )
     if not (config.robust and reference.solved):
-        return Answer(example.problem, reference, reference)
+        return RobustAnswer(example.problem, reference, reference)
     robust = plan(example.robust_problem, config, reference, relay(request.robust_phase), stop=stop)
     whole = dataclasses.replace(robust, stages=(*reference.stages, *robust.stages))
-    return Answer(example.robust_problem, whole, reference)
+    return RobustAnswer(example.robust_problem, whole, reference)

@@ -10,7 +10,7 @@ from contact_core.planning import PlanStatus
 from robust_planner.plan_warnings import PlanWarning
 from robust_planner.program import ProgramParameters
 from robust_planner.residuals import Residuals
-from robust_planner.trajectory import Trajectory
+from robust_planner.trajectory import ContactTrajectory
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class StageRecord:
 
 
 @dataclass(frozen=True)
-class PlanResult:
+class RobustPlan:
     """A plan, or the best iterate if there is none.
 
     Attributes:
@@ -78,7 +78,7 @@ class PlanResult:
     """
 
     status: PlanStatus
-    trajectory: Trajectory
+    trajectory: ContactTrajectory
     cost: float
     merit: float
     residuals: Residuals

@@ -10,13 +10,13 @@ import numpy as np
 
 from contact_core.planning import StopCondition
 from robust_planner.config import PlannerConfig
-from robust_planner.continuation import Stage
-from robust_planner.problem import PlanningProblem
+from robust_planner.continuation import ProgramStage
+from robust_planner.problem import RobustProblem
 from robust_planner.residuals import Residuals, check
 from robust_planner.result import StageProgress, StageRecord
 from robust_planner.solver.registry import make_solver
 from robust_planner.solver.solver import IterationCallback, NonlinearSolver
-from robust_planner.trajectory import Trajectory, to_trajectory
+from robust_planner.trajectory import ContactTrajectory, to_trajectory
 from robust_planner.transcription import transcribe
 
 # Time between two reports within a stage [s].
@@ -37,7 +37,7 @@ class Candidate:
     """
 
     values: np.ndarray
-    trajectory: Trajectory
+    trajectory: ContactTrajectory
     residuals: Residuals
 
 
@@ -46,7 +46,7 @@ class StageSolver:
 
     def __init__(
         self,
-        problem: PlanningProblem,
+        problem: RobustProblem,
         config: PlannerConfig,
         stop: StopCondition,
         on_progress: OnProgress | None = None,
@@ -82,7 +82,9 @@ class StageSolver:
         residuals = check(trajectory, self._problem, self._config, robust)
         return Candidate(values, trajectory, residuals)
 
-    def attempts(self, stage: Stage, start: np.ndarray) -> Iterator[tuple[Candidate, StageRecord]]:
+    def attempts(
+        self, stage: ProgramStage, start: np.ndarray
+    ) -> Iterator[tuple[Candidate, StageRecord]]:
         """Solve a stage, again from its best iterate if it does not converge.
 
         Args:
@@ -104,7 +106,7 @@ class StageSolver:
                 return
             start = candidate.values
 
-    def _solver_of(self, stage: Stage) -> NonlinearSolver:
+    def _solver_of(self, stage: ProgramStage) -> NonlinearSolver:
         program = (stage.method, stage.robust, _configure(stage, self._config))
         if self._solver is None or self._program != program:
             method, robust, config = self._program = program
@@ -113,7 +115,7 @@ class StageSolver:
         return self._solver
 
     def _solve(
-        self, stage: Stage, solver: NonlinearSolver, start: np.ndarray
+        self, stage: ProgramStage, solver: NonlinearSolver, start: np.ndarray
     ) -> tuple[Candidate, StageRecord]:
         began = self._stop.elapsed
         outcome = solver.solve(
@@ -132,7 +134,7 @@ class StageSolver:
         )
         return candidate, record
 
-    def _reporter(self, stage: Stage) -> IterationCallback:
+    def _reporter(self, stage: ProgramStage) -> IterationCallback:
         """Report the first iteration, and one now and then."""
         last = self._stop.elapsed
 
@@ -144,7 +146,9 @@ class StageSolver:
 
         return report
 
-    def _report(self, stage: Stage, iterations: int, residual: float, finished: bool) -> None:
+    def _report(
+        self, stage: ProgramStage, iterations: int, residual: float, finished: bool
+    ) -> None:
         parameters = stage.parameters
         if self._on_progress is None:
             return
@@ -162,7 +166,7 @@ class StageSolver:
         )
 
 
-def _configure(stage: Stage, config: PlannerConfig) -> PlannerConfig:
+def _configure(stage: ProgramStage, config: PlannerConfig) -> PlannerConfig:
     """Impose the stage's chance constraints; leave out a cost whose weight is zero."""
     if not stage.robust:
         return config

@@ -14,9 +14,9 @@ from robust_planner.config import PlannerConfig
 from robust_planner.merit import merit
 from robust_planner.plan_warnings import warn_of_parameters, warn_of_plan
 from robust_planner.planner import running_cost
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.residuals import check
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 from robust_planner.trajectory import to_trajectory
 
 # Others ended because somebody had no more time: the next attempt may do better.
@@ -40,7 +40,7 @@ class PlanStore:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
 
-    def load(self, problem: PlanningProblem, config: PlannerConfig) -> PlanResult | None:
+    def load(self, problem: RobustProblem, config: PlannerConfig) -> RobustPlan | None:
         """Look for a plan.
 
         Args:
@@ -58,7 +58,7 @@ class PlanStore:
             values, status = content["values"], PlanStatus[str(content["status"])]
             seconds = float(content["seconds"])
         trajectory = to_trajectory(values, problem)
-        return PlanResult(
+        return RobustPlan(
             status=status,
             trajectory=trajectory,
             cost=running_cost(trajectory, problem),
@@ -73,7 +73,7 @@ class PlanStore:
             values=values,
         )
 
-    def save(self, problem: PlanningProblem, config: PlannerConfig, result: PlanResult) -> None:
+    def save(self, problem: RobustProblem, config: PlannerConfig, result: RobustPlan) -> None:
         """Keep a plan, unless a lack of time ended it.
 
         Args:
@@ -90,7 +90,7 @@ class PlanStore:
         )
         unfinished.replace(path)
 
-    def _path(self, problem: PlanningProblem, config: PlannerConfig) -> Path:
+    def _path(self, problem: RobustProblem, config: PlannerConfig) -> Path:
         numbers = {key: value for key, value in vars(problem).items() if key != "model"}
         model = problem.model
         mass = np.asarray(model.mass_matrix(problem.start[: model.coordinates])).tolist()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from contact_stack.plan.request import OnIteration, PlanOutcome, PlanRequest
-from irs_planner import PlanningProblem, build_problem, load_example, plan
+from irs_planner import IrsProblem, build_problem, load_example, plan
 from irs_planner.diagnosis import remedy_of
 from irs_planner.examples import HelixConfig, example_settings
 
 
-def problem_of(request: PlanRequest) -> PlanningProblem:
+def problem_of(request: PlanRequest) -> IrsProblem:
     """Return what a request asks to plan.
 
     Args:

@@ -18,12 +18,12 @@ from contact_ros.geometry import to_pose, to_vector
 from contact_ros.stamps import NANOSECONDS, to_duration
 from irs_planner.batch import TaskResult
 from irs_planner.diagnosis import TOUCH, link_forces, planned_contacts, relative_error
-from irs_planner.problem import PlanningProblem
+from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import QuasiDynamics
-from irs_planner.result import IterationReport, Trajectory
+from irs_planner.result import IterationReport, Rollout
 
 
-def feedback_message(report: IterationReport, problem: PlanningProblem) -> Any:
+def feedback_message(report: IterationReport, problem: IrsProblem) -> Any:
     """Return the feedback after an iteration.
 
     Args:
@@ -40,7 +40,7 @@ def feedback_message(report: IterationReport, problem: PlanningProblem) -> Any:
     )
 
 
-def result_message(result: TaskResult, problem: PlanningProblem, force_margin: float) -> Any:
+def result_message(result: TaskResult, problem: IrsProblem, force_margin: float) -> Any:
     """Return the result of a goal, but for its status.
 
     Args:
@@ -69,7 +69,7 @@ def result_message(result: TaskResult, problem: PlanningProblem, force_margin: f
         if np.isfinite(best.states).all():
             message.contacts = _contacts(dynamics, best.states, best.inputs)
             message.planned_contact = _limits(
-                problem, Trajectory(best.states, best.inputs, best.cost), force_margin
+                problem, Rollout(best.states, best.inputs, best.cost), force_margin
             )
     return message
 
@@ -125,9 +125,7 @@ def in_space(force: np.ndarray) -> np.ndarray:
     return np.pad(force, ((0, 0), (3 - force.shape[1], 0)))
 
 
-def _limits(
-    problem: PlanningProblem, best: Trajectory, force_margin: float
-) -> list[LinkForceLimit]:
+def _limits(problem: IrsProblem, best: Rollout, force_margin: float) -> list[LinkForceLimit]:
     largest = {
         link: float(np.linalg.norm(force, axis=1).max())
         for link, force in link_forces(problem, best).items()

@@ -25,7 +25,7 @@ from robust_planner.node.config import PlanServerConfig
 from robust_planner.problem import TOUCHING
 from robust_planner.problems.example import Example
 from robust_planner.problems.registry import make_example
-from robust_planner.request import PlanRequest
+from robust_planner.request import RobustRequest
 
 Goal = PlanRobustContact.Goal
 
@@ -46,7 +46,7 @@ class RobustGoal:
         seed: Of these samples.
     """
 
-    request: PlanRequest
+    request: RobustRequest
     samples: int
     seed: int
 
@@ -71,7 +71,7 @@ def read_goal(goal: Any, limits: PlanServerConfig) -> RobustGoal:
     example = _with_weights(example, goal)
     example = _with_friction(example, goal.uncertainty)
     example, time_step = _with_time(example, goal, limits)
-    request = PlanRequest(example, _config(example, goal, time_step))
+    request = RobustRequest(example, _config(example, goal, time_step))
     return RobustGoal(request, goal.evaluation_samples, goal.seed)
 
 

@@ -17,9 +17,9 @@ from robust_planner.evaluation.spread import predicted_spread
 from robust_planner.evaluation.violation import declared_risk, highest_force, violation_rate
 from robust_planner.model.contact_model import ContactModel
 from robust_planner.program import ProgramParameters
-from robust_planner.request import Answer, PlanRequest
-from robust_planner.result import PlanResult, StageProgress
-from robust_planner.trajectory import Trajectory
+from robust_planner.request import RobustAnswer, RobustRequest
+from robust_planner.result import RobustPlan, StageProgress
+from robust_planner.trajectory import ContactTrajectory
 
 Result = PlanRobustContact.Result
 Feedback = PlanRobustContact.Feedback
@@ -46,7 +46,7 @@ def no_plan() -> Any:
     return Result(**unknown)
 
 
-def remedy_of(plan: PlanResult) -> str:
+def remedy_of(plan: RobustPlan) -> str:
     """Say what a person can do about a plan, with the residual that is too large.
 
     Args:
@@ -65,7 +65,7 @@ def remedy_of(plan: PlanResult) -> str:
     return worst
 
 
-def plan_result(request: PlanRequest, answer: Answer, samples: int, seed: int) -> Any:
+def plan_result(request: RobustRequest, answer: RobustAnswer, samples: int, seed: int) -> Any:
     """Evaluate a plan and build its result, but for the status.
 
     Args:
@@ -132,7 +132,7 @@ def plan_feedback(phase: str, progress: StageProgress) -> Any:
     )
 
 
-def evaluation_feedback(plan: PlanResult) -> Any:
+def evaluation_feedback(plan: RobustPlan) -> Any:
     """Build the feedback at the beginning of the evaluation.
 
     Args:
@@ -151,7 +151,7 @@ def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _motion(trajectory: Trajectory, model: ContactModel) -> Any:
+def _motion(trajectory: ContactTrajectory, model: ContactModel) -> Any:
     points = [
         JointTrajectoryPoint(
             positions=position.tolist(),
@@ -170,7 +170,7 @@ def _motion(trajectory: Trajectory, model: ContactModel) -> Any:
     return JointTrajectory(joint_names=list(model.position_names), points=points)
 
 
-def _contacts(trajectory: Trajectory, model: ContactModel) -> list[Any]:
+def _contacts(trajectory: ContactTrajectory, model: ContactModel) -> list[Any]:
     """Return the forces of the ground on each contact point; the ground is level."""
     distance = trajectory.distance(model)
     times = [_duration(time) for time in trajectory.time]

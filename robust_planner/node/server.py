@@ -27,14 +27,14 @@ from robust_planner.node.messages import (
     plan_result,
     remedy_of,
 )
-from robust_planner.request import Answer, answer
+from robust_planner.request import RobustAnswer, answer
 from robust_planner.result import StageProgress
 
 NAME = "robust_planner"
 ACTION = "plan_robust_contact"
 
 
-class RobustGoalPlanner(GoalPlanner[RobustGoal, Answer]):
+class RobustGoalPlanner(GoalPlanner[RobustGoal, RobustAnswer]):
     """Plan under contact uncertainty, the reference first."""
 
     def __init__(self, limits: PlanServerConfig) -> None:
@@ -51,7 +51,7 @@ class RobustGoalPlanner(GoalPlanner[RobustGoal, Answer]):
 
     def solve(
         self, problem: RobustGoal, stop: StopCondition, publish: Callable[[Any], None]
-    ) -> Answer:
+    ) -> RobustAnswer:
         """Plan, see :meth:`GoalPlanner.solve`."""
 
         def show(phase: str, progress: StageProgress) -> None:
@@ -65,7 +65,7 @@ class RobustGoalPlanner(GoalPlanner[RobustGoal, Answer]):
         publish(evaluation_feedback(planned.result))
         return planned
 
-    def answer(self, problem: RobustGoal, plan: Answer) -> PlanAnswer:
+    def answer(self, problem: RobustGoal, plan: RobustAnswer) -> PlanAnswer:
         """Evaluate the plan and fill the result, see :meth:`GoalPlanner.answer`."""
         status, remedy = plan.result.status, remedy_of(plan.result)
         if status is PlanStatus.RESIDUAL_TOO_LARGE:  # the action has no word of its own for it

@@ -11,7 +11,7 @@ import numpy as np
 
 from contact_core.planning import StopCondition
 from contact_core.signals import deferred
-from robust_planner.config import SolverConfig
+from robust_planner.config import NonlinearSolverConfig
 from robust_planner.program import ProgramParameters, StagedProgram
 from robust_planner.solver.assembly import assemble
 from robust_planner.solver.best_iterate import BestIterate
@@ -48,7 +48,7 @@ class _Solution:
 class IpoptSolver(NonlinearSolver):
     """Interior-point solver; the first choice."""
 
-    def __init__(self, program: StagedProgram, config: SolverConfig) -> None:
+    def __init__(self, program: StagedProgram, config: NonlinearSolverConfig) -> None:
         """Build the derivatives of a program.
 
         Args:

@@ -11,7 +11,7 @@ from pydrake.solvers import MathematicalProgram, SolverOptions
 from pydrake.solvers import SnoptSolver as DrakeSnoptSolver
 
 from contact_core.planning import StopCondition
-from robust_planner.config import SolverConfig
+from robust_planner.config import NonlinearSolverConfig
 from robust_planner.program import ProgramParameters, StagedProgram
 from robust_planner.solver.assembly import assemble
 from robust_planner.solver.best_iterate import BestIterate
@@ -25,7 +25,7 @@ class _StopError(Exception):
 class SnoptSolver(NonlinearSolver):
     """Sequential quadratic programming, without second derivatives."""
 
-    def __init__(self, program: StagedProgram, config: SolverConfig) -> None:
+    def __init__(self, program: StagedProgram, config: NonlinearSolverConfig) -> None:
         """Build the derivatives of a program.
 
         Args:

@@ -18,7 +18,7 @@ from contact_experiments.robust.sweep import GridPoint
 from contact_stack import cli
 from robust_planner.planner import plan
 from robust_planner.problems.registry import make_example
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 KEYS = [
     "problem", "status", "seconds", "cost", "merit", "max_speed", "friction_mid_N",
@@ -94,7 +94,7 @@ def test_figures_go_on_where_they_were_interrupted(
         monkeypatch.setattr(block_paper, name, points)
     reference, made, most = plan(make_example("block").problem), [], 3
 
-    def quick(*args: object) -> PlanResult:
+    def quick(*args: object) -> RobustPlan:
         if len(made) == most:
             raise KeyboardInterrupt
         made.append(args)

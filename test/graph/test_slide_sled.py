@@ -20,7 +20,7 @@ from contact_core.scene import Scene
 from contact_stack import cli
 from contact_stack.demo.sled.run import SCENE, SLIDING, slide
 from contact_stack.demo.sled.sled_node import ALONG, SETTLING, rest_pose
-from robust_planner.trajectory import Trajectory
+from robust_planner.trajectory import ContactTrajectory
 from tamsi_sim.robot.plant import Plant
 
 FRICTION = 0.3
@@ -28,11 +28,11 @@ PUSH = 25.0
 PERIOD = 0.005
 
 
-def short_push() -> Trajectory:
+def short_push() -> ContactTrajectory:
     """A constant push for 0.1 s."""
     count = 11
     empty = np.zeros((count, 1))
-    return Trajectory(
+    return ContactTrajectory(
         time=np.linspace(0.0, 0.1, count),
         position=empty,
         velocity=empty,

@@ -15,7 +15,7 @@ from robust_planner.config import (
 )
 from robust_planner.plan_warnings import PlanWarningKind, warn_of_parameters, warn_of_plan
 from robust_planner.problems.example import Example
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_warning_names_the_values_and_the_remedy(block: Example) -> None:
 
 
 def test_sliding_without_friction_is_found_in_the_plan(
-    block: Example, block_reference: PlanResult
+    block: Example, block_reference: RobustPlan
 ) -> None:
     config = PlannerConfig(uncertainty=UncertaintyConfig("friction", 0.1))
     plan = block_reference.trajectory
@@ -79,7 +79,7 @@ def test_sliding_without_friction_is_found_in_the_plan(
 
 
 def test_force_that_hangs_in_the_air_is_found_in_the_plan(
-    block: Example, block_reference: PlanResult
+    block: Example, block_reference: RobustPlan
 ) -> None:
     config = PlannerConfig(uncertainty=UncertaintyConfig("distance", 0.01))
     plan = block_reference.trajectory

@@ -13,9 +13,9 @@ import pytest
 
 from robust_planner.config import (
     ContinuationConfig,
+    NonlinearSolverConfig,
     PlannerConfig,
     RiskConfig,
-    SolverConfig,
     TimeStepConfig,
     UncertaintyConfig,
 )
@@ -23,10 +23,10 @@ from robust_planner.continuation import robust_stages
 from robust_planner.errors import PlanningProblemError, SolverMissingError
 from robust_planner.model.sliding_block import sliding_block
 from robust_planner.planner import plan
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.problems.example import Example
 from robust_planner.problems.registry import make_example
-from robust_planner.result import PlanResult, PlanStatus, StageProgress
+from robust_planner.result import PlanStatus, RobustPlan, StageProgress
 
 
 @pytest.mark.parametrize(
@@ -53,16 +53,18 @@ def test_strict_complementarity_of_a_short_problem(block: Example) -> None:
     assert result.residuals.complementarity <= 1e-6
 
 
-def test_snopt_agrees(block: Example, block_reference: PlanResult) -> None:
+def test_snopt_agrees(block: Example, block_reference: RobustPlan) -> None:
     pytest.importorskip("pydrake")
-    result = plan(block.problem, PlannerConfig(solver=SolverConfig(name="snopt", tolerance=1e-6)))
+    result = plan(
+        block.problem, PlannerConfig(solver=NonlinearSolverConfig(name="snopt", tolerance=1e-6))
+    )
     assert result.cost == pytest.approx(block_reference.cost, rel=1e-4)
     assert result.residuals.dynamics <= 1e-8
 
 
 def test_pyramid_in_space_moves_along_the_diagonal() -> None:
     """In 3-D the block obeys both axes; by symmetry they are alike."""
-    problem = PlanningProblem(
+    problem = RobustProblem(
         name="diagonal",
         model=sliding_block(dimension=3),
         start=(0.0, 0.0, 0.5, 0.0, 0.0, 0.0),
@@ -147,7 +149,7 @@ def test_cancelled_plan_returns_the_best_iterate(block: Example) -> None:
 def test_cancelled_snopt_returns_the_best_iterate(block: Example) -> None:
     pytest.importorskip("pydrake")
     answers = itertools.chain([False] * 20, itertools.repeat(True))
-    config = PlannerConfig(solver=SolverConfig(name="snopt"))
+    config = PlannerConfig(solver=NonlinearSolverConfig(name="snopt"))
     result = plan(
         dataclasses.replace(block.problem, knots=31), config, cancelled=lambda: next(answers)
     )
@@ -186,13 +188,13 @@ def test_cancelled_before_the_start_returns_the_guess(block: Example) -> None:
 
 
 def test_exhausted_budget_is_a_status(block: Example) -> None:
-    result = plan(block.problem, PlannerConfig(solver=SolverConfig(budget=1e-3)))
+    result = plan(block.problem, PlannerConfig(solver=NonlinearSolverConfig(budget=1e-3)))
     assert result.status is PlanStatus.TIME_BUDGET_REACHED
 
 
 def test_iteration_limit_is_not_success(block: Example) -> None:
     config = PlannerConfig(
-        solver=SolverConfig(max_iterations=20), continuation=ContinuationConfig(restarts=1)
+        solver=NonlinearSolverConfig(max_iterations=20), continuation=ContinuationConfig(restarts=1)
     )
     result = plan(block.problem, config)
     assert result.status is PlanStatus.NOT_CONVERGED
@@ -224,7 +226,7 @@ def test_impossible_horizon_returns_its_residuals(sled: Example) -> None:
 
 
 def test_reference_of_another_problem_is_refused(
-    block: Example, block_reference: PlanResult
+    block: Example, block_reference: RobustPlan
 ) -> None:
     problem = dataclasses.replace(block.robust_problem, knots=51)
     with pytest.raises(PlanningProblemError, match=r"\(101, 9\) variables \(valid: \(51, 9\)"):
@@ -235,12 +237,12 @@ def test_missing_solver_is_named(block: Example, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "pydrake.solvers", None)
     monkeypatch.delitem(sys.modules, "robust_planner.solver.snopt", raising=False)
     with pytest.raises(SolverMissingError, match=r"'snopt' is not installed: pip install drake"):
-        plan(block.problem, PlannerConfig(solver=SolverConfig(name="snopt")))
+        plan(block.problem, PlannerConfig(solver=NonlinearSolverConfig(name="snopt")))
 
 
 def test_unknown_solver_lists_the_known_ones(block: Example) -> None:
     with pytest.raises(SolverMissingError, match=r"'knitro' \(valid: ipopt, snopt\)"):
-        plan(block.problem, PlannerConfig(solver=SolverConfig(name="knitro")))
+        plan(block.problem, PlannerConfig(solver=NonlinearSolverConfig(name="knitro")))
 
 
 @pytest.mark.verify

@@ -10,8 +10,8 @@ import numpy as np
 from contact_core.scene import Scene
 from robust_planner.problems.example import Example
 from robust_planner.problems.sled import sled
-from robust_planner.request import PlanRequest, answer
-from robust_planner.result import PlanResult, StageProgress
+from robust_planner.request import RobustRequest, answer
+from robust_planner.result import RobustPlan, StageProgress
 from tamsi_sim.robot.plant import cartesian_impedance
 
 ALONG = 1
@@ -30,7 +30,7 @@ class SledPlans:
 
     example: Example
     carried_mass: float
-    plans: dict[str, PlanResult]
+    plans: dict[str, RobustPlan]
 
 
 def plan_sled(scene: Scene, on_progress: Callable[[str, StageProgress], None]) -> SledPlans:
@@ -50,7 +50,7 @@ def plan_sled(scene: Scene, on_progress: Callable[[str, StageProgress], None]) -
     start = np.array(scene.config.robot.initial_positions)
     inertia = cartesian_impedance(scene).tool_inertia(start)[ALONG, ALONG]
     example = sled(float(inertia))
-    planned = answer(PlanRequest(example, example.config), on_progress)
+    planned = answer(RobustRequest(example, example.config), on_progress)
     return SledPlans(
         example, float(inertia), {"reference": planned.reference, "robust": planned.result}
     )

@@ -16,7 +16,7 @@ from contact_stack.demo.scene_file import write_scene
 from contact_stack.demo.sled.sled_node import ALONG, SledNode
 from contact_stack.launch.command import find_launch_file
 from contact_stack.launch.parser import parse
-from robust_planner.trajectory import Trajectory
+from robust_planner.trajectory import ContactTrajectory
 
 SCENE = "slide_sled"
 LAUNCH = "client"
@@ -49,7 +49,7 @@ class Slide:
 
 
 def slide(
-    trajectory: Trajectory,
+    trajectory: ContactTrajectory,
     friction: float,
     seed: int,
     view: bool,
