@@ -15,7 +15,7 @@ from contact_core.errors import CommunicationError
 from contact_ros.driver_profile import DriverConfig, OverlayWriter, driver_profile
 from contact_ros.geometry import frame_pose
 from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection
-from robust_planner.trajectory import Trajectory
+from robust_planner.trajectory import ContactTrajectory
 
 SLED = "sled"
 STATE = "state"
@@ -54,7 +54,7 @@ class Slide:
 class SledNode(ClientNode[Slide]):
     """Execute one plan on the graph, in lock-step."""
 
-    def __init__(self, trajectory: Trajectory, connection: Connection) -> None:
+    def __init__(self, trajectory: ContactTrajectory, connection: Connection) -> None:
         """Connect to the graph.
 
         Args:

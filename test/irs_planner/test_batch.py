@@ -8,8 +8,10 @@ from threading import Event
 import numpy as np
 import pytest
 
+from contact_core.planning import StopCondition
 from irs_planner import PlannerSettings, PlanStatus, build_problem, load_example, plan
-from irs_planner.node.task import PlanningTask, relative_error, run_task
+from irs_planner.batch import PlanTask, run_task
+from irs_planner.diagnosis import relative_error
 
 SETTINGS = PlannerSettings(iterations=2, samples=5, seed=3)
 
@@ -21,7 +23,7 @@ def problem():
 
 def test_the_best_start_is_returned_and_reports_count_on(problem) -> None:
     reports: list = []
-    result = run_task(PlanningTask(problem, SETTINGS, 3), reports.append, Event())
+    result = run_task(PlanTask(problem, SETTINGS, 3), reports.append)
     alone = [plan(problem, replace(SETTINGS, seed=3 + i)) for i in range(3)]
     assert result.best.cost == min(one.cost for one in alone)
     assert [step.iteration for step in reports] == [1, 2, 3, 4, 5, 6]
@@ -38,15 +40,17 @@ def test_a_cancelled_start_cancels_the_rest_and_keeps_the_best(problem) -> None:
         if report.iteration == 3:
             cancel.set()
 
-    result = run_task(PlanningTask(problem, SETTINGS, 5), stop_in_second_start, cancel)
-    assert result.best.status is PlanStatus.CANCELLED
+    result = run_task(
+        PlanTask(problem, SETTINGS, 5), stop_in_second_start, StopCondition(cancelled=cancel.is_set)
+    )
+    assert result.best.status is PlanStatus.CANCELED
     assert result.iterations == 3
 
 
 def test_a_budget_that_is_used_up_while_waiting_still_gives_the_first_guess(problem) -> None:
-    task = PlanningTask(problem, replace(SETTINGS, time_budget=0.5))
-    result = run_task(task, lambda report: None, Event(), waiting=2.0)
-    assert result.best.status is PlanStatus.TIME_BUDGET
+    result = run_task(PlanTask(problem, SETTINGS), stop=StopCondition(0.5, waited=2.0))
+    assert not result.best.usable
+    assert result.best.status is PlanStatus.TIME_BUDGET_REACHED
     assert result.seconds >= 2.0
     assert result.iterations == 0
     np.testing.assert_array_equal(result.best.inputs, problem.initial_inputs)

@@ -10,8 +10,8 @@ import numpy as np
 from robust_planner.chance_constraint import SMALLEST_RISK, chance_bounds
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.violation import highest_force
-from robust_planner.problem import PlanningProblem
-from robust_planner.trajectory import Trajectory
+from robust_planner.problem import RobustProblem
+from robust_planner.trajectory import ContactTrajectory
 
 # Relaxations that start larger than this led into infeasible basins.
 LARGEST_RELAXATION = 0.1
@@ -23,7 +23,7 @@ LARGEST_DEVIATIONS = 4.0
 SMALLEST_POWER = 1e-3
 
 
-class AdviceKind(Enum):
+class PlanWarningKind(Enum):
     """What is wrong; the value says why and what to do."""
 
     BOUND_INACTIVE = (
@@ -52,7 +52,7 @@ class AdviceKind(Enum):
 
 
 @dataclass(frozen=True)
-class Advice:
+class PlanWarning:
     """One warning.
 
     Attributes:
@@ -60,7 +60,7 @@ class Advice:
         values: The values that caused it.
     """
 
-    kind: AdviceKind
+    kind: PlanWarningKind
     values: str
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class Advice:
         return f"{self.kind.name}: {self.kind.value} ({self.values})"
 
 
-def advise(problem: PlanningProblem, config: PlannerConfig) -> list[Advice]:
+def warn_of_parameters(problem: RobustProblem, config: PlannerConfig) -> list[PlanWarning]:
     """Find doubtful parameters before planning.
 
     Args:
@@ -78,32 +78,38 @@ def advise(problem: PlanningProblem, config: PlannerConfig) -> list[Advice]:
     Returns:
         The warnings, none if all is well.
     """
-    advice = []
+    warnings = []
     continuation = config.continuation
     if continuation.method == "relaxation" and continuation.relaxations[0] > LARGEST_RELAXATION:
-        advice.append(Advice(AdviceKind.RELAXATION_START, f"s = {continuation.relaxations[0]:g}"))
+        warnings.append(
+            PlanWarning(PlanWarningKind.RELAXATION_START, f"s = {continuation.relaxations[0]:g}")
+        )
     if config.uncertainty.kind != "none" and config.uncertainty.sigma == 0.0:
-        advice.append(Advice(AdviceKind.NO_UNCERTAINTY, "sigma = 0"))
+        warnings.append(PlanWarning(PlanWarningKind.NO_UNCERTAINTY, "sigma = 0"))
     if not config.robust:
-        return advice
+        return warnings
     sigma, mu = config.uncertainty.sigma, problem.friction
     friction = config.uncertainty.kind == "friction"
     if friction and mu < 2.0 * sigma:
-        advice.append(Advice(AdviceKind.NEGATIVE_FRICTION, f"mu = {mu:g}, sigma = {sigma:g}"))
+        warnings.append(
+            PlanWarning(PlanWarningKind.NEGATIVE_FRICTION, f"mu = {mu:g}, sigma = {sigma:g}")
+        )
     if config.risk.enabled:
         beta, theta = config.risk.beta, config.risk.theta
         kappa_theta = chance_bounds(beta, theta).kappa_theta
         if friction and kappa_theta * sigma >= mu:
             values = f"kappa_theta sigma = {kappa_theta * sigma:.3g}, mu = {mu:g}"
-            advice.append(Advice(AdviceKind.BOUND_INACTIVE, values))
+            warnings.append(PlanWarning(PlanWarningKind.BOUND_INACTIVE, values))
         if SMALLEST_RISK in (beta, theta):
-            advice.append(Advice(AdviceKind.VACUOUS_BOUND, f"beta = {beta:g}, theta = {theta:g}"))
-    return advice
+            warnings.append(
+                PlanWarning(PlanWarningKind.VACUOUS_BOUND, f"beta = {beta:g}, theta = {theta:g}")
+            )
+    return warnings
 
 
-def advise_on_plan(
-    trajectory: Trajectory, problem: PlanningProblem, config: PlannerConfig
-) -> list[Advice]:
+def warn_of_plan(
+    trajectory: ContactTrajectory, problem: RobustProblem, config: PlannerConfig
+) -> list[PlanWarning]:
     """Find out whether the mixed units of the expected residual switched contact off.
 
     Args:
@@ -117,20 +123,24 @@ def advise_on_plan(
     if not (config.robust and config.expected_residual.enabled):
         return []
     if config.uncertainty.kind == "distance":
-        return _advise_on_distance(trajectory, problem, config.uncertainty.sigma)
+        return _warn_of_distance(trajectory, problem, config.uncertainty.sigma)
     # Shares of power, so that knots at rest do not count.
     dissipated = float(np.sum(trajectory.tangent_force.sum(axis=2) * trajectory.slip))
     expected = float(np.sum(problem.friction * trajectory.normal_force * trajectory.slip))
     share = dissipated / max(expected, SMALLEST_POWER)
     if expected < SMALLEST_POWER or share >= SMALLEST_FRICTION_SHARE:
         return []
-    return [Advice(AdviceKind.SLIP_SCALE, f"{100 * share:.0f} % of the expected power")]
+    return [PlanWarning(PlanWarningKind.SLIP_SCALE, f"{100 * share:.0f} % of the expected power")]
 
 
-def _advise_on_distance(
-    trajectory: Trajectory, problem: PlanningProblem, sigma: float
-) -> list[Advice]:
+def _warn_of_distance(
+    trajectory: ContactTrajectory, problem: RobustProblem, sigma: float
+) -> list[PlanWarning]:
     highest = highest_force(trajectory, problem)
     if highest <= LARGEST_DEVIATIONS * sigma:
         return []
-    return [Advice(AdviceKind.FORCE_AT_DISTANCE, f"up to {highest:.3g} m, sigma = {sigma:g} m")]
+    return [
+        PlanWarning(
+            PlanWarningKind.FORCE_AT_DISTANCE, f"up to {highest:.3g} m, sigma = {sigma:g} m"
+        )
+    ]
