@@ -98,7 +98,7 @@ COMMANDS: dict[str, Command | Group] = {
     "bench": BENCHMARKS,
     "paper": Command("contact_experiments.paper", "reproduce the figures of a paper", EXPERIMENTS),
     "replay": Command(
-        "contact_stack.replay.command", "compute a flight record again and compare it"
+        "contact_stack.replay.command", "compute an incident record again and compare it"
     ),
     "doctor": Command("contact_stack.doctor", "check this machine and name what is missing"),
 }

@@ -13,15 +13,16 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
+from contact_aware_control.estimation.config import ObserverConfig
 from contact_aware_control.estimation.estimator import (
     ContactEstimator,
     EstimatorOutput,
     EstimatorStatus,
 )
-from contact_aware_control.estimation.precompile import precompile
-from contact_aware_control.node.config import EstimatorNodeConfig
+from contact_aware_control.estimation.momentum_observer import MomentumObserver
+from contact_aware_control.node.config import MOMENTUM_OBSERVER, EstimatorNodeConfig
 from contact_aware_control.node.messages import to_message
-from contact_aware_control.node.torque_source import TorqueSource
+from contact_aware_control.precompile import precompile_estimator
 from contact_core.arm_state import ArmState
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
@@ -38,6 +39,49 @@ NAME = "contact_estimator"
 METRES_PER_NEWTON = 0.01
 
 
+class TorqueSource:
+    """Takes the external torque from the driver, or estimates it.
+
+    Attributes:
+        problem: What is wrong and what to do about it; empty if all is well.
+    """
+
+    def __init__(self, name: str, robot: Robot, observer: ObserverConfig) -> None:
+        """Choose the source.
+
+        Args:
+            name: One of SOURCES.
+            robot: The arm.
+            observer: Parameters of the momentum observer.
+        """
+        self._observer = MomentumObserver(robot, observer) if name == MOMENTUM_OBSERVER else None
+        self.problem = ""
+
+    def reset(self) -> None:
+        """Begin anew."""
+        if self._observer is not None:
+            self._observer.reset()
+
+    def torque(self, state: ArmState) -> np.ndarray | None:
+        """Return the external torque of a state.
+
+        Args:
+            state: The state.
+
+        Returns:
+            (n) tau_ext [Nm]; None if it cannot be told.
+        """
+        if self._observer is None:
+            return state.external_torque
+        torque = self._observer.update(state)
+        self.problem = (
+            ""
+            if torque is not None
+            else "no joint torques for the momentum observer: set torque_source to 'driver'"
+        )
+        return torque
+
+
 class EstimatorNode(Node):
     """Estimate at every joint state."""
 
@@ -50,7 +94,7 @@ class EstimatorNode(Node):
         super().__init__(NAME)
         config = read(self, EstimatorNodeConfig)
         # Even from the cache a kernel takes a while to load: not at the first contact.
-        precompile()
+        precompile_estimator()
         description = RobotDescription.load(config.robot)
         self._robot = Robot.from_description(description)
         self._frame = description.base_link

@@ -16,12 +16,11 @@ from rclpy.node import Node
 from std_msgs.msg import Bool
 
 from contact_aware_control.node.config import WatchdogConfig
-from contact_ros.diagnostics import Diagnostics, Health, Level
+from contact_ros.diagnostics import AgeMonitor, Diagnostics, Health, Level
 from contact_ros.driver_profile import driver_profile
 from contact_ros.entry_point import run
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
-from contact_ros.staleness import AgeMonitor
 
 NAME = "command_watchdog"
 ALIVE_TOPIC = "controller_alive"

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from contact_ros.driver_profile.base import DriverConfig, MessageError
-from contact_ros.driver_profile.broadcast_driver import BroadcastDriver
-from contact_ros.driver_profile.joint_states import JointSelector
+from contact_ros.driver_profile.messages import JointSelector
+from contact_ros.driver_profile.ros2_control import BroadcastDriver
 from contact_ros.stamps import NANOSECONDS, to_duration
 
 

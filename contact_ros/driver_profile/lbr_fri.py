@@ -13,8 +13,7 @@ from sensor_msgs.msg import JointState
 from contact_core.arm_state import ArmState, CommandMode
 from contact_core.errors import ConfigError
 from contact_ros.driver_profile.base import DriverConfig, DriverProfile, MessageError
-from contact_ros.driver_profile.fields import checked
-from contact_ros.driver_profile.joint_states import joint_state
+from contact_ros.driver_profile.messages import checked, joint_state
 from contact_ros.stamps import NANOSECONDS
 
 JOINTS = 7

@@ -1,1 +1,1 @@
-"""Experiments on the running graph, with their figures."""
+"""Demonstrations on the graph: what they do, how they are run, their figures."""

@@ -1,13 +1,18 @@
-"""A node that asks the graph for something, and records and keeps what the graph says."""
+"""The node of a demo: it asks the graph for something, and records and keeps what it hears."""
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from contact_stack_msgs.msg import ContactArray, ControllerStatus
+from contact_stack_msgs.action import FollowPoseTrajectory
+from contact_stack_msgs.msg import ContactArray, ControllerStatus, PoseTrajectoryPoint
+from control_msgs.action import FollowJointTrajectory
 from lbr_fri_idl.msg import LBRState
 from rclpy.action import ActionClient
 from rclpy.client import Client
@@ -18,21 +23,30 @@ from rclpy.serialization import deserialize_message
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
+from trajectory_msgs.msg import JointTrajectoryPoint
 
 from contact_core.errors import CommunicationError
+from contact_ros.geometry import to_pose
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.qos import signal_subscription
-from contact_ros.stamps import NANOSECONDS, to_nanoseconds
-from contact_stack.demo.series import Series
+from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
+from contact_stack.demo.motion import JointMotion, PoseMotion
 from contact_stack.recording.mcap_recorder import McapRecorder
+
+NAME = "demo"
+"""Of the node of every demo, and of the participant in lock-step."""
+
+NAMESPACE = "lbr"
 
 CLOCK = "truth/joint_states"
 """Each message of this topic begins a period; a client always hears it."""
 
+OBJECTS = "truth/objects"
+
 HEARD: Mapping[str, type] = {
     CLOCK: JointState,
     "truth/contacts": ContactArray,
-    "truth/objects": TFMessage,
+    OBJECTS: TFMessage,
     "contacts": ContactArray,
     "controller_status": ControllerStatus,
 }
@@ -44,8 +58,57 @@ SILENCE_LIMIT = 60.0
 DISCOVERY_PERIOD = 0.05
 """How often the servers are looked for [s]."""
 
+LEAD_TIME = 1.0
+"""Between the request for a motion and its start, for the controller to check it [s].
 
-class ClientNode(Node, ABC):
+Long enough for a graph in real time that has just discovered the client.
+"""
+
+SETTLING = 0.5
+"""Time that is watched after the end of a motion [s]."""
+
+Item = TypeVar("Item")
+Data = TypeVar("Data")
+
+
+class Series(Generic[Item]):
+    """Samples of one quantity in the order of their stamps."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.stamps: list[int] = []
+        self.samples: list[Item] = []
+
+    def append(self, stamp: int, sample: Item) -> None:
+        """Add a sample of a time [ns]; one that is not newer than the last is dropped."""
+        if not self.stamps or stamp > self.stamps[-1]:
+            self.stamps.append(stamp)
+            self.samples.append(sample)
+
+    def at(self, stamp: int) -> Item | None:
+        """Return the latest sample that is not newer than a time [ns], None before the first."""
+        index = bisect_right(self.stamps, stamp)
+        return self.samples[index - 1] if index else None
+
+    def between(self, start: int, end: int) -> list[Item]:
+        """Return the samples from a first stamp to a last [ns], in order."""
+        return self.samples[bisect_right(self.stamps, start - 1) : bisect_right(self.stamps, end)]
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How a client takes part in a graph.
+
+    Attributes:
+        recorder: Where every message heard is written.
+        lockstep: Whether the client takes part in lock-step.
+    """
+
+    recorder: McapRecorder
+    lockstep: bool
+
+
+class ClientNode(Node, ABC, Generic[Data]):
     """Asks the graph for something, and listens until that is done.
 
     In lock-step a tick ends only when every request made in it has been answered: then a
@@ -54,39 +117,43 @@ class ClientNode(Node, ABC):
     Attributes:
         heard: Topic -> the messages of it, by stamp.
         stamp: Latest simulated time heard of [ns].
+        start: Stamp from which the run counts [ns], None before it is known.
+        duration: For how long it will count [s], None if nobody knows.
+        wall_time: How long the run has taken from there in real time [s].
+        activity: What is being done, for the progress bar.
         silence_limit: For how long the graph may be silent now [s].
     """
 
     def __init__(
         self,
-        name: str,
-        namespace: str,
-        recorder: McapRecorder,
-        lockstep: bool,
+        connection: Connection,
         heard: Mapping[str, type] = HEARD,
         recorded: Mapping[str, type] | None = None,
     ) -> None:
         """Listen to the graph.
 
         Args:
-            name: Of the node, and of the participant in lock-step.
-            namespace: The namespace of the graph.
-            recorder: Where every message is written.
-            lockstep: True if this node takes part in lock-step.
+            connection: How to take part in it.
             heard: Topic -> type of what is kept; :data:`CLOCK` is among it.
             recorded: Topic -> type of what is written to the recording only.
         """
-        super().__init__(name, namespace=namespace)
+        super().__init__(NAME, namespace=NAMESPACE)
         self.heard: dict[str, Series[Any]] = {topic: Series() for topic in heard}
         self.stamp = 0
+        self.start: int | None = None
+        self.duration: float | None = None
+        self.wall_time = 0.0
+        self.activity = ""
         self.silence_limit = SILENCE_LIMIT
-        self._recorder = recorder
+        self._recorder = connection.recorder
+        self._wall_start: float | None = None
         self._action_clients: dict[str, ActionClient] = {}
         self._service_clients: dict[str, Client] = {}
         self._servers_found = False
         self._awaited = 0
         self._when_answered: Callable[[], None] = lambda: None
-        self._participant = Participant(self, name, self._tick) if lockstep else None
+        lockstep = connection.lockstep
+        self._participant = Participant(self, NAME, self._tick) if lockstep else None
         self._inputs = TickInputs(list(heard), self._handle_tick)
         for topic, kind in {**(recorded or {}), **heard}.items():
             receive = partial(self._receive, topic, kind)
@@ -100,6 +167,19 @@ class ClientNode(Node, ABC):
     def finished(self) -> bool:
         """True when there is nothing left to do."""
 
+    @abstractmethod
+    def data(self) -> Data:
+        """Return what the run left, after the end."""
+
+    @abstractmethod
+    def _advance(self) -> None:
+        """Act on what was heard up to :attr:`stamp`; called once per period."""
+
+    @property
+    def progress(self) -> float:
+        """Simulated time since :attr:`start` [s]; 0 before."""
+        return 0.0 if self.start is None else max(0.0, 1e-9 * (self.stamp - self.start))
+
     @property
     def waiting_for(self) -> str:
         """What a graph that has fallen silent has not sent, for an error message."""
@@ -110,19 +190,12 @@ class ClientNode(Node, ABC):
         missing = list(self._inputs.missing) or [t for t in self.heard if not self.heard[t].stamps]
         return f"waiting for {', '.join(missing) or 'the simulator'}"
 
-    @abstractmethod
-    def _advance(self) -> None:
-        """Act on what was heard up to :attr:`stamp`; called once per period."""
-
-    def _use_actions(self, actions: Mapping[str, type]) -> None:
-        """Await the servers of actions, by name, before the first tick."""
-        for name, action in actions.items():
-            self._action_clients[name] = ActionClient(self, action, name)
-
-    def _use_services(self, services: Mapping[str, type]) -> None:
-        """Await the servers of services, by name, before the first tick."""
-        for name, service in services.items():
-            self._service_clients[name] = self.create_client(service, name)
+    def _use(self, actions: Mapping[str, type], services: Mapping[str, type] | None = None) -> None:
+        """Await the servers of actions and services, by name, before the first tick."""
+        for name, kind in actions.items():
+            self._action_clients[name] = ActionClient(self, kind, name)
+        for name, kind in (services or {}).items():
+            self._service_clients[name] = self.create_client(kind, name)
 
     def _latest(self, topic: str) -> Any:
         """Return the newest message up to now, None before the first."""
@@ -151,27 +224,19 @@ class ClientNode(Node, ABC):
             CommunicationError: Later, if the goal is rejected.
         """
 
-        def ended(future: Future) -> None:
-            on_result(future.result().result)
-
         def answered(handle: Any) -> None:
             if not handle.accepted:
                 raise CommunicationError(f"the goal of '{name}' was rejected")
+            future = handle.get_result_async()
             if await_result:
-                self._await(handle.get_result_async(), lambda answer: on_result(answer.result))
+                self._await(future, lambda answer: on_result(answer.result))
             else:
-                handle.get_result_async().add_done_callback(ended)
+                future.add_done_callback(lambda future: on_result(future.result().result))
 
         self._await(self._action_clients[name].send_goal_async(goal), answered)
 
     def _call(self, name: str, request: Any, on_response: Callable[[Any], None]) -> None:
-        """Call a service; the tick ends with its response.
-
-        Args:
-            name: Of the service.
-            request: The request.
-            on_response: Called with the response.
-        """
+        """Call a service by name; the tick ends with its response."""
         self._await(self._service_clients[name].call_async(request), on_response)
 
     def _await(self, future: Future, answered: Callable[[Any], None]) -> None:
@@ -198,18 +263,9 @@ class ClientNode(Node, ABC):
                 self._participant.announce()
 
     def _missing_servers(self) -> list[str]:
-        return [
-            *(
-                name
-                for name, action in self._action_clients.items()
-                if not action.server_is_ready()
-            ),
-            *(
-                name
-                for name, service in self._service_clients.items()
-                if not service.service_is_ready()
-            ),
-        ]
+        actions, services = self._action_clients.items(), self._service_clients.items()
+        missing = [name for name, action in actions if not action.server_is_ready()]
+        return missing + [name for name, client in services if not client.service_is_ready()]
 
     def _receive(self, topic: str, kind: type, data: bytes) -> None:
         """Record a message and keep it if its topic is heard."""
@@ -241,6 +297,51 @@ class ClientNode(Node, ABC):
     def _begin_period(self, stamp: int) -> None:
         self.stamp = stamp
         self._advance()
+        if self.start is not None and stamp >= self.start:
+            self._wall_start = self._wall_start or time.monotonic()
+            self.wall_time = time.monotonic() - self._wall_start
+
+
+def pose_goal(motion: PoseMotion, start: int) -> FollowPoseTrajectory.Goal:
+    """Return the goal that asks for a motion of the tool.
+
+    Args:
+        motion: The motion.
+        start: Stamp at which it begins [ns]; 0 for at once.
+    """
+    goal = FollowPoseTrajectory.Goal()
+    goal.trajectory.header.stamp = to_time(start)
+    goal.trajectory.points = [
+        PoseTrajectoryPoint(
+            pose=to_pose(pose), time_from_start=to_duration(round(time * NANOSECONDS))
+        )
+        for time, pose in zip(motion.times, motion.poses, strict=True)
+    ]
+    return goal
+
+
+def joint_goal(motion: JointMotion, start: int, names: Sequence[str]) -> FollowJointTrajectory.Goal:
+    """Return the goal that asks for a motion of the joints.
+
+    Args:
+        motion: The motion.
+        start: Stamp at which it begins [ns].
+        names: The driver's names of the joints, in the order of the motion.
+    """
+    goal = FollowJointTrajectory.Goal()
+    goal.trajectory.header.stamp = to_time(start)
+    goal.trajectory.joint_names = list(names)
+    goal.trajectory.points = [
+        JointTrajectoryPoint(
+            positions=position.tolist(),
+            velocities=velocity.tolist(),
+            time_from_start=to_duration(round(time * NANOSECONDS)),
+        )
+        for time, position, velocity in zip(
+            motion.times, motion.positions, motion.velocities, strict=True
+        )
+    ]
+    return goal
 
 
 def _stamp(message: Any, default: int) -> int:

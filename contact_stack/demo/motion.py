@@ -1,72 +1,53 @@
-"""The motions that experiments consist of, of the tool or of the joints."""
+"""The motions that demos ask the controller for, of the tool or of the joints."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
 
-from contact_aware_control.reference import JointTrajectory, PoseTrajectory, Reference
+from contact_aware_control.reference import JointTrajectory, PoseTrajectory
+from contact_core.errors import TrajectoryError
+from contact_core.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
 from contact_core.robot import Robot
 
 
-class Motion(ABC):
-    """Something an action of the controller can be asked for."""
+@dataclass(frozen=True, eq=False)
+class PoseMotion:
+    """A motion through tool poses, for ``follow_pose_trajectory``.
 
-    @property
-    @abstractmethod
-    def reference(self) -> Reference:
-        """The trajectory the controller makes of it."""
+    Attributes:
+        times: (p) when each pose is reached [s], the first at 0.
+        poses: (p) tool poses, world frame.
+    """
 
-    @abstractmethod
+    times: tuple[float, ...]
+    poses: tuple[pin.SE3, ...]
+
+    @cached_property
+    def reference(self) -> PoseTrajectory:
+        """The trajectory that the controller makes of it."""
+        return PoseTrajectory(self.times, self.poses)
+
     def tool(self, robot: Robot, time: float) -> pin.SE3:
-        """Return the tool pose that is asked for.
+        """Return the tool pose that is asked for, world frame.
 
         Args:
             robot: The arm; may be updated.
             time: Since the start of the motion [s].
-
-        Returns:
-            The pose, world frame.
         """
-
-
-class PoseMotion(Motion):
-    """A motion through tool poses, for ``follow_pose_trajectory``.
-
-    Attributes:
-        times: When each pose is reached [s].
-        poses: Tool poses, world frame.
-    """
-
-    def __init__(self, times: tuple[float, ...], poses: tuple[pin.SE3, ...]) -> None:
-        """Take the poses.
-
-        Args:
-            times: When each is reached [s], the first at 0.
-            poses: Tool poses, world frame.
-        """
-        self.times, self.poses = times, poses
-        self._reference = PoseTrajectory(times, poses)
-
-    @property
-    def reference(self) -> PoseTrajectory:
-        """The trajectory of the tool."""
-        return self._reference
-
-    def tool(self, robot: Robot, time: float) -> pin.SE3:
-        """Return the tool pose that is asked for, see :meth:`Motion.tool`."""
-        return self._reference.sample(time)
+        return self.reference.sample(time)
 
 
 @dataclass(frozen=True, eq=False)
-class JointKnots:
-    """Points of a joint trajectory.
+class JointMotion:
+    """A motion through joint positions, for ``follow_joint_trajectory``.
 
     Attributes:
-        times: (p) when each is reached [s].
+        times: (p) when each point is reached [s], the first at 0.
         positions: (p, n) [rad].
         velocities: (p, n) [rad/s].
     """
@@ -75,29 +56,49 @@ class JointKnots:
     positions: np.ndarray
     velocities: np.ndarray
 
-
-class JointMotion(Motion):
-    """A motion through joint positions, for ``follow_joint_trajectory``.
-
-    Attributes:
-        knots: Its points.
-    """
-
-    def __init__(self, knots: JointKnots) -> None:
-        """Take the knots.
-
-        Args:
-            knots: The points, the first at time 0.
-        """
-        self.knots = knots
-        self._reference = JointTrajectory(knots.times, knots.positions, knots.velocities)
-
-    @property
+    @cached_property
     def reference(self) -> JointTrajectory:
-        """The trajectory of the joints."""
-        return self._reference
+        """The trajectory that the controller makes of it."""
+        return JointTrajectory(self.times, self.positions, self.velocities)
 
     def tool(self, robot: Robot, time: float) -> pin.SE3:
-        """Return the tool pose that is asked for, see :meth:`Motion.tool`."""
-        robot.update(self._reference.sample(time))
-        return robot.tool_pose()
+        """Return the tool pose that is asked for, see :meth:`PoseMotion.tool`."""
+        return tool_pose(robot, self.reference.sample(time))
+
+
+Motion = PoseMotion | JointMotion
+
+
+def tool_pose(robot: Robot, q: np.ndarray) -> pin.SE3:
+    """Return the tool's pose at some joint positions, world frame.
+
+    Args:
+        robot: The arm; it is left there.
+        q: (n) [rad].
+    """
+    robot.update(q)
+    return robot.tool_pose()
+
+
+def joints_along(
+    robot: Robot, q_start: np.ndarray, times: np.ndarray, tool: Callable[[float], pin.SE3]
+) -> list[np.ndarray]:
+    """Return joint positions (n) [rad] along a motion of the tool, each near the one before.
+
+    Args:
+        robot: The arm.
+        q_start: (n) at the first time [rad].
+        times: When the others are wanted, after the first [s].
+        tool: Returns the tool's pose at a time, world frame.
+
+    Raises:
+        TrajectoryError: If a pose is out of reach.
+    """
+    search = InverseKinematics(robot)
+    positions = [np.asarray(q_start)]
+    for time in times[1:]:
+        found = search.solve(tool(float(time)), positions[-1])
+        if found.status is not InverseKinematicsStatus.CONVERGED:
+            raise TrajectoryError(f"keyframe motion, {time:.2f} s: {found.status.value}")
+        positions.append(found.q)
+    return positions

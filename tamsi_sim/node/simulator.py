@@ -22,11 +22,10 @@ from contact_core.scene_config import ENGINES
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import OverlayReader, RobotSide, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
-from contact_ros.error_relay import ErrorRelay
 from contact_ros.geometry import to_array
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import ANNOUNCEMENT, Barrier
-from contact_ros.loop import FixedRateLoop
+from contact_ros.loop import ErrorRelay, FixedRateLoop
 from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher
 from contact_ros.stamps import NANOSECONDS, to_time

@@ -14,22 +14,21 @@ from typing import Any
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.contact import ContactEstimate
-from contact_aware_control.control_loop import ContactReport, ControlLoop
+from contact_aware_control.contact import ContactEstimate, ContactReport
+from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.estimation.config import EstimatorConfig, ObserverConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
-from contact_aware_control.goal import Goal
-from contact_aware_control.safety.goal_checker import GoalChecker
-from contact_aware_control.tracking.pose_tracking import pose_distance
+from contact_aware_control.loop_state import LoopInputs
+from contact_aware_control.reference import Goal
+from contact_aware_control.safety.command_limits import GoalChecker
+from contact_aware_control.tracking import pose_distance
 from contact_core.arm_state import ArmState
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
 from contact_core.scene import Scene
-from contact_stack.demo.experiment import Experiment
-from contact_stack.demo.experiment_data import ContactSample, ExperimentData
-from contact_stack.demo.mug_placement import MugPlacement
-from contact_stack.demo.summary import summarize
+from contact_stack.demo.contact_tracking.experiments import Experiment, MugPlacement
+from contact_stack.demo.statistics import ContactSample, ExperimentData, summarize
 from tamsi_sim.robot.plant import GripperCommand, Measurement, Plant
 from tamsi_sim.robot.truth import TrueContact
 
@@ -107,7 +106,7 @@ class ClosedLoopRun:
             The ticks from the start of the motion on.
         """
         measurement = self.plant.reset(self._seed)
-        self.loop.supervisor.activate()
+        self._loop_state = self.loop.start()
         motion = self.experiment.motion(self._tool, measurement.commanded_position)
         period = self.loop.config.period
         ticks = round((self.experiment.duration + self.experiment.settling) / period)
@@ -173,7 +172,8 @@ class ClosedLoopRun:
         )
         contacts = self._contacts(state)
         began = time.perf_counter()
-        command, status = self.loop.tick(now, state, ContactReport(now, contacts), goal)
+        inputs = LoopInputs(now, state, ContactReport(now, contacts), goal)
+        self._loop_state, command, status = self.loop.tick(self._loop_state, inputs)
         elapsed = time.perf_counter() - began
         if goal is not None:
             self.status.append(status)
@@ -214,22 +214,12 @@ class ClosedLoopRun:
             deadline_misses=0,
             control_rate=self.loop.config.rate,
             estimator_rate=self.loop.config.rate,
-            mug_tilt=self._mug_tilt(),
-            mug_on_cart=None,
         )
 
     @property
     def _held(self) -> str | None:
         """Name of the object in the gripper."""
         return self.experiment.held.name if self.experiment.held is not None else None
-
-    def _mug_tilt(self) -> float | None:
-        """Angle between the held object's axis and the vertical [rad]."""
-        if self._held is None:
-            return None
-        mug = next(o for o in self.plant.truth().objects if o.name == self._held)
-        x, y = mug.quaternion[:2]
-        return float(np.arccos(np.clip(1.0 - 2.0 * (x * x + y * y), -1.0, 1.0)))
 
 
 def _sample(contact: TrueContact) -> ContactSample:

@@ -1,7 +1,7 @@
 """The experiments in process: simulator, contact particle filter, controller.
 
 Forces are the simulator's ground truth, after the impact of each touch-down; see
-``contact_stack.demo.summary`` for the definitions.
+``contact_stack.demo.statistics`` for the definitions.
 """
 
 import itertools
@@ -14,7 +14,7 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.estimation.config import ObserverConfig
 from contact_aware_control.safety.status import Mode
 from contact_core.config import from_mapping
-from contact_stack.demo.experiments import EXPERIMENTS
+from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
 
 LIMIT = ControllerConfig().force.limit
 

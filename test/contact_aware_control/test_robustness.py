@@ -1,6 +1,6 @@
 """The contact-aware controller where model, sensors and scene are not what it believes.
 
-Estimator in the loop, true forces, definitions of ``contact_stack.demo.summary``. Each
+Estimator in the loop, true forces, definitions of ``contact_stack.demo.statistics``. Each
 case is run on both of the paper's experiments.
 """
 
@@ -21,7 +21,7 @@ from contact_core.config import from_mapping
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_core.seeds import generator
-from contact_stack.demo.experiments import EXPERIMENTS
+from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
 
 LIMIT = ControllerConfig().force.limit
 GRAVITY_ERROR = np.array([0.0, 1.0, 0.0, -0.6, 0.0, 0.2, 0.0])

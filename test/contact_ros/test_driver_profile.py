@@ -25,8 +25,8 @@ from contact_ros.driver_profile import (
     StateReader,
     driver_profile,
 )
-from contact_ros.driver_profile.broadcast_driver import STATE, TORQUE
-from contact_ros.driver_profile.joint_states import joint_state
+from contact_ros.driver_profile.messages import joint_state
+from contact_ros.driver_profile.ros2_control import STATE, TORQUE
 
 PERIOD = 0.005
 STAMP = 1_234_567_890_123

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pinocchio as pin
 
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_stack.demo.bottle_shake.grip import GripConfig
-from contact_stack.demo.bottle_shake.joint_controller import CONTROLLERS, joint_controller
-from contact_stack.demo.bottle_shake.joint_path import tool_pose
+from contact_stack.demo.bottle_shake.joint_controller import inverse_dynamics, scene_for
 from contact_stack.demo.bottle_shake.procedure import Observation, Procedure
+from contact_stack.demo.bottle_shake.record import BottleRecord, BottleSample
 from contact_stack.demo.bottle_shake.task import BottleTask
-from contact_stack.demo.bottle_shake.trial import Sample, Trial
+from contact_stack.demo.motion import tool_pose
 from tamsi_sim.robot.plant import GripperCommand, Plant
-
-
-def scene_for(controller: str) -> Scene:
-    """Return the scene with the arm in the mode that a joint controller commands."""
-    scene = Scene.load("bottle_shake")
-    robot = dataclasses.replace(scene.config.robot, control_mode=CONTROLLERS[controller])
-    return dataclasses.replace(scene, config=dataclasses.replace(scene.config, robot=robot))
 
 
 def run_on_plant(
@@ -32,7 +23,7 @@ def run_on_plant(
     grip: GripConfig | None = None,
     scene: Scene | None = None,
     seed: int = 0,
-) -> Trial:
+) -> BottleRecord:
     """Run the demo.
 
     Args:
@@ -56,22 +47,21 @@ def run_on_plant(
         period,
         feedback,
     )
-    joints = joint_controller(controller, scene)
+    dynamics = inverse_dynamics(scene)
     arm = Robot.from_description(scene.robot)
-    samples: list[Sample] = []
+    samples: list[BottleSample] = []
     wanted = measured.position
     while not procedure.finished:
         seen = Observation(
             measured.time_ns,
             measured.position,
             measured.external_torque,
-            measured.gripper_position,
             -measured.gripper_effort,
         )
         decision = procedure.update(seen)
         (bottle,) = (item for item in plant.truth().objects if item.name == "bottle")
         samples.append(
-            Sample(
+            BottleSample(
                 seen.stamp,
                 procedure.stage,
                 seen.position,
@@ -79,15 +69,13 @@ def run_on_plant(
                 tool_pose(arm, wanted),
                 pin.XYZQUATToSE3(np.concatenate([bottle.position, bottle.quaternion])),
                 seen.grip,
-                procedure.grip,
-                procedure.load,
             )
         )
-        wanted = decision.reference.position
-        command = joints.command(decision.reference, seen.position, seen.stamp)
+        wanted = decision.setpoint.position
+        torque = dynamics and dynamics.torque(decision.setpoint, seen.position, seen.stamp)
         goal = decision.gripper
         gripper = None if goal is None else GripperCommand(goal.position, goal.effort)
-        measured = plant.tick(command.position, gripper, command.torque)
+        measured = plant.tick(wanted, gripper, torque)
         assert measured.status == 0, measured.status.remedy
     assert procedure.verdict is not None
-    return Trial(samples, period, procedure.verdict, 1.0)
+    return BottleRecord(samples, period, procedure.verdict, 1.0)

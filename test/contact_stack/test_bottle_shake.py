@@ -14,6 +14,7 @@ from contact_core.errors import TrajectoryError
 from contact_core.robot import GRAVITY, Robot
 from contact_core.scene import Scene
 from contact_stack import cli
+from contact_stack.demo.bottle_shake.figures import draw_records
 from contact_stack.demo.bottle_shake.grip import (
     GripConfig,
     GripRegulator,
@@ -24,11 +25,20 @@ from contact_stack.demo.bottle_shake.joint_controller import (
     InverseDynamics,
     InverseDynamicsConfig,
 )
-from contact_stack.demo.bottle_shake.joint_path import JointPath, JointReference, tool_pose
-from contact_stack.demo.bottle_shake.plots import plot_trials
-from contact_stack.demo.bottle_shake.procedure import Observation, Procedure, Stage, Verdict
-from contact_stack.demo.bottle_shake.summary import Bottle, summarize
-from contact_stack.demo.bottle_shake.task import BottleTask, Keyframe
+from contact_stack.demo.bottle_shake.procedure import (
+    Observation,
+    Procedure,
+    Verdict,
+)
+from contact_stack.demo.bottle_shake.record import Bottle, summarize_bottle
+from contact_stack.demo.bottle_shake.task import (
+    BottleStage,
+    BottleTask,
+    JointPath,
+    JointSetpoint,
+    Keyframe,
+)
+from contact_stack.demo.motion import tool_pose
 
 sys.path.insert(0, str(Path(__file__).parent))
 from bottle_shake_plant import run_on_plant
@@ -98,7 +108,9 @@ def test_tool_moves_straight_to_the_keyframe(scene: Scene, robot: Robot) -> None
 
 
 def test_reference_is_consistent_with_its_derivatives(scene: Scene, robot: Robot) -> None:
-    path = JointPath(robot, start_of(scene), BottleTask().approach())
+    path = JointPath(
+        robot, start_of(scene), BottleTask().keyframes(feedback=True)[BottleStage.APPROACH]
+    )
     step = 1e-5
     for time in (0.3, 1.1, 2.6):
         before, here, after = (path.sample(time + k * step) for k in (-1, 0, 1))
@@ -133,9 +145,9 @@ def test_inverse_dynamics_gives_every_joint_the_same_error_dynamics(scene: Scene
     )
     rng = np.random.default_rng(0)
     q, v = start_of(scene), 0.2 * rng.standard_normal(7)
-    reference = JointReference(q + 0.01 * rng.standard_normal(7), v + 0.1, rng.standard_normal(7))
-    controller.command(reference, q - 1e-3 * v, 0)
-    torque = controller.command(reference, q, 1_000_000).torque
+    reference = JointSetpoint(q + 0.01 * rng.standard_normal(7), v + 0.1, rng.standard_normal(7))
+    controller.torque(reference, q - 1e-3 * v, 0)
+    torque = controller.torque(reference, q, 1_000_000)
     free = model.copy()
     free.gravity.setZero()
     free.armature = armature
@@ -148,14 +160,15 @@ def test_inverse_dynamics_asks_for_no_more_than_the_joints_have(scene: Scene) ->
     model = scene.robot.arm_model(0.05)
     controller = InverseDynamics(model, np.zeros(7))
     q = start_of(scene)
-    far = JointReference(q + 10.0, np.zeros(7), np.zeros(7))
-    torque = controller.command(far, q, 0).torque
-    assert torque is not None
+    far = JointSetpoint(q + 10.0, np.zeros(7), np.zeros(7))
+    torque = controller.torque(far, q, 0)
     assert (np.abs(torque) <= model.effortLimit).all()
     assert np.abs(torque[0]) == model.effortLimit[0]
 
 
-def feel(scene: Scene, load: Callable[[Stage], float], grip: Callable[[Stage], float]) -> Procedure:
+def feel(
+    scene: Scene, load: Callable[[BottleStage], float], grip: Callable[[BottleStage], float]
+) -> Procedure:
     """Run the procedure with an ideal arm that feels a load [N] and a share of the grip."""
     q = start_of(scene)
     procedure = Procedure(
@@ -167,8 +180,8 @@ def feel(scene: Scene, load: Callable[[Stage], float], grip: Callable[[Stage], f
         arm.update(q)
         jacobian = arm.point_jacobian("tool", arm.tool_pose().translation)
         torque = jacobian.T @ [0.0, 0.0, -load(procedure.stage)]
-        seen = Observation(stamp, q, torque, 0.03, grip(procedure.stage) * procedure.grip)
-        reference = procedure.update(seen).reference.position
+        seen = Observation(stamp, q, torque, grip(procedure.stage) * procedure.grip)
+        reference = procedure.update(seen).setpoint.position
         # However it ends, the arm is never led anywhere in a jump.
         assert np.abs(reference - q).max() < 0.01
         q = reference
@@ -176,7 +189,7 @@ def feel(scene: Scene, load: Callable[[Stage], float], grip: Callable[[Stage], f
     return procedure
 
 
-HELD = (Stage.LIFT, Stage.SHAKE, Stage.CARRY)
+HELD = (BottleStage.LIFT, BottleStage.SHAKE, BottleStage.CARRY)
 
 
 @pytest.mark.parametrize(
@@ -184,15 +197,15 @@ HELD = (Stage.LIFT, Stage.SHAKE, Stage.CARRY)
     [
         (lambda s: WEIGHT * (s in HELD), lambda s: 1.0, Verdict.PLACED),
         (lambda s: 0.0, lambda s: 0.0, Verdict.NOT_GRASPED),
-        (lambda s: WEIGHT * (s in HELD), lambda s: s is not Stage.CARRY, Verdict.DROPPED),
-        (lambda s: WEIGHT * (s in (*HELD, Stage.LOWER)), lambda s: 1.0, Verdict.NO_SUPPORT),
-        (lambda s: WEIGHT * (s in (*HELD, Stage.RETREAT)), lambda s: 1.0, Verdict.STUCK),
+        (lambda s: WEIGHT * (s in HELD), lambda s: s is not BottleStage.CARRY, Verdict.DROPPED),
+        (lambda s: WEIGHT * (s in (*HELD, BottleStage.LOWER)), lambda s: 1.0, Verdict.NO_SUPPORT),
+        (lambda s: WEIGHT * (s in (*HELD, BottleStage.RETREAT)), lambda s: 1.0, Verdict.STUCK),
     ],
 )
 def test_placement_is_judged_by_force(
     scene: Scene,
-    load: Callable[[Stage], float],
-    grip: Callable[[Stage], float],
+    load: Callable[[BottleStage], float],
+    grip: Callable[[BottleStage], float],
     verdict: Verdict,
 ) -> None:
     assert feel(scene, load, grip).verdict is verdict
@@ -207,7 +220,7 @@ def test_force_feedback_decides_over_the_bottle(scene: Scene, tmp_path: Path) ->
         "on": run_on_plant("inverse_dynamics", True, SHORT),
         "off": run_on_plant("impedance", False, SHORT),
     }
-    on, off = (summarize(trial, SHORT, bottle) for trial in trials.values())
+    on, off = (summarize_bottle(trial, SHORT, bottle) for trial in trials.values())
     assert on["felt"]["verdict"] == "PLACED"
     assert on["placed"]
     assert on["peak_acceleration_m_s2"] >= 5.0
@@ -218,7 +231,7 @@ def test_force_feedback_decides_over_the_bottle(scene: Scene, tmp_path: Path) ->
     assert not off["placed"]
     assert off["lost_at_s"] is not None
     assert off["grip"]["max_N"] == pytest.approx(off["grip"]["first_N"], rel=1e-3)
-    plot_trials(trials, bottle, tmp_path / "bottle.png")
+    draw_records(trials, bottle, tmp_path / "bottle.png")
     assert (tmp_path / "bottle.png").stat().st_size > 50_000
 
 

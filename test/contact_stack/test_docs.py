@@ -15,9 +15,7 @@ from tf2_msgs.msg import TFMessage
 
 from contact_core.scene import Scene
 from contact_ros.client import GraphClient
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import NodeGraph, find_launch_file, parse
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.robot.plant import Plant
 

@@ -13,13 +13,10 @@ from contact_core.inverse_kinematics import InverseKinematics
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_core.shapes import shape_to_coal
-from contact_stack.demo.experiment import Experiment
-from contact_stack.demo.experiments import EXPERIMENTS
+from contact_stack.demo.contact_tracking.demo import GROUPS, VARIANTS, selected
+from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS, Experiment, MugMoving
 from contact_stack.demo.motion import JointMotion
-from contact_stack.demo.mug_moving import LINE
-from contact_stack.demo.variants import GROUPS, VARIANTS, selected
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
+from contact_stack.launch import find_launch_file, parse
 
 SAMPLES = 60
 
@@ -95,13 +92,14 @@ def test_mug_moving_carries_the_mug_along_a_straight_line() -> None:
     assert isinstance(motion, JointMotion)
     assert motion.reference.duration == 16.0
     start = motion.tool(robot, 0.0)
-    direction = LINE / np.linalg.norm(LINE)
+    line = np.array(MugMoving.LINE)
+    direction = line / np.linalg.norm(line)
     for time in np.linspace(0.0, 16.0, SAMPLES):
         tool = motion.tool(robot, time)
         shift = tool.translation - start.translation
         assert np.linalg.norm(shift - direction * (direction @ shift)) < 0.002
         assert np.linalg.norm(pin.log3(start.rotation.T @ tool.rotation)) < 0.01
-    np.testing.assert_allclose(shift, LINE, atol=1e-5)
+    np.testing.assert_allclose(shift, line, atol=1e-5)
 
 
 def test_mug_moving_enters_the_table_by_what_its_scene_states() -> None:

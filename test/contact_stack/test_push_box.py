@@ -5,16 +5,16 @@ import pinocchio as pin
 import pytest
 
 from contact_core.robot import Robot
-from contact_stack.demo.push_box.approach import (
+from contact_stack.demo.push_box.demo import report
+from contact_stack.demo.push_box.motions import (
     CLEARANCE,
     SPEED,
     approach,
     can_follow,
+    push_motion,
     push_places,
     tool_pose_before,
 )
-from contact_stack.demo.push_box.push_motion import push_motion
-from contact_stack.demo.push_box.report import table
 from contact_stack.demo.push_box.task import BOX, PushTask
 from irs_planner import load_example
 
@@ -59,7 +59,7 @@ def test_the_table_names_every_push_and_the_outcome():
         "pushes": [push, push], "reached": False, "end_distance_m": 0.04, "end_angle_deg": 2.0,
         "start_distance_m": 0.175, "start_angle_deg": 31.5, "peak_force_N": 12.0,
     }  # fmt: skip
-    text = table(summary)
+    text = "\n".join(report(summary))
     assert text.count("CONVERGED_SHORT") == 2
     assert "NOT at the goal: 40.0 mm" in text
 

@@ -1,6 +1,6 @@
 """What is said at the end of a demo."""
 
-from contact_stack.demo.report import verdict
+from contact_stack.demo.contact_tracking.demo import verdict
 
 
 def test_a_baseline_without_enough_contact_is_reported_and_does_not_fail_the_demo():

@@ -1,6 +1,6 @@
 """Series bring samples with different stamps to common ticks."""
 
-from contact_stack.demo.series import Series
+from contact_stack.demo.client_node import Series
 
 
 def test_latest_sample_that_is_not_newer():

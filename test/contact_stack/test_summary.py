@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from contact_stack.demo.experiment_data import ContactSample, ExperimentData
-from contact_stack.demo.summary import (
+from contact_stack.demo.statistics import (
+    ContactSample,
+    ExperimentData,
     contact_segments,
     post_impact,
     summarize,
@@ -36,8 +37,6 @@ def run(force, estimate=None, **changes):
         "deadline_misses": 0,
         "control_rate": 200.0,
         "estimator_rate": 200.0,
-        "mug_tilt": 0.0,
-        "mug_on_cart": True,
     }
     return ExperimentData(**(fields | changes))
 

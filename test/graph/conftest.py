@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from contact_ros.driver_profile import PROFILES
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import NodeGraph, find_launch_file, parse
 
 sys.path.insert(0, str(Path(__file__).parent))
 from client import GraphClient

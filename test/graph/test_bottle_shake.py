@@ -40,7 +40,7 @@ def test_force_feedback_decides_over_the_bottle(controller: str, tmp_path: Path)
     from bottle_shake_plant import run_on_plant
 
     from contact_core.scene import Scene
-    from contact_stack.demo.bottle_shake.summary import Bottle, summarize
+    from contact_stack.demo.bottle_shake.record import Bottle, summarize_bottle
     from contact_stack.demo.bottle_shake.task import BottleTask
 
     summaries = shake_bottle(tmp_path, "--joint-controller", controller)
@@ -49,7 +49,7 @@ def test_force_feedback_decides_over_the_bottle(controller: str, tmp_path: Path)
     assert summaries["off"]["lost_at_s"] is not None
     task, bottle = BottleTask(), Bottle.of(Scene.load("bottle_shake"))
     for name, feedback in (("on", True), ("off", False)):
-        direct = summarize(run_on_plant(controller, feedback), task, bottle)
+        direct = summarize_bottle(run_on_plant(controller, feedback), task, bottle)
         assert summaries[name]["trajectory_sha256"] == direct["trajectory_sha256"]
         assert (tmp_path / f"feedback_{name}.mcap").stat().st_size > 100_000
     assert (tmp_path / "bottle.png").stat().st_size > 50_000

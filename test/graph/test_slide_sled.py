@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,11 @@ from contact_core.arm_state import ArmState, CommandMode
 from contact_core.errors import CommunicationError
 from contact_core.scene import Scene
 from contact_stack import cli
-from contact_stack.demo.sled.run import SCENE, SLIDING, slide
-from contact_stack.demo.sled.sled_node import ALONG, SETTLING, rest_pose
-from robust_planner.trajectory import Trajectory
+from contact_stack.demo import command
+from contact_stack.demo.runner import run_graph
+from contact_stack.demo.sled.demo import SCENE, SLIDING, SledPlans, SlideSled
+from contact_stack.demo.sled.node import ALONG, RESTING, rest_pose
+from robust_planner.trajectory import ContactTrajectory
 from tamsi_sim.robot.plant import Plant
 
 FRICTION = 0.3
@@ -28,11 +32,11 @@ PUSH = 25.0
 PERIOD = 0.005
 
 
-def short_push() -> Trajectory:
+def short_push() -> ContactTrajectory:
     """A constant push for 0.1 s."""
     count = 11
     empty = np.zeros((count, 1))
-    return Trajectory(
+    return ContactTrajectory(
         time=np.linspace(0.0, 0.1, count),
         position=empty,
         velocity=empty,
@@ -47,25 +51,27 @@ def short_push() -> Trajectory:
 @pytest.mark.graph
 def test_the_graph_does_what_the_plant_does(ros_domain: int, tmp_path: Path) -> None:
     """Wrenches over the wire move the sled exactly as wrenches given to the plant."""
-    run = slide(
-        short_push(), FRICTION, seed=0, view=False, recording=tmp_path / "run.mcap",
-        on_progress=lambda progress: None,
-    )  # fmt: skip
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    demo = SlideSled(parser.parse_args([SCENE, "--no-view"]))
+    plan, example = SimpleNamespace(trajectory=short_push()), SimpleNamespace
+    demo.planned = SledPlans(example(test_friction=(FRICTION,)), 0.0, {"run": plan})
+    run = run_graph(demo, demo.runs[0], tmp_path)
     scene = Scene.load(SCENE)
     surface = dataclasses.replace(scene.surfaces[SLIDING], friction=FRICTION)
     surfaces = {**scene.surfaces, SLIDING: surface}
     plant = Plant(dataclasses.replace(scene, surfaces=surfaces))
     q = plant.reset(0).position
     way = []
-    for tick in range(round((SETTLING + 0.1) / PERIOD) + 1):
-        if tick >= round(SETTLING / PERIOD):
+    for tick in range(round((RESTING + 0.1) / PERIOD) + 1):
+        if tick >= round(RESTING / PERIOD):
             way.append(plant.truth().objects[-1].position[ALONG])
-        push = PUSH if tick >= round(SETTLING / PERIOD) else 0.0
+        push = PUSH if tick >= round(RESTING / PERIOD) else 0.0
         plant.tick(q, None, np.array([0.0, push, 0.0, 0.0, 0.0, 0.0]))
     np.testing.assert_array_equal(run.distance, np.array(way) - way[0])
     assert run.distance[-1] > 5e-3
     np.testing.assert_allclose(run.time, np.arange(21) * PERIOD, atol=1e-9)
-    assert (tmp_path / "run.mcap").stat().st_size > 10_000
+    assert (tmp_path / "run_0.300.mcap").stat().st_size > 10_000
 
 
 def test_a_position_controlled_arm_is_refused() -> None:
@@ -122,7 +128,7 @@ def test_robust_plan_halves_the_range_with_the_arm_in_the_loop(tmp_path: Path) -
     """mu = 0.4 +- 0.16; and once more, for the same figures to the last bit."""
     summary, again = run_demo(tmp_path / "first"), run_demo(tmp_path / "second")
     plans = summary["plans"]
-    assert [plan["status"] for plan in plans.values()] == ["SOLVED", "SOLVED"]
+    assert [plan["status"] for plan in plans.values()] == ["SUCCEEDED", "SUCCEEDED"]
     assert summary["range_ratio"] <= 0.5
     for name, plan in plans.items():
         assert plan["max_control"] <= 60.0 + 1e-9

@@ -1,1 +1,1 @@
-"""The demo ``bottle_shake``: grasp a bottle by force, shake it, place it by force."""
+"""The demo bottle_shake: grasped, shaken and placed by force, or without."""

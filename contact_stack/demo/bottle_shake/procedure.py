@@ -1,4 +1,4 @@
-"""The demo stage by stage; free of ROS. It knows what the arm's and gripper's drivers report.
+"""The bottle's handling stage by stage, by what the arm's and gripper's drivers report.
 
 Force feedback does three things: it tells a grasp from empty fingers, makes the grip follow the
 load, and tells by the load when the table carries the bottle. Without feedback the grip stays
@@ -7,7 +7,7 @@ that of the first touch, and the bottle is put down where the table should be.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,13 +15,8 @@ import numpy as np
 
 from contact_core.robot import Robot
 from contact_stack.demo.bottle_shake.grip import GripConfig, GripRegulator, LoadSensor
-from contact_stack.demo.bottle_shake.joint_path import (
-    JointPath,
-    JointReference,
-    at_rest,
-    tool_pose,
-)
-from contact_stack.demo.bottle_shake.task import BottleTask, Keyframe
+from contact_stack.demo.bottle_shake.task import BottleStage, BottleTask, JointPath, JointSetpoint
+from contact_stack.demo.motion import tool_pose
 
 CLOSED, OPEN = 0.0, 0.055
 """Positions of a finger that close and open the gripper [m]."""
@@ -42,22 +37,8 @@ EFFORT_STEP = 0.25
 """Smallest change of the grip that is commanded [N]."""
 
 
-class Stage(StrEnum):
-    """What is being done."""
-
-    APPROACH = "approach"
-    GRASP = "grasp"
-    LIFT = "lift"
-    SHAKE = "shake"
-    CARRY = "carry"
-    LOWER = "lower"
-    RELEASE = "release"
-    RETREAT = "retreat"
-    END = "end"
-
-
-NEXT = dict(zip(list(Stage)[:-1], list(Stage)[1:], strict=True))
-HELD = (Stage.LIFT, Stage.SHAKE, Stage.CARRY)
+NEXT = dict(itertools.pairwise(BottleStage))
+HELD = (BottleStage.LIFT, BottleStage.SHAKE, BottleStage.CARRY)
 
 
 class Verdict(StrEnum):
@@ -79,14 +60,12 @@ class Observation:
         stamp: When [ns].
         position: (7) joint positions [rad].
         external_torque: (7) [Nm].
-        gripper_position: Of a finger [m].
         grip: Force with which each finger presses [N].
     """
 
     stamp: int
     position: np.ndarray
     external_torque: np.ndarray
-    gripper_position: float
     grip: float
 
 
@@ -102,22 +81,17 @@ class GripperGoal:
     position: float
     effort: float
 
-    def is_close_to(self, other: GripperGoal) -> bool:
-        """Tell whether it is not worth a new command."""
-        same = self.position == other.position
-        return same and abs(self.effort - other.effort) < EFFORT_STEP
-
 
 @dataclass(frozen=True)
 class Decision:
     """What is to be done in the coming period.
 
     Attributes:
-        reference: For the joints.
+        setpoint: For the joints.
         gripper: For the gripper, None if its last command stays.
     """
 
-    reference: JointReference
+    setpoint: JointSetpoint
     gripper: GripperGoal | None
 
 
@@ -152,11 +126,15 @@ class Procedure:
         Raises:
             TrajectoryError: If a keyframe is out of reach or a motion too fast.
         """
-        self.stage = Stage.APPROACH
+        self.stage = BottleStage.APPROACH
         self.load = np.zeros(3)
         self.verdict: Verdict | None = None
         self._robot, self._task, self._period, self._feedback = robot, task, period, feedback
-        self._paths = plan(robot, task, q_start, feedback)
+        self._paths: dict[BottleStage, JointPath] = {}
+        q = np.array(q_start)
+        for stage, keyframes in task.keyframes(feedback).items():
+            self._paths[stage] = JointPath(robot, q, keyframes)
+            q = self._paths[stage].end
         self._sensor = LoadSensor(robot, grip.cutoff, period)
         self._regulator = GripRegulator(grip, period)
         self._began: int | None = None
@@ -168,7 +146,7 @@ class Procedure:
     @property
     def finished(self) -> bool:
         """True when there is nothing left to do."""
-        return self.stage is Stage.END
+        return self.stage is BottleStage.END
 
     @property
     def grip(self) -> float:
@@ -198,7 +176,7 @@ class Procedure:
             self._advance(seen.stamp, elapsed)
             elapsed = 0.0
         # A command counts for the end of the period that begins now.
-        return Decision(self._reference(elapsed + self._period), self._gripper_goal())
+        return Decision(self._setpoint(elapsed + self._period), self._gripper_goal())
 
     def _lost(self, seen: Observation) -> bool:
         """Tell whether the fingers have closed on nothing."""
@@ -210,20 +188,20 @@ class Procedure:
 
     def _stage_is_over(self, elapsed: float, seen: Observation) -> bool:
         match self.stage:
-            case Stage.GRASP:
+            case BottleStage.GRASP:
                 return self._grasped(elapsed, seen)
-            case Stage.LOWER:
-                return self._standing() or elapsed >= self._paths[Stage.LOWER].duration
-            case Stage.RELEASE:
+            case BottleStage.LOWER:
+                return self._standing() or elapsed >= self._paths[BottleStage.LOWER].duration
+            case BottleStage.RELEASE:
                 return elapsed >= RELEASE_TIME
-            case Stage.END:
+            case BottleStage.END:
                 return False
         return elapsed >= self._paths[self.stage].duration
 
     def _weigh(self, elapsed: float) -> None:
         """Feel the weight while nothing moves any more."""
-        carrying = self.stage is Stage.CARRY
-        if carrying and elapsed >= self._paths[Stage.CARRY].duration - WEIGHING_TIME:
+        carrying = self.stage is BottleStage.CARRY
+        if carrying and elapsed >= self._paths[BottleStage.CARRY].duration - WEIGHING_TIME:
             self._weights.append(float(np.linalg.norm(self.load)))
 
     def _grasped(self, elapsed: float, seen: Observation) -> bool:
@@ -241,22 +219,22 @@ class Procedure:
     def _advance(self, stamp: int, elapsed: float) -> None:
         """Begin the next stage, or end with what the forces say."""
         over = self.stage
-        if self._feedback and over is Stage.GRASP and self._felt <= GRASPED_TIME:
+        if self._feedback and over is BottleStage.GRASP and self._felt <= GRASPED_TIME:
             self._end(Verdict.NOT_GRASPED, elapsed)
-        elif self._feedback and over is Stage.LOWER and not self._standing():
+        elif self._feedback and over is BottleStage.LOWER and not self._standing():
             self._end(Verdict.NO_SUPPORT, elapsed)
-        elif over is Stage.RETREAT:
+        elif over is BottleStage.RETREAT:
             self._end(self._judge(), elapsed)
         else:
-            if over is Stage.LOWER:
-                self._resting = self._reference(elapsed).position
+            if over is BottleStage.LOWER:
+                self._resting = self._setpoint(elapsed).position
             elif over in self._paths:
                 self._resting = self._paths[over].end
             self.stage, self._began, self._felt = NEXT[over], stamp, 0.0
-            if self.stage is Stage.RETREAT:
+            if self.stage is BottleStage.RETREAT:
                 tool = tool_pose(self._robot, self._resting)
                 keyframes = self._task.leaving(tool)
-                self._paths[Stage.RETREAT] = JointPath(self._robot, self._resting, keyframes)
+                self._paths[BottleStage.RETREAT] = JointPath(self._robot, self._resting, keyframes)
 
     def _judge(self) -> Verdict:
         if not self._feedback:
@@ -266,56 +244,28 @@ class Procedure:
 
     def _end(self, verdict: Verdict, elapsed: float) -> None:
         """Hold still where the arm is led to now, with the gripper as it is."""
-        self._resting = self._reference(elapsed).position
-        self.verdict, self.stage = verdict, Stage.END
+        self._resting = self._setpoint(elapsed).position
+        self.verdict, self.stage = verdict, BottleStage.END
 
-    def _reference(self, elapsed: float) -> JointReference:
+    def _setpoint(self, elapsed: float) -> JointSetpoint:
         if self.stage in self._paths:
             return self._paths[self.stage].sample(elapsed)
-        return at_rest(self._resting)
+        return JointSetpoint.at_rest(self._resting)
 
     def _gripper_goal(self) -> GripperGoal | None:
         """Return a new command of the gripper if it has to change."""
         match self.stage:
-            case Stage.END:
+            case BottleStage.END:
                 return None
-            case Stage.APPROACH | Stage.RELEASE | Stage.RETREAT:
+            case BottleStage.APPROACH | BottleStage.RELEASE | BottleStage.RETREAT:
                 wanted = GripperGoal(OPEN, OPENING_FORCE)
-            case _ if self._feedback and self.stage is not Stage.GRASP:
+            case _ if self._feedback and self.stage is not BottleStage.GRASP:
                 wanted = GripperGoal(CLOSED, self._regulator.update(self.load))
             case _:
                 wanted = GripperGoal(CLOSED, self._regulator.force)
         last = self._commanded
-        if last is not None and wanted.is_close_to(last):
+        same = last is not None and last.position == wanted.position
+        if last is not None and same and abs(wanted.effort - last.effort) < EFFORT_STEP:
             return None
         self._commanded = wanted
         return wanted
-
-
-def plan(
-    robot: Robot, task: BottleTask, q_start: np.ndarray, feedback: bool
-) -> dict[Stage, JointPath]:
-    """Return the motions up to the placement, each from the end of the one before.
-
-    Args:
-        robot: The arm.
-        task: What to do.
-        q_start: (7) where the arm begins [rad].
-        feedback: Whether the table is found by force.
-
-    Raises:
-        TrajectoryError: If a keyframe is out of reach or a motion too fast.
-    """
-    keyframes: dict[Stage, Sequence[Keyframe]] = {
-        Stage.APPROACH: task.approach(),
-        Stage.LIFT: task.lifting(),
-        Stage.SHAKE: task.shaking(),
-        Stage.CARRY: task.carrying(),
-        Stage.LOWER: task.lowering(feedback),
-    }
-    paths: dict[Stage, JointPath] = {}
-    q = np.array(q_start)
-    for stage, poses in keyframes.items():
-        paths[stage] = JointPath(robot, q, poses)
-        q = paths[stage].end
-    return paths

@@ -1,17 +1,43 @@
-"""Where the bottle is, where it goes, and the tool's keyframes between, ``tamsi`` Sec. VI-C."""
+"""The task of the demo bottle_shake, ``tamsi`` Sec. VI-C: keyframes, and joint paths through them.
+
+The paths come from the keyframes by Jacobian inverse kinematics.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 import pinocchio as pin
+from scipy.interpolate import CubicSpline
 
+from contact_aware_control.reference import PoseTrajectory
 from contact_core.config import parameter
+from contact_core.errors import TrajectoryError
+from contact_core.robot import Robot
+from contact_stack.demo.motion import joints_along
 
 APPROACHING = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
 """Rotation of the tool, to the world frame: it points along x, the fingers close along y."""
+SPACING = 0.02
+"""Time between two poses for which joint positions are searched [s]."""
+
+
+class BottleStage(StrEnum):
+    """What is being done."""
+
+    APPROACH = "approach"
+    GRASP = "grasp"
+    LIFT = "lift"
+    SHAKE = "shake"
+    CARRY = "carry"
+    LOWER = "lower"
+    RELEASE = "release"
+    RETREAT = "retreat"
+    END = "end"
 
 
 @dataclass(frozen=True)
@@ -52,49 +78,38 @@ class BottleTask:
         0.01, "how far below its height a table is searched by force", unit="m", low=0.0
     )
 
-    def approach(self) -> tuple[Keyframe, ...]:
-        """Return the keyframes to the bottle."""
-        before = tool_at(self.start, self.grasp_height, back=self.retreat)
-        at_bottle = tool_at(self.start, self.grasp_height)
-        return self._reached(before, 2.0), self._reached(at_bottle, 1.5)
-
-    def lifting(self) -> tuple[Keyframe, ...]:
-        """Return the keyframes off the table."""
-        return (self._reached(tool_at(self.start, self.grasp_height + self.lift), 1.5),)
-
-    def shaking(self) -> tuple[Keyframe, ...]:
-        """Return the keyframes of the shaking, from the lifted bottle and back."""
-        height, half = self.grasp_height + self.lift, 0.5 * self.shake_period
-        up = tool_at(self.start, height + self.shake_amplitude)
-        down = tool_at(self.start, height - self.shake_amplitude)
-        ends = [Keyframe(pose, half) for _ in range(self.shakes) for pose in (up, down)]
-        return (*ends, Keyframe(tool_at(self.start, height), half))
-
-    def carrying(self) -> tuple[Keyframe, ...]:
-        """Return the keyframes to the place above the goal."""
-        return (self._reached(tool_at(self.goal, self.grasp_height + self.lift), 2.5),)
-
-    def lowering(self, feedback: bool) -> tuple[Keyframe, ...]:
-        """Return the keyframes down to the goal.
+    def keyframes(self, feedback: bool) -> dict[BottleStage, tuple[Keyframe, ...]]:
+        """Return the keyframes of the stages up to the placement.
 
         Args:
             feedback: Whether the table is found by force, and may be lower than believed.
         """
-        low = self.grasp_height - self.overtravel * feedback
-        above = tool_at(self.goal, self.grasp_height + 0.02)
-        return self._reached(above, 1.5), self._reached(tool_at(self.goal, low), 1.5)
+        lifted, half = self.grasp_height + self.lift, 0.5 * self.shake_period
+        up = tool_at(self.start, lifted + self.shake_amplitude)
+        down = tool_at(self.start, lifted - self.shake_amplitude)
+        shakes = [Keyframe(pose, half) for _ in range(self.shakes) for pose in (up, down)]
+        table = -self.overtravel * feedback
+        return {
+            BottleStage.APPROACH: (
+                self._at(self.start, 2.0, back=self.retreat), self._at(self.start, 1.5),
+            ),
+            BottleStage.LIFT: (self._at(self.start, 1.5, self.lift),),
+            BottleStage.SHAKE: (*shakes, Keyframe(tool_at(self.start, lifted), half)),
+            BottleStage.CARRY: (self._at(self.goal, 2.5, self.lift),),
+            BottleStage.LOWER: (self._at(self.goal, 1.5, 0.02), self._at(self.goal, 1.5, table)),
+        }  # fmt: skip
 
     def leaving(self, tool: pin.SE3) -> tuple[Keyframe, ...]:
-        """Return the keyframes away from the placed bottle.
-
-        Args:
-            tool: Where the tool is, world frame.
-        """
+        """Return the keyframes away from the placed bottle, from the tool's pose, world frame."""
         back = np.array([self.retreat, 0.0, 0.0])
-        return (self._reached(pin.SE3(tool.rotation, tool.translation - back), 1.5),)
+        away = pin.SE3(tool.rotation, tool.translation - back)
+        return (Keyframe(away, 1.5 / self.speed),)
 
-    def _reached(self, pose: pin.SE3, duration: float) -> Keyframe:
-        """Return a keyframe that is reached in a time, at the usual speed [s]."""
+    def _at(
+        self, place: Sequence[float], duration: float, above: float = 0.0, back: float = 0.0
+    ) -> Keyframe:
+        """Return a keyframe at or above a grasp, reached in a time at the usual speed [s]."""
+        pose = tool_at(place, self.grasp_height + above, back)
         return Keyframe(pose, duration / self.speed)
 
 
@@ -108,3 +123,65 @@ def tool_at(place: Sequence[float], height: float, back: float = 0.0) -> pin.SE3
     """
     x, y = place
     return pin.SE3(APPROACHING, np.array([x - back, y, height]))
+
+
+@dataclass(frozen=True, eq=False)
+class JointSetpoint:
+    """Where the joints should be, and how they should move.
+
+    Attributes:
+        position: (n) [rad].
+        velocity: (n) [rad/s].
+        acceleration: (n) [rad/s^2].
+    """
+
+    position: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+
+    @staticmethod
+    def at_rest(q: np.ndarray) -> JointSetpoint:
+        """Return one that does not move, at joint positions q (n) [rad]."""
+        return JointSetpoint(q.copy(), np.zeros_like(q), np.zeros_like(q))
+
+
+class JointPath:
+    """A motion of the joints whose tool moves straight from keyframe to keyframe.
+
+    Attributes:
+        duration: Time from start to end [s].
+        end: (n) where it ends [rad].
+    """
+
+    def __init__(self, robot: Robot, q_start: np.ndarray, keyframes: Sequence[Keyframe]) -> None:
+        """Search joint positions along the way, each near the one before.
+
+        Args:
+            robot: The arm; it is left at the start.
+            q_start: (n) where the motion begins, at rest [rad].
+            keyframes: Where it leads to; it rests at each.
+
+        Raises:
+            TrajectoryError: If a pose is out of reach, or a joint would move too fast.
+        """
+        robot.update(q_start)
+        knots = list(itertools.accumulate((k.duration for k in keyframes), initial=0.0))
+        tool = PoseTrajectory(knots, [robot.tool_pose(), *(k.pose for k in keyframes)])
+        self.duration = knots[-1]
+        times = np.linspace(0.0, self.duration, max(2, round(self.duration / SPACING)) + 1)
+        positions = joints_along(robot, q_start, times, tool.sample)
+        self.end = positions[-1]
+        self._spline = CubicSpline(times, positions, bc_type="clamped")
+        speed = np.abs(self._spline(times, 1)).max(axis=0)
+        joint = int(np.argmax(speed - robot.velocity_limits))
+        if speed[joint] > robot.velocity_limits[joint]:
+            raise TrajectoryError(
+                f"joint {robot.joint_names[joint]} would move at {speed[joint]:.3f} rad/s "
+                f"(valid: <= {robot.velocity_limits[joint]:.3f} rad/s)"
+            )
+
+    def sample(self, time: float) -> JointSetpoint:
+        """Return the setpoint at a time since the start [s]; beyond the end it rests there."""
+        if time >= self.duration:
+            return JointSetpoint.at_rest(self.end)
+        return JointSetpoint(*(self._spline(time, order) for order in range(3)))

@@ -1,1 +1,1 @@
-"""The demo ``push_box``: plan through contact, push, look, and plan again if need be."""
+"""The demo push_box: plan through contact, push, look, and plan again if need be."""

@@ -1,4 +1,4 @@
-"""What the demo wants of the box, and when it is content."""
+"""What the demo push_box wants of the box, and when it is content."""
 
 from __future__ import annotations
 
@@ -30,26 +30,22 @@ class Miss:
 
 
 class PushTask:
-    """The box has to be brought to a pose.
+    """The box has to be brought to a pose; scene and goal are those of the planner's example.
 
     Attributes:
         model: The planner's model of the scene.
-        goal: Goal pose of the box, world.
+        goal: Goal pose of the box, world frame.
         half_extents: (3) of the box [m].
         pusher_radius: Of the ball that pushes [m].
-        position_tolerance: [m].
-        rotation_tolerance: [rad].
+        position_tolerance: Distance at which the box counts as there [m].
+        rotation_tolerance: Angle likewise [rad].
     """
 
-    def __init__(
-        self, position_tolerance: float = 0.03, rotation_tolerance: float = np.deg2rad(5.0)
-    ) -> None:
-        """Take scene and goal from the planner's example.
+    position_tolerance = 0.03
+    rotation_tolerance = float(np.deg2rad(5.0))
 
-        Args:
-            position_tolerance: Distance at which the box counts as there [m].
-            rotation_tolerance: Angle likewise [rad].
-        """
+    def __init__(self) -> None:
+        """Load the example."""
         config = load_example(EXAMPLE)
         model = build_contact_model(config.scene, config.time_step)
         assert isinstance(model, SpatialQuasiDynamics)
@@ -60,24 +56,13 @@ class PushTask:
         self.half_extents = np.array(box.shape.size)
         (ball,) = (shape for shape in scene.robot.shapes() if shape.body == PUSHER)
         self.pusher_radius = float(ball.shape.size[0])
-        self.position_tolerance = position_tolerance
-        self.rotation_tolerance = rotation_tolerance
 
     def state(self, box: pin.SE3, joints: np.ndarray) -> np.ndarray:
-        """Return the planner's state.
-
-        Args:
-            box: Pose of the box, world.
-            joints: (7) joint positions of the arm [rad].
-        """
+        """Return the planner's state, given box pose (world) and joint positions (7) [rad]."""
         return self.model.state_of({BOX: box}, joints)
 
     def miss(self, box: pin.SE3) -> Miss:
-        """Measure a pose of the box.
-
-        Args:
-            box: Its pose, world.
-        """
+        """Measure a pose of the box, world frame."""
         difference = box.actInv(self.goal)
         return Miss(
             float(np.linalg.norm(difference.translation)),
@@ -85,11 +70,6 @@ class PushTask:
         )
 
     def reached(self, miss: Miss) -> bool:
-        """Tell whether a pose is good enough.
-
-        Args:
-            miss: How far it is off.
-        """
-        return bool(
-            miss.distance <= self.position_tolerance and miss.angle <= self.rotation_tolerance
-        )
+        """Tell whether the box is near enough."""
+        near = miss.distance <= self.position_tolerance
+        return bool(near and miss.angle <= self.rotation_tolerance)

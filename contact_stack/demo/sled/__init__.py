@@ -1,1 +1,1 @@
-"""The sled that the arm slides over a table, by plans that know their risk or do not."""
+"""The demo slide_sled: plans that know their risk or do not, executed by the arm."""

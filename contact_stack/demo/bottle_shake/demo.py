@@ -1,0 +1,126 @@
+"""The demo bottle_shake: a bottle handled with force feedback, and without."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from contact_core.errors import ConfigError
+from contact_ros.driver_profile import DriverConfig, driver_profile
+from contact_ros.driver_profile.overlay import DRIVER
+from contact_stack.demo.bottle_shake.figures import draw_records
+from contact_stack.demo.bottle_shake.joint_controller import (
+    CONTROLLERS,
+    INVERSE_DYNAMICS,
+    SCENE,
+    scene_for,
+)
+from contact_stack.demo.bottle_shake.node import BottleNode
+from contact_stack.demo.bottle_shake.record import Bottle, BottleRecord, summarize_bottle
+from contact_stack.demo.bottle_shake.task import BottleTask
+from contact_stack.demo.client_node import Connection
+from contact_stack.demo.runner import Demo, Rows, table, write_scene
+
+FEEDBACK = {"both": ("on", "off"), "on": ("on",), "off": ("off",)}
+PREFIX = "feedback_"
+"""Of the names of the runs, before "on" or "off"."""
+
+ROWS: Rows = (
+    ("grip at the first touch", "grip.first_N", 1.0, "N"),
+    ("grip, largest", "grip.max_N", 1.0, "N"),
+    ("grip needed, largest", "grip.needed_max_N", 1.0, "N"),
+    ("peak acceleration in the hand", "peak_acceleration_m_s2", 1.0, "m/s2"),
+    ("slip in the hand", "slip_m", 1e3, "mm"),
+    ("lost after", "lost_at_s", 1.0, "s"),
+    ("distance from the goal", "place_error_m", 1e3, "mm"),
+    ("tilt", "tilt_rad", float(np.rad2deg(1.0)), "deg"),
+    ("placed", "placed", 1.0, ""),
+    ("judged by force", "felt.verdict", 1.0, ""),
+    ("real-time factor", "real_time_factor", 1.0, ""),
+)
+
+
+class BottleShake(Demo[BottleRecord]):
+    """A run with force feedback and one without, streamed by one of two joint controllers."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        """Take the options, see :meth:`Demo.__init__`."""
+        super().__init__(args)
+        if args.joint_controller == INVERSE_DYNAMICS and self.driver != DRIVER:
+            raise ConfigError(
+                f"{INVERSE_DYNAMICS} commands torques: --driver is '{self.driver}' "
+                f"(valid: {DRIVER})"
+            )
+        if args.controller != "both":
+            raise ConfigError(
+                f"{SCENE} has joint controllers of its own: leave --controller out (see "
+                "--joint-controller)"
+            )
+        self._controller: str = args.joint_controller
+        self._scene = scene_for(self._controller)
+        self._task, self._bottle = BottleTask(), Bottle.of(self._scene)
+        self._feedback = FEEDBACK[args.feedback]
+
+    @staticmethod
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        """Declare the demo's own options, see :meth:`Demo.add_arguments`."""
+        parser.add_argument(
+            "--joint-controller", choices=tuple(CONTROLLERS), default=next(iter(CONTROLLERS)),
+            help="bottle_shake: the arm's own joint impedance (default), or torques by inverse "
+            "dynamics",
+        )  # fmt: skip
+        parser.add_argument(
+            "--feedback", choices=tuple(FEEDBACK), default="both",
+            help="bottle_shake: with force feedback, without, or both (default)",
+        )  # fmt: skip
+
+    @property
+    def runs(self) -> Sequence[str]:
+        """With force feedback, and without."""
+        return [f"{PREFIX}{feedback}" for feedback in self._feedback]
+
+    def launch(self, run: str, folder: Path) -> tuple[str, Mapping[str, str]]:
+        """Return the graph, with the arm in the mode that the joint controller commands."""
+
+        def change(values: dict[str, Any]) -> None:
+            values["robot"]["control_mode"] = CONTROLLERS[self._controller]
+
+        scene = write_scene(SCENE, folder / f"{self._controller}.yaml", change)
+        return "client", {"scene": str(scene), "engine": self.engine}
+
+    def client(self, run: str, connection: Connection) -> BottleNode:
+        """Make the node that handles the bottle."""
+        scene, feedback = self._scene, run == f"{PREFIX}on"
+        profile = driver_profile(self.driver, DriverConfig())
+        return BottleNode(scene, self._task, feedback, profile, connection)
+
+    def summarise(self, runs: Mapping[str, BottleRecord]) -> dict[str, Any]:
+        """Compute the figures of each run, under "on" and "off"."""
+        return {
+            name: {
+                **self.envelope(float(record.time[-1]), record.wall_time),
+                "joint_controller": self._controller,
+                "force_feedback": name,
+                **summarize_bottle(record, self._task, self._bottle),
+            }
+            for name, record in self._named(runs)
+        }
+
+    def report(self, summary: Mapping[str, Any]) -> list[str]:
+        """Return the table of the runs."""
+        return table(summary, ROWS, head="force feedback")
+
+    def draw(self, runs: Mapping[str, BottleRecord], folder: Path) -> list[Path]:
+        """Draw the runs side by side."""
+        return [draw_records(dict(self._named(runs)), self._bottle, folder / "bottle.png")]
+
+    def verdict(self, summary: Mapping[str, Any]) -> tuple[list[str], bool]:
+        """Return that the demo fails if force feedback has not placed the bottle."""
+        return [], "on" in summary and not summary["on"]["placed"]
+
+    def _named(self, runs: Mapping[str, BottleRecord]) -> list[tuple[str, BottleRecord]]:
+        return [(run.removeprefix(PREFIX), record) for run, record in runs.items()]

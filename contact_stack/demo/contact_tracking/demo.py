@@ -1,0 +1,208 @@
+"""The demos mug_placement, mug_moving and two_contacts: controllers compared on an experiment."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from contact_aware_control.node.config import ControllerNodeConfig
+from contact_core.config import from_mapping
+from contact_core.description import share
+from contact_ros.driver_profile import DriverConfig, driver_profile
+from contact_stack.demo.client_node import NAME, Connection
+from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
+from contact_stack.demo.contact_tracking.figures import ExperimentPictures
+from contact_stack.demo.contact_tracking.node import ContactTrackingNode
+from contact_stack.demo.figures import BLUE, GREEN, ORANGE
+from contact_stack.demo.runner import Demo, Rows, table
+from contact_stack.demo.statistics import ExperimentData, summarize
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A controller with the settings that make it what its name says.
+
+    Attributes:
+        label: How it is called in plots.
+        color: Its colour in plots.
+        line: Its line style in plots.
+        arguments: Arguments of demo.launch.xml; "controller" is always among them.
+        baseline: Whether it is there for comparison only: too little contact is then
+            reported, and does not fail the demo.
+    """
+
+    label: str
+    color: str
+    arguments: dict[str, str] = field(default_factory=dict)
+    line: str = "-"
+    baseline: bool = True
+
+    @property
+    def style(self) -> dict[str, Any]:
+        """Options of matplotlib's plot."""
+        return {"color": self.color, "lw": 1.2, "ls": self.line, "label": self.label}
+
+
+VARIANTS: dict[str, Variant] = {
+    "qp": Variant("QP (24)", BLUE, {"controller": "qp"}, baseline=False),
+    "qp_incremental": Variant(
+        "QP (24), incremental",
+        GREEN,
+        {"controller": "qp", "reading": "incremental"},
+        baseline=False,
+    ),
+    "qp_frictionless": Variant(
+        "QP (22), frictionless", "#7b68b5", {"controller": "qp_frictionless"}
+    ),
+    "null_space": Variant("null-space projection", "#b5179e", {"controller": "null_space"}),
+    "null_space_bounded": Variant(
+        "null-space projection, bounded step",
+        "#c9a227",
+        {"controller": "null_space", "null_space_step": "0.002"},
+        "--",
+    ),
+    "greedy": Variant("greedy baseline", ORANGE, {"controller": "greedy"}),
+}
+
+GROUPS: dict[str, tuple[str, ...]] = {"both": ("qp", "greedy"), "all": tuple(VARIANTS)}
+"""Names for several of them."""
+
+ROWS: Rows = (
+    ("contact force, median", "contact.force_post_impact_p50_N", 1.0, "N"),
+    ("contact force, 99 %", "contact.force_post_impact_p99_N", 1.0, "N"),
+    ("contact force, peak", "contact.force_peak_N", 1.0, "N"),
+    ("contact segments", "contact.segments", 1.0, ""),
+    ("position error in contact, rms", "tracking.position_rms_contact_m", 1e3, "mm"),
+    ("position error in free space, rms", "tracking.position_rms_free_m", 1e3, "mm"),
+    ("joint speed after contact, max", "release.joint_speed_max_rad_s", 1.0, "rad/s"),
+    ("force falls before release within", "release.force_fall_s", 1e3, "ms"),
+    ("contact location error, median", "estimator.location_error_p50_m", 1e3, "mm"),
+    ("contact on the right link", "estimator.link_correct_fraction", 100.0, "%"),
+    ("controller tick, median", "loop.tick_p50_us", 1.0, "us"),
+    ("deadline misses", "loop.deadline_misses", 1.0, ""),
+)
+MUG_ROWS: Rows = (
+    ("mug on the cart", "mug.on_cart", 1.0, ""),
+    ("mug tilt", "mug.tilt_rad", 1.0, "rad"),
+)
+LAST_ROWS: Rows = (("real-time factor", "real_time_factor", 1.0, ""),)
+
+
+class ContactTracking(Demo[ExperimentData]):
+    """An experiment, run with one controller after the other.
+
+    Attributes:
+        experiment: What is done.
+        force_limit: The controllers' limit of the contact force [N].
+    """
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        """Take the options, see :meth:`Demo.__init__`."""
+        super().__init__(args)
+        self.experiment = EXPERIMENTS[self.name]()
+        self.force_limit = force_limit()
+        self._runs = selected(args.controller)
+
+    @staticmethod
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        """Declare the demo's own options, see :meth:`Demo.add_arguments`."""
+        parser.add_argument(
+            "--controller", choices=(*VARIANTS, *GROUPS), default="both",
+            help="the contact-aware QP, one of its variants or baselines, both the QP and the "
+            "greedy baseline (default), or all",
+        )  # fmt: skip
+
+    @property
+    def runs(self) -> Sequence[str]:
+        """Names of the controllers."""
+        return self._runs
+
+    def launch(self, run: str, folder: Path) -> tuple[str, Mapping[str, str]]:
+        """Return the graph with the controller, see :meth:`Demo.launch`."""
+        held = self.experiment.held
+        return "demo", {
+            "scene": self.experiment.scene,
+            "engine": self.engine,
+            "held_mass": str(held.mass if held is not None else 0.0),
+            "client": NAME if self.lockstep else "",
+            **VARIANTS[run].arguments,
+        }
+
+    def client(self, run: str, connection: Connection) -> ContactTrackingNode:
+        """Make the node that asks for the motion."""
+        profile = driver_profile(self.driver, DriverConfig())
+        return ContactTrackingNode(self.experiment, profile, connection)
+
+    def summarise(self, runs: Mapping[str, ExperimentData]) -> dict[str, Any]:
+        """Compute the figures of each controller."""
+        return {
+            name: {
+                **self.envelope(float(data.time[-1] - data.time[0]), data.wall_time),
+                "controller": name,
+                "force_limit_N": self.force_limit,
+                **summarize(data, self.force_limit, self.experiment.passes),
+            }
+            for name, data in runs.items()
+        }
+
+    def report(self, summary: Mapping[str, Any]) -> list[str]:
+        """Return the table of the controllers."""
+        mug = MUG_ROWS if self.experiment.held is not None else ()
+        return [
+            f"force limit {self.force_limit:g} N; forces and errors are the simulator's "
+            "ground truth",
+            *table(summary, (*ROWS, *mug, *LAST_ROWS)),
+        ]
+
+    def draw(self, runs: Mapping[str, ExperimentData], folder: Path) -> list[Path]:
+        """Draw force, tracking error and release."""
+        styles = {name: VARIANTS[name].style for name in runs}
+        return ExperimentPictures(
+            runs, styles, self.experiment.phases, self.force_limit, folder
+        ).draw()
+
+    def verdict(self, summary: Mapping[str, Any]) -> tuple[list[str], bool]:
+        """Return which controllers had too little contact to be judged."""
+        return verdict({name: figures["failures"] for name, figures in summary.items()})
+
+
+def selected(name: str) -> tuple[str, ...]:
+    """Return the variants that a name stands for.
+
+    Args:
+        name: A variant or a group.
+    """
+    return GROUPS.get(name, (name,))
+
+
+def force_limit() -> float:
+    """Return the force limit that the controller node of the demo is configured with [N].
+
+    Raises:
+        ConfigError: If the node's parameter file is wrong.
+    """
+    file = share("config", "contact_aware_controller.yaml")
+    (node,) = yaml.safe_load(file.read_text()).values()
+    return from_mapping(ControllerNodeConfig, node["ros__parameters"]).force.limit
+
+
+def verdict(failures: Mapping[str, Sequence[str]]) -> tuple[list[str], bool]:
+    """Say which runs cannot be judged, and whether that makes the demo fail.
+
+    Args:
+        failures: What is missing in the run of each controller.
+
+    Returns:
+        One line each; True if a controller that is no baseline is among them.
+    """
+    lines: list[str] = []
+    for controller, reasons in failures.items():
+        kind = "note" if VARIANTS[controller].baseline else "failed run"
+        lines.extend(f"{kind}: {controller}: {reason}" for reason in reasons)
+    failed = any(reasons and not VARIANTS[name].baseline for name, reasons in failures.items())
+    return lines, failed

@@ -1,0 +1,92 @@
+"""The style of the demos' pictures: axes, colours, names of phases, legends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREEN, RED, BROWN, GREY = (
+    "#0b6e99", "#d9730d", "#2a9d8f", "#c8372d", "#8c6239", "#444444",
+)  # fmt: skip
+DOTS_PER_INCH = 130
+NARROW_PHASE = 0.11
+"""Share of the axes' width below which the name of a phase is written aslant."""
+
+
+def new_figure(
+    rows: int, columns: int, size: tuple[float, float], **options: Any
+) -> tuple[Figure, np.ndarray]:
+    """Create a figure that needs no display.
+
+    Args:
+        rows: Rows of axes.
+        columns: Columns of axes.
+        size: Width and height [inch].
+        **options: As of matplotlib's subplots, e.g. ``sharex``.
+
+    Returns:
+        The figure and its axes (rows, columns).
+    """
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, **options)
+    for axes in grid.flat:
+        dress(axes)
+    return figure, grid
+
+
+def dress(axes: Axes) -> None:
+    """Give axes the common look."""
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.margins(x=0.01)
+
+
+def draw_limit(axes: Axes, value: float, text: str = "", side: str = "right") -> None:
+    """Draw a horizontal limit, with its name above its left or right end."""
+    axes.axhline(value, color=GREY, ls="--", lw=1)
+    axes.text(
+        0.995 if side == "right" else 0.005, value, text, ha=side, va="bottom",
+        transform=axes.get_yaxis_transform(), color=GREY, fontsize=9,
+    )  # fmt: skip
+
+
+def name_phases(
+    column: Iterable[Axes], phases: Mapping[str, tuple[float, float]], duration: float
+) -> None:
+    """Shade every second phase in a column of axes, and name all of them above its top.
+
+    Args:
+        column: The axes, from the top.
+        phases: Name -> (start, end) [s].
+        duration: What the time axis shows [s].
+    """
+    top, *_ = panels = list(column)
+    for number, (name, (start, end)) in enumerate(phases.items()):
+        for axes in panels:
+            if number % 2:
+                axes.axvspan(start, end, color="0.5", alpha=0.08, lw=0)
+        aslant = end - start < NARROW_PHASE * duration
+        top.text(
+            (start + end) / 2, 1.01, name, ha="left" if aslant else "center", va="bottom",
+            fontsize=9, color="0.4", rotation=35 if aslant else 0,
+            rotation_mode="anchor", transform=top.get_xaxis_transform(),
+        )  # fmt: skip
+
+
+def add_legend(figure: Figure, axes: Axes, columns: int = 3) -> None:
+    """Name the lines of some axes below all axes of the figure."""
+    lines, labels = axes.get_legend_handles_labels()
+    figure.legend(lines, labels, loc="outside lower center", frameon=False, ncols=columns)
+
+
+def save(figure: Figure, path: Path, title: str = "") -> Path:
+    """Write a picture as PNG and return its path."""
+    if title:
+        figure.suptitle(title)
+    figure.savefig(path, dpi=DOTS_PER_INCH)
+    return path

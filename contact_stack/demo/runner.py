@@ -1,0 +1,289 @@
+"""What a demo is, and how every demo is run.
+
+A demo is a *task* (a scene and what is to be done in it, free of ROS), a *client* (the node that
+asks the graph for it and listens, see :class:`ClientNode`) and *figures*. :class:`Demo` names what
+the runner needs of it:
+
+- ``runs``: names of the graph runs that are compared, e.g. one per controller;
+- ``launch``: launch file and arguments of a run;
+- ``client``: the node that joins the graph; its ``data()`` is what a run left, as arrays;
+- ``summarise``: the content of ``summary.json``, ``{run: {figure: value}}`` in SI units;
+- ``report`` and ``draw``: the same for a person, as a table and as pictures;
+- ``verdict``: what is wrong with the runs, and whether the demo counts as failed.
+
+:func:`run_demo` does the rest, the same for all: for each run it starts a graph of its own, records
+what the client hears as MCAP, spins the client until it has finished, and stops the graph, also on
+Ctrl-C, after a node's failure or when the graph has fallen silent. Then it summarises, draws,
+writes and prints. An option that does not apply is refused when the demo is made, before anything
+is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import rclpy
+import yaml
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+from tqdm import tqdm
+
+from contact_core.description import share
+from contact_core.errors import CommunicationError
+from contact_core.signals import deferred
+from contact_stack.demo.client_node import NAMESPACE, ClientNode, Connection
+from contact_stack.launch import NodeGraph, find_launch_file, parse, refuse_second_graph
+from contact_stack.recording.mcap_recorder import McapRecorder
+
+EXIT_FAILED = 1
+LABEL_WIDTH, COLUMN_WIDTH = 40, 20
+SMALLEST_SHOWN = 1e-5
+"""What is nearer to zero is shown as zero."""
+BAR = "{desc:34} {n:.1f} s [{elapsed}]"
+BAR_OF_KNOWN_LENGTH = "{desc:34} {bar} {n:.1f}/{total:.1f} s [{elapsed}]"
+
+Data = TypeVar("Data")
+
+Rows = Sequence[tuple[str, str, float, str]]
+"""Lines of a table: label, key of the summary with dots between levels, factor and unit."""
+
+
+class Demo(ABC, Generic[Data]):
+    """A demonstration; see the module for what its parts are.
+
+    Attributes:
+        name: Its name on the command line.
+        driver: The driver profile.
+        engine: What simulates the scene.
+        lockstep: Lock-step instead of real time.
+        seed: Of all random numbers.
+        view: Whether the live page is opened.
+    """
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        """Take the options that all demos share; a demo takes its own after them.
+
+        Args:
+            args: The parsed command line of ``contact-stack demo``.
+
+        Raises:
+            ConfigError: By a demo to which an option does not apply.
+        """
+        self.name: str = args.name
+        self.driver: str = args.driver
+        self.engine: str = args.engine
+        self.lockstep: bool = args.lockstep
+        self.seed: int = args.seed
+        self.view: bool = args.view
+
+    @staticmethod
+    @abstractmethod
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        """Declare the options that are this kind of demo's own.
+
+        Args:
+            parser: The parser of ``contact-stack demo``.
+        """
+
+    @property
+    @abstractmethod
+    def runs(self) -> Sequence[str]:
+        """Names of the graph runs, in their order; also of their recordings."""
+
+    @abstractmethod
+    def launch(self, run: str, folder: Path) -> tuple[str, Mapping[str, str]]:
+        """Return a launch file's name and the arguments that not all demos share.
+
+        Args:
+            run: Name of the run.
+            folder: Where files for the graph may be written.
+        """
+
+    @abstractmethod
+    def client(self, run: str, connection: Connection) -> ClientNode[Data]:
+        """Make the node that joins the graph of a run."""
+
+    @abstractmethod
+    def summarise(self, runs: Mapping[str, Data]) -> dict[str, Any]:
+        """Compute the figures of all runs, as JSON content in SI units."""
+
+    @abstractmethod
+    def report(self, summary: Mapping[str, Any]) -> list[str]:
+        """Return the lines that a person reads at the end."""
+
+    @abstractmethod
+    def draw(self, runs: Mapping[str, Data], folder: Path) -> list[Path]:
+        """Draw the pictures, and return their files."""
+
+    @abstractmethod
+    def verdict(self, summary: Mapping[str, Any]) -> tuple[list[str], bool]:
+        """Return lines on what is wrong, and whether that makes the demo fail."""
+
+    def envelope(self, sim_time: float, wall_time: float) -> dict[str, Any]:
+        """Return the figures that say how a run was made, the same for all demos.
+
+        Args:
+            sim_time: Simulated time the run took [s].
+            wall_time: Real time it took [s].
+        """
+        return {
+            "experiment": self.name,
+            "driver": self.driver,
+            "engine": self.engine,
+            "seed": self.seed,
+            "lockstep": self.lockstep,
+            "sim_time_s": sim_time,
+            "wall_time_s": wall_time,
+            "real_time_factor": sim_time / wall_time,
+        }
+
+
+def run_demo(demo: Demo[Any], out: Path, copy: Path | None = None) -> int:
+    """Run a demo.
+
+    Args:
+        demo: The demo.
+        out: Folder of the results.
+        copy: Where else the summaries are written, if anywhere.
+
+    Returns:
+        The exit code: 0, or 1 if the demo counts as failed.
+
+    Raises:
+        ContactStackError: If a graph does not start or falls silent, or a node fails.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    runs = {run: run_graph(demo, run, out) for run in demo.runs}
+    summary = demo.summarise(runs)
+    for path in filter(None, (out / "summary.json", copy)):
+        path.write_text(json.dumps(summary, indent=2) + "\n")
+    pictures = ", ".join(path.name for path in demo.draw(runs, out))
+    lines, failed = demo.verdict(summary)
+    results = f"results: {out}/summary.json, {pictures}, *.mcap"
+    print("\n".join([*demo.report(summary), results, *lines]))
+    return EXIT_FAILED if failed else 0
+
+
+def run_graph(demo: Demo[Data], run: str, out: Path) -> Data:
+    """Start the graph of a run, spin its client until that has finished, stop the graph.
+
+    Args:
+        demo: The demo.
+        run: Name of the run.
+        out: Folder of the recording and of the files that the graph reads.
+
+    Returns:
+        What the run left.
+
+    Raises:
+        ContactStackError: If the graph does not start, falls silent, a node of it ends, or
+            another graph is running in its place.
+    """
+    file, arguments = demo.launch(run, out)
+    common = {
+        "driver": demo.driver,
+        "robot_name": NAMESPACE,
+        "lockstep": str(demo.lockstep).lower(),
+        "seed": str(demo.seed),
+        "view": str(demo.view).lower(),
+    }
+    plan = parse(find_launch_file(file), {**common, **arguments})
+    refuse_second_graph(plan)
+    with NodeGraph(plan) as graph, McapRecorder(out / f"{run}.mcap") as recorder:
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        try:
+            with deferred():
+                client = demo.client(run, Connection(recorder, demo.lockstep))
+            _spin(client, graph, run)
+            client.destroy_node()
+        finally:
+            with deferred():
+                rclpy.try_shutdown()
+    return client.data()
+
+
+def _spin(client: ClientNode[Any], graph: NodeGraph, run: str) -> None:
+    """Handle messages until the client has finished, and show how far it is."""
+    executor = SingleThreadedExecutor()
+    executor.add_node(client)
+    heard, changed = (-1, 0.0), time.monotonic()
+    total = client.duration
+    try:
+        with tqdm(total=total, bar_format=BAR if total is None else BAR_OF_KNOWN_LENGTH) as bar:
+            while not client.finished:
+                # An interrupt inside rclpy would leave half-made objects that complain.
+                with deferred():
+                    executor.spin_once(timeout_sec=0.1)
+                graph.check()
+                if (client.stamp, client.silence_limit) != heard:
+                    heard, changed = (client.stamp, client.silence_limit), time.monotonic()
+                    bar.set_description_str(f"{run}: {client.activity}", refresh=False)
+                    bar.update(min(client.progress, total or math.inf) - bar.n)
+                elif time.monotonic() - changed > client.silence_limit:
+                    raise CommunicationError(
+                        f"the graph has been silent for {client.silence_limit:g} s: "
+                        f"{client.waiting_for}"
+                    )
+    finally:
+        executor.shutdown()
+
+
+def write_scene(scene: str, path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    """Write a scene of the project with some values changed, for the simulator's node.
+
+    Args:
+        scene: Its name, a file of config/scenes.
+        path: The file to write.
+        change: Called with the scene's values, which it changes.
+
+    Returns:
+        The file, as an absolute path.
+    """
+    values = yaml.safe_load(share("config", "scenes", f"{scene}.yaml").read_text())
+    change(values)
+    path.write_text(yaml.safe_dump(values, sort_keys=False))
+    return path.resolve()
+
+
+def table(columns: Mapping[str, Any], rows: Rows, head: str = "") -> list[str]:
+    """Render the most telling figures of each run side by side, as lines of text.
+
+    Args:
+        columns: Name -> summary.
+        rows: What is shown of each.
+        head: Stands before the names.
+    """
+    lines = [(head, list(columns))]
+    for label, key, factor, unit in rows:
+        values = (_value(column, key) for column in columns.values())
+        lines.append((label, [_cell(value, factor, unit) for value in values]))
+    return [
+        "".join([f"{label:{LABEL_WIDTH}}", *(f"{cell:>{COLUMN_WIDTH}}" for cell in cells)])
+        for label, cells in lines
+    ]
+
+
+def _value(summary: Any, key: str) -> Any:
+    for part in key.split("."):
+        summary = summary[part]
+    return summary
+
+
+def _cell(value: Any, factor: float, unit: str) -> str:
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return value
+    shown = value * factor
+    digits = ".0f" if abs(shown) < SMALLEST_SHOWN or abs(shown) >= 1e3 else ".3g"
+    return f"{shown:{digits}} {unit}".strip()

@@ -1,0 +1,129 @@
+"""The node that streams the wrenches of a plan, and watches the sled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from lbr_fri_idl.msg import LBRState, LBRWrenchCommand
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+from contact_core.arm_state import ArmState, CommandMode
+from contact_core.errors import CommunicationError
+from contact_ros.driver_profile import DriverConfig, OverlayWriter, driver_profile
+from contact_ros.geometry import frame_pose
+from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection
+from robust_planner.trajectory import ContactTrajectory
+
+SLED = "sled"
+STATE = "state"
+PERIOD = 0.005
+"""Time between two commands [s]."""
+RESTING = 0.5
+"""Time without a wrench in which the jaws close and the sled comes to rest [s]."""
+ALONG = 1
+"""The motion is along y of the base frame, the second entry of a wrench."""
+SLED_HEARD: Mapping[str, type] = {CLOCK: JointState, STATE: LBRState, OBJECTS: TFMessage}
+SLED_RECORDED: Mapping[str, type] = {"joint_states": JointState, "command/wrench": LBRWrenchCommand}
+
+
+@dataclass(frozen=True)
+class Slide:
+    """What a run left.
+
+    Attributes:
+        time: (n) from the start of the plan [s].
+        distance: (n) that the sled has slid along the motion [m].
+        joints: (n, 7) measured positions of the arm [rad].
+        wall_time: Real time the run took [s].
+    """
+
+    time: np.ndarray
+    distance: np.ndarray
+    joints: np.ndarray
+    wall_time: float
+
+    @property
+    def top_speed(self) -> float:
+        """Largest speed of the sled [m/s]."""
+        return float(np.abs(np.diff(self.distance) / np.diff(self.time)).max())
+
+
+class SledNode(ClientNode[Slide]):
+    """Execute one plan on the graph, in lock-step."""
+
+    def __init__(self, trajectory: ContactTrajectory, connection: Connection) -> None:
+        """Connect to the graph.
+
+        Args:
+            trajectory: The plan; its control is the force along the motion.
+            connection: How to take part in the graph.
+        """
+        super().__init__(connection, SLED_HEARD, SLED_RECORDED)
+        self._knots, self._forces = trajectory.time, trajectory.control[:, 0]
+        self.duration = RESTING + float(trajectory.time[-1])
+        self._rest = np.zeros(7)
+        self._times: list[float] = []
+        self._positions: list[float] = []
+        self._joints: list[np.ndarray] = []
+        self._profile = driver_profile("lbr_fri", DriverConfig(), PERIOD)
+        self._writer = OverlayWriter(self, CommandMode.WRENCH, lockstep=True)
+
+    @property
+    def finished(self) -> bool:
+        """True when the plan is over."""
+        return self._plan_time >= self._knots[-1] - 1e-9
+
+    @property
+    def _plan_time(self) -> float:
+        return self.progress - RESTING
+
+    def data(self) -> Slide:
+        """Return where the sled went, after the end."""
+        positions = np.array(self._positions)
+        return Slide(
+            time=np.array(self._times),
+            distance=positions - positions[0],
+            joints=np.array(self._joints),
+            wall_time=self.wall_time,
+        )
+
+    def _advance(self) -> None:
+        state = self._profile.decode_state(STATE, self._latest(STATE))
+        assert state is not None, "this driver's state is one message"
+        if self.start is None:
+            self.start = state.stamp
+            self._rest = rest_pose(state)
+        # Times are sums of periods of 5 ms, which have no exact representation.
+        now = self._plan_time + 1e-6
+        wrench = np.zeros(6)
+        if now >= 0.0:
+            self._times.append(self._plan_time)
+            self._positions.append(frame_pose(self._latest(OBJECTS), SLED).translation[ALONG])
+            self._joints.append(state.position)
+            wrench[ALONG] = self._forces[np.searchsorted(self._knots, now) - 1]
+        if not self.finished:
+            self._writer.publish_command(self._rest, wrench)
+
+
+def rest_pose(state: ArmState) -> np.ndarray:
+    """Take the present command for the rest pose of the tool's springs.
+
+    Args:
+        state: The first state of the arm.
+
+    Returns:
+        Joint positions (7) [rad].
+
+    Raises:
+        CommunicationError: If the arm takes no wrench: a position-controlled arm would hide
+            what friction does.
+    """
+    if state.command_mode is not CommandMode.WRENCH:
+        raise CommunicationError(
+            "the arm takes no wrench: set Cartesian impedance control at the robot, or as "
+            "the scene's robot.control_mode"
+        )
+    return state.commanded_position
