@@ -70,12 +70,7 @@ Motion = PoseMotion | JointMotion
 
 
 def tool_pose(robot: Robot, q: np.ndarray) -> pin.SE3:
-    """Return the tool's pose at some joint positions, world frame.
-
-    Args:
-        robot: The arm; it is left there.
-        q: (n) [rad].
-    """
+    """Return the tool's pose at joint positions q (n) [rad], world frame; moves the robot there."""
     robot.update(q)
     return robot.tool_pose()
 

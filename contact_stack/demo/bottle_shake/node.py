@@ -22,9 +22,13 @@ from contact_ros.driver_profile import (
 )
 from contact_ros.geometry import frame_pose
 from contact_ros.stamps import to_time
-from contact_stack.demo.bottle_shake.grip import GripConfig
 from contact_stack.demo.bottle_shake.joint_controller import inverse_dynamics
-from contact_stack.demo.bottle_shake.procedure import GripperGoal, Observation, Procedure
+from contact_stack.demo.bottle_shake.procedure import (
+    GripConfig,
+    GripperGoal,
+    Observation,
+    Procedure,
+)
 from contact_stack.demo.bottle_shake.record import BOTTLE, BottleRecord, BottleSample
 from contact_stack.demo.bottle_shake.task import BottleTask, JointSetpoint
 from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection

@@ -17,8 +17,7 @@ from contact_core.description import read_urdf
 from contact_core.robot import GRAVITY
 from contact_core.scene import ROBOT, Scene
 from contact_core.surface import combine
-from contact_stack.demo.bottle_shake.grip import needed_grip
-from contact_stack.demo.bottle_shake.procedure import HELD, Verdict
+from contact_stack.demo.bottle_shake.procedure import HELD, Verdict, needed_grip
 from contact_stack.demo.bottle_shake.task import BottleStage, BottleTask
 from contact_stack.demo.statistics import trajectory_hash
 
@@ -165,16 +164,7 @@ class Bottle:
 
 
 def summarize_bottle(record: BottleRecord, task: BottleTask, bottle: Bottle) -> dict[str, Any]:
-    """Compute the figures of one run.
-
-    Args:
-        record: The run.
-        task: What was to be done.
-        bottle: What is held.
-
-    Returns:
-        JSON content in SI units.
-    """
+    """Return the figures of one run, as JSON content in SI units."""
     held = record.held
     grip, needed = record.grip[held], record.needed_force(bottle)[held]
     shaken = held & record.during(BottleStage.SHAKE)

@@ -221,23 +221,12 @@ EXPERIMENTS: dict[str, type[Experiment]] = {
 
 
 def tilt(pose: pin.SE3) -> float:
-    """Return the angle between an object's z axis and the vertical [rad].
-
-    Args:
-        pose: The object's pose, world frame.
-    """
+    """Return the angle between an object's z axis and the vertical [rad], from its pose."""
     return float(np.arccos(np.clip(pose.rotation[2, 2], -1.0, 1.0)))
 
 
 def stands_on(mug: pin.SE3, mug_urdf: str, support: pin.SE3, support_urdf: str) -> bool:
-    """Tell whether the bottom of a cylinder is on the highest box of a piece of furniture.
-
-    Args:
-        mug: Pose of the cylinder, world frame.
-        mug_urdf: Its description.
-        support: Pose of the furniture, world frame.
-        support_urdf: Its description.
-    """
+    """Tell whether the bottom of a cylinder is on the highest box of a piece of furniture."""
     (cylinder,) = (
         shape
         for shape in collision_shapes(read_urdf(mug_urdf))
