@@ -48,6 +48,8 @@ class PushBox(Demo[PushData]):
         """Take the options, see :meth:`Demo.__init__`."""
         super().__init__(args)
         self._task = PushTask()
+        # The graph with the planner has no choice of engine.
+        self.engine = self._task.model.scene.scene.config.engine
         self._attempts: int = args.attempts
         self._mode = str(args.mode)
 

@@ -14,13 +14,11 @@ from contact_core.arm_state import ArmState, CommandMode
 from contact_core.errors import CommunicationError
 from contact_ros.driver_profile import DriverConfig, OverlayWriter, driver_profile
 from contact_ros.geometry import frame_pose
-from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection
+from contact_stack.demo.client_node import CLOCK, OBJECTS, PERIOD, ClientNode, Connection
 from robust_planner.trajectory import Trajectory
 
 SLED = "sled"
 STATE = "state"
-PERIOD = 0.005
-"""Time between two commands [s]."""
 RESTING = 0.5
 """Time without a wrench in which the jaws close and the sled comes to rest [s]."""
 ALONG = 1
