@@ -13,6 +13,13 @@ from setuptools import find_packages, setup
 PACKAGE = "contact_stack"
 SHARED_FOLDERS = ("launch", "config", "description")
 TEST = ["pytest>=8,<10", "pytest-timeout>=2.3,<3"]
+# What the algorithms are compared with: no node and no algorithm needs it.
+EXPERIMENTS = [
+    "clarabel>=0.9,<1",
+    "mujoco>=3.2,<4",
+    "piqp>=0.5,<1",
+    "quadprog>=0.1.12,<0.2",
+]
 
 
 def shared_files() -> list[tuple[str, list[str]]]:
@@ -104,6 +111,7 @@ setup(
             "colcon-ros>=0.5,<0.6",
             "import-linter>=2.5,<3",
             "mkdocs>=1.6,<2",
+            "mkdocstrings[python]>=1.0,<2",
             "mypy>=1.13,<3",
             "quadprog>=0.1.12,<0.2",
             *TEST,
@@ -115,12 +123,9 @@ setup(
         ],
         # By this name `colcon test` recognises what runs the tests.
         "test": TEST,
-        # What benchmarks compare with.
-        "bench": [
-            "clarabel>=0.9,<1",
-            "mujoco>=3.2,<4",
-            "piqp>=0.5,<1",
-        ],
+        "experiments": EXPERIMENTS,
+        # Its old name.
+        "bench": EXPERIMENTS,
     },
     entry_points={
         "console_scripts": [

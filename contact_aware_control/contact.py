@@ -1,7 +1,8 @@
-"""What the estimator tells the controller about one contact."""
+"""What the estimator tells the controller about contacts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,3 +62,16 @@ class ContactEstimate:
     identifiable: bool
     age: float
     modes: tuple[ContactMode, ...]
+
+
+@dataclass(frozen=True)
+class ContactReport:
+    """The contacts of one estimator tick.
+
+    Attributes:
+        stamp: When they were estimated [ns], on the clock of the control loop.
+        contacts: The contacts; empty in free space.
+    """
+
+    stamp: int
+    contacts: Sequence[ContactEstimate]

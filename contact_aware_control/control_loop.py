@@ -1,71 +1,36 @@
-"""The one object a controller node drives, 200 times a second."""
+"""The control loop as a function: state and inputs in, next state and command out.
+
+:meth:`ControlLoop.tick` is one tick of the controller, 200 times a second. Everything that
+changes in a run is in a :class:`LoopState`, everything that comes from outside in
+:class:`LoopInputs`; the loop itself holds only what does not change, and scratch memory.
+The same arguments give the same bits, which is what the incident log's replay rests on. (The
+optional solver ``osqp`` starts from its last answer: with it, commands agree to its tolerance.)
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.contact import ContactEstimate
-from contact_aware_control.controllers import ControllerInput, ControllerOutput, make_controller
+from contact_aware_control.contact import ContactEstimate, ContactReport
+from contact_aware_control.controllers import (
+    ControllerInput,
+    ControllerOutput,
+    ControllerState,
+    make_controller,
+)
 from contact_aware_control.controllers.contact_jacobian import magnitude
-from contact_aware_control.goal import Goal
-from contact_aware_control.safety.command_guard import CommandGuard
-from contact_aware_control.safety.command_limits import CommandLimits
-from contact_aware_control.safety.input_checks import are_sound_contacts, is_sound_state
-from contact_aware_control.safety.request import Request
-from contact_aware_control.safety.status import Mode, Status
+from contact_aware_control.loop_state import NANOSECONDS, LoopInputs, LoopState, LoopStatus
+from contact_aware_control.reference.base import Goal
+from contact_aware_control.safety.command_limits import CommandGuard, CommandLimits
+from contact_aware_control.safety.status import Mode, Request, Status
 from contact_aware_control.safety.supervisor import Conditions, Supervisor
 from contact_core.arm_state import ArmState
 from contact_core.robot import Robot
-
-NANOSECONDS = 1e-9
-
-
-@dataclass(frozen=True)
-class ContactReport:
-    """The contacts of one estimator tick.
-
-    Attributes:
-        stamp: When they were estimated [ns], on the clock of the control loop.
-        contacts: The contacts; empty in free space.
-    """
-
-    stamp: int
-    contacts: Sequence[ContactEstimate]
-
-
-@dataclass(frozen=True)
-class LoopStatus:
-    """What happened in one tick.
-
-    Attributes:
-        mode: What the controller does.
-        status: Why.
-        reference_time: Time since the start of the goal, without pauses [s].
-        output: The controller's diagnostics; its command is the one before the limits.
-        ticks: Number of ticks so far.
-        deadline_misses: Number of ticks that came more than half a period late.
-        rejected_messages: Number of rejected messages so far.
-        detail: What led to a latched fault, in words; empty without one.
-    """
-
-    mode: Mode
-    status: Status
-    reference_time: float
-    output: ControllerOutput
-    ticks: int
-    deadline_misses: int
-    rejected_messages: int
-    detail: str = ""
-
-    @property
-    def remedy(self) -> str:
-        """What a person can do about the status."""
-        return self.status.remedy
 
 
 class ControlLoop:
@@ -73,12 +38,10 @@ class ControlLoop:
 
     Attributes:
         config: Every parameter.
-        supervisor: Modes, watchdogs and faults; hold, resume, stop and reset it.
-        command: (n) the present command [rad]; None before the first joint state.
     """
 
     def __init__(self, robot: Robot, config: ControllerConfig) -> None:
-        """Set up, inactive.
+        """Set up what does not change in a run.
 
         Args:
             robot: The arm, for this loop alone.
@@ -88,150 +51,162 @@ class ControlLoop:
             ConfigError: If the controller is refused.
         """
         self.config = config
-        self.supervisor = Supervisor(config.safety, config.period)
-        self.command: np.ndarray | None = None
         self._robot = robot
+        self._supervisor = Supervisor(config.safety, config.period)
         self._controller = make_controller(robot, config)
-        self._stiffness = np.array(config.joint_stiffness)
-        self._limits = CommandLimits(robot, self._stiffness, config.limits, config.period)
+        self._limits = CommandLimits(
+            robot, np.array(config.joint_stiffness), config.limits, config.period
+        )
         self._guard = CommandGuard(robot, config)
-        self._state: ArmState | None = None
-        self._report: ContactReport | None = None
-        self._seen: tuple[ArmState | None, ContactReport | None] = (None, None)
-        self._goal: Goal | None = None
-        self._reference_time = 0.0
-        self._last_tick: int | None = None
-        self._ticks = 0
-        self._deadline_misses = 0
-        self._ramp_ticks = 0
 
-    def handle(self, request: Request, detail: str = "") -> bool:
+    def start(self) -> LoopState:
+        """Return the state of a loop that is active and waits for its first joint state."""
+        return self.handle(LoopState(), Request.ACTIVATE)[0]
+
+    def handle(
+        self, state: LoopState, request: Request, detail: str = ""
+    ) -> tuple[LoopState, bool]:
         """Do what is asked from outside, between two ticks.
 
         Args:
-            request: What.
+            state: What is remembered.
+            request: What is asked.
             detail: The reason, in words.
 
         Returns:
-            False if it is refused.
+            (what is remembered now; False if it is refused).
         """
+        supervisor, done = self._supervisor.handle(state.supervisor, request, detail)
         if request is Request.DEACTIVATE:
-            self.deactivate()
-            return True
-        if request is Request.ROBOT_BACK:
+            # The next activation starts from the driver's command.
+            state = replace(state, command=None, arm=None, goal=None, ramp_ticks=0)
+        elif request is Request.ROBOT_BACK:
             # Begin again at the command the driver holds: ours was not followed.
-            self.command = None
-            self._ramp_ticks = 0
-        return self.supervisor.handle(request, detail)
+            state = replace(state, command=None, ramp_ticks=0)
+        return replace(state, supervisor=supervisor), done
 
     def tick(
-        self,
-        now: int,
-        state: ArmState | None,
-        report: ContactReport | None,
-        goal: Goal | None,
-    ) -> tuple[np.ndarray | None, LoopStatus]:
+        self, state: LoopState, inputs: LoopInputs
+    ) -> tuple[LoopState, np.ndarray | None, LoopStatus]:
         """Compute one command.
 
         Args:
-            now: Time [ns].
-            state: The latest joint state; the same object again if there is no newer one.
-            report: The latest contacts; the same object again if there are no newer ones.
-            goal: What to follow, checked by a GoalChecker; another object starts anew. None: hold.
+            state: What is remembered.
+            inputs: What is given.
 
         Returns:
-            (q_cmd (n) [rad], or None if no command is to be sent; what happened).
+            (what is remembered now; q_cmd (n) [rad], or None if no command is to be sent; what
+            happened).
         """
-        late = self._count(now)
-        self._receive(state, report)
-        self._take(goal)
-        mode, status = self.supervisor.update(self._conditions(now))
+        late = state.last is not None and (
+            (inputs.now - state.last.now) * NANOSECONDS > 1.5 * self.config.period
+        )
+        state = self._receive(state, inputs, late)
+        supervisor, mode, status = self._supervisor.update(
+            state.supervisor, self._conditions(state, inputs.now)
+        )
         if mode is Mode.INACTIVE:
-            return None, self._report_status(mode, status, None)
-        assert self._state is not None
-        if self.command is None:
-            self.command = self._start_command(self._state)
-        self._ramp_ticks = 0 if mode is Mode.FAULT else self._ramp_ticks + 1
+            state = replace(state, supervisor=supervisor)
+            return state, None, _status(state, mode, status, None)
+        arm = state.arm
+        assert arm is not None
+        command = self._start_command(arm) if state.command is None else state.command
+        ramp_ticks = 0 if mode is Mode.FAULT else state.ramp_ticks + 1
+        controller, reference_time = state.controller, state.reference_time
         output = None
         if mode in (Mode.TRACKING, Mode.CONSERVATIVE):
-            output = self._track(self._state, mode, now)
+            fraction, inputs_ = self._controller_input(state, arm, command, mode, ramp_ticks)
+            controller, output = self._controller.step(controller, inputs_)
+            if output.status is Status.QP_FAILED:
+                command = self._give_way(state, arm, command)
+            else:
+                command, output = self._limited(inputs_, output, fraction)
+                reference_time += self.config.period
             status = output.status if status is Status.OK else status
         elif status is not Status.STATE_STALE:
-            self._give_way(self._state)
+            command = self._give_way(state, arm, command)
         if late and status is Status.OK:
             status = Status.DEADLINE_MISSED
-        return self.command.copy(), self._report_status(mode, status, output)
-
-    def deactivate(self) -> None:
-        """Send no commands any more; the next activation starts from the driver's command."""
-        self.supervisor.deactivate()
-        self.command = None
-        self._state = None
-        self._goal = None
-        self._ramp_ticks = 0
-
-    def _count(self, now: int) -> bool:
-        """Count the tick, and whether it came late."""
-        late = self._last_tick is not None and (
-            (now - self._last_tick) * NANOSECONDS > 1.5 * self.config.period
+        state = replace(
+            state,
+            supervisor=supervisor,
+            controller=controller,
+            command=command,
+            reference_time=reference_time,
+            ramp_ticks=ramp_ticks,
         )
-        self._last_tick = now
-        self._ticks += 1
-        self._deadline_misses += late
-        return late
+        return state, command.copy(), _status(state, mode, status, output)
 
-    def _receive(self, state: ArmState | None, report: ContactReport | None) -> None:
-        """Take over new messages that are sound, count those that are not."""
-        if state is not self._seen[0] and state is not None:
-            if is_sound_state(state, self._robot.n):
-                self.supervisor.accept_input()
-                self._state = state
-            else:
-                self.supervisor.reject_input()
-        if report is not self._seen[1] and report is not None:
-            if are_sound_contacts(report.contacts, self._robot.link_names):
-                self._report = report
-            else:
-                self.supervisor.reject_input()
-        self._seen = (state, report)
-
-    def _take(self, goal: Goal | None) -> None:
-        """Start to follow a new goal."""
-        if goal is self._goal or (goal is not None and self.command is None):
-            return
-        refreshed = (
-            goal is not None and self._goal is not None and goal.reference is self._goal.reference
+    def _receive(self, state: LoopState, inputs: LoopInputs, late: bool) -> LoopState:
+        """Take over new messages that are sound, count those that are not; take a new goal."""
+        supervisor, arm, report = state.supervisor, state.arm, state.report
+        known_arm, known_report = (
+            (None, None) if state.last is None else (state.last.arm, state.last.report)
         )
-        self._goal = goal
+        if inputs.arm is not known_arm and inputs.arm is not None:
+            if is_sound_state(inputs.arm, self._robot.n):
+                supervisor = self._supervisor.accept_input(supervisor)
+                arm = inputs.arm
+            else:
+                supervisor = self._supervisor.reject_input(supervisor)
+        if inputs.report is not known_report and inputs.report is not None:
+            if are_sound_contacts(inputs.report.contacts, self._robot.link_names):
+                report = inputs.report
+            else:
+                supervisor = self._supervisor.reject_input(supervisor)
+        goal, controller, reference_time = self._take(state, inputs.goal)
+        return LoopState(
+            supervisor,
+            controller,
+            state.command,
+            arm,
+            report,
+            goal,
+            reference_time,
+            inputs,
+            state.ticks + 1,
+            state.deadline_misses + late,
+            state.ramp_ticks,
+        )
+
+    def _take(
+        self, state: LoopState, goal: Goal | None
+    ) -> tuple[Goal | None, ControllerState, float]:
+        """Start to follow a new goal; return it, the controller's state, the reference time."""
+        if goal is state.goal or (goal is not None and state.command is None):
+            return state.goal, state.controller, state.reference_time
+        refreshed = state.goal is not None and (
+            goal is not None and goal.reference is state.goal.reference
+        )
         if goal is None or refreshed:
-            return
-        assert self.command is not None
-        self._controller.follow(goal.reference, self.command, dict(goal.force_limits))
-        self._reference_time = 0.0
+            return goal, state.controller, state.reference_time
+        assert state.command is not None
+        controller = self._controller.follow(goal.reference, state.command, goal.force_limits)
+        return goal, controller, 0.0
 
-    def _conditions(self, now: int) -> Conditions:
-        goal, report = self._goal, self._report
-        refreshed = goal.refreshed if goal is not None else None
-        contacts = report.contacts if report is not None else ()
-        considered = [
-            contact
-            for contact in contacts
-            if magnitude(contact.force_world) >= self.config.force.contact_on
-        ]
+    def _conditions(self, state: LoopState, now: int) -> Conditions:
+        """Measure what the watchdogs look at."""
+        refreshed = state.goal.refreshed if state.goal is not None else None
+        contacts = state.report.contacts if state.report is not None else ()
+        considered = self.config.force.contact_on
         return Conditions(
-            state_age=_age(now, self._state),
-            contacts_age=_age(now, report),
+            state_age=_age(now, state.arm),
+            contacts_age=_age(now, state.report),
             reference_age=0.0 if refreshed is None else (now - refreshed) * NANOSECONDS,
-            has_reference=goal is not None,
-            identifiable=all(contact.identifiable for contact in considered),
-            force_ratio=self._force_ratio([c for c in contacts if c.identifiable]),
+            has_reference=state.goal is not None,
+            identifiable=all(
+                contact.identifiable
+                for contact in contacts
+                if magnitude(contact.force_world) >= considered
+            ),
+            force_ratio=self._force_ratio(state, [c for c in contacts if c.identifiable]),
         )
 
-    def _force_ratio(self, contacts: Sequence[ContactEstimate]) -> float:
+    def _force_ratio(self, state: LoopState, contacts: Sequence[ContactEstimate]) -> float:
         """Largest contact force over its limit; 0 for baselines, which have no limit."""
         if not self._controller.limits_force:
             return 0.0
-        limits = self._goal.force_limits if self._goal is not None else {}
+        limits = state.goal.force_limits if state.goal is not None else {}
         default = self.config.force.limit
         return max(
             (
@@ -242,78 +217,132 @@ class ControlLoop:
             default=0.0,
         )
 
-    def _start_command(self, state: ArmState) -> np.ndarray:
+    def _start_command(self, arm: ArmState) -> np.ndarray:
         """Begin at the command the driver holds: the arm sags if it begins at q instead."""
-        commanded = state.commanded_position
-        known = np.where(np.isfinite(commanded), commanded, state.position)
+        known = np.where(np.isfinite(arm.commanded_position), arm.commanded_position, arm.position)
         allowed = self.config.safety.start_command_distance
-        start: np.ndarray = np.clip(known, state.position - allowed, state.position + allowed)
+        start: np.ndarray = np.clip(known, arm.position - allowed, arm.position + allowed)
         return start
 
-    def _track(self, state: ArmState, mode: Mode, now: int) -> ControllerOutput:
-        """Follow the goal for one period."""
-        assert self.command is not None
-        blind = _age(now, self._report) > self.config.safety.contacts_timeout
-        fraction = self._step_fraction(blind)
-        lower, upper = self._limits.box(state.position, self.command, fraction)
-        output = self._controller.step(
-            ControllerInput(
-                time=self._reference_time,
-                position=state.position,
-                command=self.command,
-                lower=lower,
-                upper=upper,
-                contacts=None if blind or self._report is None else self._report.contacts,
-                conservative=mode is Mode.CONSERVATIVE,
-            )
+    def _controller_input(
+        self, state: LoopState, arm: ArmState, command: np.ndarray, mode: Mode, ramp_ticks: int
+    ) -> tuple[float, ControllerInput]:
+        """Return the share of the step bound to use, and what the controller is told."""
+        assert state.last is not None
+        blind = _age(state.last.now, state.report) > self.config.safety.contacts_timeout
+        fraction = self._step_fraction(blind, ramp_ticks)
+        lower, upper = self._limits.box(arm.position, command, fraction)
+        return fraction, ControllerInput(
+            time=state.reference_time,
+            position=arm.position,
+            command=command,
+            lower=lower,
+            upper=upper,
+            contacts=None if blind or state.report is None else state.report.contacts,
+            conservative=mode is Mode.CONSERVATIVE,
         )
-        if output.status is Status.QP_FAILED:
-            self._give_way(state)
-            return output
-        change = np.clip(output.command - self.command, lower, upper)
-        limited = self._limits.reached(change, lower, upper, fraction)
-        self.command, guarded = self._guard.limit(self.command, change)
-        self._reference_time += self.config.period
-        if output.status is not Status.OK or not (limited or guarded):
-            return output
-        return replace(output, status=guarded or Status.LIMIT_REACHED)
 
-    def _step_fraction(self, blind: bool) -> float:
+    def _step_fraction(self, blind: bool, ramp_ticks: int) -> float:
         """Return the share of the step bound to use: little at the start, or without contacts."""
         if not self._controller.bounds_step:
             return math.inf
-        ramp, passed = self.config.slow_start, self._ramp_ticks * self.config.period
+        ramp, passed = self.config.slow_start, ramp_ticks * self.config.period
         risen = 1.0 if passed >= ramp.duration else passed / ramp.duration
         fraction = ramp.fraction + (1.0 - ramp.fraction) * risen
         return min(fraction, self.config.safety.blind_step_fraction) if blind else fraction
 
-    def _give_way(self, state: ArmState) -> None:
-        """Hold; where a contact force is above its limit, relax the springs slowly."""
-        assert self.command is not None
-        contacts = self._report.contacts if self._report is not None else ()
-        if self._force_ratio(contacts) <= 1.0:
-            return
-        step = self.config.safety.relax_speed * self.config.period
-        self.command = self.command + np.clip(state.position - self.command, -step, step)
+    def _limited(
+        self, inputs: ControllerInput, output: ControllerOutput, fraction: float
+    ) -> tuple[np.ndarray, ControllerOutput]:
+        """Return the command within every limit, and the output, which says which one holds."""
+        lower, upper = inputs.lower, inputs.upper
+        change = np.clip(output.command - inputs.command, lower, upper)
+        limited = self._limits.reached(change, lower, upper, fraction)
+        command, guarded = self._guard.limit(inputs.command, change)
+        if output.status is Status.OK and (limited or guarded):
+            output = replace(output, status=guarded or Status.LIMIT_REACHED)
+        return command, output
 
-    def _report_status(
-        self, mode: Mode, status: Status, output: ControllerOutput | None
-    ) -> LoopStatus:
-        if output is None:
-            command = self.command if self.command is not None else np.zeros(0)
-            output = ControllerOutput(command=command)
-        return LoopStatus(
-            mode=mode,
-            status=status,
-            reference_time=self._reference_time,
-            output=output,
-            ticks=self._ticks,
-            deadline_misses=self._deadline_misses,
-            rejected_messages=self.supervisor.rejected,
-            detail=self.supervisor.fault_detail,
-        )
+    def _give_way(self, state: LoopState, arm: ArmState, command: np.ndarray) -> np.ndarray:
+        """Hold; where a contact force is above its limit, relax the springs slowly."""
+        contacts = state.report.contacts if state.report is not None else ()
+        if self._force_ratio(state, contacts) <= 1.0:
+            return command
+        step = self.config.safety.relax_speed * self.config.period
+        relaxed: np.ndarray = command + np.clip(arm.position - command, -step, step)
+        return relaxed
+
+
+def _status(
+    state: LoopState, mode: Mode, status: Status, output: ControllerOutput | None
+) -> LoopStatus:
+    if output is None:
+        output = ControllerOutput(command=np.zeros(0) if state.command is None else state.command)
+    return LoopStatus(
+        mode=mode,
+        status=status,
+        reference_time=state.reference_time,
+        output=output,
+        ticks=state.ticks,
+        deadline_misses=state.deadline_misses,
+        rejected_messages=state.supervisor.rejected,
+        detail=state.supervisor.fault_detail,
+    )
 
 
 def _age(now: int, sample: ArmState | ContactReport | None) -> float:
     """Return the age [s]; a stamp in the future is as suspicious as an old one."""
     return math.inf if sample is None else abs(now - sample.stamp) * NANOSECONDS
+
+
+def is_sound_state(state: ArmState, joints: int) -> bool:
+    """Tell whether a joint state can be used.
+
+    Args:
+        state: The state. Of what the controller uses, commands may be missing (NaN),
+            positions may not.
+        joints: The number of joints of the arm.
+
+    Returns:
+        False if a vector has the wrong length, a position is not finite, or a command is
+        infinite.
+    """
+    return (
+        np.shape(state.commanded_position) == (joints,)
+        and is_finite(state.position, joints)
+        and not math.isinf(state.commanded_position @ state.commanded_position)
+    )
+
+
+def is_finite(vector: np.ndarray, size: int) -> bool:
+    """Tell whether a vector has the right length and only finite numbers.
+
+    Args:
+        vector: Anything array-like.
+        size: The right length.
+
+    Returns:
+        True if so.
+    """
+    # The scalar product is NaN or infinite if any number is; it costs one short call.
+    return np.shape(vector) == (size,) and math.isfinite(np.dot(vector, vector))
+
+
+def are_sound_contacts(contacts: Sequence[ContactEstimate], links: Sequence[str]) -> bool:
+    """Tell whether estimated contacts can be used.
+
+    Args:
+        contacts: The contacts.
+        links: Names of the arm's links.
+
+    Returns:
+        False if a contact is on an unknown link, or a vector is not of three finite numbers.
+    """
+    return all(
+        contact.link in links
+        and all(
+            is_finite(vector, 3)
+            for vector in (contact.point_world, contact.normal_world, contact.force_world)
+        )
+        for contact in contacts
+    )

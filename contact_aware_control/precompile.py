@@ -1,4 +1,4 @@
-"""Compile the controller's kernels ahead of time, so that the first tick is not late."""
+"""Compile the kernels ahead of time, so that no first tick and no first contact is late."""
 
 from __future__ import annotations
 
@@ -6,18 +6,29 @@ import numpy as np
 
 from contact_aware_control.config import TrackingConfig
 from contact_aware_control.controllers.quasistatic import QuasistaticModel
+from contact_aware_control.estimation.config import EstimatorConfig
+from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.reference import PoseTrajectory
-from contact_aware_control.tracking.pose_tracking import PoseTracking
+from contact_aware_control.tracking import PoseTracking
+from contact_core.config import from_mapping
 from contact_core.description import RobotDescription
 from contact_core.quadratic_program import DualActiveSetSolver, QuadraticProgram
 from contact_core.robot import Robot
 
+ROBOT = "iiwa14_wsg50"
 PERIOD = 0.005
+PERIOD_NS = 5_000_000
 
 
 def precompile() -> None:
+    """Compile every kernel of controller and estimator; compiled code is kept on disk."""
+    precompile_controller()
+    precompile_estimator()
+
+
+def precompile_controller() -> None:
     """Do what a tick does, with the arrays it gets; compiled code is kept on disk."""
-    robot = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
+    robot = Robot.from_description(RobotDescription.load(ROBOT))
     q = np.full(robot.n, 0.5)
     robot.update(q)
     pose = robot.tool_pose()
@@ -29,3 +40,24 @@ def precompile() -> None:
         hessian, gradient, -model.force_map, np.ones(1), -np.ones(robot.n), np.ones(robot.n)
     )
     DualActiveSetSolver().solve(problem)
+
+
+def precompile_estimator() -> None:
+    """Run an estimator through two contacts; compiled code is kept on disk."""
+    robot = Robot.from_description(RobotDescription.load(ROBOT))
+    config = from_mapping(
+        EstimatorConfig,
+        {
+            "particles": {"count": 100},
+            "contacts": {"settling_time": 0.0, "add_time": 0.0, "change_time": 0.0},
+        },
+    )
+    estimator = ContactEstimator(robot, config)
+    q = np.full(robot.n, 0.5)
+    robot.update(q)
+    torques = [np.zeros(robot.n)]
+    for link in ("lbr_link_5", "lbr_link_7"):
+        jacobian = robot.point_jacobian(link, robot.link_pose(link).translation)
+        torques.append(torques[-1] + jacobian.T @ np.full(3, 100.0))
+    for tick in range(60):
+        estimator.update(tick * PERIOD_NS, q, torques[tick // 20])

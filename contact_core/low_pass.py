@@ -11,26 +11,26 @@ from numpy.typing import NDArray
 class LowPass:
     """First-order low-pass; it starts at the first sample, so that it has no transient."""
 
-    def __init__(self, cutoff: float, period: float) -> None:
+    def __init__(self, cutoff: float) -> None:
         """Set up.
 
         Args:
             cutoff: Cut-off frequency [Hz], above zero.
-            period: Time between two samples [s].
         """
-        # Exact for an input that is constant between samples.
-        self._gain = 1.0 - math.exp(-2.0 * math.pi * cutoff * period)
+        self._rate = 2.0 * math.pi * cutoff
         self._value: NDArray[np.float64] | None = None
 
-    def update(self, sample: NDArray[np.float64]) -> NDArray[np.float64]:
+    def update(self, sample: NDArray[np.float64], period: float) -> NDArray[np.float64]:
         """Take a sample.
 
         Args:
             sample: The input, shape (n,).
+            period: Time since the last sample [s]; of no matter for the first.
 
         Returns:
             The output, shape (n,).
         """
         before = sample if self._value is None else self._value
-        self._value = before + self._gain * (sample - before)
+        # Exact for an input that is constant between samples.
+        self._value = before + (1.0 - math.exp(-self._rate * period)) * (sample - before)
         return self._value

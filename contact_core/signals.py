@@ -1,4 +1,4 @@
-"""Keep signals from interrupting what must not be left half done."""
+"""Keep SIGINT and SIGTERM from interrupting what is not ready for them."""
 
 from __future__ import annotations
 
@@ -34,3 +34,20 @@ def deferred() -> Iterator[list[int]]:
             signal.signal(number, handler)
         if arrived:
             signal.raise_signal(arrived[0])
+
+
+@contextmanager
+def interrupts_blocked() -> Iterator[None]:
+    """Let processes started in the block begin with SIGINT blocked.
+
+    A Python process would otherwise print a traceback when it is interrupted while it is
+    still importing. Our nodes unblock the signal once they can handle it.
+
+    Yields:
+        Nothing.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

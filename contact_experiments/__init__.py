@@ -1,1 +1,4 @@
 """The evidence: the papers' figures, benchmarks, peers and comparison integrators."""
+
+INSTALL_PEERS = "pip install 'contact_stack[experiments]'"
+"""How to install the libraries that only comparisons need."""

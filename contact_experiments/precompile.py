@@ -1,10 +1,9 @@
-"""Compile the paper's integrators ahead of time, which no node needs."""
+"""Compile the integrators that TAMSI is compared with ahead of time; no node needs them."""
 
 from __future__ import annotations
 
-from contact_experiments.tamsi.cases import ParallelGripper
+from contact_experiments.tamsi.cases import ParallelGripper, StickSlipBox
 from contact_experiments.tamsi.integrators.registry import make_integrator
-from contact_experiments.tamsi.paper.stick_slip_box import StickSlipBox
 from tamsi_sim import precompile as simulator
 
 

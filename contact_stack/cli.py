@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, ModuleType
 
 from contact_core.errors import ContactStackError
 
@@ -22,23 +23,82 @@ class Command:
     Attributes:
         module: Module with ``add_arguments(parser)`` and ``main(args) -> exit code``.
         help: What it does, in one line.
+        extra: The extra of setup.py with the libraries that only it needs.
     """
 
     module: str
     help: str
+    extra: str = ""
 
 
-COMMANDS = {
+@dataclass(frozen=True)
+class Group:
+    """Commands that share their first word.
+
+    Attributes:
+        help: What they do, in one line.
+        commands: By their second words.
+        metavar: What such a word is called in the help.
+        epilog: Examples.
+    """
+
+    help: str
+    commands: Mapping[str, Command]
+    metavar: str
+    epilog: str
+
+
+EXPERIMENTS = "experiments"
+
+BENCHMARKS = Group(
+    "measure speed and accuracy",
+    {
+        "contacts": Command(
+            "contact_experiments.bench.contacts",
+            "accuracy, honesty and speed of the contact estimator",
+            EXPERIMENTS,
+        ),
+        "control": Command(
+            "contact_experiments.bench.control",
+            "QP solvers, the controller's tick, and the loop's timing",
+            EXPERIMENTS,
+        ),
+        "irs": Command(
+            "contact_experiments.bench.irs",
+            "every example of the planner through contact, in every mode",
+            EXPERIMENTS,
+        ),
+        "robust": Command(
+            "contact_experiments.bench.robust",
+            "plans over a grid of uncertainties and risk bounds, and how far they miss",
+            EXPERIMENTS,
+        ),
+        "tamsi": Command(
+            "contact_experiments.bench.tamsi",
+            "the simulator against Drake and MuJoCo on the same scenes",
+            EXPERIMENTS,
+        ),
+    },
+    "BENCHMARK",
+    """examples:
+  contact-stack bench control
+  contact-stack bench contacts --trials 50
+  contact-stack bench control --quick --json out/control.json
+
+Close everything else for figures that mean something.""",
+)
+
+COMMANDS: dict[str, Command | Group] = {
     "demo": Command("contact_stack.demo.command", "run a demonstration and plot its results"),
     "launch": Command("contact_stack.launch.command", "start the nodes of a launch file"),
     "plan": Command("contact_stack.plan.command", "plan a motion through contact"),
     "robust": Command(
         "contact_stack.robust.command", "plan a motion through uncertain contact, and judge it"
     ),
-    "bench": Command("contact_experiments.bench.command", "measure speed and accuracy"),
-    "paper": Command("contact_experiments.paper.command", "reproduce the figures of a paper"),
+    "bench": BENCHMARKS,
+    "paper": Command("contact_experiments.paper", "reproduce the figures of a paper", EXPERIMENTS),
     "replay": Command(
-        "contact_stack.replay.command", "compute a flight record again and compare it"
+        "contact_stack.replay.command", "compute an incident record again and compare it"
     ),
     "doctor": Command("contact_stack.doctor", "check this machine and name what is missing"),
 }
@@ -72,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _terminate)
     try:
         args = _parser(words).parse_args(words)
-        code = importlib.import_module(COMMANDS[args.command].module).main(args)
+        code = args.main(args)
     except ContactStackError as error:
         print(f"contact-stack: {error}", file=sys.stderr)
         return EXIT_ERROR
@@ -84,24 +144,58 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """Build the parser; only the command that is asked for declares its arguments."""
+    """Build the parser."""
     parser = argparse.ArgumentParser(
         prog="contact-stack",
         description="Contact simulation, estimation and control of a robot arm on ROS 2.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, command in COMMANDS.items():
-        sub_parser = commands.add_parser(
+    _add_commands(parser, COMMANDS, "COMMAND", words)
+    return parser
+
+
+def _add_commands(
+    parser: argparse.ArgumentParser,
+    commands: Mapping[str, Command | Group],
+    metavar: str,
+    words: Sequence[str],
+) -> None:
+    """Declare commands; only the one that is asked for is imported and declares its arguments."""
+    sub_parsers = parser.add_subparsers(metavar=metavar, required=True)
+    for name, command in commands.items():
+        sub_parser = sub_parsers.add_parser(
             name,
             help=command.help,
             description=command.help,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        if words[:1] == [name]:
-            importlib.import_module(command.module).add_arguments(sub_parser)
-    return parser
+        if words[:1] != [name]:
+            continue
+        if isinstance(command, Group):
+            sub_parser.epilog = command.epilog
+            _add_commands(sub_parser, command.commands, command.metavar, words[1:])
+        else:
+            module = _module(command)
+            module.add_arguments(sub_parser)
+            sub_parser.set_defaults(main=module.main)
+
+
+def _module(command: Command) -> ModuleType:
+    """Import a command's module.
+
+    Raises:
+        ContactStackError: If a library of its extra is not installed.
+    """
+    try:
+        return importlib.import_module(command.module)
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        if not command.extra or importlib.util.find_spec(library) is not None:
+            raise
+        raise ContactStackError(
+            f"'{library}' is not installed: pip install 'contact_stack[{command.extra}]'"
+        ) from error
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:

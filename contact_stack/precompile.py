@@ -12,7 +12,6 @@ from concurrent.futures import ProcessPoolExecutor
 MODULES = (
     "contact_experiments.precompile",
     "irs_planner.precompile",
-    "contact_aware_control.estimation.precompile",
     "contact_aware_control.precompile",
 )
 """Each has a function ``precompile()``; the longest comes first."""

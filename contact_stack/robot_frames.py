@@ -25,6 +25,7 @@ from tf2_msgs.msg import TFMessage
 from contact_core.arm_state import ArmState
 from contact_core.config import nested, parameter
 from contact_core.description import RobotDescription
+from contact_ros.diagnostics import Diagnostics
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
 from contact_ros.geometry import to_transform
@@ -118,8 +119,9 @@ class RobotFramesNode(Node):
         self._tf = self.create_publisher(TFMessage, "/tf", QoSProfile(depth=100))
         self._tree.update()
         self._tf_static.publish(self._message(self._tree.fixed, Time()))
-        profile = driver_profile(config.driver, config.arm, 1.0 / config.rate)
+        profile = driver_profile(config.driver, config.arm)
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
+        self._diagnostics = Diagnostics(self, self._reader.health)
         self.create_subscription(
             JointState, "gripper/joint_states", self._gripper, signal_subscription(lockstep=False)
         )

@@ -1,30 +1,95 @@
-"""Many plans at a time: seeds, goals, several starts."""
+"""Many plans: seeds, goals and starts, side by side or one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 from joblib import Parallel, delayed
 
+from contact_core.planning import StopCondition
+from irs_planner.diagnosis import INTERRUPTED
 from irs_planner.examples import build_problem, example_settings, load_example
 from irs_planner.irs_lqr import plan
-from irs_planner.problem import PlanningProblem
-from irs_planner.result import PlanResult
+from irs_planner.problem import IrsProblem
+from irs_planner.result import IrsPlan, IterationReport
 from irs_planner.settings import PlannerSettings
 
 
 @dataclass(frozen=True)
 class PlanTask:
-    """One plan: what and how."""
+    """What to plan and how.
 
-    problem: PlanningProblem
+    Attributes:
+        problem: What.
+        settings: How; its seed is that of the first start.
+        starts: Number of independent plans, with seeds counting upwards, of which the best
+            counts.
+    """
+
+    problem: IrsProblem
     settings: PlannerSettings
+    starts: int = 1
 
 
-def plan_all(
-    tasks: Sequence[PlanTask], workers: int = 1, backend: str = "loky"
-) -> list[PlanResult]:
+@dataclass(frozen=True)
+class TaskResult:
+    """How a task went.
+
+    Attributes:
+        best: The best plan; its status is that of the interruption if there was one.
+        iterations: Iterations of all starts together.
+        seconds: Time of all starts together, and of what came before them [s].
+    """
+
+    best: IrsPlan
+    iterations: int
+    seconds: float
+
+
+def run_task(
+    task: PlanTask,
+    callback: Callable[[IterationReport], None] | None = None,
+    stop: StopCondition | None = None,
+) -> TaskResult:
+    """Plan from every start, one after the other.
+
+    Args:
+        task: The task.
+        callback: Called after every iteration; iterations, time and best cost count over all
+            starts.
+        stop: A clock that runs already, instead of the time budget of the settings; either is
+            for all starts together.
+
+    Returns:
+        The best plan.
+    """
+    stop = stop or StopCondition(task.settings.time_budget or math.inf)
+    iterations, lowest, best = 0, np.inf, None
+    for start in range(task.starts):
+
+        def report(
+            step: IterationReport, done: int = iterations, best_before: float = lowest
+        ) -> None:
+            if callback is not None:
+                cost = min(best_before, step.best_cost)
+                callback(replace(step, iteration=done + step.iteration, best_cost=cost))
+
+        settings = replace(task.settings, seed=task.settings.seed + start)
+        result = plan(task.problem, settings, callback=report, stop=stop)
+        iterations += len(result.iterations)
+        if best is None or result.cost < best.cost:
+            best, lowest = result, result.cost
+        if result.status in INTERRUPTED:
+            best = replace(best, status=result.status, message=result.message)
+            break
+    assert best is not None
+    return TaskResult(best, iterations, stop.elapsed)
+
+
+def plan_all(tasks: Sequence[PlanTask], workers: int = 1, backend: str = "loky") -> list[IrsPlan]:
     """Plan several tasks, in processes of their own.
 
     Every task is planned from its own seed, so that neither the number of workers nor the
@@ -37,19 +102,19 @@ def plan_all(
         backend: Any joblib backend.
 
     Returns:
-        One result per task, in their order.
+        The best plan of every task, in their order.
     """
     run = Parallel(n_jobs=workers, backend=backend)
-    return list(run(delayed(plan)(task.problem, task.settings) for task in tasks))
+    return [result.best for result in run(delayed(run_task)(task) for task in tasks)]
 
 
 def multi_start(
-    problem: PlanningProblem,
+    problem: IrsProblem,
     settings: PlannerSettings,
     starts: int,
     workers: int = 1,
     backend: str = "loky",
-) -> list[PlanResult]:
+) -> list[IrsPlan]:
     """Plan the same problem from several seeds.
 
     Args:

@@ -14,7 +14,7 @@ from contact_core.description import share
 from contact_core.errors import ConfigError, choices
 from contact_core.registry import Registry
 from irs_planner.dynamics import Bicycle, Dynamics, Pendulum, Quadrotor
-from irs_planner.problem import Bounds, PlanningProblem, QuadraticCost
+from irs_planner.problem import Bounds, IrsProblem, QuadraticCost
 from irs_planner.quasi_dynamic import (
     PlanarQuasiDynamics,
     QuasiDynamics,
@@ -181,7 +181,7 @@ def build_dynamics(config: ExampleConfig) -> Dynamics:
     return MODELS[config.model](config.time_step)
 
 
-def build_problem(config: ExampleConfig, dynamics: Dynamics | None = None) -> PlanningProblem:
+def build_problem(config: ExampleConfig, dynamics: Dynamics | None = None) -> IrsProblem:
     """Build the planning problem of an example.
 
     Args:
@@ -201,7 +201,7 @@ def build_problem(config: ExampleConfig, dynamics: Dynamics | None = None) -> Pl
     first_guess = np.array(config.first_input) + progress * np.subtract(last, config.first_input)
     tolerance = np.array(config.tolerance or [math.inf] * dynamics.state_size)
     bounds = config.bounds
-    return PlanningProblem(
+    return IrsProblem(
         dynamics,
         _state(dynamics, config.initial_state),
         _reference(config, _state(dynamics, config.goal_state)),

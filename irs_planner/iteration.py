@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from contact_core.planning import StopCondition
 from irs_planner.dynamics.dynamics import ContactDynamics, Jacobians
 from irs_planner.local_model import build_local_model, control_to_input, model_state
 from irs_planner.mpc import MpcSolver, MpcStatus, TrackingProblem
-from irs_planner.problem import PlanningProblem
-from irs_planner.result import IterationTimes, Trajectory
+from irs_planner.problem import IrsProblem
+from irs_planner.result import IterationTimes, Rollout
 from irs_planner.settings import PlannerSettings
 from irs_planner.smoothing.jacobian_bundle import GradientMode, draw_perturbations, linearize
-from irs_planner.stop_condition import StopCondition
 
 # Below this, an input counts as having no effect on a state.
 FLAT = 1e-9
@@ -32,7 +32,7 @@ class Iterate:
         flat: Whether no input changed any planned state.
     """
 
-    trajectory: Trajectory | None
+    trajectory: Rollout | None
     std: float
     times: IterationTimes
     mpc_failures: int
@@ -40,9 +40,9 @@ class Iterate:
 
 
 def iterate(
-    problem: PlanningProblem,
+    problem: IrsProblem,
     settings: PlannerSettings,
-    nominal: Trajectory,
+    nominal: Rollout,
     scale: float,
     generator: np.random.Generator,
     mpc: MpcSolver,
@@ -83,9 +83,9 @@ def iterate(
 
 
 def _linearize(
-    problem: PlanningProblem,
+    problem: IrsProblem,
     settings: PlannerSettings,
-    nominal: Trajectory,
+    nominal: Rollout,
     scale: float,
     generator: np.random.Generator,
 ) -> tuple[Jacobians, float]:
@@ -106,8 +106,8 @@ def _linearize(
 
 
 def _follow(
-    problem: PlanningProblem, mpc: MpcSolver, stop: StopCondition
-) -> tuple[Trajectory | None, float, int]:
+    problem: IrsProblem, mpc: MpcSolver, stop: StopCondition
+) -> tuple[Rollout | None, float, int]:
     """Apply MPC with a shrinking horizon to the true system: lines 9 to 12.
 
     Returns:
@@ -128,11 +128,11 @@ def _follow(
         inputs[t] = control_to_input(problem, states[t], solution.controls[0])
         states[t + 1] = dynamics.step(states[t], inputs[t])
         if not np.isfinite(states[t + 1]).all():
-            return Trajectory(states, inputs, np.inf), mpc_time, failures
-    return Trajectory(states, inputs, problem.evaluate(states, inputs)), mpc_time, failures
+            return Rollout(states, inputs, np.inf), mpc_time, failures
+    return Rollout(states, inputs, problem.evaluate(states, inputs)), mpc_time, failures
 
 
-def _effect(problem: PlanningProblem, model: TrackingProblem) -> np.ndarray:
+def _effect(problem: IrsProblem, model: TrackingProblem) -> np.ndarray:
     """Return the rows of the input matrix that belong to tracked states, of objects if any."""
     tracked = np.diag(model.weight) + np.diag(model.final_weight) > 0.0
     if isinstance(problem.dynamics, ContactDynamics):

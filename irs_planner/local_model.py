@@ -6,13 +6,13 @@ import numpy as np
 
 from irs_planner.dynamics.dynamics import Jacobians
 from irs_planner.mpc import TrackingProblem
-from irs_planner.problem import PlanningProblem
-from irs_planner.result import Trajectory
+from irs_planner.problem import IrsProblem
+from irs_planner.result import Rollout
 
 
 def build_local_model(
-    problem: PlanningProblem,
-    nominal: Trajectory,
+    problem: IrsProblem,
+    nominal: Rollout,
     jacobians: Jacobians,
     trust_radius: float | None = None,
 ) -> TrackingProblem:
@@ -63,7 +63,7 @@ def build_local_model(
     )
 
 
-def model_state(problem: PlanningProblem, state: np.ndarray) -> np.ndarray:
+def model_state(problem: IrsProblem, state: np.ndarray) -> np.ndarray:
     """Return the state of the linear model: the previous command is the actual position.
 
     Args:
@@ -74,9 +74,7 @@ def model_state(problem: PlanningProblem, state: np.ndarray) -> np.ndarray:
     return np.concatenate((kept, state[list(problem.dynamics.commanded_states)]))
 
 
-def control_to_input(
-    problem: PlanningProblem, state: np.ndarray, control: np.ndarray
-) -> np.ndarray:
+def control_to_input(problem: IrsProblem, state: np.ndarray, control: np.ndarray) -> np.ndarray:
     """Return the input that a control w of the linear model stands for.
 
     Args:
@@ -103,8 +101,8 @@ def _append_command(
 
 
 def _bounds(
-    problem: PlanningProblem,
-    nominal: Trajectory,
+    problem: IrsProblem,
+    nominal: Rollout,
     trust_radius: float | None,
     states: int,
     commands: bool,

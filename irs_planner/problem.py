@@ -57,7 +57,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class PlanningProblem:
+class IrsProblem:
     """Everything Algorithm 1 is given.
 
     Attributes:

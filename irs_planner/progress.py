@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from irs_planner.iteration import Iterate
-from irs_planner.problem import PlanningProblem
-from irs_planner.result import IterationReport, Trajectory
+from irs_planner.problem import IrsProblem
+from irs_planner.result import IterationReport, Rollout
 from irs_planner.settings import PlannerSettings
 
 
-class Progress:
+class IterateHistory:
     """Keeps the best iterate; the last one may well be worse."""
 
-    def __init__(self, problem: PlanningProblem, first: Trajectory) -> None:
+    def __init__(self, problem: IrsProblem, first: Rollout) -> None:
         """Begin with the first guess.
 
         Args:
@@ -25,7 +25,7 @@ class Progress:
         self.costs = [first.cost]
         self.reports: list[IterationReport] = []
 
-    def add(self, iterate: Iterate, trajectory: Trajectory, elapsed: float) -> IterationReport:
+    def add(self, iterate: Iterate, trajectory: Rollout, elapsed: float) -> IterationReport:
         """Record an iterate.
 
         Args:

@@ -6,11 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from irs_planner.status import PlanStatus
+from contact_core.planning import PlanStatus
+
+USABLE = (
+    PlanStatus.SUCCEEDED,
+    PlanStatus.CONVERGED_SHORT,
+    PlanStatus.ITERATIONS_REACHED,
+    PlanStatus.TIME_BUDGET_REACHED,
+)
+"""Statuses of plans that may be executed: every iterate obeys the dynamics."""
 
 
 @dataclass(frozen=True)
-class Trajectory:
+class Rollout:
     """A simulated motion.
 
     Attributes:
@@ -68,7 +76,7 @@ class IterationReport:
 
 
 @dataclass(frozen=True)
-class PlanResult:
+class IrsPlan:
     """The best iterate, and how planning went.
 
     Attributes:
@@ -98,3 +106,10 @@ class PlanResult:
     iterations: tuple[IterationReport, ...]
     link_forces: dict[str, np.ndarray]
     seconds: float
+
+    @property
+    def usable(self) -> bool:
+        """Whether the planner did its work and the plan may be executed."""
+        return self.status in USABLE and (
+            bool(self.iterations) or self.status is not PlanStatus.TIME_BUDGET_REACHED
+        )

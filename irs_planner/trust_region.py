@@ -12,22 +12,22 @@ from collections.abc import Callable
 
 import numpy as np
 
+from contact_core.planning import StopCondition
 from irs_planner.iteration import iterate
 from irs_planner.mpc import MpcSolver
-from irs_planner.problem import PlanningProblem
-from irs_planner.progress import Progress
+from irs_planner.problem import IrsProblem
+from irs_planner.progress import IterateHistory
 from irs_planner.result import IterationReport
 from irs_planner.settings import PlannerSettings
-from irs_planner.stop_condition import StopCondition
 
 SHRINK, GROW = 0.5, 1.5
 SMALLEST = 1e-3  # of the first radius
 
 
 def refine(
-    problem: PlanningProblem,
+    problem: IrsProblem,
     settings: PlannerSettings,
-    progress: Progress,
+    progress: IterateHistory,
     generator: np.random.Generator,
     mpc: MpcSolver,
     stop: StopCondition,

@@ -119,7 +119,7 @@ class ContinuationConfig:
 
 
 @dataclass(frozen=True)
-class SolverConfig:
+class NonlinearSolverConfig:
     """The nonlinear-programming solver and when to believe it."""
 
     name: str = parameter("ipopt", "Solver.", options=("ipopt", "snopt"))
@@ -168,7 +168,7 @@ class PlannerConfig:
     expected_residual: ExpectedResidualConfig = nested(ExpectedResidualConfig)
     risk: RiskConfig = nested(RiskConfig)
     continuation: ContinuationConfig = nested(ContinuationConfig)
-    solver: SolverConfig = nested(SolverConfig)
+    solver: NonlinearSolverConfig = nested(NonlinearSolverConfig)
     time_step: TimeStepConfig = nested(TimeStepConfig)
 
     @property

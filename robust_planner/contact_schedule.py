@@ -9,14 +9,14 @@ from enum import Enum
 import numpy as np
 
 from robust_planner.model.contact_model import ContactModel
-from robust_planner.trajectory import Trajectory
+from robust_planner.trajectory import ContactTrajectory
 
 # Contacts with less force are open [N]; slower ones stick [m/s].
 OPEN_FORCE = 1e-2
 STICKING_SPEED = 1e-2
 
 
-class ContactMode(Enum):
+class ContactState(Enum):
     """What a contact point does."""
 
     OPEN = "open"
@@ -36,12 +36,12 @@ class ContactPhase:
     """
 
     contact: str
-    mode: ContactMode
+    mode: ContactState
     start: float
     end: float
 
 
-def contact_schedule(trajectory: Trajectory, model: ContactModel) -> list[ContactPhase]:
+def contact_schedule(trajectory: ContactTrajectory, model: ContactModel) -> list[ContactPhase]:
     """Read the contact sequence off a plan.
 
     Args:
@@ -63,6 +63,6 @@ def contact_schedule(trajectory: Trajectory, model: ContactModel) -> list[Contac
         cuts = np.flatnonzero(np.diff(codes)) + 1
         edges = [0, *cuts.tolist(), len(codes)]
         for first, last in itertools.pairwise(edges):
-            mode = list(ContactMode)[codes[first]]
+            mode = list(ContactState)[codes[first]]
             phases.append(ContactPhase(contact, mode, float(time[first]), float(time[last])))
     return phases

@@ -10,7 +10,7 @@ from robust_planner.program import ProgramParameters
 
 
 @dataclass(frozen=True)
-class Stage:
+class ProgramStage:
     """One program of the sequence.
 
     Attributes:
@@ -28,7 +28,7 @@ class Stage:
     risk: RiskConfig
 
 
-def reference_stages(config: PlannerConfig) -> list[Stage]:
+def reference_stages(config: PlannerConfig) -> list[ProgramStage]:
     """Tighten complementarity under the mean contact parameters.
 
     Args:
@@ -46,7 +46,7 @@ def reference_stages(config: PlannerConfig) -> list[Stage]:
     return _numbered(continuation.method, parameters)
 
 
-def robust_stages(config: PlannerConfig) -> list[Stage]:
+def robust_stages(config: PlannerConfig) -> list[ProgramStage]:
     """Raise the weight of the expected residual, from the reference plan on.
 
     Args:
@@ -76,11 +76,11 @@ def robust_stages(config: PlannerConfig) -> list[Stage]:
 
 def _robust(
     continuation: ContinuationConfig, weights: list[tuple[float, RiskConfig]]
-) -> list[Stage]:
+) -> list[ProgramStage]:
     """Number the stages of given alpha and chance constraints."""
     s, rho = continuation.robust_relaxation, continuation.robust_penalty
     return [
-        Stage(
+        ProgramStage(
             name=f"robust {index}/{len(weights)}",
             method=continuation.robust_method,
             robust=True,
@@ -91,8 +91,8 @@ def _robust(
     ]
 
 
-def _numbered(method: str, parameters: list[ProgramParameters]) -> list[Stage]:
+def _numbered(method: str, parameters: list[ProgramParameters]) -> list[ProgramStage]:
     return [
-        Stage(f"{method} {index}/{len(parameters)}", method, False, item, RiskConfig())
+        ProgramStage(f"{method} {index}/{len(parameters)}", method, False, item, RiskConfig())
         for index, item in enumerate(parameters, start=1)
     ]

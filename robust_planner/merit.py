@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from robust_planner.problem import PlanningProblem
-from robust_planner.trajectory import Trajectory
+from robust_planner.problem import RobustProblem
+from robust_planner.trajectory import ContactTrajectory
 
 
-def merit(trajectory: Trajectory, problem: PlanningProblem, kind: str) -> float:
+def merit(trajectory: ContactTrajectory, problem: RobustProblem, kind: str) -> float:
     """Evaluate (1/K) sum (F z)^2 + min(0, F)^2 + min(0, z)^2, eq. (4).
 
     Args:

@@ -6,26 +6,30 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robust_planner.advice import advise, advise_on_plan
+from contact_core.planning import PlanStatus, StopCondition
 from robust_planner.config import PlannerConfig
 from robust_planner.continuation import reference_stages, robust_stages
 from robust_planner.errors import PlanningProblemError
 from robust_planner.merit import merit
-from robust_planner.monitor import Monitor, Progress, StopReason
-from robust_planner.problem import PlanningProblem
-from robust_planner.result import PlanResult, PlanStatus, StageRecord
-from robust_planner.stage_solver import Candidate, StageSolver
-from robust_planner.trajectory import Trajectory
+from robust_planner.plan_warnings import warn_of_parameters, warn_of_plan
+from robust_planner.problem import RobustProblem
+from robust_planner.result import RobustPlan, StageRecord
+from robust_planner.stage_solver import Candidate, OnProgress, StageSolver
+from robust_planner.trajectory import ContactTrajectory
 from robust_planner.transcription import initial_guess
+
+INFEASIBLE_MESSAGE = "Infeasible_Problem_Detected"
+"""IPOPT's words when no step reduces the violation of the constraints any more."""
 
 
 def plan(
-    problem: PlanningProblem,
+    problem: RobustProblem,
     config: PlannerConfig | None = None,
-    reference: PlanResult | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    reference: RobustPlan | None = None,
+    on_progress: OnProgress | None = None,
     cancelled: Callable[[], bool] | None = None,
-) -> PlanResult:
+    stop: StopCondition | None = None,
+) -> RobustPlan:
     """Plan a motion: reference first, then robust, each stage from the one before.
 
     Args:
@@ -36,6 +40,7 @@ def plan(
         on_progress: Called, from the calling thread, at the start and the end of every
             stage and now and then in between.
         cancelled: Asked at every iteration; True ends planning with the best iterate.
+        stop: A clock that runs already, instead of ``cancelled`` and the solver's budget.
 
     Returns:
         The plan; its status tells whether it can be used.
@@ -46,35 +51,38 @@ def plan(
         ConfigError: If the risk bounds exclude every plan.
     """
     config = config or PlannerConfig()
-    monitor = Monitor(config.solver.budget, on_progress, cancelled)
+    stop = stop or StopCondition(config.solver.budget, cancelled)
     stages = robust_stages(config)
     if reference is None or not stages:
         stages = reference_stages(config) + stages
-    solver = StageSolver(problem, config, monitor)
+    solver = StageSolver(problem, config, stop, on_progress)
     best = solver.judge(_start(problem, config, reference), stages[0].robust)
     records: list[StageRecord] = []
     for stage in stages:
-        if monitor.stop_reason() is not None:
+        if stop.reason is not None:
             break
         for candidate, record in solver.attempts(stage, best.values):
             records.append(record)
             if record.converged or candidate.residuals.worst < best.residuals.worst:
                 best = candidate
     complete = bool(records) and records[-1].converged and records[-1].name == stages[-1].name
-    return PlanResult(
-        status=_status(best, complete, monitor, config),
+    return RobustPlan(
+        status=_status(best, complete, records, stop, config),
         trajectory=best.trajectory,
         cost=running_cost(best.trajectory, problem),
         merit=merit(best.trajectory, problem, config.uncertainty.kind),
         residuals=best.residuals,
         stages=tuple(records),
-        advice=(*advise(problem, config), *advise_on_plan(best.trajectory, problem, config)),
-        seconds=monitor.elapsed,
+        warnings=(
+            *warn_of_parameters(problem, config),
+            *warn_of_plan(best.trajectory, problem, config),
+        ),
+        seconds=stop.elapsed,
         values=best.values,
     )
 
 
-def running_cost(trajectory: Trajectory, problem: PlanningProblem) -> float:
+def running_cost(trajectory: ContactTrajectory, problem: RobustProblem) -> float:
     """Evaluate the sum of h (dx' Q dx + u' R u) over the intervals, eq. (1a).
 
     Args:
@@ -91,7 +99,7 @@ def running_cost(trajectory: Trajectory, problem: PlanningProblem) -> float:
 
 
 def _start(
-    problem: PlanningProblem, config: PlannerConfig, reference: PlanResult | None
+    problem: RobustProblem, config: PlannerConfig, reference: RobustPlan | None
 ) -> np.ndarray:
     guess = initial_guess(problem, config)
     if reference is None:
@@ -104,12 +112,18 @@ def _start(
     return reference.values
 
 
-def _status(best: Candidate, complete: bool, monitor: Monitor, config: PlannerConfig) -> PlanStatus:
+def _status(
+    best: Candidate,
+    complete: bool,
+    records: list[StageRecord],
+    stop: StopCondition,
+    config: PlannerConfig,
+) -> PlanStatus:
     """Judge the plan; the solver's claim alone is not enough."""
     if complete:
         accepted = best.residuals.accepted(config.solver)
-        return PlanStatus.SOLVED if accepted else PlanStatus.RESIDUAL_TOO_LARGE
-    reason = monitor.stop_reason()
-    if reason is StopReason.CANCELLED:
-        return PlanStatus.CANCELLED
-    return PlanStatus.BUDGET_EXHAUSTED if reason else PlanStatus.NOT_CONVERGED
+        return PlanStatus.SUCCEEDED if accepted else PlanStatus.RESIDUAL_TOO_LARGE
+    if stop.reason is not None:
+        return stop.reason
+    infeasible = bool(records) and records[-1].message == INFEASIBLE_MESSAGE
+    return PlanStatus.INFEASIBLE if infeasible else PlanStatus.NOT_CONVERGED

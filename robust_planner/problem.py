@@ -14,7 +14,7 @@ TOUCHING = 1e-9
 
 
 @dataclass(frozen=True)
-class PlanningProblem:
+class RobustProblem:
     """Move a model from one state to another through contact, eq. (1).
 
     Attributes:

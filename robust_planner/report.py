@@ -11,13 +11,13 @@ from robust_planner.evaluation.final_error import FinalErrors, final_errors
 from robust_planner.evaluation.impact import Impacts, impacts
 from robust_planner.evaluation.violation import highest_force, violation_rate
 from robust_planner.model.hopper import joint_positions
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.problems.example import Example
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 
 def report(
-    example: Example, problem: PlanningProblem, config: PlannerConfig, result: PlanResult
+    example: Example, problem: RobustProblem, config: PlannerConfig, result: RobustPlan
 ) -> dict[str, Any]:
     """Judge a plan.
 
@@ -58,7 +58,7 @@ def report(
     }
 
 
-def mean_foot_height(result: PlanResult) -> float:
+def mean_foot_height(result: RobustPlan) -> float:
     """Average the ankle height of a hopper's plan over the knots.
 
     Args:

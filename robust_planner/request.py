@@ -5,24 +5,26 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
+from contact_core.planning import StopCondition
 from robust_planner.config import PlannerConfig, UncertaintyConfig
 from robust_planner.continuation import reference_stages, robust_stages
-from robust_planner.monitor import Progress
 from robust_planner.planner import plan
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.problems.example import Example
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan, StageProgress
+from robust_planner.stage_solver import OnProgress
 
 REFERENCE = "reference"
 EXPECTED_RESIDUAL = "expected_residual"
 CHANCE_CONSTRAINTS = "chance_constraints"
 
-OnProgress = Callable[[str, Progress], None]
+OnPhase = Callable[[str, StageProgress], None]
 
 
 @dataclass(frozen=True)
-class PlanRequest:
+class RobustRequest:
     """What to plan.
 
     Attributes:
@@ -45,7 +47,7 @@ class PlanRequest:
 
 
 @dataclass(frozen=True)
-class Answer:
+class RobustAnswer:
     """What came of a request.
 
     Attributes:
@@ -56,16 +58,17 @@ class Answer:
             was asked for.
     """
 
-    problem: PlanningProblem
-    result: PlanResult
-    reference: PlanResult
+    problem: RobustProblem
+    result: RobustPlan
+    reference: RobustPlan
 
 
 def answer(
-    request: PlanRequest,
-    on_progress: OnProgress | None = None,
+    request: RobustRequest,
+    on_progress: OnPhase | None = None,
     cancelled: Callable[[], bool] | None = None,
-) -> Answer:
+    stop: StopCondition | None = None,
+) -> RobustAnswer:
     """Plan the reference, then the robust plan from it, within one budget.
 
     Args:
@@ -73,6 +76,7 @@ def answer(
         on_progress: Called with the phase (reference, expected_residual or
             chance_constraints) and the progress, whose time counts from the start.
         cancelled: Asked at every iteration; True ends planning with the best iterate.
+        stop: A clock that runs already, instead of ``cancelled`` and the solver's budget.
 
     Returns:
         The answer. A reference that is not solved is the answer itself: robust stages
@@ -82,32 +86,20 @@ def answer(
         SolverMissingError: If the chosen solver is not installed.
     """
     example, config = request.example, request.config
+    stop = stop or StopCondition(config.solver.budget, cancelled)
 
-    def relay(phase: str, before: float) -> Callable[[Progress], None]:
-        def report(progress: Progress) -> None:
-            if on_progress is not None:
-                on_progress(phase, dataclasses.replace(progress, elapsed=before + progress.elapsed))
+    def relay(phase: str) -> OnProgress | None:
+        return partial(on_progress, phase) if on_progress is not None else None
 
-        return report
-
-    if not config.robust:
-        alone = plan(example.problem, config, None, relay(REFERENCE, 0.0), cancelled)
-        return Answer(example.problem, alone, alone)
     certain = dataclasses.replace(config, uncertainty=UncertaintyConfig())
-    reference = plan(example.problem, certain, None, relay(REFERENCE, 0.0), cancelled)
-    if not reference.solved:
-        return Answer(example.problem, reference, reference)
-    left = max(0.0, config.solver.budget - reference.seconds)
-    robust = plan(
-        example.robust_problem,
-        dataclasses.replace(config, solver=dataclasses.replace(config.solver, budget=left)),
-        reference,
-        relay(request.robust_phase, reference.seconds),
-        cancelled,
+    reference = plan(
+        example.problem,
+        certain if config.robust else config,
+        on_progress=relay(REFERENCE),
+        stop=stop,
     )
-    whole = dataclasses.replace(
-        robust,
-        stages=(*reference.stages, *robust.stages),
-        seconds=reference.seconds + robust.seconds,
-    )
-    return Answer(example.robust_problem, whole, reference)
+    if not (config.robust and reference.solved):
+        return RobustAnswer(example.problem, reference, reference)
+    robust = plan(example.robust_problem, config, reference, relay(request.robust_phase), stop=stop)
+    whole = dataclasses.replace(robust, stages=(*reference.stages, *robust.stages))
+    return RobustAnswer(example.robust_problem, whole, reference)

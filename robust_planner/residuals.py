@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from robust_planner.chance_constraint import ChanceBounds, chance_bounds
-from robust_planner.config import PlannerConfig, SolverConfig
-from robust_planner.problem import PlanningProblem
-from robust_planner.trajectory import Trajectory, stack
+from robust_planner.config import NonlinearSolverConfig, PlannerConfig
+from robust_planner.problem import RobustProblem
+from robust_planner.trajectory import ContactTrajectory, stack
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Residuals:
     cone: float
     complementarity: float
 
-    def accepted(self, config: SolverConfig) -> bool:
+    def accepted(self, config: NonlinearSolverConfig) -> bool:
         """Whether the plan may be called a success.
 
         Args:
@@ -59,7 +59,7 @@ class Residuals:
 
 
 def check(
-    trajectory: Trajectory, problem: PlanningProblem, config: PlannerConfig, robust: bool
+    trajectory: ContactTrajectory, problem: RobustProblem, config: PlannerConfig, robust: bool
 ) -> Residuals:
     """Check a plan against its problem.
 
@@ -132,7 +132,7 @@ def _chance(
     return violation, _largest(z * (mean - bounds.kappa_theta * deviation))
 
 
-def _dynamics(trajectory: Trajectory, problem: PlanningProblem) -> np.ndarray:
+def _dynamics(trajectory: ContactTrajectory, problem: RobustProblem) -> np.ndarray:
     """Backward Euler and the momentum balance, interval by interval."""
     model = problem.model
     steps = np.diff(trajectory.time)[:, None]
@@ -153,12 +153,12 @@ def _dynamics(trajectory: Trajectory, problem: PlanningProblem) -> np.ndarray:
     return np.hstack([np.diff(q, axis=0) - steps * v[1:], momentum])
 
 
-def _boundary(trajectory: Trajectory, problem: PlanningProblem) -> float:
+def _boundary(trajectory: ContactTrajectory, problem: RobustProblem) -> float:
     states = np.hstack([trajectory.position, trajectory.velocity])
     return _largest(np.abs(states[[0, -1]] - np.array([problem.start, problem.goal])))
 
 
-def _bounds(trajectory: Trajectory, problem: PlanningProblem) -> float:
+def _bounds(trajectory: ContactTrajectory, problem: RobustProblem) -> float:
     limits = problem.model.limits
     forces = (trajectory.normal_force, trajectory.tangent_force, trajectory.limit_force)
     return max(

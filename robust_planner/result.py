@@ -3,46 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 
-from robust_planner.advice import Advice
+from contact_core.planning import PlanStatus
+from robust_planner.plan_warnings import PlanWarning
 from robust_planner.program import ProgramParameters
 from robust_planner.residuals import Residuals
-from robust_planner.trajectory import Trajectory
+from robust_planner.trajectory import ContactTrajectory
 
 
-class PlanStatus(IntEnum):
-    """How planning ended."""
+@dataclass(frozen=True, slots=True)
+class StageProgress:
+    """Where the planner is; what an action server sends as feedback.
 
-    SOLVED = 0
-    NOT_CONVERGED = 1
-    RESIDUAL_TOO_LARGE = 2
-    BUDGET_EXHAUSTED = 3
-    CANCELLED = 4
+    Attributes:
+        stage: Name of the stage, e.g. ``"penalty 2/7"``.
+        relaxation: s of the stage.
+        penalty: rho of the stage.
+        residual_weight: alpha of the stage.
+        iterations: Solver iterations of the stage so far.
+        residual: Largest violated constraint of the program at the best iterate so far.
+        elapsed: Wall-clock time since the plan was requested [s].
+        finished: Whether the stage has ended.
+    """
 
-    @property
-    def remedy(self) -> str:
-        """What the caller can do about it."""
-        return _REMEDIES[self]
-
-
-_REMEDIES = {
-    PlanStatus.SOLVED: "none needed",
-    PlanStatus.NOT_CONVERGED: (
-        "the trajectory is the best iterate: add stages to the continuation, lengthen the "
-        "duration, loosen limits or try the other solver"
-    ),
-    PlanStatus.RESIDUAL_TOO_LARGE: (
-        "the solver claims success but the plan violates its conditions: tighten its tolerance "
-        "or end the continuation at a larger penalty or smaller relaxation"
-    ),
-    PlanStatus.BUDGET_EXHAUSTED: (
-        "the trajectory is the best iterate: allow more time, or fewer knots or stages"
-    ),
-    PlanStatus.CANCELLED: "the trajectory is the best iterate when the plan was cancelled",
-}
+    stage: str
+    relaxation: float
+    penalty: float
+    residual_weight: float
+    iterations: int
+    residual: float
+    elapsed: float
+    finished: bool
 
 
 @dataclass(frozen=True)
@@ -69,7 +62,7 @@ class StageRecord:
 
 
 @dataclass(frozen=True)
-class PlanResult:
+class RobustPlan:
     """A plan, or the best iterate if there is none.
 
     Attributes:
@@ -79,22 +72,22 @@ class PlanResult:
         merit: Score (4) of the uncertain pair, or of the friction cone.
         residuals: Our check of ``trajectory``.
         stages: Every solve, in order; the last one tells the last s, rho and alpha.
-        advice: What the caller should know about the parameters.
+        warnings: What the caller should know about the parameters.
         seconds: Wall-clock time [s].
         values: Decision variables (N, n) of ``trajectory``, to start another plan from.
     """
 
     status: PlanStatus
-    trajectory: Trajectory
+    trajectory: ContactTrajectory
     cost: float
     merit: float
     residuals: Residuals
     stages: tuple[StageRecord, ...]
-    advice: tuple[Advice, ...]
+    warnings: tuple[PlanWarning, ...]
     seconds: float
     values: np.ndarray
 
     @property
     def solved(self) -> bool:
         """Whether the plan satisfies its problem."""
-        return self.status == PlanStatus.SOLVED
+        return self.status is PlanStatus.SUCCEEDED

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from contact_core.planning import StopCondition
 from robust_planner.config import PlannerConfig
-from robust_planner.continuation import Stage
-from robust_planner.monitor import Monitor, Progress
-from robust_planner.problem import PlanningProblem
+from robust_planner.continuation import ProgramStage
+from robust_planner.problem import RobustProblem
 from robust_planner.residuals import Residuals, check
-from robust_planner.result import StageRecord
+from robust_planner.result import StageProgress, StageRecord
 from robust_planner.solver.registry import make_solver
 from robust_planner.solver.solver import IterationCallback, NonlinearSolver
-from robust_planner.trajectory import Trajectory, to_trajectory
+from robust_planner.trajectory import ContactTrajectory, to_trajectory
 from robust_planner.transcription import transcribe
 
 # Time between two reports within a stage [s].
 REPORT_PERIOD = 0.5
+
+
+OnProgress = Callable[[StageProgress], None]
 
 
 @dataclass(frozen=True)
@@ -34,24 +37,32 @@ class Candidate:
     """
 
     values: np.ndarray
-    trajectory: Trajectory
+    trajectory: ContactTrajectory
     residuals: Residuals
 
 
 class StageSolver:
     """Writes the program of a stage, where it differs from the last one, and solves it."""
 
-    def __init__(self, problem: PlanningProblem, config: PlannerConfig, monitor: Monitor) -> None:
+    def __init__(
+        self,
+        problem: RobustProblem,
+        config: PlannerConfig,
+        stop: StopCondition,
+        on_progress: OnProgress | None = None,
+    ) -> None:
         """Choose the problem.
 
         Args:
             problem: What to plan.
             config: How.
-            monitor: Ends the solves and hears about them.
+            stop: Asked by the solver at every iteration.
+            on_progress: Called when a stage starts and ends and now and then in between.
         """
         self._problem = problem
         self._config = config
-        self._monitor = monitor
+        self._stop = stop
+        self._on_progress = on_progress
         self._solver: NonlinearSolver | None = None
         self._program: tuple[str, bool, PlannerConfig] | None = None
         # Whether the next stage differs little from the last one.
@@ -71,7 +82,9 @@ class StageSolver:
         residuals = check(trajectory, self._problem, self._config, robust)
         return Candidate(values, trajectory, residuals)
 
-    def attempts(self, stage: Stage, start: np.ndarray) -> Iterator[tuple[Candidate, StageRecord]]:
+    def attempts(
+        self, stage: ProgramStage, start: np.ndarray
+    ) -> Iterator[tuple[Candidate, StageRecord]]:
         """Solve a stage, again from its best iterate if it does not converge.
 
         Args:
@@ -89,11 +102,11 @@ class StageSolver:
             candidate, record = self._solve(stage, solver, start)
             yield candidate, record
             self._near = stage.robust and record.converged
-            if record.converged or self._monitor.stop_reason() is not None:
+            if record.converged or self._stop.reason is not None:
                 return
             start = candidate.values
 
-    def _solver_of(self, stage: Stage) -> NonlinearSolver:
+    def _solver_of(self, stage: ProgramStage) -> NonlinearSolver:
         program = (stage.method, stage.robust, _configure(stage, self._config))
         if self._solver is None or self._program != program:
             method, robust, config = self._program = program
@@ -102,11 +115,11 @@ class StageSolver:
         return self._solver
 
     def _solve(
-        self, stage: Stage, solver: NonlinearSolver, start: np.ndarray
+        self, stage: ProgramStage, solver: NonlinearSolver, start: np.ndarray
     ) -> tuple[Candidate, StageRecord]:
-        began = self._monitor.elapsed
+        began = self._stop.elapsed
         outcome = solver.solve(
-            start, stage.parameters, self._monitor, self._reporter(stage), self._near
+            start, stage.parameters, self._stop, self._reporter(stage), self._near
         )
         candidate = self.judge(outcome.values, stage.robust)
         self._report(stage, outcome.iterations, candidate.residuals.worst, finished=True)
@@ -114,42 +127,46 @@ class StageSolver:
             name=stage.name,
             parameters=stage.parameters,
             iterations=outcome.iterations,
-            seconds=self._monitor.elapsed - began,
+            seconds=self._stop.elapsed - began,
             converged=outcome.converged,
             message=outcome.message,
             residuals=candidate.residuals,
         )
         return candidate, record
 
-    def _reporter(self, stage: Stage) -> IterationCallback:
+    def _reporter(self, stage: ProgramStage) -> IterationCallback:
         """Report the first iteration, and one now and then."""
-        last = self._monitor.elapsed
+        last = self._stop.elapsed
 
         def report(iterations: int, residual: float) -> None:
             nonlocal last
-            if iterations == 0 or self._monitor.elapsed - last >= REPORT_PERIOD:
-                last = self._monitor.elapsed
+            if iterations == 0 or self._stop.elapsed - last >= REPORT_PERIOD:
+                last = self._stop.elapsed
                 self._report(stage, iterations, residual, finished=False)
 
         return report
 
-    def _report(self, stage: Stage, iterations: int, residual: float, finished: bool) -> None:
+    def _report(
+        self, stage: ProgramStage, iterations: int, residual: float, finished: bool
+    ) -> None:
         parameters = stage.parameters
-        self._monitor.report(
-            Progress(
+        if self._on_progress is None:
+            return
+        self._on_progress(
+            StageProgress(
                 stage=stage.name,
                 relaxation=parameters.relaxation,
                 penalty=parameters.penalty,
                 residual_weight=parameters.residual_weight,
                 iterations=iterations,
                 residual=residual,
-                elapsed=self._monitor.elapsed,
+                elapsed=self._stop.elapsed,
                 finished=finished,
             )
         )
 
 
-def _configure(stage: Stage, config: PlannerConfig) -> PlannerConfig:
+def _configure(stage: ProgramStage, config: PlannerConfig) -> PlannerConfig:
     """Impose the stage's chance constraints; leave out a cost whose weight is zero."""
     if not stage.robust:
         return config

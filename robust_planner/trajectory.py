@@ -8,11 +8,11 @@ import numpy as np
 
 from robust_planner.layout import knot_layout
 from robust_planner.model.contact_model import ContactModel
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 
 
 @dataclass(frozen=True)
-class Trajectory:
+class ContactTrajectory:
     """States, controls and forces at N knots; forces act from knot k - 1 to knot k.
 
     Attributes:
@@ -90,7 +90,7 @@ def stack(columns: object, width: int) -> np.ndarray:
     return np.moveaxis(wide.reshape(wide.shape[0], -1, width), 1, 0)
 
 
-def to_trajectory(values: np.ndarray, problem: PlanningProblem) -> Trajectory:
+def to_trajectory(values: np.ndarray, problem: RobustProblem) -> ContactTrajectory:
     """Name the decision variables.
 
     Args:
@@ -106,7 +106,7 @@ def to_trajectory(values: np.ndarray, problem: PlanningProblem) -> Trajectory:
     if values.shape[1] > layout.size:
         layout = knot_layout(model, free_time_step=True)
         steps = values[:-1, layout.step].ravel()
-    return Trajectory(
+    return ContactTrajectory(
         time=np.concatenate([[0.0], np.cumsum(steps)]),
         position=values[:, layout.position],
         velocity=values[:, layout.velocity],

@@ -24,7 +24,7 @@ from robust_planner.complementarity import (
 from robust_planner.config import PlannerConfig
 from robust_planner.expected_residual import CASADI, expected_squared_residual
 from robust_planner.layout import KnotLayout, knot_layout
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.program import StagedProgram
 
 # Bounds that no sensible plan meets; they keep the interior-point method from drifting away.
@@ -49,7 +49,7 @@ class Variables:
 
 
 def transcribe(
-    problem: PlanningProblem, config: PlannerConfig, method: str, robust: bool
+    problem: RobustProblem, config: PlannerConfig, method: str, robust: bool
 ) -> StagedProgram:
     """Write a planning problem as a nonlinear program.
 
@@ -88,7 +88,7 @@ def transcribe(
     )
 
 
-def initial_guess(problem: PlanningProblem, config: PlannerConfig) -> np.ndarray:
+def initial_guess(problem: RobustProblem, config: PlannerConfig) -> np.ndarray:
     """Interpolate the state linearly, without forces.
 
     Args:
@@ -105,7 +105,7 @@ def initial_guess(problem: PlanningProblem, config: PlannerConfig) -> np.ndarray
     return guess
 
 
-def _variables(w: casadi.SX, layout: KnotLayout, problem: PlanningProblem) -> Variables:
+def _variables(w: casadi.SX, layout: KnotLayout, problem: RobustProblem) -> Variables:
     free = layout.step.stop > layout.step.start
     return Variables(
         position=w[layout.position],
@@ -119,7 +119,7 @@ def _variables(w: casadi.SX, layout: KnotLayout, problem: PlanningProblem) -> Va
     )
 
 
-def _defect(problem: PlanningProblem, now: Variables, then: Variables) -> casadi.SX:
+def _defect(problem: RobustProblem, now: Variables, then: Variables) -> casadi.SX:
     """Equations (1c) and q+ = q + h v+."""
     model = problem.model
     q, v = then.position, then.velocity
@@ -134,7 +134,7 @@ def _defect(problem: PlanningProblem, now: Variables, then: Variables) -> casadi
     return casadi.vertcat(q - now.position - now.step * v, momentum)
 
 
-def _pairs(problem: PlanningProblem, now: Variables) -> dict[str, Pair]:
+def _pairs(problem: RobustProblem, now: Variables) -> dict[str, Pair]:
     """Equations (1d), (1e), (1f) and the joint limits; the keys are uncertainty kinds."""
     model = problem.model
     ones = casadi.SX.ones(model.directions)
@@ -190,7 +190,7 @@ def _impose_uncertain(
         constraints.cost += residual_weight * casadi.sum1(residual)
 
 
-def _running_cost(problem: PlanningProblem, now: Variables) -> casadi.SX:
+def _running_cost(problem: RobustProblem, now: Variables) -> casadi.SX:
     """Return h (dx' Q dx + u' R u), Sec. 3.1."""
     error = casadi.vertcat(now.position, now.velocity) - casadi.DM(problem.goal)
     return now.step * (
@@ -200,7 +200,7 @@ def _running_cost(problem: PlanningProblem, now: Variables) -> casadi.SX:
 
 
 def _variable_bounds(
-    problem: PlanningProblem, config: PlannerConfig, layout: KnotLayout
+    problem: RobustProblem, config: PlannerConfig, layout: KnotLayout
 ) -> tuple[np.ndarray, np.ndarray]:
     limits = problem.model.limits
     upper = np.full((problem.knots, layout.size), np.inf)

@@ -1,6 +1,56 @@
-"""Controllers behind one interface: contact-aware ones and their baselines."""
+"""Controllers behind one interface: contact-aware ones and their baselines, by name."""
 
-from contact_aware_control.controllers.base import Controller, ControllerInput, ControllerOutput
-from contact_aware_control.controllers.registry import CONTROLLERS, make_controller
+from collections.abc import Callable
 
-__all__ = ["CONTROLLERS", "Controller", "ControllerInput", "ControllerOutput", "make_controller"]
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.controllers.base import (
+    Controller,
+    ControllerInput,
+    ControllerOutput,
+    ControllerState,
+)
+from contact_aware_control.controllers.baselines import GreedyController, NullSpaceController
+from contact_aware_control.controllers.qp_controller import FrictionlessQpController, QpController
+from contact_core.errors import ConfigError
+from contact_core.registry import Registry
+from contact_core.robot import Robot
+
+__all__ = [
+    "CONTROLLERS",
+    "Controller",
+    "ControllerInput",
+    "ControllerOutput",
+    "ControllerState",
+    "make_controller",
+]
+
+CONTROLLERS: Registry[Callable[[Robot, ControllerConfig], Controller]] = Registry(
+    "controller",
+    {
+        "qp": QpController,
+        "qp_frictionless": FrictionlessQpController,
+        "null_space": NullSpaceController,
+        "greedy": GreedyController,
+    },
+)
+
+
+def make_controller(robot: Robot, config: ControllerConfig) -> Controller:
+    """Create the controller that a configuration names.
+
+    Args:
+        robot: The arm, for this controller alone.
+        config: Every parameter.
+
+    Returns:
+        The controller.
+
+    Raises:
+        ConfigError: If there is no controller of that name, or it is refused on hardware.
+    """
+    controller = CONTROLLERS[config.controller](robot, config)
+    if config.hardware and not controller.limits_force:
+        raise ConfigError(
+            f"controller '{config.controller}' has no force limits and is refused on hardware"
+        )
+    return controller

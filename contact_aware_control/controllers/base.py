@@ -1,21 +1,38 @@
-"""The interface every controller implements: one step from measurements to a command."""
+"""What every controller is: a step from its state and the measurements to a command."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from contact_aware_control.contact import ContactEstimate
-from contact_aware_control.reference.base import Reference
+from contact_aware_control.controllers.contact_jacobian import ContactSet
+from contact_aware_control.reference.base import Assignment, Reference
 from contact_aware_control.safety.status import Status
+from contact_aware_control.tracking import check_trackable
 
 
 def _nothing() -> np.ndarray:
     return np.zeros(0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ControllerState:
+    """Everything a controller remembers from tick to tick.
+
+    Attributes:
+        assignment: What it follows; None before the first one.
+        contacts: The contacts it considers, and what it knows of their forces.
+        damping_weight: w of (24a), relative to the tracking term.
+    """
+
+    assignment: Assignment | None = None
+    contacts: ContactSet = field(default_factory=ContactSet)
+    damping_weight: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +94,7 @@ class ControllerOutput:
 
 
 class Controller(ABC):
-    """Follows one reference after the other.
+    """Follows one reference after the other; what it remembers is its callers' state.
 
     Attributes:
         limits_force: Whether contact forces are bounded; False for baselines.
@@ -89,9 +106,22 @@ class Controller(ABC):
     bounds_step: bool = True
 
     @abstractmethod
+    def step(
+        self, state: ControllerState, inputs: ControllerInput
+    ) -> tuple[ControllerState, ControllerOutput]:
+        """Compute the next command; the same arguments give the same bits.
+
+        Args:
+            state: From :meth:`follow` or the last step; it has an assignment.
+            inputs: What is known in this tick.
+
+        Returns:
+            (what is remembered; the command within the bounds of the inputs, and diagnostics).
+        """
+
     def follow(
-        self, reference: Reference, command: np.ndarray, force_limits: dict[str, float]
-    ) -> None:
+        self, reference: Reference, command: np.ndarray, force_limits: Mapping[str, float]
+    ) -> ControllerState:
         """Start to follow a reference, from reference time 0.
 
         Args:
@@ -99,17 +129,11 @@ class Controller(ABC):
             command: (n) present command q_cmd [rad].
             force_limits: Force limit [N] by link, where contact is planned.
 
+        Returns:
+            A state without contacts.
+
         Raises:
             TrajectoryError: If the controller cannot follow this kind of reference.
         """
-
-    @abstractmethod
-    def step(self, inputs: ControllerInput) -> ControllerOutput:
-        """Compute the next command; :meth:`follow` has to be called before.
-
-        Args:
-            inputs: What is known in this tick.
-
-        Returns:
-            The command within the bounds of the inputs, and diagnostics.
-        """
+        check_trackable(reference)
+        return ControllerState(Assignment(reference, command, dict(force_limits)))

@@ -10,8 +10,8 @@ it can be approached slowly instead of being hit again.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from contact_core.robot import Robot
 SAME_CONTACT_COSINE = 0.5
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ContactConstraint:
     """One contact as the controller sees it.
 
@@ -36,8 +36,6 @@ class ContactConstraint:
         force: lam_i, measured [N].
         limit: Largest force allowed here [N].
         trusted: Whether the force was measured in this tick, at a place that is known.
-        bias: Low-passed difference of the measured and the modelled force [N].
-        predicted: Force predicted for the next tick [N].
         lost_for: How long the contact has been lost [s].
     """
 
@@ -49,26 +47,51 @@ class ContactConstraint:
     force: float
     limit: float
     trusted: bool
-    bias: float = 0.0
-    predicted: float = math.nan
     lost_for: float = 0.0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class ContactSet:
-    """The contacts considered now, and those lost a short while ago.
+    """The nc contacts considered now, and those lost a short while ago.
 
     Attributes:
         active: Contacts whose force is limited.
+        biases: (nc) low-passed differences of the measured and the modelled forces [N].
+        predicted: (nc) forces predicted for the next tick [N]; NaN where there is no prediction.
         lost: Contacts that are remembered.
     """
+
+    active: tuple[ContactConstraint, ...] = ()
+    biases: tuple[float, ...] = ()
+    predicted: tuple[float, ...] = ()
+    lost: tuple[ContactConstraint, ...] = ()
+
+    @property
+    def forces(self) -> np.ndarray:
+        """(nc) measured forces [N]."""
+        return np.array([contact.force for contact in self.active])
+
+    @property
+    def limits(self) -> np.ndarray:
+        """(nc) largest forces allowed [N]."""
+        return np.array([contact.limit for contact in self.active])
+
+    def jacobian(self, joints: int) -> np.ndarray:
+        """Return J (nc, n) of the active contacts [m/rad], for a number n of joints."""
+        rows = [contact.row for contact in self.active]
+        return np.array(rows) if rows else np.zeros((0, joints))
+
+
+class ContactSelection:
+    """Decides which estimated contacts are considered, and which of them are those of before."""
 
     def __init__(
         self, robot: Robot, stiffness: np.ndarray, config: ForceConfig, period: float
     ) -> None:
-        """Start without contacts.
+        """Take thresholds.
 
         Args:
-            robot: The arm; has to be updated at q before :meth:`update`.
+            robot: The arm; has to be updated at q before :meth:`update` and :meth:`keep`.
             stiffness: (n) diagonal of K [Nm/rad].
             config: Thresholds, angles and times.
             period: Time between updates [s].
@@ -77,58 +100,53 @@ class ContactSet:
         self._root_of_stiffness = np.sqrt(stiffness)
         self._config = config
         self._period = period
-        self.active: list[ContactConstraint] = []
-        self.lost: list[ContactConstraint] = []
-
-    @property
-    def jacobian(self) -> np.ndarray:
-        """J (nc, n) of the active contacts [m/rad]."""
-        rows = [contact.row for contact in self.active]
-        return np.array(rows) if rows else np.zeros((0, self._robot.n))
-
-    @property
-    def forces(self) -> np.ndarray:
-        """(nc) measured forces of the active contacts [N]."""
-        return np.array([contact.force for contact in self.active])
-
-    def clear(self) -> None:
-        """Forget every contact."""
-        self.active = []
-        self.lost = []
 
     def update(
-        self, estimates: Sequence[ContactEstimate], link_limits: Mapping[str, float]
-    ) -> None:
+        self,
+        before: ContactSet,
+        estimates: Sequence[ContactEstimate],
+        link_limits: Mapping[str, float],
+    ) -> ContactSet:
         """Take over the contacts of one tick.
 
         Args:
+            before: The contacts of the last tick.
             estimates: Estimated contacts, at the configuration of the robot.
             link_limits: Force limits [N] of links with a planned contact.
-        """
-        candidates = self._merged([self._constraint(c, link_limits) for c in estimates])
-        previous = self.active
-        self.active = []
-        for candidate in candidates:
-            known = self._closest(candidate, previous)
-            if known is not None:
-                previous = [contact for contact in previous if contact is not known]
-            threshold = self._config.contact_on if known is None else self._config.contact_off
-            if candidate.force < threshold:
-                if known is not None:
-                    previous.append(known)
-                continue
-            if known is not None:
-                candidate.bias = known.bias
-                candidate.predicted = known.predicted
-            self.active.append(candidate)
-        self._remember(previous)
 
-    def keep(self) -> None:
-        """Keep the contacts of the last update, at the new configuration of the robot."""
-        for contact in self.active:
-            self._place(contact)
-            contact.trusted = False
-        self._remember([])
+        Returns:
+            The contacts now.
+        """
+        active: list[ContactConstraint] = []
+        biases: list[float] = []
+        predicted: list[float] = []
+        unmatched = list(range(len(before.active)))
+        for candidate in self._merged([self._constraint(c, link_limits) for c in estimates]):
+            known = _closest(candidate, before.active, unmatched)
+            if known is not None:
+                unmatched.remove(known)
+            threshold = self._config.contact_on if known is None else self._config.contact_off
+            if candidate.force >= threshold:
+                active.append(candidate)
+                biases.append(0.0 if known is None else before.biases[known])
+                predicted.append(math.nan if known is None else before.predicted[known])
+            elif known is not None:
+                unmatched.append(known)
+        lost = self._remembered(before.lost, [before.active[i] for i in unmatched], active)
+        return ContactSet(tuple(active), tuple(biases), tuple(predicted), lost)
+
+    def keep(self, before: ContactSet) -> ContactSet:
+        """Keep the contacts of the last tick, at the new configuration of the robot.
+
+        Args:
+            before: The contacts of the last tick.
+
+        Returns:
+            The same contacts, not trusted.
+        """
+        active = tuple(replace(self._placed(c), trusted=False) for c in before.active)
+        lost = self._remembered(before.lost, [], active)
+        return replace(before, active=active, lost=lost)
 
     def _constraint(
         self, estimate: ContactEstimate, link_limits: Mapping[str, float]
@@ -147,10 +165,10 @@ class ContactSet:
             trusted=estimate.identifiable,
         )
 
-    def _place(self, contact: ContactConstraint) -> None:
-        """Compute the row of a contact anew, at the configuration of the robot."""
-        contact.row = self._robot.torque_of_force(contact.link, contact.point, contact.direction)
-        contact.heading = self._heading(contact.row)
+    def _placed(self, contact: ContactConstraint, lost_for: float = 0.0) -> ContactConstraint:
+        """Return a contact with its row at the configuration of the robot."""
+        row = self._robot.torque_of_force(contact.link, contact.point, contact.direction)
+        return replace(contact, row=row, heading=self._heading(row), lost_for=lost_for)
 
     def _heading(self, row: np.ndarray) -> np.ndarray:
         scaled: np.ndarray = row / self._root_of_stiffness
@@ -186,29 +204,32 @@ class ContactSet:
             trusted=a.trusted and b.trusted,
         )
 
-    def _closest(
-        self, contact: ContactConstraint, others: list[ContactConstraint]
-    ) -> ContactConstraint | None:
-        """Return the contact of ``others`` that is the same one, if any."""
-        best, highest = None, SAME_CONTACT_COSINE
-        for other in others:
-            cosine = contact.heading @ other.heading
-            if cosine >= highest:
-                best, highest = other, cosine
-        return best
-
-    def _remember(self, lost: list[ContactConstraint]) -> None:
+    def _remembered(
+        self,
+        lost: Sequence[ContactConstraint],
+        newly_lost: Sequence[ContactConstraint],
+        active: Sequence[ContactConstraint],
+    ) -> tuple[ContactConstraint, ...]:
         """Age the memory, add what was lost, drop what is touched again or forgotten."""
-        for contact in self.lost:
-            contact.lost_for += self._period
-        remembered = []
-        for contact in [*self.lost, *lost]:
-            if contact.lost_for >= self._config.memory:
-                continue
-            if self._closest(contact, self.active) is None:
-                self._place(contact)
-                remembered.append(contact)
-        self.lost = remembered
+        aged = [(contact, contact.lost_for + self._period) for contact in lost]
+        return tuple(
+            self._placed(contact, lost_for)
+            for contact, lost_for in [*aged, *((contact, 0.0) for contact in newly_lost)]
+            if lost_for < self._config.memory
+            and _closest(contact, active, range(len(active))) is None
+        )
+
+
+def _closest(
+    contact: ContactConstraint, others: Sequence[ContactConstraint], among: Iterable[int]
+) -> int | None:
+    """Return the index of the contact of ``others`` that is the same one, if any."""
+    best, highest = None, SAME_CONTACT_COSINE
+    for i in among:
+        cosine = contact.heading @ others[i].heading
+        if cosine >= highest:
+            best, highest = i, cosine
+    return best
 
 
 def magnitude(vector: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""The contact-aware controller: QP (24) with adaptive damping, in condensed form.
+"""The contact-aware controllers: QP (24) with adaptive damping, and QP (22), in condensed form.
 
 The equality constraints (22b)-(22c) are solved for q+ and lam+ by (9), which leaves the
 change x = q_cmd+ - q_cmd of the command as the only unknown (7 numbers):
@@ -6,30 +6,43 @@ change x = q_cmd+ - q_cmd of the command as the only unknown (7 numbers):
     minimise    |x - x_ref|^2_W + (eps + w) |x|^2                  (24a)
     subject to  lam_hat - A x <= f_max                              (22d)
                 |x| <= dq_max, and joint limits                     (22e)
+
+(22a), for frictionless contacts, minimises the error of the predicted equilibrium itself.
+With q+ = q + N (q_cmd+ - q), (9b), the equilibrium moves by N x:
+
+    minimise    |q_eq + N x - q_ref+|^2_W + eps |x|^2               (22a)
+
+What x does along the contacts' normals shows in the forces alone; (22a) has no opinion on
+it but eps, which is why (24a) is the better objective where there is friction
+(contact_aware_control Sec. V-B1).
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from contact_aware_control.config import ControllerConfig
+from contact_aware_control.config import ControllerConfig, DampingConfig
 from contact_aware_control.contact import ContactEstimate
-from contact_aware_control.controllers.base import Controller, ControllerInput, ControllerOutput
+from contact_aware_control.controllers.base import (
+    Controller,
+    ControllerInput,
+    ControllerOutput,
+    ControllerState,
+)
 from contact_aware_control.controllers.contact_jacobian import (
-    ContactConstraint,
+    ContactSelection,
     ContactSet,
     magnitude,
 )
-from contact_aware_control.controllers.damping import AdaptiveDamping
-from contact_aware_control.controllers.force_prediction import ForcePrediction
-from contact_aware_control.controllers.quasistatic import QuasistaticModel
-from contact_aware_control.reference.base import Reference
+from contact_aware_control.controllers.quasistatic import ForcePrediction, QuasistaticModel
+from contact_aware_control.reference.base import Assignment
 from contact_aware_control.safety.status import Status
-from contact_aware_control.tracking import TrackingTask, make_tracking
+from contact_aware_control.tracking import TrackingTask, TrackingTasks
 from contact_core.quadratic_program import (
     QuadraticProgram,
     QuadraticProgramSolution,
@@ -42,13 +55,13 @@ from contact_core.robot import Robot
 REACHABLE_SHARE = 0.9
 
 
-class QpController(Controller):
-    """Follows a reference while it bounds every contact force."""
+class CondensedQpController(Controller):
+    """Follows a reference while it bounds every contact force; objectives differ."""
 
     limits_force = True
 
     def __init__(self, robot: Robot, config: ControllerConfig) -> None:
-        """Set up; :meth:`follow` gives the reference.
+        """Set up.
 
         Args:
             robot: The arm, for this controller alone.
@@ -61,40 +74,54 @@ class QpController(Controller):
         self._bound_names = [
             f"{side} bound {joint}" for side in ("lower", "upper") for joint in robot.joint_names
         ]
-        self._contacts = ContactSet(robot, self._stiffness, config.force, config.period)
+        self._selection = ContactSelection(robot, self._stiffness, config.force, config.period)
         self._prediction = ForcePrediction(config.force.bias_time, config.period)
-        self._damping = AdaptiveDamping(config.damping)
         self._solver = make_solver(config.solver)
-        self._task: TrackingTask | None = None
-        self._force_limits: dict[str, float] = {}
+        self._tasks = TrackingTasks(robot, config)
 
-    def follow(
-        self, reference: Reference, command: np.ndarray, force_limits: dict[str, float]
-    ) -> None:
-        """Start to follow a reference, see :meth:`Controller.follow`."""
-        self._task = make_tracking(self._robot, reference, command.copy(), self._config)
-        self._force_limits = force_limits
-        self._contacts.clear()
-        self._damping.reset()
+    @abstractmethod
+    def _damping_weight(
+        self, weight: float, contacts: ContactSet, blind: bool
+    ) -> tuple[float, float]:
+        """Return (the weight w that is remembered, the one of this tick's objective).
 
-    def step(self, inputs: ControllerInput) -> ControllerOutput:
+        Args:
+            weight: The weight that was remembered.
+            contacts: The contacts, with the forces predicted a tick ago.
+            blind: Whether the contacts are old.
+        """
+
+    @abstractmethod
+    def _objective(
+        self, task: TrackingTask, model: QuasistaticModel, inputs: ControllerInput, weight: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return H and g; the weights eps and w are relative to trace(H)/n."""
+
+    def step(
+        self, state: ControllerState, inputs: ControllerInput
+    ) -> tuple[ControllerState, ControllerOutput]:
         """Compute the next command, see :meth:`Controller.step`."""
         q, command = inputs.position, inputs.command
-        assert self._task is not None
+        assert state.assignment is not None
         self._robot.update(q)
-        position_error, rotation_error = self._task.error(inputs.time)
-        model = self._quasistatic_model(inputs)
-        contacts = self._contacts.active
-        blind = inputs.contacts is None
-        force = self._prediction.update(model, contacts, q, command)
-        weight = self._damping_weight(contacts, blind)
-        hessian, gradient = self._objective(model, inputs, weight)
-        constraint, bound = self._force_constraints(model, force, inputs)
+        task = self._tasks.of(state.assignment)
+        position_error, rotation_error = task.error(inputs.time)
+        contacts = self._contacts(state.contacts, state.assignment, inputs)
+        model = QuasistaticModel.at(
+            self._stiffness, contacts.jacobian(self._robot.n), self._config.force.compliance
+        )
+        force, biases = self._prediction.predict(model, contacts, q, command)
+        remembered, weight = self._damping_weight(
+            state.damping_weight, contacts, blind=inputs.contacts is None
+        )
+        hessian, gradient = self._objective(task, model, inputs, weight)
+        constraint, bound = self._force_constraints(model, contacts, force, inputs)
         solution, slack = self._solve(
             QuadraticProgram(hessian, gradient, constraint, bound, inputs.lower, inputs.upper)
         )
         if not solution.optimal:
-            return ControllerOutput(
+            contacts = ContactSet(contacts.active, biases, contacts.predicted, contacts.lost)
+            return ControllerState(state.assignment, contacts, remembered), ControllerOutput(
                 command=command,
                 status=Status.QP_FAILED,
                 damping_weight=weight,
@@ -102,16 +129,15 @@ class QpController(Controller):
                 rotation_error=rotation_error,
             )
         predicted = force - model.force_map @ solution.x
-        for contact, value in zip(contacts, predicted, strict=True):
-            contact.predicted = value
-        return ControllerOutput(
+        contacts = ContactSet(contacts.active, biases, tuple(predicted.tolist()), contacts.lost)
+        return ControllerState(state.assignment, contacts, remembered), ControllerOutput(
             command=command + solution.x,
             status=Status.QP_INFEASIBLE if slack > 0.0 else Status.OK,
-            contact_links=tuple(contact.link for contact in contacts),
-            measured_force=self._contacts.forces,
+            contact_links=tuple(contact.link for contact in contacts.active),
+            measured_force=contacts.forces,
             predicted_force=predicted,
-            force_limit=np.array([contact.limit for contact in contacts]),
-            active_constraints=self._names(solution),
+            force_limit=contacts.limits,
+            active_constraints=self._names(contacts, solution),
             slack=slack,
             damping_weight=weight,
             iterations=solution.iterations,
@@ -119,41 +145,21 @@ class QpController(Controller):
             rotation_error=rotation_error,
         )
 
-    def _quasistatic_model(self, inputs: ControllerInput) -> QuasistaticModel:
-        """Update the contacts (4c) and build the model (9), both at the measured q."""
+    def _contacts(
+        self, before: ContactSet, assignment: Assignment, inputs: ControllerInput
+    ) -> ContactSet:
+        """Return the contacts (4c) at the measured q."""
         if inputs.contacts is None:
-            self._contacts.keep()
-        else:
-            self._contacts.update(
-                [contact for contact in inputs.contacts if self._is_explained(contact)],
-                self._force_limits,
-            )
-        return QuasistaticModel.at(
-            self._stiffness, self._contacts.jacobian, self._config.force.compliance
-        )
-
-    def _damping_weight(self, contacts: list[ContactConstraint], blind: bool) -> float:
-        """Update w by (28)-(29) from the contacts whose force was predicted a tick ago."""
-        known = [c for c in contacts if c.trusted and math.isfinite(c.predicted)]
-        weight = self._damping.update([c.predicted for c in known], [c.force for c in known])
-        return max(weight, self._config.safety.blind_weight) if blind else weight
-
-    def _objective(
-        self, model: QuasistaticModel, inputs: ControllerInput, weight: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return H and g of (24a); the weights eps and w are relative to trace(H)/n."""
-        assert self._task is not None
-        incremental = self._config.tracking.reading == "incremental"
-        evaluated = (
-            model.equilibrium(inputs.position, inputs.command) if incremental else inputs.command
-        )
-        hessian, gradient = self._task.objective(evaluated, inputs.time)
-        scale = np.trace(hessian) / self._robot.n
-        damping = scale * (self._config.tracking.regularization + weight)
-        return hessian + damping * self._identity, gradient
+            return self._selection.keep(before)
+        explained = [contact for contact in inputs.contacts if self._is_explained(contact)]
+        return self._selection.update(before, explained, assignment.force_limits)
 
     def _force_constraints(
-        self, model: QuasistaticModel, force: np.ndarray, inputs: ControllerInput
+        self,
+        model: QuasistaticModel,
+        contacts: ContactSet,
+        force: np.ndarray,
+        inputs: ControllerInput,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return C and d: (22d) at every contact, slow approach to every lost contact.
 
@@ -165,7 +171,7 @@ class QpController(Controller):
         are relaxed, or at least tightened no further.
         """
         config, period = self._config.force, self._config.period
-        limit = np.array([contact.limit for contact in self._contacts.active])
+        limit = contacts.limits
         if inputs.conservative:
             limit *= self._config.safety.conservative_force_share
         bound = np.maximum(limit - force, -config.release_rate * period)
@@ -173,7 +179,7 @@ class QpController(Controller):
         if inputs.contacts is None:
             bound = np.minimum(bound, 0.0)
             approach = 0.0
-        rows = [contact.row for contact in self._contacts.lost]
+        rows = [contact.row for contact in contacts.lost]
         slow = [approach] * len(rows)
         doubtful = [c for c in inputs.contacts or () if not self._is_explained(c)]
         if doubtful:
@@ -223,11 +229,82 @@ class QpController(Controller):
                 break
         return solution, float(np.max(relaxed - asked, initial=0.0))
 
-    def _names(self, solution: QuadraticProgramSolution) -> tuple[str, ...]:
+    def _names(self, contacts: ContactSet, solution: QuadraticProgramSolution) -> tuple[str, ...]:
         """Name the active constraints."""
-        active, lost = self._contacts.active, self._contacts.lost
-        names = [f"force {contact.link}" for contact in active]
-        names += [f"approach {contact.link}" for contact in lost]
+        names = [f"force {contact.link}" for contact in contacts.active]
+        names += [f"approach {contact.link}" for contact in contacts.lost]
         names += ["springs"] * (len(solution.multipliers) - len(names) - len(self._bound_names))
         names += self._bound_names
         return tuple(names[i] for i in solution.active_set)
+
+
+class QpController(CondensedQpController):
+    """The QP (24): the command follows the reference, damped where forces surprise."""
+
+    def _damping_weight(
+        self, weight: float, contacts: ContactSet, blind: bool
+    ) -> tuple[float, float]:
+        """Update w by (28)-(29) from the contacts whose force was predicted a tick ago."""
+        known = [
+            (predicted, contact.force)
+            for contact, predicted in zip(contacts.active, contacts.predicted, strict=True)
+            if contact.trusted and math.isfinite(predicted)
+        ]
+        weight = adapted_damping(self._config.damping, weight, known)
+        return weight, max(weight, self._config.safety.blind_weight) if blind else weight
+
+    def _objective(
+        self, task: TrackingTask, model: QuasistaticModel, inputs: ControllerInput, weight: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return H and g of (24a)."""
+        incremental = self._config.tracking.reading == "incremental"
+        evaluated = (
+            model.equilibrium(inputs.position, inputs.command) if incremental else inputs.command
+        )
+        hessian, gradient = task.objective(evaluated, inputs.time)
+        scale = np.trace(hessian) / self._robot.n
+        damping = scale * (self._config.tracking.regularization + weight)
+        return hessian + damping * self._identity, gradient
+
+
+class FrictionlessQpController(CondensedQpController):
+    """The QP (22): the predicted equilibrium follows the reference."""
+
+    def _damping_weight(
+        self, weight: float, contacts: ContactSet, blind: bool
+    ) -> tuple[float, float]:
+        """Return the weight of |x|^2 beside eps: (22a) has none, unless contacts are old."""
+        return weight, self._config.safety.blind_weight if blind else 0.0
+
+    def _objective(
+        self, task: TrackingTask, model: QuasistaticModel, inputs: ControllerInput, weight: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return H and g of (22a)."""
+        equilibrium = model.equilibrium(inputs.position, inputs.command)
+        hessian, gradient = task.objective(equilibrium, inputs.time)
+        scale = np.trace(hessian) / self._robot.n
+        damping = scale * (self._config.tracking.regularization + weight)
+        if model.contacts:
+            projector = model.null_space()
+            hessian = projector.T @ hessian @ projector
+            gradient = projector.T @ gradient
+        return hessian + damping * self._identity, gradient
+
+
+def adapted_damping(
+    config: DampingConfig, weight: float, forces: Sequence[tuple[float, float]]
+) -> float:
+    """Update the weight w of the second term of (24a): move less where forces surprise.
+
+    Args:
+        config: beta, alpha and w_max.
+        weight: w, relative to the tracking term.
+        forces: For each contact the force predicted for this tick one tick ago, and the force
+            measured now [N].
+
+    Returns:
+        The new weight. With no contact the error is zero, and the weight decays.
+    """
+    squared_error = sum((predicted - measured) ** 2 for predicted, measured in forces)
+    discrepancy = 1.0 - math.exp(-config.beta * squared_error)  # (28)
+    return weight + config.alpha * (config.weight_max * discrepancy - weight)  # (29)

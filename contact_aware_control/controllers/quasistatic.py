@@ -4,14 +4,21 @@ The arm is a set of joint springs K between command and position. Contacts are p
 that cannot move along the direction of their force (bilateral, frictionless). From the
 configuration q and the next command q_cmd+ the model predicts the next equilibrium and
 its contact forces: contact_aware_control (5)-(9).
+
+The measured force lags behind (estimator, low-pass of the torque sensor); feeding it back
+directly makes the robot chatter. The model knows the force from the positions alone, at
+once, but is off by friction and calibration. So the model predicts, and the low-passed
+difference to the measurement corrects it: :class:`ForcePrediction`.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from contact_aware_control.controllers.contact_jacobian import ContactSet
 from contact_core.kernel import kernel
 
 
@@ -91,6 +98,54 @@ class QuasistaticModel:
         """Return N = I - K^-1 J^T A (n, n): the part of a motion no contact resists."""
         projector: np.ndarray = np.eye(len(self.deflection)) - self.deflection @ self.force_map
         return projector
+
+
+class ForcePrediction:
+    """lam_hat = A (q - q_cmd) + b, b = low-pass of lam_measured - A (q - q_cmd).
+
+    An estimator that has not found the place of a contact yet may report any force: then
+    nothing is corrected, and the larger of model and measurement counts. A difference beyond
+    the force limit counts as one of the limit's size.
+    """
+
+    def __init__(self, time_constant: float, period: float) -> None:
+        """Set the low-pass.
+
+        Args:
+            time_constant: Of b [s].
+            period: Time between ticks [s].
+        """
+        self._gain = 1.0 - math.exp(-period / time_constant)
+
+    def predict(
+        self,
+        model: QuasistaticModel,
+        contacts: ContactSet,
+        q: np.ndarray,
+        command: np.ndarray,
+    ) -> tuple[np.ndarray, tuple[float, ...]]:
+        """Predict the forces under the present command.
+
+        Args:
+            model: The quasistatic model at the contacts.
+            contacts: The contacts, with their biases b of the last tick.
+            q: (n) measured configuration [rad].
+            command: (n) present command [rad].
+
+        Returns:
+            (lam_hat (nc) [N], b of each contact now [N]).
+        """
+        predicted = model.force(q, command)
+        biases = list(contacts.biases)
+        for i, contact in enumerate(contacts.active):
+            modelled = float(predicted[i])
+            if contact.trusted:
+                difference = contact.force - modelled - biases[i]
+                biases[i] += self._gain * min(max(difference, -contact.limit), contact.limit)
+                predicted[i] = modelled + biases[i]
+            else:
+                predicted[i] = max(modelled + biases[i], contact.force)
+        return predicted, tuple(biases)
 
 
 @kernel

@@ -1,106 +1,120 @@
-"""Flight records as compressed NumPy archives."""
+"""Incident records as NumPy archives of plain data.
+
+An archive holds `header` (JSON: version, reason, parameters), `objects` (one JSON object per
+line: state, inputs and answers; lines refer to earlier ones by number, so that what was the same
+object stays the same one) and `numbers` (the entries of all arrays in a row). Reading creates
+objects of the kinds listed here only, whatever the file says.
+
+A later version of this module that adds a field gives it a default, and still reads older
+files; one that changes a meaning counts :data:`VERSION` up, and keeps the versions that it can
+translate in :data:`KNOWN_VERSIONS`.
+"""
 
 from __future__ import annotations
 
+import array
 import dataclasses
 import json
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.contact import ContactEstimate
-from contact_aware_control.control_loop import ContactReport
-from contact_aware_control.goal import Goal
-from contact_aware_control.incident_log.record import FlightRecord, TickRecord
-from contact_aware_control.incident_log.snapshot import dump_plain, load_plain
-from contact_aware_control.reference.base import Reference
-from contact_aware_control.safety.request import Request
-from contact_aware_control.safety.status import Mode, Status
-from contact_core.arm_state import ArmState
+from contact_aware_control.contact import ContactEstimate, ContactMode, ContactReport
+from contact_aware_control.controllers import ControllerState
+from contact_aware_control.controllers.contact_jacobian import ContactConstraint, ContactSet
+from contact_aware_control.incident_log.log import Incident, TickRecord
+from contact_aware_control.loop_state import LoopInputs, LoopState
+from contact_aware_control.reference import Assignment, Goal, JointTrajectory, PoseTrajectory
+from contact_aware_control.safety.status import Mode, Request, Status
+from contact_aware_control.safety.supervisor import (
+    Activity,
+    Following,
+    Latch,
+    Pause,
+    SupervisorState,
+)
+from contact_core.arm_state import ArmState, CommandMode
 from contact_core.config import flatten, from_mapping, unflatten
 from contact_core.description import RobotDescription
-from contact_core.errors import ConfigError
+from contact_core.errors import ConfigError, ModelError, choices
 
-FORMAT = 1
-ABSENT = -1
+VERSION = 2
+"""Of the files written; version 1 held pickled objects and cannot be read any more."""
 
-STATE_FIELDS = ("position", "velocity", "commanded_position", "external_torque")
-CONTACT_VECTORS = {
-    "point_world": (3,),
-    "point_link": (3,),
-    "normal_world": (3,),
-    "force_world": (3,),
-    "point_covariance": (3, 3),
-    "force_covariance": (3, 3),
+KNOWN_VERSIONS = (2,)
+"""Versions that can be read."""
+
+DATA: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        ArmState,
+        Assignment,
+        ContactConstraint,
+        ContactEstimate,
+        ContactMode,
+        ContactReport,
+        ContactSet,
+        ControllerState,
+        Goal,
+        LoopInputs,
+        LoopState,
+        RobotDescription,
+        SupervisorState,
+        TickRecord,
+    )
 }
-CONTACT_NUMBERS = ("residual", "effective_sample_size", "spread", "age")
-CONTACT_INTEGERS = ("number", "joints_moving", "identifiable")
+"""Dataclasses, written field by field."""
+
+MOTIONS: dict[str, tuple[type, tuple[str, ...]]] = {
+    "JointTrajectory": (JointTrajectory, ("times", "positions", "velocities", "accelerations")),
+    "PoseTrajectory": (PoseTrajectory, ("times", "poses")),
+}
+"""References: class, and the arguments it is made from."""
+
+ENUMS: dict[str, type[Enum]] = {
+    kind.__name__: kind
+    for kind in (Activity, CommandMode, Following, Latch, Mode, Pause, Request, Status)
+}
 
 
-def save(record: FlightRecord, path: Path) -> None:
+def save(incident: Incident, path: Path) -> None:
     """Write a record.
 
     Args:
-        record: The record.
-        path: The file; its folder is created. Other modes of a contact are left out.
+        incident: The record.
+        path: The file; its folder is created.
+
+    Raises:
+        ModelError: If it holds a reference of a kind that cannot be written.
+        OSError: If the file cannot be written.
     """
-    inputs: list[Any] = list({id(item): item for item in _inputs(record)}.values())
-    index = {id(item): i for i, item in enumerate(inputs)}
-    ticks = record.ticks
-    states = [item for item in inputs if isinstance(item, ArmState)]
-    reports = [item for item in inputs if isinstance(item, ContactReport)]
-    goals = [item for item in inputs if isinstance(item, Goal)]
-    references = [item for item in inputs if isinstance(item, Reference)]
-    joints = len(record.robot.arm_joints)
+    writer = _Writer()
     header = {
-        "format": FORMAT,
-        "reason": record.reason,
-        "robot": dataclasses.asdict(record.robot),
-        "config": _controller_parameters(record.config),
-        "known": [index[id(item)] for item in record.known],
-        "kinds": [_kind(item) for item in inputs],
-        "goals": [
-            {
-                "reference": index[id(goal.reference)],
-                "force_limits": dict(goal.force_limits),
-                "refreshed": goal.refreshed,
-            }
-            for goal in goals
-        ],
+        "version": VERSION,
+        "reason": incident.reason,
+        "config": _controller_parameters(incident.config),
+        "robot": writer.encode(incident.robot),
+        "state": writer.encode(incident.state),
+        "ticks": [writer.encode(tick) for tick in incident.ticks],
     }
-    arrays: dict[str, np.ndarray] = {
-        "header": _bytes(json.dumps(header).encode()),
-        "snapshot": _bytes(record.snapshot),
-        "references": _bytes(dump_plain(references)),
-        "now": np.array([tick.now for tick in ticks], dtype=np.int64),
-        "mode": np.array([tick.mode for tick in ticks], dtype=np.int8),
-        "status": np.array([tick.status for tick in ticks], dtype=np.int8),
-        "command": _rows([tick.command for tick in ticks], joints),
-        "requests": np.array(
-            [(k, request) for k, tick in enumerate(ticks) for request in tick.requests],
-            dtype=np.int32,
-        ).reshape(-1, 2),
-        "state_stamp": np.array([state.stamp for state in states], dtype=np.int64),
-        **_contact_arrays(reports),
-    }
-    for name in STATE_FIELDS:
-        vectors = [getattr(state, name) for state in states]
-        arrays[f"state_{name}"] = _ragged(vectors)
-        arrays[f"state_{name}_size"] = np.array([np.size(v) for v in vectors], dtype=np.int32)
-    for name in ("state", "report", "goal"):
-        arrays[f"tick_{name}"] = np.array(
-            [index.get(id(getattr(tick, name)), ABSENT) for tick in ticks], dtype=np.int32
-        )
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        np.savez_compressed(
+            file,
+            allow_pickle=False,
+            header=_bytes(json.dumps(header)),
+            objects=_bytes("\n".join(writer.objects)),
+            numbers=np.array(writer.numbers),
+        )
 
 
-def load(path: Path) -> FlightRecord:
+def load(path: Path) -> Incident:
     """Read a record.
 
     Args:
@@ -110,83 +124,123 @@ def load(path: Path) -> FlightRecord:
         The record.
 
     Raises:
-        ConfigError: If the file is missing or is no flight record.
-        ModelError: If it was written by another version of the controller.
+        ConfigError: If the file is missing, is no incident record, or one of a version that
+            cannot be read.
     """
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(arrays["header"].tobytes())
-        if header["format"] != FORMAT:
-            raise ConfigError(f"{path}: format {header['format']} is unknown (valid: {FORMAT})")
-        return _record(header, arrays)
+        version = header["version"] if "version" in header else header["format"]
+        if version not in KNOWN_VERSIONS:
+            raise ConfigError(
+                f"{path}: version {version} of the incident log is unknown "
+                f"({choices(KNOWN_VERSIONS)})"
+            )
+        reader = _Reader(arrays["numbers"])
+        for line in arrays["objects"].tobytes().splitlines():
+            reader.add(json.loads(line))
+        return Incident(
+            reason=header["reason"],
+            robot=reader.decode(header["robot"]),
+            config=from_mapping(ControllerConfig, unflatten(header["config"])),
+            state=reader.decode(header["state"]),
+            ticks=[reader.decode(tick) for tick in header["ticks"]],
+        )
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     except (zipfile.BadZipFile, EOFError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise ConfigError(f"{path} is no flight record: {error}") from error
+        raise ConfigError(f"{path} is no incident record: {error!r}") from error
 
 
-def _record(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> FlightRecord:
-    robot = header["robot"]
-    references = load_plain(arrays["references"].tobytes())
-    sources = {
-        "state": iter(_states(arrays)),
-        "report": iter(_reports(arrays)),
-        "goal": iter(header["goals"]),
-        "reference": iter(references),
-    }
-    inputs = [next(sources[kind]) for kind in header["kinds"]]
-    inputs = [
-        Goal(inputs[item["reference"]], item["force_limits"], item["refreshed"])
-        if kind == "goal"
-        else item
-        for kind, item in zip(header["kinds"], inputs, strict=True)
-    ]
-    requests: dict[int, list[Request]] = {}
-    for k, request in arrays["requests"].tolist():
-        requests.setdefault(k, []).append(Request(request))
-    ticks = [
-        TickRecord(
-            now=int(now),
-            requests=tuple(requests.get(k, ())),
-            state=_chosen(inputs, arrays["tick_state"][k]),
-            report=_chosen(inputs, arrays["tick_report"][k]),
-            goal=_chosen(inputs, arrays["tick_goal"][k]),
-            command=command if np.isfinite(command).all() else None,
-            mode=Mode(arrays["mode"][k]),
-            status=Status(arrays["status"][k]),
-        )
-        for k, (now, command) in enumerate(zip(arrays["now"], arrays["command"], strict=True))
-    ]
-    return FlightRecord(
-        reason=header["reason"],
-        robot=RobotDescription(**{**robot, "arm_joints": tuple(robot["arm_joints"])}),
-        config=from_mapping(ControllerConfig, unflatten(header["config"])),
-        snapshot=arrays["snapshot"].tobytes(),
-        known=[inputs[i] for i in header["known"]],
-        ticks=ticks,
-    )
+class _Writer:
+    """Turns plain data into JSON and numbers.
+
+    Attributes:
+        objects: JSON of every object, what it refers to before it.
+        numbers: The entries of all arrays.
+    """
+
+    def __init__(self) -> None:
+        self.objects: list[str] = []
+        self.numbers = array.array("d")
+        self._known: dict[int, tuple[int, Any]] = {}
+
+    def encode(self, value: Any) -> Any:
+        """Return what stands for a value in JSON."""
+        if value is None or isinstance(value, str) or type(value) in (bool, int, float):
+            return value
+        if isinstance(value, Enum):
+            return {"enum": type(value).__name__, "name": value.name}
+        if isinstance(value, np.generic):
+            return value.item()
+        if isinstance(value, np.ndarray):
+            return {"array": self._place(value), "shape": list(value.shape)}
+        if isinstance(value, pin.SE3):
+            return {"pose": self._place(value.homogeneous)}
+        if isinstance(value, list | tuple):
+            return [self.encode(item) for item in value]
+        if isinstance(value, Mapping):
+            return {"mapping": {str(key): self.encode(item) for key, item in value.items()}}
+        return {"object": self._object(value)}
+
+    def _place(self, values: np.ndarray) -> int:
+        start = len(self.numbers)
+        self.numbers.frombytes(np.asarray(values, dtype=float).tobytes())
+        return start
+
+    def _object(self, value: Any) -> int:
+        """Write an object once; return its number."""
+        if id(value) not in self._known:
+            name = type(value).__name__
+            fields: tuple[str, ...]
+            if DATA.get(name) is type(value):
+                fields = tuple(field.name for field in dataclasses.fields(DATA[name]))
+            elif name in MOTIONS and MOTIONS[name][0] is type(value):
+                fields = MOTIONS[name][1]
+            else:
+                raise ModelError(f"cannot write a {name} ({choices([*DATA, *MOTIONS])})")
+            content = {field: self.encode(getattr(value, field)) for field in fields}
+            # Line by line: a long call would keep the control loop's thread waiting.
+            self.objects.append(json.dumps({"kind": name, **content}))
+            # The object is kept, so that no other one gets its id.
+            self._known[id(value)] = len(self.objects) - 1, value
+        return self._known[id(value)][0]
 
 
-def _chosen(inputs: Sequence[Any], index: int) -> Any:
-    return None if index == ABSENT else inputs[index]
+class _Reader:
+    """Turns JSON and numbers back into plain data."""
 
+    def __init__(self, numbers: np.ndarray) -> None:
+        self._numbers = numbers
+        self._objects: list[Any] = []
 
-def _inputs(record: FlightRecord) -> Iterable[object]:
-    """Yield everything the loop was given; references also on their own."""
-    for item in record.known:
-        yield item
-        if isinstance(item, Goal):
-            yield item.reference
-    for tick in record.ticks:
-        if tick.goal is not None:
-            yield tick.goal.reference
-        yield from (item for item in (tick.state, tick.report, tick.goal) if item is not None)
+    def add(self, content: dict[str, Any]) -> None:
+        """Make one object; what it refers to has been made."""
+        name = content.pop("kind")
+        made = DATA[name] if name in DATA else MOTIONS[name][0]
+        self._objects.append(made(**{key: self.decode(value) for key, value in content.items()}))
 
+    def decode(self, value: Any) -> Any:
+        """Return the value that stands behind JSON."""
+        if isinstance(value, list):
+            return tuple(self.decode(item) for item in value)
+        if not isinstance(value, dict):
+            return value
+        if "object" in value:
+            return self._objects[value["object"]]
+        if "array" in value:
+            return self._array(value["array"], tuple(value["shape"]))
+        if "pose" in value:
+            pose = self._array(value["pose"], (4, 4))
+            return pin.SE3(pose[:3, :3], pose[:3, 3])
+        if "enum" in value:
+            return ENUMS[value["enum"]][value["name"]]
+        return {key: self.decode(item) for key, item in value["mapping"].items()}
 
-def _kind(item: object) -> str:
-    kinds = {ArmState: "state", ContactReport: "report", Goal: "goal"}
-    return kinds.get(type(item), "reference")
+    def _array(self, start: int, shape: tuple[int, ...]) -> np.ndarray:
+        size = int(np.prod(shape))
+        return self._numbers[start : start + size].reshape(shape).copy()
 
 
 def _controller_parameters(config: ControllerConfig) -> dict[str, Any]:
@@ -195,65 +249,5 @@ def _controller_parameters(config: ControllerConfig) -> dict[str, Any]:
     return {name: value for name, (value, _) in flatten(config).items() if name in known}
 
 
-def _bytes(data: bytes) -> np.ndarray:
-    return np.frombuffer(data, dtype=np.uint8)
-
-
-def _rows(vectors: Sequence[np.ndarray | None], size: int) -> np.ndarray:
-    """Return (len, size), NaN for None."""
-    missing = np.full(size, np.nan)
-    return np.array([missing if v is None else v for v in vectors]).reshape(-1, size)
-
-
-def _ragged(vectors: Sequence[np.ndarray]) -> np.ndarray:
-    """Return all numbers in a row: a rejected state may have a wrong length."""
-    return np.concatenate([np.zeros(0), *(np.ravel(v) for v in vectors)])
-
-
-def _states(arrays: dict[str, np.ndarray]) -> list[ArmState]:
-    columns = [
-        np.split(arrays[f"state_{name}"], np.cumsum(arrays[f"state_{name}_size"])[:-1])
-        for name in STATE_FIELDS
-    ]
-    return [
-        ArmState(stamp, *vectors)
-        for stamp, *vectors in zip(arrays["state_stamp"].tolist(), *columns, strict=False)
-    ]
-
-
-def _contact_arrays(reports: Sequence[ContactReport]) -> dict[str, np.ndarray]:
-    """Return the contacts of all reports in a row."""
-    contacts = [contact for report in reports for contact in report.contacts]
-    arrays: dict[str, np.ndarray] = {
-        "report_stamp": np.array([report.stamp for report in reports], dtype=np.int64),
-        "report_size": np.array([len(report.contacts) for report in reports], dtype=np.int32),
-        "contact_link": np.array([contact.link for contact in contacts], dtype=np.str_),
-    }
-    for name in CONTACT_VECTORS:
-        arrays[f"contact_{name}"] = np.array([getattr(c, name) for c in contacts], dtype=float)
-    for name in CONTACT_NUMBERS:
-        arrays[f"contact_{name}"] = np.array([getattr(c, name) for c in contacts], dtype=float)
-    for name in CONTACT_INTEGERS:
-        arrays[f"contact_{name}"] = np.array([getattr(c, name) for c in contacts], dtype=np.int64)
-    return arrays
-
-
-def _reports(arrays: dict[str, np.ndarray]) -> list[ContactReport]:
-    contacts = []
-    for i, link in enumerate(arrays["contact_link"]):
-        numbers: dict[str, Any] = {}
-        for name, shape in CONTACT_VECTORS.items():
-            numbers[name] = arrays[f"contact_{name}"][i].reshape(shape)
-        for name in CONTACT_NUMBERS:
-            numbers[name] = float(arrays[f"contact_{name}"][i])
-        for name in CONTACT_INTEGERS:
-            numbers[name] = int(arrays[f"contact_{name}"][i])
-        numbers["identifiable"] = bool(numbers["identifiable"])
-        contacts.append(ContactEstimate(link=str(link), modes=(), **numbers))
-    ends = np.cumsum(arrays["report_size"])
-    return [
-        ContactReport(stamp, tuple(contacts[end - size : end]))
-        for stamp, size, end in zip(
-            arrays["report_stamp"].tolist(), arrays["report_size"], ends, strict=True
-        )
-    ]
+def _bytes(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode(), dtype=np.uint8)

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.estimation.config import EstimatorConfig, ObserverConfig
-from contact_aware_control.node.torque_source import DRIVER, SOURCES
-from contact_aware_control.safety_config import ExternalStopConfig, RecorderConfig
 from contact_core.config import nested, parameter
 from contact_ros.driver_profile import DriverConfig
-from contact_ros.real_time import RealTimeConfig
+from contact_ros.loop import RealTimeConfig
+
+DRIVER = "driver"
+MOMENTUM_OBSERVER = "momentum_observer"
+SOURCES = (DRIVER, MOMENTUM_OBSERVER)
+"""Who estimates the external torque."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,35 @@ class ArmNodeConfig(DriverNodeConfig):
 
     robot: str = parameter("iiwa14_wsg50", "the robot, a file of config/robots")
     lockstep: bool = parameter(False, "wait for the simulator's ticks instead of real time")
+
+
+@dataclass(frozen=True)
+class ExternalStopConfig:
+    """The topic external_stop: true stops the arm until it is false and reset is called."""
+
+    timeout: float = parameter(
+        0.0,
+        "the arm is stopped when no message came for this long, so that a cut line counts as a "
+        "stop; 0: the topic may be silent",
+        unit="s",
+        low=0.0,
+        high=10.0,
+    )
+
+
+@dataclass(frozen=True)
+class RecorderConfig:
+    """The incident log."""
+
+    duration: float = parameter(
+        10.0, "how far back a record goes at least", unit="s", above=0.0, high=600.0
+    )
+    folder: str = parameter(
+        "", "where records are written; empty: the folder `flight` beside the ROS logs"
+    )
+    files: int = parameter(
+        10, "at most this many records are written by one process on its own", low=0, high=1000
+    )
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,34 +13,30 @@ from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_srvs.srv import Trigger
 
-from contact_aware_control.control_loop import ContactReport, ControlLoop, LoopStatus
-from contact_aware_control.incident_log import FlightRecorder
+from contact_aware_control.contact import ContactReport
+from contact_aware_control.control_loop import ControlLoop
+from contact_aware_control.controllers import ControllerOutput
+from contact_aware_control.incident_log import IncidentLog
+from contact_aware_control.loop_state import LoopInputs, LoopState, LoopStatus
 from contact_aware_control.node.config import ControllerNodeConfig
-from contact_aware_control.node.diagnosis import diagnosis
-from contact_aware_control.node.external_stop import ExternalStop
-from contact_aware_control.node.flight_log import FlightLog
+from contact_aware_control.node.controller_parts import ExternalStop, IncidentFiles, LoopClock
 from contact_aware_control.node.goal_server import GoalServer
-from contact_aware_control.node.loop_clock import LoopClock
 from contact_aware_control.node.messages import from_message
-from contact_aware_control.precompile import precompile
-from contact_aware_control.safety.goal_checker import GoalChecker
-from contact_aware_control.safety.request import Request
-from contact_aware_control.safety.status import Mode, Status
+from contact_aware_control.precompile import precompile_controller
+from contact_aware_control.safety.command_limits import GoalChecker
+from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.arm_state import ArmState
 from contact_core.description import RobotDescription
 from contact_core.errors import ModelError
 from contact_core.robot import Robot
-from contact_ros.clock_monitor import ClockMonitor
-from contact_ros.diagnostics import Diagnostics, Health, Level
+from contact_ros.diagnostics import ClockMonitor, Diagnostics, Health, Level
 from contact_ros.driver_profile import CommandWriter, StateReader, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
-from contact_ros.error_relay import ErrorRelay
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import Participant, TickInputs
-from contact_ros.loop import FixedRateLoop
+from contact_ros.loop import ErrorRelay, FixedRateLoop, RealTimeReport, enter_real_time
 from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher, signal_subscription
-from contact_ros.real_time import RealTimeReport, enter_real_time
 from contact_ros.stamps import to_nanoseconds, to_time
 
 NAME = "contact_aware_controller"
@@ -63,18 +59,18 @@ class ControllerNode(ManagedNode):
         super().__init__(NAME)
         self._config = config = read(self, ControllerNodeConfig, self._change)
         # Even from the cache a kernel takes a while to load: not at the first contact.
-        precompile()
+        precompile_controller()
         description = RobotDescription.load(config.robot)
         self._robot = Robot.from_description(description)
         self._loop = ControlLoop(Robot.from_description(description), config)
-        self._recorder = FlightRecorder(self._loop, description, config.recorder.duration)
+        self._loop_state = LoopState()
+        self._log = IncidentLog(config, description, self._loop_state, config.recorder.duration)
         self._loop_clock = LoopClock(lambda: int(self.get_clock().now().nanoseconds))
         self._lock = threading.Lock()
         self._state: ArmState | None = None
         self._report: ContactReport | None = None
         self._commanding = True
         self._rejected = 0
-        self._bad_contacts = 0
         self._status: LoopStatus | None = None
         self._rate = _RateMeter()
         self._real_time: RealTimeReport | None = None
@@ -86,7 +82,8 @@ class ControllerNode(ManagedNode):
         )
         self._goals = GoalServer(
             self,
-            self._loop,
+            lambda: self._loop_state.command,
+            config.period,
             GoalChecker(Robot.from_description(description), config),
             self._robot,
             profile.joint_names,
@@ -97,11 +94,13 @@ class ControllerNode(ManagedNode):
         for request in (Request.HOLD, Request.RESUME, Request.STOP, Request.RESET):
             self.create_service(Trigger, f"{NAME}/{request.name.lower()}", self._server(request))
         self._external_stop = ExternalStop(self, config.external_stop, self._ask)
-        self._flight = FlightLog(
-            self, self._recorder, config.recorder, self._lock, f"{NAME}/dump_flight"
+        self._incidents = IncidentFiles(
+            self, self._log, config.recorder, self._lock, f"{NAME}/dump_flight"
         )
         self._clocks = ClockMonitor(self, config.clock_offset_limit)
-        self._diagnostics = Diagnostics(self, self._health)
+        self._diagnostics = Diagnostics(
+            self, lambda: self._reader.rejections.report(self._health())
+        )
         self.start(active=config.autostart)
 
         self._inputs = TickInputs(["state", "contacts"], self._handle_tick)
@@ -147,7 +146,7 @@ class ControllerNode(ManagedNode):
         if self._timer is not None:
             self._timer.stop()
         self._goals.close()
-        self._flight.close()
+        self._incidents.close()
 
     def _now(self) -> int:
         """Return the time of the control loop [ns]: simulated in lock-step, else steady."""
@@ -173,8 +172,7 @@ class ControllerNode(ManagedNode):
         try:
             contacts = from_message(message, self._robot)
         except ModelError as error:
-            self._bad_contacts += 1
-            self.get_logger().warning(f"contacts rejected: {error}", throttle_duration_sec=1.0)
+            self._reader.rejections.add(f"contacts: {error}")
             return
         stamp = to_nanoseconds(message.header.stamp)
         if self._participant is not None:
@@ -196,7 +194,8 @@ class ControllerNode(ManagedNode):
         with self._lock:
             start = time.perf_counter()
             goal = self._goals.current(now)
-            command, status = self._loop.tick(now, self._state, self._report, goal)
+            inputs = LoopInputs(now, self._state, self._report, goal)
+            self._loop_state, command, status = self._loop.tick(self._loop_state, inputs)
             if command is not None:
                 self._writer.publish_command(command)
             duration = time.perf_counter() - start
@@ -204,11 +203,9 @@ class ControllerNode(ManagedNode):
                 self._goals.update(now, self._state.position, status)
             self._rate.count(time.monotonic())
             self._report_change(status)
-            if self._recorder.tick(now, self._state, self._report, goal, command, status):
-                self._flight.write(status.status.name)
+            if self._log.tick(inputs, self._loop_state, command, status):
+                self._incidents.write(status.status.name)
         self._publish_status(now, status, command, duration)
-        with self._lock:
-            self._recorder.roll()
 
     def _report_change(self, status: LoopStatus) -> None:
         """Log when a fault begins or ends."""
@@ -225,7 +222,7 @@ class ControllerNode(ManagedNode):
 
     def _count_rejections(self) -> None:
         """Tell the supervisor about messages that did not get as far as the loop."""
-        rejected = self._reader.rejections.count + self._bad_contacts
+        rejected = self._reader.rejections.count
         for _ in range(rejected - self._rejected):
             self._ask(Request.REJECT_INPUT, self._reader.rejections.reason)
         self._rejected = rejected
@@ -264,8 +261,9 @@ class ControllerNode(ManagedNode):
     def _ask(self, request: Request, detail: str = "") -> bool:
         """Ask something of the loop between two ticks, and note it for a replay."""
         with self._lock:
-            self._recorder.note(request)
-            return self._loop.handle(request, detail)
+            self._log.note(request, detail)
+            self._loop_state, done = self._loop.handle(self._loop_state, request, detail)
+            return done
 
     def _server(
         self, request_: Request
@@ -299,11 +297,9 @@ class ControllerNode(ManagedNode):
             values["fault"] = status.detail
         if self._external_stop.pressed:
             values["external_stop"] = "pressed"
-        if self._flight.last:
-            values["flight_record"] = self._flight.last
+        if self._incidents.last:
+            values["flight_record"] = self._incidents.last
         values["rejected_messages"] = status.rejected_messages
-        if self._reader.rejections.count:
-            values["last_rejection"] = self._reader.rejections.reason
         level, message = _level(status), status.status.name
         if status.remedy:
             message += f": {status.remedy}"
@@ -336,6 +332,31 @@ def _level(status: LoopStatus) -> Level:
     if status.mode is Mode.FAULT:
         return Level.ERROR
     return Level.OK if status.status is Status.OK else Level.WARN
+
+
+def diagnosis(output: ControllerOutput) -> dict[str, object]:
+    """Return forces, constraints and slack of the last tick.
+
+    Args:
+        output: Of the controller; empty while the arm is held.
+
+    Returns:
+        Name -> value, the unit in the name; empty without contact.
+    """
+    values: dict[str, object] = {}
+    if output.contact_links:
+        values["contacts"] = " ".join(output.contact_links)
+        values["measured_force_N"] = _numbers(output.measured_force)
+        values["predicted_force_N"] = _numbers(output.predicted_force)
+        values["force_limit_N"] = _numbers(output.force_limit)
+        values["force_slack_N"] = f"{output.slack:.2f}"
+    if output.active_constraints:
+        values["active_constraints"] = ", ".join(output.active_constraints)
+    return values
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return " ".join(f"{value:.1f}" for value in values)
 
 
 def main() -> int:

@@ -13,20 +13,21 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
+from contact_aware_control.estimation.config import ObserverConfig
 from contact_aware_control.estimation.estimator import (
     ContactEstimator,
     EstimatorOutput,
     EstimatorStatus,
 )
-from contact_aware_control.estimation.precompile import precompile
-from contact_aware_control.node.config import EstimatorNodeConfig
+from contact_aware_control.estimation.momentum_observer import MomentumObserver
+from contact_aware_control.node.config import MOMENTUM_OBSERVER, EstimatorNodeConfig
 from contact_aware_control.node.messages import to_message
-from contact_aware_control.node.torque_source import TorqueSource
+from contact_aware_control.precompile import precompile_estimator
 from contact_core.arm_state import ArmState
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
 from contact_ros.diagnostics import Diagnostics, Health, Level
-from contact_ros.driver_profile import StateReader, driver_profile
+from contact_ros.driver_profile import NO_STATES, StateReader, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.geometry import to_array, to_point
 from contact_ros.lockstep import Participant, TickInputs
@@ -35,8 +36,50 @@ from contact_ros.qos import signal_publisher
 from contact_ros.stamps import to_nanoseconds
 
 NAME = "contact_estimator"
-PERIOD = 0.005
 METRES_PER_NEWTON = 0.01
+
+
+class TorqueSource:
+    """Takes the external torque from the driver, or estimates it.
+
+    Attributes:
+        problem: What is wrong and what to do about it; empty if all is well.
+    """
+
+    def __init__(self, name: str, robot: Robot, observer: ObserverConfig) -> None:
+        """Choose the source.
+
+        Args:
+            name: One of SOURCES.
+            robot: The arm.
+            observer: Parameters of the momentum observer.
+        """
+        self._observer = MomentumObserver(robot, observer) if name == MOMENTUM_OBSERVER else None
+        self.problem = ""
+
+    def reset(self) -> None:
+        """Begin anew."""
+        if self._observer is not None:
+            self._observer.reset()
+
+    def torque(self, state: ArmState) -> np.ndarray | None:
+        """Return the external torque of a state.
+
+        Args:
+            state: The state.
+
+        Returns:
+            (n) tau_ext [Nm]; None if it cannot be told.
+        """
+        if self._observer is None:
+            return state.external_torque
+        torque = self._observer.update(state)
+        self.problem = (
+            ""
+            if torque is not None
+            else "no joint torques for the momentum observer: set torque_source to 'driver'"
+        )
+        return torque
 
 
 class EstimatorNode(Node):
@@ -51,7 +94,7 @@ class EstimatorNode(Node):
         super().__init__(NAME)
         config = read(self, EstimatorNodeConfig)
         # Even from the cache a kernel takes a while to load: not at the first contact.
-        precompile()
+        precompile_estimator()
         description = RobotDescription.load(config.robot)
         self._robot = Robot.from_description(description)
         self._frame = description.base_link
@@ -71,10 +114,12 @@ class EstimatorNode(Node):
         self.create_service(Trigger, "contact_estimator/tare", self._tare)
         self.create_service(Trigger, "contact_estimator/reset", self._reset)
         self.create_service(SetPayload, "set_payload", self._set_payload)
-        self._diagnostics = Diagnostics(self, self._health)
+        self._diagnostics = Diagnostics(
+            self, lambda: self._reader.rejections.report(self._health())
+        )
         self._inputs = TickInputs(["state"], self._handle_tick)
         self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
-        profile = driver_profile(config.driver, config.arm, PERIOD)
+        profile = driver_profile(config.driver, config.arm)
         self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
         if self._participant is not None:
             self._participant.announce()
@@ -100,6 +145,7 @@ class EstimatorNode(Node):
         self._updates += 1
         self._last = output
         if output.status is EstimatorStatus.REJECTED:
+            self._reader.rejections.add(output.status.value)
             return
         message = to_message(output, self._frame)
         self._contacts.publish(message)
@@ -134,20 +180,15 @@ class EstimatorNode(Node):
     def _health(self) -> Health:
         updates, self._updates = self._updates, 0
         last = self._last
-        values: dict[str, object] = {
-            "updates_per_second": updates,
-            "rejected_messages": self._reader.rejections.count + (last.rejected if last else 0),
-        }
+        values: dict[str, object] = {"updates_per_second": updates}
         if self._source.problem:
             return Health(Level.ERROR, self._source.problem, values)
         if last is None or updates == 0:
-            return Health(Level.STALE, "no joint states: start the driver or simulator", values)
+            return Health(Level.STALE, NO_STATES, values)
         values["contacts"] = len(last.contacts)
         values["residual"] = f"{math.sqrt(last.residual):.2f}"
         values["tare"] = last.tare.value
         values["bias_max_Nm"] = f"{np.abs(last.bias).max():.3f}"
-        if self._reader.rejections.count:
-            values["last_rejection"] = self._reader.rejections.reason
         return Health(Level.OK, last.status.value, values)
 
 

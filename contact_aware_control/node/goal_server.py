@@ -19,12 +19,17 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 from rclpy.task import Future
 
-from contact_aware_control.control_loop import ControlLoop, LoopStatus
-from contact_aware_control.goal import Goal
-from contact_aware_control.node.joint_goal import JointGoal, JointNamesError
-from contact_aware_control.node.pose_goal import PoseGoal
-from contact_aware_control.node.trajectory_goal import Progress, TrajectoryGoal, Violation
-from contact_aware_control.safety.goal_checker import GoalChecker
+from contact_aware_control.loop_state import LoopStatus
+from contact_aware_control.node.trajectory_goals import (
+    GoalProgress,
+    JointGoal,
+    JointNamesError,
+    PoseGoal,
+    TrajectoryGoal,
+    Violation,
+)
+from contact_aware_control.reference import Goal
+from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Mode, Status
 from contact_core.errors import TrajectoryError
 from contact_core.robot import Robot
@@ -39,7 +44,7 @@ LATEST_START = 0.05
 """How far in the past a goal's start may lie, for the time its message took [s]."""
 
 
-class _Running:
+class _RunningGoal:
     """A goal between its acceptance and its end."""
 
     def __init__(self, handle: ServerGoalHandle, goal: TrajectoryGoal, start: int) -> None:
@@ -58,7 +63,8 @@ class GoalServer:
     def __init__(
         self,
         node: Node,
-        loop: ControlLoop,
+        command: Callable[[], np.ndarray | None],
+        period: float,
         checker: GoalChecker,
         robot: Robot,
         joint_names: tuple[str, ...],
@@ -70,7 +76,9 @@ class GoalServer:
 
         Args:
             node: The controller's node.
-            loop: What follows the goals.
+            command: Tells the present command (n) [rad] of the loop that follows the goals;
+                None while there is none.
+            period: Time between its ticks [s].
             checker: What judges them beforehand; with a robot of its own, because it works
                 while the loop ticks.
             robot: The arm, for measuring errors.
@@ -80,14 +88,15 @@ class GoalServer:
             local_time: Translates a stamp of a message to that clock [ns].
         """
         self._node = node
-        self._loop = loop
+        self._present_command = command
+        self._period = period
         self._checker = checker
         self._robot = robot
         self._joint_names = joint_names
         self._lock = lock
         self._now = now
         self._local_time = local_time
-        self._running: _Running | None = None
+        self._running: _RunningGoal | None = None
         self._servers = [
             ActionServer(
                 node,
@@ -150,7 +159,7 @@ class GoalServer:
             running.handle.publish_feedback(running.goal.feedback(progress))
 
     def _violation(
-        self, running: _Running, progress: Progress, status: LoopStatus
+        self, running: _RunningGoal, progress: GoalProgress, status: LoopStatus
     ) -> Violation | None:
         goal = running.goal
         if status.mode is Mode.FAULT:
@@ -162,23 +171,23 @@ class GoalServer:
         duration = goal.goal.reference.duration
         if progress.reference_time < duration:
             return None
-        running.overtime += self._loop.config.period
+        running.overtime += self._period
         if running.overtime <= goal.patience:
             return None
         return goal.goal_violation(progress)
 
-    def _reached(self, running: _Running, progress: Progress) -> bool:
+    def _reached(self, running: _RunningGoal, progress: GoalProgress) -> bool:
         duration = running.goal.goal.reference.duration
         return progress.reference_time >= duration and running.goal.goal_violation(progress) is None
 
     def _progress(
-        self, running: _Running, stamp: int, position: np.ndarray, status: LoopStatus
-    ) -> Progress:
-        return Progress(stamp, position, status.reference_time, running.max_force)
+        self, running: _RunningGoal, stamp: int, position: np.ndarray, status: LoopStatus
+    ) -> GoalProgress:
+        return GoalProgress(stamp, position, status.reference_time, running.max_force)
 
     def _end(
         self,
-        running: _Running,
+        running: _RunningGoal,
         stamp: int,
         position: np.ndarray,
         status: LoopStatus,
@@ -228,7 +237,7 @@ class GoalServer:
             return refusal
         return await running.ended
 
-    def _start(self, handle: ServerGoalHandle, goal: TrajectoryGoal) -> _Running:
+    def _start(self, handle: ServerGoalHandle, goal: TrajectoryGoal) -> _RunningGoal:
         """Take over from the running goal; the lock is held."""
         now = self._now()
         start = self._local_time(goal.start) if goal.start else now
@@ -238,15 +247,16 @@ class GoalServer:
             replaced, self._running = self._running, None
             replaced.handle.abort()
             violation = Violation(replaced.goal.codes["invalid"], "a new goal took over")
-            progress = Progress(now, self._command(), 0.0, replaced.max_force)
+            progress = GoalProgress(now, self._command(), 0.0, replaced.max_force)
             replaced.ended.set_result(replaced.goal.result(progress, violation, ""))
-        self._running = _Running(handle, goal, start)
+        self._running = _RunningGoal(handle, goal, start)
         return self._running
 
     def _command(self) -> np.ndarray:
-        if self._loop.command is None:
+        command = self._present_command()
+        if command is None:
             raise TrajectoryError("there is no joint state yet: start the driver or the simulator")
-        return self._loop.command
+        return command
 
 
 def held_back(status: LoopStatus) -> str:

@@ -16,12 +16,11 @@ from rclpy.node import Node
 from std_msgs.msg import Bool
 
 from contact_aware_control.node.config import WatchdogConfig
-from contact_ros.diagnostics import Diagnostics, Health, Level
+from contact_ros.diagnostics import AgeMonitor, Diagnostics, Health, Level
 from contact_ros.driver_profile import driver_profile
 from contact_ros.entry_point import run
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
-from contact_ros.staleness import AgeMonitor
 
 NAME = "command_watchdog"
 ALIVE_TOPIC = "controller_alive"
@@ -38,7 +37,7 @@ class WatchdogNode(Node):
         """
         super().__init__(NAME)
         self._config = config = read(self, WatchdogConfig)
-        profile = driver_profile(config.driver, config.arm, 1.0 / config.rate)
+        profile = driver_profile(config.driver, config.arm)
         self._timeout = config.periods / config.rate
         self._status_age = AgeMonitor(self._timeout)
         self._command_age = AgeMonitor(self._timeout)

@@ -1,7 +1,21 @@
 """Reference trajectories, checked before the arm moves."""
 
-from contact_aware_control.reference.base import JointReference, PoseReference, Reference
+from contact_aware_control.reference.base import (
+    Assignment,
+    Goal,
+    JointReference,
+    PoseReference,
+    Reference,
+)
 from contact_aware_control.reference.joint_trajectory import JointTrajectory
 from contact_aware_control.reference.pose_trajectory import PoseTrajectory
 
-__all__ = ["JointReference", "JointTrajectory", "PoseReference", "PoseTrajectory", "Reference"]
+__all__ = [
+    "Assignment",
+    "Goal",
+    "JointReference",
+    "JointTrajectory",
+    "PoseReference",
+    "PoseTrajectory",
+    "Reference",
+]

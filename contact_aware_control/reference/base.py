@@ -1,8 +1,10 @@
-"""What a reference has to provide."""
+"""What a reference has to provide, and the goal that asks to follow one."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pinocchio as pin
@@ -61,3 +63,34 @@ class PoseReference(Reference):
         Returns:
             Tool pose, world frame.
         """
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """Something to follow.
+
+    Attributes:
+        reference: The motion.
+        force_limits: Force limit [N] by link, where contact is planned.
+        refreshed: When a streamed reference was last sent [ns]; None for a trajectory
+            that is known to its end.
+    """
+
+    reference: Reference
+    force_limits: Mapping[str, float] = field(default_factory=dict)
+    refreshed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assignment:
+    """What a controller has been given to follow, from reference time 0 on.
+
+    Attributes:
+        reference: The motion, already checked.
+        posture: (n) joint positions to stay near where the reference leaves a choice [rad].
+        force_limits: Force limit [N] by link, where contact is planned.
+    """
+
+    reference: Reference
+    posture: np.ndarray
+    force_limits: Mapping[str, float]

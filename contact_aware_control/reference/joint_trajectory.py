@@ -23,6 +23,12 @@ class JointTrajectory(JointReference):
 
     Points with positions only are joined by straight lines, points with velocities by
     cubic and points with velocities and accelerations by quintic polynomials.
+
+    Attributes:
+        times: (p) of the points [s].
+        positions: (p, n) [rad].
+        velocities: (p, n) [rad/s], or None.
+        accelerations: (p, n) [rad/s^2], or None.
     """
 
     def __init__(
@@ -44,23 +50,23 @@ class JointTrajectory(JointReference):
             TrajectoryError: If there are no points, a number is not finite, the times do
                 not increase, or shapes do not fit.
         """
-        self._times = [float(time) for time in times]
-        self._positions = np.asarray(positions, dtype=float)
-        derivatives = []
-        if velocities is not None:
-            derivatives.append(np.asarray(velocities, dtype=float))
-        if accelerations is not None:
-            if velocities is None:
-                raise TrajectoryError("points with accelerations need velocities, too")
-            derivatives.append(np.asarray(accelerations, dtype=float))
+        self.times = [float(time) for time in times]
+        self.positions = np.asarray(positions, dtype=float)
+        self.velocities = None if velocities is None else np.asarray(velocities, dtype=float)
+        self.accelerations = (
+            None if accelerations is None else np.asarray(accelerations, dtype=float)
+        )
+        if self.accelerations is not None and self.velocities is None:
+            raise TrajectoryError("points with accelerations need velocities, too")
+        derivatives = [d for d in (self.velocities, self.accelerations) if d is not None]
         self._check_points(derivatives)
         self._coefficients = [
             _polynomial(
-                self._times[i + 1] - self._times[i],
-                [values[i] for values in (self._positions, *derivatives)],
-                [values[i + 1] for values in (self._positions, *derivatives)],
+                self.times[i + 1] - self.times[i],
+                [values[i] for values in (self.positions, *derivatives)],
+                [values[i + 1] for values in (self.positions, *derivatives)],
             )
-            for i in range(len(self._times) - 1)
+            for i in range(len(self.times) - 1)
         ]
 
     @classmethod
@@ -101,34 +107,34 @@ class JointTrajectory(JointReference):
     @property
     def duration(self) -> float:
         """Time from start to end [s]."""
-        return self._times[-1]
+        return self.times[-1]
 
     def sample(self, time: float) -> np.ndarray:
         """Return q_ref, see :meth:`JointReference.sample`."""
-        if time >= self._times[-1]:
-            last: np.ndarray = self._positions[-1].copy()
+        if time >= self.times[-1]:
+            last: np.ndarray = self.positions[-1].copy()
             return last
-        if time <= self._times[0]:
-            first: np.ndarray = self._positions[0].copy()
+        if time <= self.times[0]:
+            first: np.ndarray = self.positions[0].copy()
             return first
-        segment = bisect_right(self._times, time) - 1
-        return _evaluate(self._coefficients[segment], time - self._times[segment])
+        segment = bisect_right(self.times, time) - 1
+        return _evaluate(self._coefficients[segment], time - self.times[segment])
 
     def check(self, robot: Robot, q_start: np.ndarray, tolerance: StartTolerance) -> None:
         """Check start, position and velocity limits, see :meth:`Reference.check`."""
-        n = self._positions.shape[1]
+        n = self.positions.shape[1]
         if n != robot.n:
             raise TrajectoryError(f"points have {n} joints, the arm has {robot.n}")
-        distance = np.abs(self._positions[0] - q_start)
+        distance = np.abs(self.positions[0] - q_start)
         joint = int(np.argmax(distance))
         if distance[joint] > tolerance.joint:
             raise TrajectoryError(
                 f"the trajectory starts {distance[joint]:.3f} rad away from the arm in joint "
                 f"{robot.joint_names[joint]} (valid: <= {tolerance.joint:g} rad)"
             )
-        self._check_positions(self._positions[:1], 0, robot)
+        self._check_positions(self.positions[:1], 0, robot)
         for segment, coefficients in enumerate(self._coefficients):
-            length = self._times[segment + 1] - self._times[segment]
+            length = self.times[segment + 1] - self.times[segment]
             grid = np.linspace(0.0, length, max(2, round(length / CHECK_STEP) + 1))
             path = np.array([_evaluate(coefficients, time) for time in grid])
             self._check_positions(path, segment + 1, robot)
@@ -155,10 +161,10 @@ class JointTrajectory(JointReference):
             )
 
     def _check_points(self, derivatives: list[np.ndarray]) -> None:
-        if not self._times:
+        if not self.times:
             raise TrajectoryError("the trajectory has no points")
         previous = -1e-9
-        for i, time in enumerate(self._times):
+        for i, time in enumerate(self.times):
             if not np.isfinite(time):
                 raise TrajectoryError(f"point {i}: time {time} is not finite")
             if time <= previous or time < 0.0:
@@ -166,10 +172,10 @@ class JointTrajectory(JointReference):
                     f"point {i}: time {time:g} s must be later than that of the point before it"
                 )
             previous = time
-        for values in (self._positions, *derivatives):
-            if values.ndim != 2 or values.shape != (len(self._times), self._positions.shape[-1]):
+        for values in (self.positions, *derivatives):
+            if values.ndim != 2 or values.shape != (len(self.times), self.positions.shape[-1]):
                 raise TrajectoryError(
-                    f"{len(self._times)} points need arrays of shape (points, joints), "
+                    f"{len(self.times)} points need arrays of shape (points, joints), "
                     f"got {values.shape}"
                 )
             bad = np.flatnonzero(~np.isfinite(values).all(axis=1))

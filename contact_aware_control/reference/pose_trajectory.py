@@ -19,7 +19,12 @@ CHECKS_PER_SEGMENT = 20
 
 
 class PoseTrajectory(PoseReference):
-    """Straight lines of the tool and rotations about one axis, with a quintic time law."""
+    """Straight lines of the tool and rotations about one axis, with a quintic time law.
+
+    Attributes:
+        times: (p) when each pose is reached [s].
+        poses: (p) tool poses, world frame.
+    """
 
     def __init__(self, times: Sequence[float], poses: Sequence[pin.SE3]) -> None:
         """Interpolate poses.
@@ -32,12 +37,12 @@ class PoseTrajectory(PoseReference):
             TrajectoryError: If there are no poses, a number is not finite or the times do
                 not increase.
         """
-        self._times = [float(time) for time in times]
-        self._poses = [pose.copy() for pose in poses]
+        self.times = [float(time) for time in times]
+        self.poses = [pose.copy() for pose in poses]
         self._check_points()
         self._turns = [
             pin.log3(start.rotation.T @ end.rotation)
-            for start, end in zip(self._poses, self._poses[1:], strict=False)
+            for start, end in zip(self.poses, self.poses[1:], strict=False)
         ]
 
     @classmethod
@@ -63,17 +68,17 @@ class PoseTrajectory(PoseReference):
     @property
     def duration(self) -> float:
         """Time from start to end [s]."""
-        return self._times[-1]
+        return self.times[-1]
 
     def sample(self, time: float) -> pin.SE3:
         """Return X_ref, see :meth:`PoseReference.sample`."""
-        if time >= self._times[-1]:
-            return self._poses[-1].copy()
-        if time <= self._times[0]:
-            return self._poses[0].copy()
-        segment = bisect_right(self._times, time) - 1
-        start, end = self._poses[segment], self._poses[segment + 1]
-        passed = (time - self._times[segment]) / (self._times[segment + 1] - self._times[segment])
+        if time >= self.times[-1]:
+            return self.poses[-1].copy()
+        if time <= self.times[0]:
+            return self.poses[0].copy()
+        segment = bisect_right(self.times, time) - 1
+        start, end = self.poses[segment], self.poses[segment + 1]
+        passed = (time - self.times[segment]) / (self.times[segment + 1] - self.times[segment])
         share = _rest_to_rest(passed)
         return pin.SE3(
             start.rotation @ pin.exp3(share * self._turns[segment]),
@@ -83,7 +88,7 @@ class PoseTrajectory(PoseReference):
     def check(self, robot: Robot, q_start: np.ndarray, tolerance: StartTolerance) -> None:
         """Check start, reach, joint limits and joint speeds, see :meth:`Reference.check`."""
         robot.update(q_start)
-        difference = robot.tool_pose().actInv(self._poses[0])
+        difference = robot.tool_pose().actInv(self.poses[0])
         distance = float(np.linalg.norm(difference.translation))
         angle = float(np.linalg.norm(pin.log3(difference.rotation)))
         if distance > tolerance.position or angle > tolerance.rotation:
@@ -94,10 +99,10 @@ class PoseTrajectory(PoseReference):
         search = InverseKinematics(robot)
         q = q_start
         for segment in range(len(self._turns)):
-            length = self._times[segment + 1] - self._times[segment]
+            length = self.times[segment + 1] - self.times[segment]
             step = length / CHECKS_PER_SEGMENT
             for k in range(1, CHECKS_PER_SEGMENT + 1):
-                found = search.solve(self.sample(self._times[segment] + k * step), q)
+                found = search.solve(self.sample(self.times[segment] + k * step), q)
                 if found.status is not InverseKinematicsStatus.CONVERGED:
                     raise TrajectoryError(f"pose {segment + 1}: {found.status.value}")
                 speed = np.abs(found.q - q) / step
@@ -112,12 +117,12 @@ class PoseTrajectory(PoseReference):
                 q = found.q
 
     def _check_points(self) -> None:
-        if not self._times:
+        if not self.times:
             raise TrajectoryError("the trajectory has no poses")
-        if len(self._times) != len(self._poses):
-            raise TrajectoryError(f"{len(self._times)} times for {len(self._poses)} poses")
+        if len(self.times) != len(self.poses):
+            raise TrajectoryError(f"{len(self.times)} times for {len(self.poses)} poses")
         previous = -1e-9
-        for i, (time, pose) in enumerate(zip(self._times, self._poses, strict=True)):
+        for i, (time, pose) in enumerate(zip(self.times, self.poses, strict=True)):
             if not np.isfinite(time):
                 raise TrajectoryError(f"pose {i}: time {time} is not finite")
             if time <= previous or time < 0.0:

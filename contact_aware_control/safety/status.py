@@ -1,8 +1,27 @@
-"""Modes and statuses of the controller; the numbers are those of ControllerStatus.msg."""
+"""Modes, statuses and requests of the controller.
+
+The numbers of modes and statuses are those of ControllerStatus.msg.
+"""
 
 from __future__ import annotations
 
 from enum import IntEnum
+
+
+class Request(IntEnum):
+    """What is asked of the controller from outside, between two ticks."""
+
+    ACTIVATE = 0
+    DEACTIVATE = 1
+    HOLD = 2
+    RESUME = 3
+    STOP = 4
+    RESET = 5
+    PRESS_EXTERNAL_STOP = 6
+    RELEASE_EXTERNAL_STOP = 7
+    REJECT_INPUT = 8
+    ROBOT_LEFT = 9
+    ROBOT_BACK = 10
 
 
 class Mode(IntEnum):

@@ -1,4 +1,8 @@
-"""The state machine above the controllers: watchdogs, hold and resume, latched faults.
+"""The state machine above the controllers: faults, hold and resume, watchdogs.
+
+Four small machines run side by side; what happens is an :class:`Event`, and
+:data:`TRANSITIONS` says where each machine goes from there. The mode of a tick follows from
+their states and from the ages of what was received, in the order of :meth:`Supervisor.update`.
 
 Not a certified safety function: it limits what this software asks of the robot, the
 robot's own safety configuration has to protect people.
@@ -7,11 +11,164 @@ robot's own safety configuration has to protect people.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import TypeVar, cast
 
 from contact_aware_control.config import SafetyConfig
-from contact_aware_control.safety.request import Request
-from contact_aware_control.safety.status import Mode, Status
+from contact_aware_control.safety.status import Mode, Request, Status
+
+
+class Activity(Enum):
+    """Whether commands are sent."""
+
+    OFF = auto()
+    WAITING = auto()
+    """Activated, but no joint state has come since."""
+    RUNNING = auto()
+
+
+class Pause(Enum):
+    """Why the reference is paused until somebody calls resume."""
+
+    NONE = auto()
+    ASKED = auto()
+    OUTAGE = auto()
+    """The joint state was missing for longer than the recovery window."""
+
+
+class Following(Enum):
+    """Whether the robot follows commands; one that leaves after it did needs a resume."""
+
+    NEW = auto()
+    """It does; since the activation nothing was commanded."""
+    SERVED = auto()
+    """It does, and has been commanded."""
+    NOT_YET = auto()
+    """Its session has not begun to follow commands."""
+    LEFT = auto()
+    """It does not any more."""
+    BACK = auto()
+    """It does again, and waits for resume."""
+
+
+class Latch(Enum):
+    """Whether there is a fault, which only a reset clears."""
+
+    CLEAR = auto()
+    FAULT = auto()
+    PRESSED = auto()
+    """A fault that cannot be reset: the external stop is pressed."""
+
+
+class Event(Enum):
+    """What makes a machine change its state: a request of the same name, or an observation."""
+
+    ACTIVATE = auto()
+    DEACTIVATE = auto()
+    HOLD = auto()
+    RESUME = auto()
+    STOP = auto()
+    RESET = auto()
+    PRESS_EXTERNAL_STOP = auto()
+    RELEASE_EXTERNAL_STOP = auto()
+    ROBOT_LEFT = auto()
+    ROBOT_BACK = auto()
+    STATE_ARRIVED = auto()
+    """A fresh joint state."""
+    COMMANDED = auto()
+    """The robot is given a command that it follows."""
+    LONG_OUTAGE = auto()
+    """The joint state is older than the recovery window."""
+    INPUT_UNUSABLE = auto()
+    """Too many messages in a row were rejected."""
+    OVERLOAD = auto()
+    """A contact force was too high for too long."""
+
+
+Machine = TypeVar("Machine", bound=Enum)
+
+TRANSITIONS: dict[tuple[Enum, Event], Enum] = {
+    (Activity.OFF, Event.ACTIVATE): Activity.WAITING,
+    (Activity.WAITING, Event.STATE_ARRIVED): Activity.RUNNING,
+    (Activity.WAITING, Event.DEACTIVATE): Activity.OFF,
+    (Activity.RUNNING, Event.DEACTIVATE): Activity.OFF,
+    (Activity.RUNNING, Event.ACTIVATE): Activity.WAITING,
+    #
+    (Pause.NONE, Event.HOLD): Pause.ASKED,
+    (Pause.NONE, Event.LONG_OUTAGE): Pause.OUTAGE,
+    (Pause.ASKED, Event.LONG_OUTAGE): Pause.OUTAGE,
+    (Pause.ASKED, Event.RESUME): Pause.NONE,
+    (Pause.ASKED, Event.RESET): Pause.NONE,
+    (Pause.ASKED, Event.ACTIVATE): Pause.NONE,
+    (Pause.OUTAGE, Event.RESUME): Pause.NONE,
+    (Pause.OUTAGE, Event.RESET): Pause.NONE,
+    (Pause.OUTAGE, Event.ACTIVATE): Pause.NONE,
+    #
+    (Following.NEW, Event.COMMANDED): Following.SERVED,
+    (Following.NEW, Event.ROBOT_LEFT): Following.NOT_YET,
+    (Following.NOT_YET, Event.ROBOT_BACK): Following.NEW,
+    (Following.SERVED, Event.ROBOT_LEFT): Following.LEFT,
+    (Following.SERVED, Event.ACTIVATE): Following.NEW,
+    (Following.LEFT, Event.ROBOT_BACK): Following.BACK,
+    (Following.LEFT, Event.ACTIVATE): Following.NOT_YET,
+    (Following.BACK, Event.RESUME): Following.SERVED,
+    (Following.BACK, Event.ROBOT_LEFT): Following.LEFT,
+    (Following.BACK, Event.ACTIVATE): Following.NEW,
+    #
+    (Latch.CLEAR, Event.STOP): Latch.FAULT,
+    (Latch.CLEAR, Event.INPUT_UNUSABLE): Latch.FAULT,
+    (Latch.CLEAR, Event.OVERLOAD): Latch.FAULT,
+    (Latch.CLEAR, Event.PRESS_EXTERNAL_STOP): Latch.PRESSED,
+    (Latch.FAULT, Event.PRESS_EXTERNAL_STOP): Latch.PRESSED,
+    (Latch.FAULT, Event.RESET): Latch.CLEAR,
+    (Latch.PRESSED, Event.RELEASE_EXTERNAL_STOP): Latch.FAULT,
+}
+"""(state of one machine, event) -> its next state; without an entry it stays."""
+
+REFUSED = frozenset(
+    {
+        (Latch.PRESSED, Event.RESET),
+        (Following.NOT_YET, Event.RESUME),
+        (Following.LEFT, Event.RESUME),
+    }
+)
+"""An event that one machine refuses changes none of them."""
+
+FAULTS = {
+    Event.STOP: Status.STOPPED,
+    Event.INPUT_UNUSABLE: Status.BAD_INPUT,
+    Event.OVERLOAD: Status.FORCE_EXCEEDED,
+    Event.PRESS_EXTERNAL_STOP: Status.EXTERNAL_STOP,
+}
+"""The reason that an event latches; the first one stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class SupervisorState:
+    """Everything the supervisor remembers from tick to tick.
+
+    Attributes:
+        activity: Whether commands are sent.
+        pause: Why the reference is paused.
+        following: Whether the robot follows commands.
+        latch: Whether there is a fault.
+        fault: Its reason; None without one.
+        fault_detail: What led to it, in words.
+        rejected: Number of messages that were rejected so far.
+        rejected_in_a_row: Those since the last good one.
+        overload: For how long a contact force has been too high [s].
+    """
+
+    activity: Activity = Activity.OFF
+    pause: Pause = Pause.NONE
+    following: Following = Following.NEW
+    latch: Latch = Latch.CLEAR
+    fault: Status | None = None
+    fault_detail: str = ""
+    rejected: int = 0
+    rejected_in_a_row: int = 0
+    overload: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +194,10 @@ class Conditions:
 
 
 class Supervisor:
-    """Decides the mode of every tick.
-
-    Attributes:
-        rejected: Number of messages that were rejected so far.
-        fault_detail: What led to the latched fault, in words; empty without a fault.
-    """
+    """Decides the mode of every tick; what it remembers is its callers' SupervisorState."""
 
     def __init__(self, config: SafetyConfig, period: float) -> None:
-        """Start inactive.
+        """Take times and factors.
 
         Args:
             config: Times and factors.
@@ -53,183 +205,95 @@ class Supervisor:
         """
         self._config = config
         self._period = period
-        self._active = False
-        self._held = False
-        self._fault: Status | None = None
-        self._rejected_in_a_row = 0
-        self._outage = 0.0
-        self._overload = 0.0
-        self._started = False
-        self._pressed = False
-        self._absent = False
-        self._served = False
-        self._left = False
-        self.rejected = 0
-        self.fault_detail = ""
 
-    @property
-    def fault(self) -> Status | None:
-        """Reason of the latched fault, if there is one."""
-        return self._fault
-
-    def handle(self, request: Request, detail: str = "") -> bool:
-        """Do what is asked.
+    def handle(
+        self, state: SupervisorState, request: Request, detail: str = ""
+    ) -> tuple[SupervisorState, bool]:
+        """Do what is asked between two ticks.
 
         Args:
-            request: What.
+            state: What is remembered.
+            request: What is asked.
             detail: The reason, in words.
 
         Returns:
-            False if it is refused: a reset while the external stop is pressed, or to resume
-            while the robot does not follow commands.
+            (what is remembered now; False if it is refused: a reset while the external stop
+            is pressed, or to resume while the robot does not follow commands).
         """
-        match request:
-            case Request.ACTIVATE:
-                self.activate()
-            case Request.DEACTIVATE:
-                self.deactivate()
-            case Request.HOLD:
-                self.hold()
-            case Request.RESUME:
-                return self.resume()
-            case Request.STOP:
-                self.stop()
-            case Request.RESET:
-                return self.reset()
-            case Request.PRESS_EXTERNAL_STOP:
-                self.press_external_stop(detail)
-            case Request.RELEASE_EXTERNAL_STOP:
-                self.release_external_stop()
-            case Request.REJECT_INPUT:
-                self.reject_input(detail)
-            case Request.ROBOT_LEFT:
-                self.robot_left()
-            case Request.ROBOT_BACK:
-                self.robot_back()
-        return True
+        if request is Request.REJECT_INPUT:
+            return self.reject_input(state, detail), True
+        event = Event[request.name]
+        if not REFUSED.isdisjoint(((state.latch, event), (state.following, event))):
+            return state, False
+        if request is Request.STOP:
+            detail = "stop was called"
+        elif request is Request.PRESS_EXTERNAL_STOP:
+            detail = detail or "the external stop was pressed"
+        return _after(state, event, detail), True
 
-    def activate(self) -> None:
-        """Begin to send commands as soon as there is a joint state."""
-        self._active = True
-        self._held = False
-        self._left = False
-        self._served = False
-        self._started = False
-        self._outage = 0.0
-
-    def deactivate(self) -> None:
-        """Send no commands any more."""
-        self._active = False
-
-    def hold(self) -> None:
-        """Hold the commanded position until :meth:`resume`; the reference is paused."""
-        self._held = True
-
-    def resume(self) -> bool:
-        """Go on where :meth:`hold` or an outage interrupted.
-
-        Returns:
-            False, and nothing happens, while the robot does not follow commands.
-        """
-        if self._absent:
-            return False
-        self._held = False
-        self._left = False
-        self._outage = 0.0
-        return True
-
-    def robot_left(self) -> None:
-        """The robot follows no commands any more; once it has, it takes :meth:`resume`."""
-        self._absent = True
-        self._left = self._served
-        self._held = self._held or self._left
-
-    def robot_back(self) -> None:
-        """The robot follows commands again."""
-        self._absent = False
-
-    def stop(self) -> None:
-        """Stop until :meth:`reset`."""
-        self._latch(Status.STOPPED, "stop was called")
-
-    def press_external_stop(self, detail: str = "") -> None:
-        """Stop until the external stop is released and :meth:`reset` is called.
-
-        Args:
-            detail: What pressed it, in words.
-        """
-        self._pressed = True
-        self._latch(Status.EXTERNAL_STOP, detail or "the external stop was pressed")
-
-    def release_external_stop(self) -> None:
-        """Permit a reset; nothing moves yet."""
-        self._pressed = False
-
-    def reset(self) -> bool:
-        """Clear a fault; the arm is held at its commanded position.
-
-        Returns:
-            False, and nothing happens, while the external stop is pressed.
-        """
-        if self._pressed:
-            return False
-        self._fault = None
-        self.fault_detail = ""
-        self._held = self._left
-        self._rejected_in_a_row = 0
-        self._outage = 0.0
-        self._overload = 0.0
-        return True
-
-    def accept_input(self) -> None:
+    def accept_input(self, state: SupervisorState) -> SupervisorState:
         """Count a good message."""
-        self._rejected_in_a_row = 0
+        return replace(state, rejected_in_a_row=0) if state.rejected_in_a_row else state
 
-    def reject_input(self, detail: str = "") -> None:
+    def reject_input(self, state: SupervisorState, detail: str = "") -> SupervisorState:
         """Count a message with NaN, wrong length or wrong names; too many are a fault.
 
         Args:
+            state: What is remembered.
             detail: What is wrong with it.
-        """
-        self.rejected += 1
-        self._rejected_in_a_row += 1
-        if self._rejected_in_a_row >= self._config.bad_input_limit:
-            count = f"{self._rejected_in_a_row} rejected messages in a row"
-            self._latch(Status.BAD_INPUT, f"{count}, the last: {detail}" if detail else count)
 
-    def update(self, conditions: Conditions) -> tuple[Mode, Status]:
+        Returns:
+            What is remembered now.
+        """
+        in_a_row = state.rejected_in_a_row + 1
+        state = replace(state, rejected=state.rejected + 1, rejected_in_a_row=in_a_row)
+        if in_a_row < self._config.bad_input_limit:
+            return state
+        count = f"{in_a_row} rejected messages in a row"
+        return _after(
+            state, Event.INPUT_UNUSABLE, f"{count}, the last: {detail}" if detail else count
+        )
+
+    def update(
+        self, state: SupervisorState, conditions: Conditions
+    ) -> tuple[SupervisorState, Mode, Status]:
         """Decide what to do in this tick.
 
         Args:
+            state: What is remembered.
             conditions: Ages and measurements.
 
         Returns:
-            The mode, and the reason for it.
+            (what is remembered now, the mode, the reason for it).
         """
-        if not self._active:
-            return Mode.INACTIVE, Status.OK
-        stale = self._watch_state(conditions.state_age)
-        if not self._started:
-            return Mode.INACTIVE, self._fault or Status.WAITING_FOR_STATE
-        self._watch_force(conditions.force_ratio)
-        if self._fault is not None:
-            return Mode.FAULT, self._fault
+        if state.activity is Activity.OFF:
+            return state, Mode.INACTIVE, Status.OK
+        age = conditions.state_age
+        # Ages are whole periods in lock-step: rounding must not decide.
+        stale = age > (self._config.state_timeout_periods + 1e-6) * self._period
+        if stale and self._config.recovery_window < age < math.inf:
+            state = _after(state, Event.LONG_OUTAGE)
+        elif not stale and state.activity is Activity.WAITING:
+            state = _after(state, Event.STATE_ARRIVED)
+        if state.activity is Activity.WAITING:
+            return state, Mode.INACTIVE, state.fault or Status.WAITING_FOR_STATE
+        state = self._watch_force(state, conditions.force_ratio)
+        if state.fault is not None:
+            return state, Mode.FAULT, state.fault
         if stale:
-            return Mode.HOLD, Status.STATE_STALE
-        if self._absent or self._left:
-            return Mode.HOLD, Status.NOT_COMMANDING
-        self._served = True
-        return self._decide(conditions)
+            return state, Mode.HOLD, Status.STATE_STALE
+        if state.following is Following.NEW:
+            state = _after(state, Event.COMMANDED)
+        elif state.following is not Following.SERVED:
+            return state, Mode.HOLD, Status.NOT_COMMANDING
+        return state, *self._decide(state, conditions)
 
-    def _decide(self, conditions: Conditions) -> tuple[Mode, Status]:
-        """Decide with a fresh joint state and no fault."""
-        trust = self._trust(conditions)
-        if self._rejected_in_a_row:
-            trust = Status.BAD_INPUT if trust == Status.OK else trust
-        if self._held:
-            outage = self._outage > self._config.recovery_window
-            return Mode.HOLD, Status.STATE_STALE if outage else trust
-        if not conditions.has_reference:
+    def _decide(self, state: SupervisorState, conditions: Conditions) -> tuple[Mode, Status]:
+        """Decide with a fresh joint state, a robot that follows, and no fault."""
+        trust = self._trust(state, conditions)
+        if state.pause is Pause.OUTAGE:
+            return Mode.HOLD, Status.STATE_STALE
+        if state.pause is Pause.ASKED or not conditions.has_reference:
             return Mode.HOLD, trust
         if conditions.reference_age > self._config.reference_timeout:
             return Mode.HOLD, Status.REFERENCE_STALE
@@ -237,44 +301,50 @@ class Supervisor:
             return Mode.CONSERVATIVE, trust
         return Mode.TRACKING, trust
 
-    def _trust(self, conditions: Conditions) -> Status:
+    def _trust(self, state: SupervisorState, conditions: Conditions) -> Status:
+        """Return what is doubtful about contacts and messages."""
         if conditions.contacts_age > self._config.contacts_timeout:
             return Status.CONTACTS_STALE
         if not conditions.identifiable:
             return Status.CONTACT_UNIDENTIFIABLE
         if conditions.force_ratio > self._config.force_fault_factor:
             return Status.FORCE_EXCEEDED
-        return Status.OK
+        return Status.BAD_INPUT if state.rejected_in_a_row else Status.OK
 
-    def _watch_state(self, age: float) -> bool:
-        """Return whether the state is stale; after a long outage wait for resume."""
-        # Ages are whole periods in lock-step: rounding must not decide.
-        if age > (self._config.state_timeout_periods + 1e-6) * self._period:
-            # A short outage after a long one must not hide why the arm is held.
-            self._outage = max(self._outage, age) if math.isfinite(age) else 0.0
-            if self._outage > self._config.recovery_window:
-                self._held = True
-            return True
-        self._started = True
-        if not self._held:
-            self._outage = 0.0
-        return False
-
-    def _watch_force(self, ratio: float) -> None:
+    def _watch_force(self, state: SupervisorState, ratio: float) -> SupervisorState:
         """Latch a fault if a force stays above k f_max for T."""
-        if ratio > self._config.force_fault_factor:
-            self._overload += self._period
-            if self._overload > self._config.force_fault_time:
-                self._latch(
-                    Status.FORCE_EXCEEDED,
-                    f"a contact force was {ratio:.1f} times its limit, for more than "
-                    f"{self._config.force_fault_time:g} s",
-                )
-        else:
-            self._overload = 0.0
+        if ratio <= self._config.force_fault_factor:
+            return replace(state, overload=0.0) if state.overload else state
+        state = replace(state, overload=state.overload + self._period)
+        if state.overload <= self._config.force_fault_time:
+            return state
+        return _after(
+            state,
+            Event.OVERLOAD,
+            f"a contact force was {ratio:.1f} times its limit, for more than "
+            f"{self._config.force_fault_time:g} s",
+        )
 
-    def _latch(self, reason: Status, detail: str) -> None:
-        """Enter the fault mode; the first reason stays."""
-        if self._fault is None:
-            self._fault = reason
-            self.fault_detail = detail
+
+def _after(state: SupervisorState, event: Event, detail: str = "") -> SupervisorState:
+    """Return what is remembered after an event, by the table."""
+    fault, fault_detail = state.fault, state.fault_detail
+    if event in FAULTS and state.latch is Latch.CLEAR:
+        fault, fault_detail = FAULTS[event], detail
+    state = replace(
+        state,
+        activity=_next(state.activity, event),
+        pause=_next(state.pause, event),
+        following=_next(state.following, event),
+        latch=_next(state.latch, event),
+        fault=fault,
+        fault_detail=fault_detail,
+    )
+    if event is Event.RESET:
+        return replace(state, fault=None, fault_detail="", rejected_in_a_row=0, overload=0.0)
+    return state
+
+
+def _next(state: Machine, event: Event) -> Machine:
+    """Return where one machine goes from a state."""
+    return cast(Machine, TRANSITIONS.get((state, event), state))

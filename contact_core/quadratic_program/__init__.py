@@ -1,17 +1,22 @@
-"""Small dense quadratic programs: one problem type, interchangeable solvers."""
+"""Small dense quadratic programs: one problem type, interchangeable solvers by name."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from contact_core.errors import ConfigError
 from contact_core.quadratic_program.dual_active_set import (
     DualActiveSetSolver,
     solve_dual_active_set,
 )
-from contact_core.quadratic_program.problem import QuadraticProgram
-from contact_core.quadratic_program.registry import SOLVERS, make_solver
-from contact_core.quadratic_program.solution import (
+from contact_core.quadratic_program.factorization import Workspace, allocate_workspace
+from contact_core.quadratic_program.problem import (
+    QuadraticProgram,
     QuadraticProgramSolution,
+    QuadraticProgramSolver,
     QuadraticProgramStatus,
 )
-from contact_core.quadratic_program.solver import QuadraticProgramSolver
-from contact_core.quadratic_program.workspace import Workspace, allocate_workspace
+from contact_core.registry import Registry
 
 __all__ = [
     "SOLVERS",
@@ -25,3 +30,35 @@ __all__ = [
     "make_solver",
     "solve_dual_active_set",
 ]
+
+
+def _osqp() -> QuadraticProgramSolver:
+    # Importing OSQP takes a third of a second: only those who choose it pay for it.
+    from contact_core.quadratic_program.osqp_solver import OsqpSolver
+
+    return OsqpSolver()
+
+
+SOLVERS: Registry[Callable[[], QuadraticProgramSolver]] = Registry(
+    "QP solver", {"dual_active_set": DualActiveSetSolver, "osqp": _osqp}
+)
+"""What makes a solver, by its name."""
+
+
+def make_solver(name: str) -> QuadraticProgramSolver:
+    """Create a solver.
+
+    Args:
+        name: One of ``SOLVERS``.
+
+    Returns:
+        The solver.
+
+    Raises:
+        ConfigError: If there is no solver of that name, or it is not installed.
+    """
+    factory = SOLVERS[name]
+    try:
+        return factory()
+    except ImportError as error:
+        raise ConfigError(f"QP solver '{name}' is not installed: pip install {name}") from error

@@ -16,19 +16,20 @@ import numpy as np
 
 from contact_core.kernel import kernel
 from contact_core.quadratic_program.factorization import (
+    Workspace,
+    allocate_workspace,
     extend_factorization,
     invert_cholesky_factor,
     shrink_factorization,
     step_directions,
     unconstrained_minimum,
 )
-from contact_core.quadratic_program.problem import QuadraticProgram
-from contact_core.quadratic_program.solution import (
+from contact_core.quadratic_program.problem import (
+    QuadraticProgram,
     QuadraticProgramSolution,
+    QuadraticProgramSolver,
     QuadraticProgramStatus,
 )
-from contact_core.quadratic_program.solver import QuadraticProgramSolver
-from contact_core.quadratic_program.workspace import Workspace, allocate_workspace
 
 OPTIMAL = int(QuadraticProgramStatus.OPTIMAL)
 INFEASIBLE = int(QuadraticProgramStatus.INFEASIBLE)

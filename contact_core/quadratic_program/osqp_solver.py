@@ -6,12 +6,12 @@ import numpy as np
 import osqp
 import scipy.sparse
 
-from contact_core.quadratic_program.problem import QuadraticProgram
-from contact_core.quadratic_program.solution import (
+from contact_core.quadratic_program.problem import (
+    QuadraticProgram,
     QuadraticProgramSolution,
+    QuadraticProgramSolver,
     QuadraticProgramStatus,
 )
-from contact_core.quadratic_program.solver import QuadraticProgramSolver
 
 _STATUS = {
     osqp.SolverStatus.OSQP_SOLVED: QuadraticProgramStatus.OPTIMAL,

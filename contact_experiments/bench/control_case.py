@@ -8,10 +8,10 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.contact import ContactEstimate
-from contact_aware_control.control_loop import ContactReport, ControlLoop
-from contact_aware_control.goal import Goal
-from contact_aware_control.reference import PoseTrajectory
+from contact_aware_control.contact import ContactEstimate, ContactReport
+from contact_aware_control.control_loop import ControlLoop
+from contact_aware_control.loop_state import LoopInputs
+from contact_aware_control.reference import Goal, PoseTrajectory
 from contact_core.arm_state import ArmState
 from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError
@@ -50,7 +50,7 @@ class ControlCase:
         self._now = 0
         self._q = START.copy()
         self._goal: Goal | None = None
-        self._loop.supervisor.activate()
+        self._state = self._loop.start()
         self.tick(self.inputs())
         self._goal = self._new_goal()
 
@@ -73,7 +73,9 @@ class ControlCase:
         Returns:
             The links whose force the controller limits.
         """
-        command, status = self._loop.tick(self._now, *inputs, self._goal)
+        self._state, command, status = self._loop.tick(
+            self._state, LoopInputs(self._now, *inputs, self._goal)
+        )
         assert command is not None
         self._q = command
         return status.output.contact_links

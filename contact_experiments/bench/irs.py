@@ -74,7 +74,7 @@ def main(args: argparse.Namespace) -> int:
         figures["contact_qps"] = measure_contact_qps(count=100 if args.quick else COUNT)
         print("\n" + "\n".join(qp_rows(figures["contact_qps"])), flush=True)
         if missing := missing_peers():
-            print(f"not installed: {', '.join(missing)} (they come with the extra 'bench')")
+            print(f"not installed: {', '.join(missing)} (they come with the extra 'experiments')")
     if "second_order" in parts:
         figures["second_order"] = order = compare_orders(seed=args.seed)
         print(

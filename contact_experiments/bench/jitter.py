@@ -14,8 +14,7 @@ from contact_core.config import from_mapping
 from contact_experiments.bench.control_case import ControlCase
 from contact_experiments.bench.timing import Timing
 from contact_ros.entry_point import freeze_garbage_collector
-from contact_ros.loop import FixedRateLoop
-from contact_ros.real_time import RealTimeConfig, RealTimeReport, enter_real_time
+from contact_ros.loop import FixedRateLoop, RealTimeConfig, RealTimeReport, enter_real_time
 
 CONTACTS = 4
 

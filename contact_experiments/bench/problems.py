@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from contact_aware_control.incident_log import replay
-from contact_aware_control.incident_log.file import load
+from contact_aware_control.incident_log import load, replay
 from contact_core.quadratic_program import (
     SOLVERS,
     DualActiveSetSolver,
@@ -102,8 +101,5 @@ def _noted() -> Iterator[list[QuadraticProgram]]:
             problems.append(problem)
             return self._solver.solve(problem)
 
-    original, SOLVERS[DEFAULT] = SOLVERS[DEFAULT], Noting
-    try:
+    with SOLVERS.replaced(DEFAULT, Noting):
         yield problems
-    finally:
-        SOLVERS[DEFAULT] = original

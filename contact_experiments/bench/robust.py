@@ -17,7 +17,7 @@ from contact_experiments.robust.summary import summarize
 from contact_experiments.robust.sweep import GridPoint, plan_reference, sweep
 from contact_experiments.robust.table import look_up
 from robust_planner.problems.registry import make_example
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 RISK = 0.7
 """beta and theta of the grids for friction."""
@@ -102,7 +102,7 @@ def measure(name: str, points: Iterable[GridPoint]) -> list[dict[str, Any]]:
     results = []
     with tqdm(total=1 + len(points), desc=name, unit="plan", leave=False) as bar:
 
-        def record(point: GridPoint | None, plan: PlanResult) -> None:
+        def record(point: GridPoint | None, plan: RobustPlan) -> None:
             if point is None:
                 config, problem = example.config, example.problem
             else:

@@ -15,13 +15,13 @@ from tqdm import tqdm
 
 from contact_experiments.tamsi.benchmark.golden import EVERY, record_all
 from contact_experiments.tamsi.benchmark.measure import SceneResult, measure
-from contact_experiments.tamsi.benchmark.plot import plot_cost
 from contact_experiments.tamsi.benchmark.report import (
     HEADER,
     UNITS,
     details_json,
     machine,
     missing_lines,
+    plot_cost,
     row,
     scene_json,
 )

@@ -10,7 +10,7 @@ from contact_experiments.irs.second_order import SecondOrderDynamics
 from irs_planner.dynamics import ContactDynamics
 from irs_planner.examples import build_problem, example_names, example_settings, load_example
 from irs_planner.irs_lqr import plan
-from irs_planner.result import PlanResult
+from irs_planner.result import IrsPlan
 from irs_planner.settings import PlannerSettings
 from irs_planner.smoothing import GradientMode
 
@@ -85,7 +85,7 @@ def compare_orders(mode: str = "zero", seed: int = 0) -> dict[str, Any]:
     return {"mode": mode, **seconds, "ratio": ratio}
 
 
-def summarise(result: PlanResult) -> dict[str, Any]:
+def summarise(result: IrsPlan) -> dict[str, Any]:
     """Return the figures of one plan, ready for JSON.
 
     Args:
@@ -104,7 +104,7 @@ def summarise(result: PlanResult) -> dict[str, Any]:
             "mpc": sum(t.mpc for t in times) / count,
             "rollout": sum(t.rollout for t in times) / count,
         },
-        "status": str(result.status),
+        "status": result.status.name,
         "mpc_failures": sum(report.mpc_failures for report in result.iterations),
         "costs": list(result.costs),
     }

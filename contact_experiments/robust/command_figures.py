@@ -14,8 +14,7 @@ from contact_experiments.robust.figures.paper import Listeners
 from contact_experiments.robust.plan_store import PlanStore
 from contact_experiments.robust.sweep import GridPoint
 from robust_planner.config import PlannerConfig
-from robust_planner.monitor import Progress
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan, StageProgress
 
 PLANS = {"block": 1 + len(BLOCK_GRID), "hopper": 1 + len(HOPPER_GRID)}
 """Problem that the paper has figures of -> number of plans, with the reference."""
@@ -49,8 +48,8 @@ def draw_figures(name: str, config: PlannerConfig, folder: Path) -> None:
     print(f"figures: {folder}: {', '.join(file.name for file in files)}")
 
 
-def _plan_shower(bar: tqdm) -> Callable[[GridPoint | None, PlanResult], None]:
-    def show(point: GridPoint | None, result: PlanResult) -> None:
+def _plan_shower(bar: tqdm) -> Callable[[GridPoint | None, RobustPlan], None]:
+    def show(point: GridPoint | None, result: RobustPlan) -> None:
         name = "reference"
         if point is not None:
             risk = "" if point.theta is None else f", beta {point.beta:g}, theta {point.theta:g}"
@@ -63,8 +62,8 @@ def _plan_shower(bar: tqdm) -> Callable[[GridPoint | None, PlanResult], None]:
     return show
 
 
-def _progress_shower(bar: tqdm) -> Callable[[Progress], None]:
-    def show(progress: Progress) -> None:
+def _progress_shower(bar: tqdm) -> Callable[[StageProgress], None]:
+    def show(progress: StageProgress) -> None:
         bar.set_description_str(
             f"{progress.stage}: iteration {progress.iterations}, residual {progress.residual:.1e}"
         )

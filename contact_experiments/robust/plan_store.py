@@ -9,17 +9,23 @@ from pathlib import Path
 
 import numpy as np
 
-from robust_planner.advice import advise, advise_on_plan
+from contact_core.planning import PlanStatus
 from robust_planner.config import PlannerConfig
 from robust_planner.merit import merit
+from robust_planner.plan_warnings import warn_of_parameters, warn_of_plan
 from robust_planner.planner import running_cost
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.residuals import check
-from robust_planner.result import PlanResult, PlanStatus
+from robust_planner.result import RobustPlan
 from robust_planner.trajectory import to_trajectory
 
 # Others ended because somebody had no more time: the next attempt may do better.
-FINAL = (PlanStatus.SOLVED, PlanStatus.NOT_CONVERGED, PlanStatus.RESIDUAL_TOO_LARGE)
+FINAL = (
+    PlanStatus.SUCCEEDED,
+    PlanStatus.NOT_CONVERGED,
+    PlanStatus.RESIDUAL_TOO_LARGE,
+    PlanStatus.INFEASIBLE,
+)
 
 
 class PlanStore:
@@ -34,7 +40,7 @@ class PlanStore:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
 
-    def load(self, problem: PlanningProblem, config: PlannerConfig) -> PlanResult | None:
+    def load(self, problem: RobustProblem, config: PlannerConfig) -> RobustPlan | None:
         """Look for a plan.
 
         Args:
@@ -49,22 +55,25 @@ class PlanStore:
         if not path.exists():
             return None
         with np.load(path) as content:
-            values, status = content["values"], PlanStatus(int(content["status"]))
+            values, status = content["values"], PlanStatus[str(content["status"])]
             seconds = float(content["seconds"])
         trajectory = to_trajectory(values, problem)
-        return PlanResult(
+        return RobustPlan(
             status=status,
             trajectory=trajectory,
             cost=running_cost(trajectory, problem),
             merit=merit(trajectory, problem, config.uncertainty.kind),
             residuals=check(trajectory, problem, config, config.robust),
             stages=(),
-            advice=(*advise(problem, config), *advise_on_plan(trajectory, problem, config)),
+            warnings=(
+                *warn_of_parameters(problem, config),
+                *warn_of_plan(trajectory, problem, config),
+            ),
             seconds=seconds,
             values=values,
         )
 
-    def save(self, problem: PlanningProblem, config: PlannerConfig, result: PlanResult) -> None:
+    def save(self, problem: RobustProblem, config: PlannerConfig, result: RobustPlan) -> None:
         """Keep a plan, unless a lack of time ended it.
 
         Args:
@@ -77,11 +86,11 @@ class PlanStore:
         path = self._path(problem, config)
         unfinished = path.with_suffix(".part.npz")
         np.savez(
-            unfinished, values=result.values, status=int(result.status), seconds=result.seconds
+            unfinished, values=result.values, status=result.status.name, seconds=result.seconds
         )
         unfinished.replace(path)
 
-    def _path(self, problem: PlanningProblem, config: PlannerConfig) -> Path:
+    def _path(self, problem: RobustProblem, config: PlannerConfig) -> Path:
         numbers = {key: value for key, value in vars(problem).items() if key != "model"}
         model = problem.model
         mass = np.asarray(model.mass_matrix(problem.start[: model.coordinates])).tolist()

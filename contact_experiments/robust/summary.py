@@ -12,15 +12,15 @@ from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.final_error import final_errors
 from robust_planner.evaluation.impact import impacts
 from robust_planner.evaluation.time_stepping import Simulation
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.problems.example import Example
 from robust_planner.report import error_entry, impact_entry, report
-from robust_planner.result import PlanResult
-from robust_planner.trajectory import Trajectory
+from robust_planner.result import RobustPlan
+from robust_planner.trajectory import ContactTrajectory
 
 
 def summarize(
-    example: Example, problem: PlanningProblem, config: PlannerConfig, result: PlanResult
+    example: Example, problem: RobustProblem, config: PlannerConfig, result: RobustPlan
 ) -> dict[str, Any]:
     """Judge a plan.
 
@@ -41,7 +41,7 @@ def summarize(
 
 
 def _in_tamsi(
-    example: Example, problem: PlanningProblem, trajectory: Trajectory
+    example: Example, problem: RobustProblem, trajectory: ContactTrajectory
 ) -> dict[str, Any] | None:
     if not can_simulate(problem):
         return None

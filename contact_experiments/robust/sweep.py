@@ -9,13 +9,12 @@ from functools import partial
 
 from contact_experiments.robust.plan_store import PlanStore
 from robust_planner.config import PlannerConfig, RiskConfig, UncertaintyConfig
-from robust_planner.monitor import Progress
 from robust_planner.planner import plan
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.problems.example import Example
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan, StageProgress
 
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[StageProgress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def plan_reference(
     config: PlannerConfig | None = None,
     store: PlanStore | None = None,
     on_progress: OnProgress | None = None,
-) -> PlanResult:
+) -> RobustPlan:
     """Plan an example as if nothing was uncertain.
 
     Args:
@@ -82,12 +81,12 @@ def plan_reference(
 def sweep(
     example: Example,
     points: Iterable[GridPoint],
-    reference: PlanResult,
+    reference: RobustPlan,
     config: PlannerConfig | None = None,
-    on_plan: Callable[[GridPoint, PlanResult], None] | None = None,
+    on_plan: Callable[[GridPoint, RobustPlan], None] | None = None,
     store: PlanStore | None = None,
     on_progress: OnProgress | None = None,
-) -> dict[GridPoint, PlanResult]:
+) -> dict[GridPoint, RobustPlan]:
     """Plan every point of a grid, each from the same reference plan.
 
     Args:
@@ -116,10 +115,10 @@ def sweep(
 
 def _stored(
     store: PlanStore | None,
-    problem: PlanningProblem,
+    problem: RobustProblem,
     config: PlannerConfig,
-    make: Callable[[], PlanResult],
-) -> PlanResult:
+    make: Callable[[], RobustPlan],
+) -> RobustPlan:
     """Return the plan that is kept, or make it and keep it."""
     if store is None:
         return make()

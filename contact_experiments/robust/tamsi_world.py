@@ -10,8 +10,8 @@ from contact_core.scene import Instance
 from contact_core.surface import Surface
 from robust_planner.evaluation.time_stepping import Simulation, raised_start
 from robust_planner.model.contact_model import GRAVITY
-from robust_planner.problem import PlanningProblem
-from robust_planner.trajectory import Trajectory
+from robust_planner.problem import RobustProblem
+from robust_planner.trajectory import ContactTrajectory
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import build_model
@@ -38,7 +38,7 @@ class WorldError(ContactStackError):
     """A plan cannot be executed in tamsi_sim."""
 
 
-def can_simulate(problem: PlanningProblem) -> bool:
+def can_simulate(problem: RobustProblem) -> bool:
     """Return whether a problem moves a single body.
 
     Args:
@@ -48,7 +48,7 @@ def can_simulate(problem: PlanningProblem) -> bool:
 
 
 def simulate_plan(
-    trajectory: Trajectory, problem: PlanningProblem, friction: float, height: float = 0.0
+    trajectory: ContactTrajectory, problem: RobustProblem, friction: float, height: float = 0.0
 ) -> Simulation:
     """Apply a plan's controls to a cube of the model's mass and height.
 
@@ -92,7 +92,7 @@ def simulate_plan(
     )
 
 
-def _engine(problem: PlanningProblem, friction: float, height: float) -> tuple[Engine, float]:
+def _engine(problem: RobustProblem, friction: float, height: float) -> tuple[Engine, float]:
     """Return a cube at the start of the problem on ground, and its mass [kg]."""
     model, zero = problem.model, np.zeros(problem.model.coordinates)
     mass = float(np.asarray(model.mass_matrix(zero))[0, 0])

@@ -1,13 +1,23 @@
-"""Driver profiles: the same graph drives the simulator and the hardware's drivers."""
+"""Driver profiles by name: the same graph drives the simulator and the hardware's drivers."""
 
+from __future__ import annotations
+
+from contact_core.registry import Registry
 from contact_ros.driver_profile.base import DriverConfig, DriverProfile, MessageError
-from contact_ros.driver_profile.controller_side import CommandWriter, StateReader
+from contact_ros.driver_profile.endpoints import (
+    NO_STATES,
+    CommandWriter,
+    Rejections,
+    RobotSide,
+    StateReader,
+)
+from contact_ros.driver_profile.kuka_drivers import KukaDrivers
+from contact_ros.driver_profile.lbr_fri import LbrFri
 from contact_ros.driver_profile.overlay import OVERLAYS, OverlayReader, OverlayWriter
-from contact_ros.driver_profile.registry import PROFILES, driver_profile
-from contact_ros.driver_profile.rejections import Rejections
-from contact_ros.driver_profile.robot_side import RobotSide
+from contact_ros.driver_profile.ros2_control import Ros2Control
 
 __all__ = [
+    "NO_STATES",
     "OVERLAYS",
     "PROFILES",
     "CommandWriter",
@@ -21,3 +31,28 @@ __all__ = [
     "StateReader",
     "driver_profile",
 ]
+
+PROFILES: Registry[type[DriverProfile]] = Registry(
+    "driver",
+    {profile.name: profile for profile in (LbrFri, KukaDrivers, Ros2Control)},
+    group="contact_stack.drivers",
+)
+"""The drivers that the parameter ``driver`` may name; other packages add theirs."""
+
+
+def driver_profile(name: str, config: DriverConfig, period: float | None = None) -> DriverProfile:
+    """Build a driver profile.
+
+    Args:
+        name: Its name, the value of the ``driver`` parameter.
+        config: Names and signs.
+        period: Period of the states [s], for the robot and for whoever commands it; None for a
+            listener, who takes them as they come.
+
+    Returns:
+        The profile.
+
+    Raises:
+        ConfigError: If there is no such profile or it does not support the configuration.
+    """
+    return PROFILES[name](config, period)

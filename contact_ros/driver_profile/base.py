@@ -66,7 +66,6 @@ class DriverProfile(ABC):
         command_topic: Topic of the commands.
         command_type: Message type of the commands.
         config: What differs between installations.
-        period: Period of the states [s].
         joint_names: Names of the arm's joints, from the base to the flange.
     """
 
@@ -77,21 +76,32 @@ class DriverProfile(ABC):
     command_topic: ClassVar[str]
     command_type: ClassVar[type]
 
-    def __init__(self, config: DriverConfig, period: float) -> None:
+    def __init__(self, config: DriverConfig, period: float | None = None) -> None:
         """Set the profile up.
 
         Args:
             config: What differs between installations.
-            period: Period of the states [s].
+            period: Period of the states [s]; None for a listener, who takes them as they come.
 
         Raises:
             ConfigError: If the driver does not support this configuration.
         """
         self.config = config
-        self.period = period
+        self._period = period
         self.joint_names = config.joint_names or self.default_joint_names
         if len(set(self.joint_names)) != len(self.joint_names):
             raise ConfigError(f"joint_names must be all different, got {self.joint_names}")
+
+    @property
+    def period(self) -> float:
+        """Period of the states [s]; the robot and whoever commands it have to know it.
+
+        Raises:
+            ConfigError: If the profile was set up for a listener.
+        """
+        if self._period is None:
+            raise ConfigError(f"driver '{self.name}' was set up to listen, without a period")
+        return self._period
 
     def topic(self, name: str) -> str:
         """Return where a topic of the driver is found.

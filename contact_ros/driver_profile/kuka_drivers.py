@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from contact_ros.driver_profile.base import DriverConfig, MessageError
-from contact_ros.driver_profile.broadcast_driver import BroadcastDriver
-from contact_ros.driver_profile.joint_states import JointSelector
+from contact_ros.driver_profile.messages import JointSelector
+from contact_ros.driver_profile.ros2_control import BroadcastDriver
 from contact_ros.stamps import NANOSECONDS, to_duration
 
 
@@ -27,15 +27,15 @@ class KukaDrivers(BroadcastDriver):
     command_topic: ClassVar[str] = "joint_trajectory_controller/joint_trajectory"
     command_type: ClassVar[type] = JointTrajectory
 
-    def __init__(self, config: DriverConfig, period: float) -> None:
+    def __init__(self, config: DriverConfig, period: float | None = None) -> None:
         """Set the profile up; see :class:`DriverProfile`."""
         super().__init__(config, period)
         self._joints_of_command = JointSelector(self.joint_names)
-        self._ahead = to_duration(round(period * NANOSECONDS))
 
     def encode_command(self, position: NDArray[np.float64]) -> Any:
         """Translate a command; see :class:`DriverProfile`."""
-        point = JointTrajectoryPoint(positions=array("d", position), time_from_start=self._ahead)
+        ahead = to_duration(round(self.period * NANOSECONDS))
+        point = JointTrajectoryPoint(positions=array("d", position), time_from_start=ahead)
         return JointTrajectory(joint_names=list(self.joint_names), points=[point])
 
     def decode_command(self, message: Any) -> NDArray[np.float64]:

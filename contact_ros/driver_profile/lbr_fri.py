@@ -13,8 +13,7 @@ from sensor_msgs.msg import JointState
 from contact_core.arm_state import ArmState, CommandMode
 from contact_core.errors import ConfigError
 from contact_ros.driver_profile.base import DriverConfig, DriverProfile, MessageError
-from contact_ros.driver_profile.fields import checked
-from contact_ros.driver_profile.joint_states import joint_state
+from contact_ros.driver_profile.messages import checked, joint_state
 from contact_ros.stamps import NANOSECONDS
 
 JOINTS = 7
@@ -47,7 +46,7 @@ class LbrFri(DriverProfile):
     command_topic: ClassVar[str] = "command/joint_position"
     command_type: ClassVar[type] = LBRJointPositionCommand
 
-    def __init__(self, config: DriverConfig, period: float) -> None:
+    def __init__(self, config: DriverConfig, period: float | None = None) -> None:
         """Set the profile up; see :class:`DriverProfile`."""
         super().__init__(config, period)
         if len(self.joint_names) != JOINTS:
@@ -115,11 +114,17 @@ class LbrFri(DriverProfile):
         return checked(message.joint_position, JOINTS, "joint_position")
 
     def _check_period(self, sample_time: float) -> None:
-        """Refuse a robot that sends at another period; mock hardware states none (0)."""
-        if sample_time > 0.0 and abs(sample_time - self.period) > PERIOD_TOLERANCE * self.period:
+        """Refuse a robot that sends at another period than it is to be commanded at.
+
+        A listener takes any, and mock hardware states none (0).
+        """
+        expected = self._period
+        if expected is None or sample_time == 0.0:
+            return
+        if abs(sample_time - expected) > PERIOD_TOLERANCE * expected:
             raise MessageError(
                 f"the robot sends every {1e3 * sample_time:g} ms instead of every "
-                f"{1e3 * self.period:g} ms: set the driver's FRI send period and update_rate"
+                f"{1e3 * expected:g} ms: set the driver's FRI send period and update_rate"
             )
 
 

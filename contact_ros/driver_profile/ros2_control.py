@@ -1,16 +1,96 @@
-"""Any arm behind the standard controllers of ros2_control."""
+"""Arms behind the standard controllers of ros2_control, and the states of its broadcasters."""
 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from contact_ros.driver_profile.broadcast_driver import BroadcastDriver
-from contact_ros.driver_profile.fields import checked
+from contact_core.arm_state import ArmState
+from contact_ros.driver_profile.base import DriverConfig, DriverProfile, MessageError
+from contact_ros.driver_profile.messages import JointSelector, checked, joint_state
+from contact_ros.stamps import to_nanoseconds
+
+STATE = "joint_states"
+TORQUE = "external_torque_broadcaster/joint_states"
+
+
+class BroadcastDriver(DriverProfile):
+    """A driver with a joint state broadcaster and a torque broadcaster.
+
+    The two broadcasters stamp the samples of one cycle alike: a state is complete when
+    both messages of a stamp have arrived. The driver does not report commands, so the
+    commanded position is NaN.
+    """
+
+    state_topics: ClassVar[Mapping[str, type]] = {STATE: JointState, TORQUE: JointState}
+    needed_topics: ClassVar[tuple[str, ...]] = (STATE, TORQUE)
+
+    def __init__(self, config: DriverConfig, period: float | None = None) -> None:
+        """Set the profile up; see :class:`DriverProfile`."""
+        super().__init__(config, period)
+        self._joints = {topic: JointSelector(self.joint_names) for topic in self.state_topics}
+        self._waiting: dict[str, JointState] = {}
+
+    def encode_state(self, state: ArmState) -> Mapping[str, Any]:
+        """Translate a state; see :class:`DriverProfile`."""
+        joints = joint_state(
+            state.stamp,
+            self.joint_names,
+            position=state.position,
+            velocity=state.velocity,
+            effort=state.joint_torque,
+        )
+        torque = joint_state(
+            state.stamp,
+            self.joint_names,
+            effort=self.config.torque_sign * state.external_torque,
+        )
+        return {STATE: joints, TORQUE: torque}
+
+    def decode_state(self, topic: str, message: Any) -> ArmState | None:
+        """Translate a message; see :class:`DriverProfile`."""
+        # Check before keeping, so that a bad message cannot spoil the next state.
+        self._select(topic, message, "position" if topic == STATE else "effort")
+        replaced = self._waiting.get(topic)
+        self._waiting[topic] = message
+        if self._stamps_agree():
+            return self._assemble()
+        if replaced is not None:
+            other = TORQUE if topic == STATE else STATE
+            raise MessageError(f"no message on {other} has the stamp of the last on {topic}")
+        return None
+
+    def _select(self, topic: str, message: JointState, field: str) -> NDArray[np.float64]:
+        return self._joints[topic].select(message.name, getattr(message, field), field)
+
+    def _stamps_agree(self) -> bool:
+        stamps = {to_nanoseconds(message.header.stamp) for message in self._waiting.values()}
+        return len(self._waiting) == len(self.needed_topics) and len(stamps) == 1
+
+    def _assemble(self) -> ArmState:
+        state, torque = self._waiting.pop(STATE), self._waiting.pop(TORQUE)
+        unknown = np.full(len(self.joint_names), np.nan)
+        return ArmState(
+            stamp=to_nanoseconds(state.header.stamp),
+            position=self._select(STATE, state, "position"),
+            velocity=(self._select(STATE, state, "velocity") if len(state.velocity) else unknown),
+            commanded_position=unknown,
+            external_torque=self.config.torque_sign * self._select(TORQUE, torque, "effort"),
+            joint_torque=self._joint_torque(state),
+        )
+
+    def _joint_torque(self, state: JointState) -> NDArray[np.float64] | None:
+        """Return the measured torque; a state is as good without."""
+        try:
+            return self._select(STATE, state, "effort")
+        except MessageError:
+            return None
 
 
 class Ros2Control(BroadcastDriver):

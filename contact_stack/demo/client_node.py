@@ -38,9 +38,6 @@ NAME = "demo"
 
 NAMESPACE = "lbr"
 
-PERIOD = 0.005
-"""Of the simulator in every scene of a demo [s]."""
-
 CLOCK = "truth/joint_states"
 """Each message of this topic begins a period; a client always hears it."""
 

@@ -39,10 +39,7 @@ from contact_core.description import share
 from contact_core.errors import CommunicationError
 from contact_core.signals import deferred
 from contact_stack.demo.client_node import NAMESPACE, ClientNode, Connection
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
-from contact_stack.launch.rivals import refuse_rivals
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import NodeGraph, find_launch_file, parse, refuse_second_graph
 from contact_stack.recording.mcap_recorder import McapRecorder
 
 EXIT_FAILED = 1
@@ -187,7 +184,7 @@ def run_graph(demo: Demo[Data], run: str, out: Path) -> Data:
         "view": str(demo.view).lower(),
     }
     plan = parse(find_launch_file(file), {**common, **arguments})
-    refuse_rivals(plan)
+    refuse_second_graph(plan)
     with NodeGraph(plan) as graph, McapRecorder(out / f"{run}.mcap") as recorder:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:

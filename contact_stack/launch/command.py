@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from contact_core.description import share
-from contact_core.errors import ConfigError, LaunchError, choices
-from contact_stack.launch.command_line import command_line, values_for_reading
-from contact_stack.launch.parser import declared_arguments, parse
-from contact_stack.launch.plan import Argument, LaunchPlan
-from contact_stack.launch.rivals import refuse_rivals
-from contact_stack.launch.runner import NodeGraph
-
-SUFFIX = ".launch.xml"
+from contact_core.errors import LaunchError, choices
+from contact_stack.launch.parser import (
+    LaunchArgument,
+    LaunchPlan,
+    declared_arguments,
+    find_launch_file,
+    parse,
+)
+from contact_stack.launch.runner import NodeGraph, command_line, refuse_second_graph
 
 EPILOG = """examples:
   contact-stack launch sim
@@ -72,7 +72,7 @@ def main(args: argparse.Namespace) -> int:
     if args.show_args:
         _show(declared_arguments(file), args.json)
         return 0
-    arguments = parse_assignments(args.arguments)
+    arguments = dict(_assignment(word) for word in args.arguments)
     if args.dry_run:
         _show_commands(parse(file, arguments), args.json)
         return 0
@@ -81,52 +81,17 @@ def main(args: argparse.Namespace) -> int:
     return _run(parse(file, arguments))
 
 
-def find_launch_file(name: str) -> Path:
-    """Find a launch file.
-
-    Args:
-        name: Its path, or the name of one of ours without ``.launch.xml``.
-
-    Returns:
-        Its absolute path.
-
-    Raises:
-        LaunchError: If there is none.
-    """
-    if Path(name).is_file():
-        return Path(name).resolve()
-    try:
-        return share("launch", name + SUFFIX)
-    except ConfigError as error:
-        ours = sorted(f.name.removesuffix(SUFFIX) for f in share("launch").glob(f"*{SUFFIX}"))
-        raise LaunchError(f"there is no launch file '{name}' ({choices(ours)})") from error
-
-
-def parse_assignments(words: Sequence[str]) -> dict[str, str]:
-    """Read arguments of a launch file.
-
-    Args:
-        words: Arguments of the form ``name:=value``.
-
-    Returns:
-        Values by name.
-
-    Raises:
-        LaunchError: If a word has another form.
-    """
-    assignments = {}
-    for word in words:
-        name, separator, value = word.partition(":=")
-        if not (name and separator):
-            raise LaunchError(f"'{word}' is no argument of a launch file (write name:=value)")
-        assignments[name] = value
-    return assignments
+def _assignment(word: str) -> tuple[str, str]:
+    name, separator, value = word.partition(":=")
+    if not (name and separator):
+        raise LaunchError(f"'{word}' is no argument of a launch file (write name:=value)")
+    return name, value
 
 
 def _run(plan: LaunchPlan) -> int:
     graph = NodeGraph(plan)
     try:
-        refuse_rivals(plan)
+        refuse_second_graph(plan)
         with graph:
             graph.wait()
     except KeyboardInterrupt:
@@ -152,7 +117,7 @@ def _run_with_launch_ros(file: Path, arguments: Mapping[str, str]) -> int:
     return int(service.run())
 
 
-def _show(arguments: Sequence[Argument], as_json: bool) -> None:
+def _show(arguments: Sequence[LaunchArgument], as_json: bool) -> None:
     if as_json:
         print(json.dumps([dataclasses.asdict(argument) for argument in arguments], indent=2))
         return
@@ -164,8 +129,7 @@ def _show(arguments: Sequence[Argument], as_json: bool) -> None:
 
 def _show_commands(plan: LaunchPlan, as_json: bool) -> None:
     commands: list[dict[str, Any]] = [
-        {"name": node.label, "command": command_line(node, values_for_reading)}
-        for node in plan.nodes
+        {"name": node.label, "command": command_line(node)} for node in plan.nodes
     ]
     if as_json:
         print(json.dumps(commands, indent=2))

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from contact_stack.plan.local import plan_locally, problem_of
 from contact_stack.plan.request import OnIteration, PlanOutcome, PlanRequest
-from irs_planner import GradientMode, PlanningProblem, example_names, load_example
+from irs_planner import GradientMode, IrsProblem, example_names, load_example
 
 EXIT_NO_PLAN = 1
 
@@ -98,7 +98,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _plan(
     request: PlanRequest,
-    problem: PlanningProblem,
+    problem: IrsProblem,
     args: argparse.Namespace,
     on_iteration: OnIteration,
 ) -> PlanOutcome:

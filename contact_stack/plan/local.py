@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from contact_stack.plan.request import OnIteration, PlanOutcome, PlanRequest
-from irs_planner import PlanningProblem, build_problem, load_example, plan
+from irs_planner import IrsProblem, build_problem, load_example, plan
+from irs_planner.diagnosis import remedy_of
 from irs_planner.examples import HelixConfig, example_settings
-from irs_planner.node.outcome import outcome_of, remedy_of
 
 
-def problem_of(request: PlanRequest) -> PlanningProblem:
+def problem_of(request: PlanRequest) -> IrsProblem:
     """Return what a request asks to plan.
 
     Args:
@@ -52,11 +52,10 @@ def plan_locally(request: PlanRequest, on_iteration: OnIteration) -> PlanOutcome
         settings,
         callback=lambda step: on_iteration(step.iteration, step.cost, step.best_cost),
     )
-    outcome = outcome_of(result, settings)
     return PlanOutcome(
-        outcome.name,
-        remedy_of(result, problem, outcome),
-        outcome.has_plan,
+        result.status.name,
+        remedy_of(result, problem),
+        result.usable,
         result.states,
         result.inputs,
         result.costs,

@@ -11,13 +11,13 @@ matplotlib.use("Agg")
 import numpy as np
 
 from contact_stack.plan.request import PlanOutcome, PlanRequest
-from irs_planner import PlanningProblem
+from irs_planner import IrsProblem
 from irs_planner.plots import animate, draw_strip, figure_9
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 
 
 def draw(
-    request: PlanRequest, problem: PlanningProblem, outcome: PlanOutcome, folder: Path
+    request: PlanRequest, problem: IrsProblem, outcome: PlanOutcome, folder: Path
 ) -> Iterator[Path]:
     """Draw a plan.
 

@@ -66,7 +66,7 @@ class PreflightNode(Node):
             ContactArray, "contacts", self._contacts_arrived, signal_subscription(lockstep=False)
         )
         self._lifecycle = self.create_client(ChangeState, f"{config.activate}/change_state")
-        self._diagnostics = Diagnostics(self, lambda: self._verdict)
+        self._diagnostics = Diagnostics(self, lambda: self._reader.rejections.report(self._verdict))
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = self.create_timer(POLL_PERIOD, self._proceed, clock=steady)
         self._say("let the arm stand still, and do not touch it")

@@ -1,1 +1,1 @@
-"""The command ``contact-stack replay``: compute a flight record again."""
+"""The command ``contact-stack replay``: compute an incident record again."""

@@ -6,8 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from contact_aware_control.incident_log import replay
-from contact_aware_control.incident_log.file import load
+from contact_aware_control.incident_log import load, replay
 from contact_stack.replay.report import Comparison, compare, render
 
 EXIT_DIFFERENT = 1
@@ -31,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser: The parser of this command.
     """
     parser.epilog = EPILOG
-    parser.add_argument("file", type=Path, metavar="FILE", help="flight record (.npz)")
+    parser.add_argument("file", type=Path, metavar="FILE", help="incident record (.npz)")
     parser.add_argument(
         "--tolerance",
         type=float,

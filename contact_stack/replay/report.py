@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from contact_aware_control.incident_log import FlightRecord, ReplayedTick
+from contact_aware_control.incident_log import Incident, ReplayedTick
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Comparison:
         }
 
 
-def compare(record: FlightRecord, replayed: Iterable[ReplayedTick], tolerance: float) -> Comparison:
+def compare(record: Incident, replayed: Iterable[ReplayedTick], tolerance: float) -> Comparison:
     """Compare a record with its replay.
 
     Args:
@@ -80,7 +80,7 @@ def compare(record: FlightRecord, replayed: Iterable[ReplayedTick], tolerance: f
             stretches[-1].append(tick)
         else:
             stretches.append([tick])
-    origin = record.ticks[0].now if record.ticks else 0
+    origin = record.ticks[0].inputs.now if record.ticks else 0
     return Comparison(
         record.reason, tolerance, tuple(_stretch(s, origin, tolerance) for s in stretches)
     )
@@ -114,7 +114,7 @@ def render(comparison: Comparison) -> str:
 def _stretch(ticks: list[ReplayedTick], origin: int, tolerance: float) -> Stretch:
     first = ticks[0].recorded
     return Stretch(
-        start=1e-9 * (first.now - origin),
+        start=1e-9 * (first.inputs.now - origin),
         ticks=len(ticks),
         mode=first.mode.name,
         status=first.status.name,

@@ -20,9 +20,9 @@ from contact_experiments.robust.summary import summarize
 from contact_experiments.robust.table import table
 from contact_stack.robust.plots import draw
 from robust_planner.config import MODES, PlannerConfig
-from robust_planner.monitor import Progress
 from robust_planner.problems.registry import EXAMPLES, make_example
-from robust_planner.request import Answer, PlanRequest, answer
+from robust_planner.request import RobustAnswer, RobustRequest, answer
+from robust_planner.result import StageProgress
 
 EXIT_NOT_SOLVED = 1
 STANDARD_OUTPUT = "-"
@@ -119,7 +119,7 @@ def main(args: argparse.Namespace) -> int:
     return 0 if planned.result.solved else EXIT_NOT_SOLVED
 
 
-def make_request(args: argparse.Namespace) -> PlanRequest:
+def make_request(args: argparse.Namespace) -> RobustRequest:
     """Translate the command line.
 
     Args:
@@ -144,7 +144,7 @@ def make_request(args: argparse.Namespace) -> PlanRequest:
             "beta": NO_TOLERANCE if args.beta is None else args.beta,
             "theta": NO_TOLERANCE if args.theta is None else args.theta,
         }
-    return PlanRequest(example, from_mapping(PlannerConfig, values))
+    return RobustRequest(example, from_mapping(PlannerConfig, values))
 
 
 def _refuse_point(args: argparse.Namespace) -> None:
@@ -157,7 +157,7 @@ def _refuse_point(args: argparse.Namespace) -> None:
             )
 
 
-def _plan(request: PlanRequest) -> Answer:
+def _plan(request: RobustRequest) -> RobustAnswer:
     """Plan in a thread: a signal raised inside the solver's callback would be lost there."""
     interrupted = threading.Event()
     with (
@@ -174,11 +174,11 @@ def _plan(request: PlanRequest) -> Answer:
             raise
 
 
-def _bar_updater(bar: tqdm) -> Callable[[str, Progress], None]:
+def _bar_updater(bar: tqdm) -> Callable[[str, StageProgress], None]:
     """Count a stage when the next one begins: one that did not converge is solved again."""
     seen: list[str] = []
 
-    def show(phase: str, progress: Progress) -> None:
+    def show(phase: str, progress: StageProgress) -> None:
         if progress.stage not in seen:
             bar.update(len(seen) - bar.n)
             seen.append(progress.stage)
@@ -192,7 +192,7 @@ def _bar_updater(bar: tqdm) -> Callable[[str, Progress], None]:
     return show
 
 
-def _show(request: PlanRequest, planned: Answer, summary: Mapping[str, Any]) -> None:
+def _show(request: RobustRequest, planned: RobustAnswer, summary: Mapping[str, Any]) -> None:
     """Print the table, the reference first, and what a person should know."""
     columns = {"plan": summary}
     if planned.reference is not planned.result:
@@ -202,8 +202,8 @@ def _show(request: PlanRequest, planned: Answer, summary: Mapping[str, Any]) -> 
         columns = {"reference": reference, "robust": summary}
     print(table(columns))
     result = planned.result
-    for advice in result.advice:
-        print(f"warning: {advice}")
+    for warning in result.warnings:
+        print(f"warning: {warning}")
     if not result.solved:
         print(f"{result.status.name}: {result.status.remedy}")
         print(f"largest residual: {result.residuals.worst:.3g}")

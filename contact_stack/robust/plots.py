@@ -15,7 +15,7 @@ from contact_experiments.robust.figures.style import Plans
 from robust_planner.evaluation.final_error import final_errors
 from robust_planner.evaluation.impact import impacts
 from robust_planner.evaluation.time_stepping import Simulator, simulate_plan
-from robust_planner.request import Answer, PlanRequest
+from robust_planner.request import RobustAnswer, RobustRequest
 
 DOTS_PER_INCH = 110
 SIMULATORS: dict[str, Simulator] = {
@@ -24,7 +24,7 @@ SIMULATORS: dict[str, Simulator] = {
 }
 
 
-def draw(request: PlanRequest, planned: Answer, folder: Path) -> list[Path]:
+def draw(request: RobustRequest, planned: RobustAnswer, folder: Path) -> list[Path]:
     """Draw forces and motion.
 
     Args:
@@ -47,7 +47,7 @@ def draw(request: PlanRequest, planned: Answer, folder: Path) -> list[Path]:
     return paths
 
 
-def _figures(request: PlanRequest, plans: Plans) -> dict[str, Figure]:
+def _figures(request: RobustRequest, plans: Plans) -> dict[str, Figure]:
     example = request.example
     problem, model = example.problem, example.problem.model
     if model.name == "hopper":
@@ -76,7 +76,7 @@ def _figures(request: PlanRequest, plans: Plans) -> dict[str, Figure]:
     return figures
 
 
-def _name(request: PlanRequest) -> str:
+def _name(request: RobustRequest) -> str:
     """Name the robust plan by what makes it robust."""
     config = request.config
     risk = ""

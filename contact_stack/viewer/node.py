@@ -1,4 +1,4 @@
-"""The node behind the live page: it listens to the graph and never speaks."""
+"""The node behind the live page: it listens to the graph, and speaks of itself only."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tf2_msgs.msg import TFMessage
 from contact_core.arm_state import ArmState
 from contact_core.description import RobotDescription, read_urdf
 from contact_core.scene import Scene
+from contact_ros.diagnostics import Diagnostics
 from contact_ros.driver_profile import StateReader, driver_profile
 from contact_ros.entry_point import run
 from contact_ros.geometry import quaternion_to_array, to_array
@@ -44,6 +45,7 @@ class ViewerNode(Node):
         super().__init__("viewer")
         config = read(self, ViewerConfig)
         self._now = Snapshot()
+        self._first: int | None = None
         objects = Scene.load(config.scene).objects if config.scene else {}
         # What can be held is part of the robot's load, not of its environment.
         self._movable = {name for name, item in objects.items() if item.free}
@@ -67,8 +69,9 @@ class ViewerNode(Node):
             self.create_subscription(message_type, topic, callback, latest)
         # The driver's names of the joints need not be those of our description.
         self._arm_joints = robot.arm_joints
-        profile = driver_profile(config.driver, config.arm, 1.0 / config.rate)
+        profile = driver_profile(config.driver, config.arm)
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
+        self._diagnostics = Diagnostics(self, self._reader.health)
         self.create_timer(
             1.0 / config.rate,
             lambda: self._page.draw(self._now),
@@ -81,7 +84,10 @@ class ViewerNode(Node):
         self._page.close()
 
     def _arm(self, state: ArmState) -> None:
-        self._now.time = 1e-9 * state.stamp
+        # The driver's clock may count from 1970, which nobody can read off an axis.
+        if self._first is None:
+            self._first = state.stamp
+        self._now.time = 1e-9 * (state.stamp - self._first)
         self._move(self._arm_joints, state.position)
 
     def _gripper(self, message: JointState) -> None:

@@ -31,7 +31,7 @@ class Snapshot:
     """The latest of everything the page shows; replaced piece by piece as news arrive.
 
     Attributes:
-        time: [s].
+        time: Since the first state that was heard [s].
         joints: Joint name -> position [rad or m].
         objects: Object name -> (position [m], quaternion x y z w), world frame.
         true_points: (3) true contact points [m], world frame.

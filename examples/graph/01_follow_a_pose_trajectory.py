@@ -6,11 +6,8 @@ from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ControllerStatus, PoseTrajectoryPoint
 from sensor_msgs.msg import JointState
 
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
-from contact_ros.client import GraphClient
-from contact_ros.geometry import to_pose
-from contact_ros.stamps import NANOSECONDS, to_duration
+from contact_core import Robot, RobotDescription
+from contact_ros import NANOSECONDS, GraphClient, to_duration, to_pose
 
 CORNERS = [(2.0, (0.0, 0.03, 0.0)), (4.0, (0.0, 0.0, 0.03)), (6.0, (0.0, 0.0, 0.0))]
 

@@ -5,7 +5,7 @@ The plan is that of a planar scene: it is printed here, not executed by the arm.
 
 from contact_stack_msgs.action import PlanThroughContact
 
-from contact_ros.client import GraphClient
+from contact_ros import GraphClient
 
 goal = PlanThroughContact.Goal(example="pushing", mode="first", samples=50, iterations=5)
 with GraphClient() as client:

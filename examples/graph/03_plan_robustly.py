@@ -6,7 +6,7 @@ The plan is that of the block's own model: it is printed here, not executed by t
 from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import UncertainParameter
 
-from contact_ros.client import GraphClient
+from contact_ros import GraphClient
 
 friction = UncertainParameter(kind=UncertainParameter.FRICTION, sigma=0.1)
 goal = PlanRobustContact.Goal(problem="block", uncertainty=[friction], beta=0.6, theta=0.6)

@@ -2,8 +2,7 @@
 
 from contact_stack_msgs.msg import ContactArray
 
-from contact_ros.client import GraphClient
-from contact_ros.geometry import to_array
+from contact_ros import GraphClient, to_array
 
 STATES = {
     ContactArray.FREE: "free",

@@ -4,7 +4,7 @@ from contact_stack_msgs.msg import ContactArray
 from contact_stack_msgs.srv import SetPayload
 from std_srvs.srv import Trigger
 
-from contact_ros.client import GraphClient
+from contact_ros import GraphClient
 
 with GraphClient() as client:
     client.call(SetPayload, "set_payload", SetPayload.Request(mass=0.1))

@@ -2,7 +2,7 @@
 
 from control_msgs.action import ParallelGripperCommand
 
-from contact_ros.client import GraphClient
+from contact_ros import GraphClient
 
 goal = ParallelGripperCommand.Goal()
 goal.command.position = [0.0]  # of one finger [m]

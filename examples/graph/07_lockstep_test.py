@@ -5,12 +5,8 @@ import io
 import rclpy
 from sensor_msgs.msg import JointState
 
-from contact_ros.lockstep import Participant, TickInputs
-from contact_ros.qos import LOCKSTEP
-from contact_ros.stamps import to_nanoseconds
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
-from contact_stack.launch.runner import NodeGraph
+from contact_ros import LOCKSTEP, Participant, TickInputs, to_nanoseconds
+from contact_stack.launch import NodeGraph, find_launch_file, parse
 
 ARGUMENTS = {"lockstep": "true", "client": "observer", "view": "false", "frames": "false"}
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from irs_planner import (
     Bounds,
+    IrsProblem,
     PlannerSettings,
-    PlanningProblem,
     QuadraticCost,
     VarianceSchedule,
     plan,
@@ -18,7 +18,7 @@ slider = Link("slider", "prismatic_y", 500.0, shapes=(Circle(0.05),))
 scene = PlanarScene((0.0, 0.0), (disc,), (PlanarRobot("robot", 0.5, links=(slider,)),))
 
 cost = QuadraticCost(np.array([10.0, 0, 0, 0]), np.array([100.0, 0, 0, 0]), np.array([10.0]))
-problem = PlanningProblem(
+problem = IrsProblem(
     dynamics=PlanarQuasiDynamics(scene),
     initial_state=np.array([0.0, 0.0, 0.0, -0.3]),
     reference=np.tile([0.4, 0.0, 0.0, 0.0], (31, 1)),

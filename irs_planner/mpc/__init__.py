@@ -20,9 +20,9 @@ __all__ = [
 
 def _osqp() -> MpcSolver:
     # Importing OSQP takes a third of a second: only those who choose it pay for it.
-    from irs_planner.mpc.osqp_solver import OsqpSolver
+    from irs_planner.mpc.osqp_solver import OsqpMpcSolver
 
-    return OsqpSolver()
+    return OsqpMpcSolver()
 
 
 MPC_SOLVERS: dict[str, Callable[[], MpcSolver]] = {"riccati": RiccatiSolver, "osqp": _osqp}

@@ -18,7 +18,7 @@ _STATUS = {
 }
 
 
-class OsqpSolver(MpcSolver):
+class OsqpMpcSolver(MpcSolver):
     """One sparse QP per start; slower than Riccati, kept as an independent check."""
 
     def __init__(self, tolerance: float = 1e-7, max_iterations: int = 50_000) -> None:

@@ -8,7 +8,7 @@ from contact_core.config import nested, parameter
 
 
 @dataclass(frozen=True)
-class LimitsConfig:
+class GoalLimitsConfig:
     """The largest goals that are accepted, so that one goal cannot exhaust the machine."""
 
     horizon: int = parameter(1000, "knots", low=1, high=100_000)
@@ -27,4 +27,4 @@ class PlannerNodeConfig:
     force_margin: float = parameter(
         1.5, "force limit of a link relative to the largest force planned on it", low=1.0, high=10.0
     )
-    limits: LimitsConfig = nested(LimitsConfig)
+    limits: GoalLimitsConfig = nested(GoalLimitsConfig)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from contact_core.errors import ConfigError, choices
+from irs_planner.batch import PlanTask
 from irs_planner.dynamics.dynamics import ContactDynamics, Dynamics
 from irs_planner.examples import (
     CONTACT_MODELS,
@@ -21,10 +22,9 @@ from irs_planner.examples import (
     example_names,
     load_example,
 )
-from irs_planner.node.config import LimitsConfig, PlannerNodeConfig
+from irs_planner.node.config import GoalLimitsConfig, PlannerNodeConfig
 from irs_planner.node.goal_array import read_array, read_number
-from irs_planner.node.task import PlanningTask
-from irs_planner.problem import Bounds, PlanningProblem
+from irs_planner.problem import Bounds, IrsProblem
 from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scenes import scene_names, spatial_scene_names
 from irs_planner.settings import PlannerSettings
@@ -50,7 +50,7 @@ SCENE_NEEDS = (
 
 def read_goal(
     goal: Any, config: PlannerNodeConfig, joints: Mapping[str, float] | None = None
-) -> PlanningTask:
+) -> PlanTask:
     """Check a goal and turn it into a task.
 
     Args:
@@ -78,7 +78,7 @@ def read_goal(
         tolerance=_tolerance(goal, problem.tolerance, states),
     )
     settings = _settings(goal, example, problem, config)
-    return PlanningTask(problem, settings, _starts(goal, settings, config.limits))
+    return PlanTask(problem, settings, _starts(goal, settings, config.limits))
 
 
 def _check_name(goal: Any) -> None:
@@ -118,7 +118,7 @@ def _given(value: Any) -> bool:
     return value != 0 if isinstance(value, int | float) else len(value) > 0
 
 
-def _with_times(config: ExampleConfig, goal: Any, limits: LimitsConfig) -> ExampleConfig:
+def _with_times(config: ExampleConfig, goal: Any, limits: GoalLimitsConfig) -> ExampleConfig:
     _check_at_most("horizon", goal.horizon, limits.horizon)
     time_step = read_number(goal, "time_step")
     return replace(
@@ -226,7 +226,7 @@ def _schedule(
     return own
 
 
-def _initial_inputs(goal: Any, problem: PlanningProblem, inputs: tuple[str, ...]) -> np.ndarray:
+def _initial_inputs(goal: Any, problem: IrsProblem, inputs: tuple[str, ...]) -> np.ndarray:
     entries = tuple(f"knot {t}, {name}" for t in range(problem.horizon) for name in inputs)
     size = len(goal.initial_inputs)
     if size not in (0, len(entries)):
@@ -279,7 +279,7 @@ def _tolerance(goal: Any, own: np.ndarray, states: tuple[str, ...]) -> np.ndarra
 
 
 def _settings(
-    goal: Any, example: ExampleConfig, problem: PlanningProblem, config: PlannerNodeConfig
+    goal: Any, example: ExampleConfig, problem: IrsProblem, config: PlannerNodeConfig
 ) -> PlannerSettings:
     mode = goal.mode or str(GradientMode.FIRST)
     modes = [str(mode) for mode in GradientMode]
@@ -307,7 +307,7 @@ def _settings(
     )
 
 
-def _starts(goal: Any, settings: PlannerSettings, limits: LimitsConfig) -> int:
+def _starts(goal: Any, settings: PlannerSettings, limits: GoalLimitsConfig) -> int:
     _check_at_most("starts", goal.starts, limits.starts)
     if goal.starts > 1 and settings.mode not in SAMPLED:
         raise ConfigError(

@@ -7,7 +7,6 @@ in the step that ends there, and begins where the arm is.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -17,16 +16,14 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from contact_ros.geometry import to_pose, to_vector
 from contact_ros.stamps import NANOSECONDS, to_duration
-from irs_planner.diagnosis import link_forces
-from irs_planner.node.contacts import TOUCH, planned_contacts
-from irs_planner.node.outcome import Outcome, remedy_of
-from irs_planner.node.task import PlanningTask, TaskResult, relative_error
-from irs_planner.problem import PlanningProblem
+from irs_planner.batch import TaskResult
+from irs_planner.diagnosis import TOUCH, link_forces, planned_contacts, relative_error
+from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import QuasiDynamics
-from irs_planner.result import IterationReport, Trajectory
+from irs_planner.result import IterationReport, Rollout
 
 
-def feedback_message(report: IterationReport, problem: PlanningProblem) -> Any:
+def feedback_message(report: IterationReport, problem: IrsProblem) -> Any:
     """Return the feedback after an iteration.
 
     Args:
@@ -43,38 +40,16 @@ def feedback_message(report: IterationReport, problem: PlanningProblem) -> Any:
     )
 
 
-def refusal(outcome: Outcome, reason: str) -> Any:
-    """Return the result of a goal that was not planned.
-
-    Args:
-        outcome: Its status.
-        reason: What is wrong with it.
-    """
-    return PlanThroughContact.Result(
-        status=int(outcome),
-        status_name=outcome.name,
-        remedy=reason,
-        best_cost=math.inf,
-        goal_error=math.nan,
-    )
-
-
-def result_message(
-    result: TaskResult, task: PlanningTask, outcome: Outcome, force_margin: float
-) -> Any:
-    """Return the result of a goal.
+def result_message(result: TaskResult, problem: IrsProblem, force_margin: float) -> Any:
+    """Return the result of a goal, but for its status.
 
     Args:
         result: The plan.
-        task: What was asked for.
-        outcome: How it ended.
+        problem: What was planned.
         force_margin: Force limit relative to the largest planned force.
     """
-    best, problem = result.best, task.problem
+    best = result.best
     message = PlanThroughContact.Result(
-        status=int(outcome),
-        status_name=outcome.name,
-        remedy=remedy_of(best, problem, outcome),
         states=best.states.ravel(),
         inputs=best.inputs.ravel(),
         cost_history=best.costs,
@@ -94,7 +69,7 @@ def result_message(
         if np.isfinite(best.states).all():
             message.contacts = _contacts(dynamics, best.states, best.inputs)
             message.planned_contact = _limits(
-                problem, Trajectory(best.states, best.inputs, best.cost), force_margin
+                problem, Rollout(best.states, best.inputs, best.cost), force_margin
             )
     return message
 
@@ -150,9 +125,7 @@ def in_space(force: np.ndarray) -> np.ndarray:
     return np.pad(force, ((0, 0), (3 - force.shape[1], 0)))
 
 
-def _limits(
-    problem: PlanningProblem, best: Trajectory, force_margin: float
-) -> list[LinkForceLimit]:
+def _limits(problem: IrsProblem, best: Rollout, force_margin: float) -> list[LinkForceLimit]:
     largest = {
         link: float(np.linalg.norm(force, axis=1).max())
         for link, force in link_forces(problem, best).items()

@@ -61,7 +61,7 @@ class SpatialArrays(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Part:
+class BodyShape:
     """A shape on a numbered body.
 
     Attributes:
@@ -155,7 +155,7 @@ def object_inertias(scene: SpatialScene) -> list[pin.Inertia]:
     return inertias
 
 
-def _parts(scene: SpatialScene) -> list[Part]:
+def _parts(scene: SpatialScene) -> list[BodyShape]:
     """Return the shapes of objects, in body frames at the centre of mass, and of the robot."""
     source, numbers = scene.scene, {name: 1 + i for i, name in enumerate(scene.object_names)}
     levers = dict(zip(scene.object_names, (i.lever for i in object_inertias(scene)), strict=True))
@@ -166,18 +166,18 @@ def _parts(scene: SpatialScene) -> list[Part]:
             frame = pin.SE3(np.eye(3), -levers[name])
         for placed in collision_shapes(read_urdf(item.urdf)):
             pose = frame * placed.placement
-            parts.append(Part(name, placed.body, numbers.get(name, WORLD), placed.shape, pose))
+            parts.append(BodyShape(name, placed.body, numbers.get(name, WORLD), placed.shape, pose))
     arm = source.robot.arm_model(source.config.robot.gripper.initial_position)
     for placed in source.robot.shapes():
         if placed.body in scene.config.contact_links:
             link = arm.frames[arm.getFrameId(placed.body)]
             body = len(numbers) + link.parentJoint if link.parentJoint > 0 else WORLD
             pose = link.placement * placed.placement
-            parts.append(Part(ROBOT, placed.body, body, placed.shape, pose))
+            parts.append(BodyShape(ROBOT, placed.body, body, placed.shape, pose))
     return parts
 
 
-def _probes(a: Part, b: Part, first: bool) -> bool:
+def _probes(a: BodyShape, b: BodyShape, first: bool) -> bool:
     """Whether part a touches part b with its spheres or corners."""
     kind, other = a.shape.kind, b.shape.kind
     if kind in ROUND:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from robust_planner.evaluation.time_stepping import Simulation, Simulator, simulate_plan
-from robust_planner.problem import PlanningProblem
-from robust_planner.trajectory import Trajectory
+from robust_planner.problem import RobustProblem
+from robust_planner.trajectory import ContactTrajectory
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class FinalErrors:
 
 
 def final_errors(
-    trajectory: Trajectory,
-    problem: PlanningProblem,
+    trajectory: ContactTrajectory,
+    problem: RobustProblem,
     friction: tuple[float, ...],
     height: tuple[float, ...] = (0.0,),
     simulate: Simulator = simulate_plan,

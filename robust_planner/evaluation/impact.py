@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from robust_planner.evaluation.time_stepping import Simulation, Simulator, simulate_plan
-from robust_planner.problem import PlanningProblem
-from robust_planner.trajectory import Trajectory
+from robust_planner.problem import RobustProblem
+from robust_planner.trajectory import ContactTrajectory
 
 # Smaller forces are no contact [N].
 SMALLEST_FORCE = 1e-3
@@ -46,8 +46,8 @@ class Impacts:
 
 
 def impacts(
-    trajectory: Trajectory,
-    problem: PlanningProblem,
+    trajectory: ContactTrajectory,
+    problem: RobustProblem,
     height: tuple[float, ...],
     simulate: Simulator = simulate_plan,
 ) -> Impacts:

@@ -8,14 +8,14 @@ import numpy as np
 
 from robust_planner.evaluation.final_error import final_errors
 from robust_planner.evaluation.lemke import ComplementarityError
-from robust_planner.problem import PlanningProblem
-from robust_planner.trajectory import Trajectory
+from robust_planner.problem import RobustProblem
+from robust_planner.trajectory import ContactTrajectory
 
 NODES = 7
 """Of the quadrature: exact for final positions that are polynomials of mu up to degree 13."""
 
 
-def predicted_spread(trajectory: Trajectory, problem: PlanningProblem, sigma: float) -> float:
+def predicted_spread(trajectory: ContactTrajectory, problem: RobustProblem, sigma: float) -> float:
     """Integrate the open-loop final position over mu ~ N(mean, sigma^2).
 
     Args:

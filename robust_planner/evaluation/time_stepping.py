@@ -10,8 +10,8 @@ import numpy as np
 
 from robust_planner.evaluation.lemke import solve_lcp
 from robust_planner.model.contact_model import ContactModel
-from robust_planner.problem import PlanningProblem
-from robust_planner.trajectory import Trajectory
+from robust_planner.problem import RobustProblem
+from robust_planner.trajectory import ContactTrajectory
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Simulator(Protocol):
 
     def __call__(
         self,
-        trajectory: Trajectory,
-        problem: PlanningProblem,
+        trajectory: ContactTrajectory,
+        problem: RobustProblem,
         friction: float,
         height: float = 0.0,
     ) -> Simulation:
@@ -153,14 +153,14 @@ class TimeStepping:
 
 
 def simulate_plan(
-    trajectory: Trajectory, problem: PlanningProblem, friction: float, height: float = 0.0
+    trajectory: ContactTrajectory, problem: RobustProblem, friction: float, height: float = 0.0
 ) -> Simulation:
     """Apply a plan's controls with Stewart-Trinkle time stepping; see :class:`Simulator`."""
     world = TimeStepping(problem.model, friction, height)
     return world.simulate(raised_start(problem, height), trajectory.control, trajectory.time)
 
 
-def raised_start(problem: PlanningProblem, height: float) -> np.ndarray:
+def raised_start(problem: RobustProblem, height: float) -> np.ndarray:
     """Return the start x0 (2 nq), put onto the ground if the ground is higher.
 
     Args:

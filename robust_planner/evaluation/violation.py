@@ -14,8 +14,8 @@ import numpy as np
 
 from contact_core.seeds import generator
 from robust_planner.config import PlannerConfig
-from robust_planner.problem import PlanningProblem
-from robust_planner.trajectory import Trajectory
+from robust_planner.problem import RobustProblem
+from robust_planner.trajectory import ContactTrajectory
 
 # Smaller forces do not act [N].
 SMALLEST_FORCE = 1e-3
@@ -42,8 +42,8 @@ class ViolationRate:
 
 
 def violation_rate(
-    trajectory: Trajectory,
-    problem: PlanningProblem,
+    trajectory: ContactTrajectory,
+    problem: RobustProblem,
     config: PlannerConfig,
     samples: int = 10_000,
     seed: int = 0,
@@ -96,7 +96,7 @@ def declared_risk(config: PlannerConfig) -> float | None:
     return config.risk.beta if config.uncertainty.kind == "friction" else config.risk.theta
 
 
-def steepest_force(trajectory: Trajectory) -> float:
+def steepest_force(trajectory: ContactTrajectory) -> float:
     """Return the largest ratio of friction to normal force over all knots.
 
     Args:
@@ -115,7 +115,7 @@ def steepest_force(trajectory: Trajectory) -> float:
         return float(np.max(tangent[acting] / normal[acting]))
 
 
-def highest_force(trajectory: Trajectory, problem: PlanningProblem) -> float:
+def highest_force(trajectory: ContactTrajectory, problem: RobustProblem) -> float:
     """Return the largest height over the mean terrain at which a normal force acts.
 
     Args:

@@ -30,7 +30,7 @@ class Body:
 
 
 @dataclass(frozen=True)
-class ContactPoint:
+class BodyPoint:
     """A point that may touch the ground, whose mean height is zero.
 
     Attributes:
@@ -43,7 +43,7 @@ class ContactPoint:
 
 
 @dataclass(frozen=True)
-class Limits:
+class CoordinateLimits:
     """Bounds of a model, inf where there is none; of one entry or one per coordinate.
 
     Attributes:
@@ -90,7 +90,7 @@ class ContactModel:
     normal_jacobian: casadi.Function
     tangent_jacobian: casadi.Function
     actuation: np.ndarray
-    limits: Limits = field(default_factory=Limits)
+    limits: CoordinateLimits = field(default_factory=CoordinateLimits)
 
     @property
     def coordinates(self) -> int:
@@ -139,11 +139,11 @@ def build_model(
     name: str,
     q: casadi.SX,
     bodies: list[Body],
-    contacts: list[ContactPoint],
+    contacts: list[BodyPoint],
     actuation: np.ndarray,
     position_names: tuple[str, ...],
     control_names: tuple[str, ...],
-    limits: Limits | None = None,
+    limits: CoordinateLimits | None = None,
 ) -> ContactModel:
     """Derive the equations of motion from the energy of the bodies.
 
@@ -182,7 +182,7 @@ def build_model(
         for axis in range(dimension - 1)
         for sign in (1.0, -1.0)
     ]
-    given = limits or Limits()
+    given = limits or CoordinateLimits()
     return ContactModel(
         name=name,
         position_names=position_names,
@@ -195,7 +195,7 @@ def build_model(
         normal_jacobian=casadi.Function("normal_jacobian", [q], [casadi.jacobian(distance, q)]),
         tangent_jacobian=casadi.Function("tangent_jacobian", [q], [casadi.vertcat(*tangents)]),
         actuation=actuation,
-        limits=Limits(
+        limits=CoordinateLimits(
             lower=_repeat(given.lower, len(position_names)),
             upper=_repeat(given.upper, len(position_names)),
             speed=_repeat(given.speed, len(position_names)),

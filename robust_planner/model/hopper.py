@@ -5,7 +5,13 @@ from __future__ import annotations
 import casadi
 import numpy as np
 
-from robust_planner.model.contact_model import Body, ContactModel, ContactPoint, Limits, build_model
+from robust_planner.model.contact_model import (
+    Body,
+    BodyPoint,
+    ContactModel,
+    CoordinateLimits,
+    build_model,
+)
 
 HALF_FOOT = 0.167  # [m]
 LINK = 1.0  # length of thigh and calf [m]
@@ -36,13 +42,13 @@ def hopper() -> ContactModel:
             Body(ankle, 0.333, foot, 0.0031),
         ],
         contacts=[
-            ContactPoint("toe", ankle + HALF_FOOT * _along(foot)),
-            ContactPoint("heel", ankle - HALF_FOOT * _along(foot)),
+            BodyPoint("toe", ankle + HALF_FOOT * _along(foot)),
+            BodyPoint("heel", ankle - HALF_FOOT * _along(foot)),
         ],
         actuation=np.eye(5)[:, 2:],
         position_names=("x", "z", "hip", "knee", "ankle"),
         control_names=("hip_torque", "knee_torque", "ankle_torque"),
-        limits=Limits(
+        limits=CoordinateLimits(
             lower=(-np.inf, -np.inf, -1.57, -2.09, 0.5235),
             upper=(np.inf, np.inf, 1.57, 1.05, 2.618),
         ),

@@ -5,7 +5,13 @@ from __future__ import annotations
 import casadi
 import numpy as np
 
-from robust_planner.model.contact_model import Body, ContactModel, ContactPoint, Limits, build_model
+from robust_planner.model.contact_model import (
+    Body,
+    BodyPoint,
+    ContactModel,
+    CoordinateLimits,
+    build_model,
+)
 
 
 def lowered_tool(
@@ -27,9 +33,9 @@ def lowered_tool(
         name="lowered_tool",
         q=q,
         bodies=[Body(q, mass)],
-        contacts=[ContactPoint("bottom", q - casadi.vertcat(0.0, half_height))],
+        contacts=[BodyPoint("bottom", q - casadi.vertcat(0.0, half_height))],
         actuation=np.array([[0.0], [1.0]]),
         position_names=("x", "z"),
         control_names=("force_z",),
-        limits=Limits(speed=(max_speed,), control=(max_force,)),
+        limits=CoordinateLimits(speed=(max_speed,), control=(max_force,)),
     )

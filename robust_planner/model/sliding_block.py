@@ -5,7 +5,13 @@ from __future__ import annotations
 import casadi
 import numpy as np
 
-from robust_planner.model.contact_model import Body, ContactModel, ContactPoint, Limits, build_model
+from robust_planner.model.contact_model import (
+    Body,
+    BodyPoint,
+    ContactModel,
+    CoordinateLimits,
+    build_model,
+)
 
 
 def sliding_block(
@@ -40,11 +46,11 @@ def sliding_block(
         name="sliding_block",
         q=q,
         bodies=bodies,
-        contacts=[ContactPoint("bottom", bottom)],
+        contacts=[BodyPoint("bottom", bottom)],
         actuation=np.eye(dimension)[:, :-1],
         position_names=axes,
         control_names=tuple(f"force_{axis}" for axis in horizontal),
-        limits=Limits(
+        limits=CoordinateLimits(
             speed=(max_speed,) * len(horizontal) + (np.inf,),
             control=(max_force,),
         ),

@@ -6,6 +6,7 @@ import dataclasses
 import importlib.util
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import UncertainParameter
 
 from contact_core.config import from_mapping
-from contact_core.errors import ConfigError, ContactStackError, choices
+from contact_core.errors import ConfigError, choices
+from contact_core.planning import PlanStatus
+from contact_ros.planning_server import GoalRefusedError
 from contact_ros.stamps import to_nanoseconds
 from robust_planner.config import PlannerConfig
 from robust_planner.errors import PlanningProblemError
@@ -22,10 +25,9 @@ from robust_planner.node.config import PlanServerConfig
 from robust_planner.problem import TOUCHING
 from robust_planner.problems.example import Example
 from robust_planner.problems.registry import make_example
-from robust_planner.request import PlanRequest
+from robust_planner.request import RobustRequest
 
 Goal = PlanRobustContact.Goal
-Result = PlanRobustContact.Result
 
 KINDS = {UncertainParameter.FRICTION: "friction", UncertainParameter.DISTANCE: "distance"}
 SMALLEST_SLIP_SCALE = 1.0
@@ -34,26 +36,23 @@ SMALLEST_SLIP_SCALE = 1.0
 COMPLEMENTARITY = ("strict", "relaxed", "penalty")
 
 
-class GoalRefusedError(ContactStackError):
-    """A goal that cannot be planned.
+@dataclass(frozen=True)
+class RobustGoal:
+    """What a goal asks for.
 
     Attributes:
-        status: The status of the result.
+        request: What to plan.
+        samples: Sampled worlds of the violation rate, 0 for none.
+        seed: Of these samples.
     """
 
-    def __init__(self, reason: str, status: int = Result.INVALID_GOAL) -> None:
-        """Say why.
-
-        Args:
-            reason: The offending value and the valid ones.
-            status: The status of the result.
-        """
-        super().__init__(reason)
-        self.status = status
+    request: RobustRequest
+    samples: int
+    seed: int
 
 
-def translate(goal: Any, limits: PlanServerConfig) -> PlanRequest:
-    """Turn a goal into a request.
+def read_goal(goal: Any, limits: PlanServerConfig) -> RobustGoal:
+    """Check a goal and turn it into a request.
 
     Args:
         goal: The goal; empty arrays and zeros mean the problem's own values.
@@ -63,51 +62,46 @@ def translate(goal: Any, limits: PlanServerConfig) -> PlanRequest:
         The request, complete and checked.
 
     Raises:
-        GoalRefusedError: If a value is malformed or out of range, or if the planner cannot
+        ContactStackError: If a value is malformed or out of range, or if the planner cannot
             do what is asked for.
     """
     _refuse_unsupported(goal, limits)
-    try:
-        example = make_example(goal.problem)
-        example = _with_states(example, goal)
-        example = _with_weights(example, goal)
-        example = _with_friction(example, goal.uncertainty)
-        example, time_step = _with_time(example, goal, limits)
-        config = _config(example, goal, time_step)
-    except (ConfigError, PlanningProblemError) as error:
-        raise GoalRefusedError(str(error)) from error
-    return PlanRequest(example, config)
+    example = make_example(goal.problem)
+    example = _with_states(example, goal)
+    example = _with_weights(example, goal)
+    example = _with_friction(example, goal.uncertainty)
+    example, time_step = _with_time(example, goal, limits)
+    request = RobustRequest(example, _config(example, goal, time_step))
+    return RobustGoal(request, goal.evaluation_samples, goal.seed)
 
 
 def _refuse_unsupported(goal: Any, limits: PlanServerConfig) -> None:
     """Refuse what the planner cannot do, rather than plan something else."""
     guess = goal.initial_guess
     if guess.points or guess.joint_names:
-        raise GoalRefusedError(
+        raise ConfigError(
             "initial_guess: plans start from a straight line, leave it empty (a cold start)"
         )
     if goal.evaluation_samples > limits.max_samples:
-        raise GoalRefusedError(
+        raise ConfigError(
             f"evaluation_samples is {goal.evaluation_samples} (valid: <= {limits.max_samples})"
         )
     if to_nanoseconds(goal.time_budget) < 0:
-        raise GoalRefusedError(
+        raise ConfigError(
             f"time_budget is {1e-9 * to_nanoseconds(goal.time_budget):g} s (valid: >= 0 s)"
         )
     if len(goal.uncertainty) > 1:
-        raise GoalRefusedError(
+        raise ConfigError(
             f"uncertainty has {len(goal.uncertainty)} entries (valid: 0 or 1): friction and "
             "distance cannot be uncertain at the same time, and every contact is as uncertain"
         )
     asks = goal.expected_residual_weight != 0.0 or goal.beta != 0.0 or goal.theta != 0.0
     if asks and not goal.uncertainty:
-        raise GoalRefusedError(
-            "expected_residual_weight, beta and theta need an entry in uncertainty"
-        )
+        raise ConfigError("expected_residual_weight, beta and theta need an entry in uncertainty")
     if goal.solver == "snopt" and importlib.util.find_spec("pydrake") is None:
         raise GoalRefusedError(
             "solver 'snopt' is not installed: pip install drake, or use ipopt",
-            Result.SOLVER_MISSING,
+            PlanStatus.SOLVER_MISSING,
         )
 
 
@@ -129,7 +123,7 @@ def _with_states(example: Example, goal: Any) -> Example:
             example = _with_problems(example, **{name: state})
         except PlanningProblemError as error:
             if _penetrates(example.problem.model, state):
-                raise GoalRefusedError(str(error), Result.INITIAL_PENETRATION) from error
+                raise GoalRefusedError(str(error), PlanStatus.INITIAL_PENETRATION) from error
             raise
     return example
 
@@ -154,19 +148,19 @@ def _with_friction(example: Example, uncertainty: Sequence[Any]) -> Example:
         return example
     (entry,) = uncertainty
     if entry.kind not in KINDS:
-        raise GoalRefusedError(
+        raise ConfigError(
             f"uncertainty kind is {entry.kind} "
             f"({choices(f'{kind} ({name})' for kind, name in KINDS.items())})"
         )
     contacts = example.problem.model.contact_names
     if entry.contact and contacts != (entry.contact,):
-        raise GoalRefusedError(
+        raise ConfigError(
             f"uncertainty contact is '{entry.contact}', but all contacts of "
             f"'{example.name}' ({', '.join(contacts)}) share one uncertainty: leave it empty"
         )
     if KINDS[entry.kind] == "distance":
         if entry.mean != 0.0:
-            raise GoalRefusedError(
+            raise ConfigError(
                 f"uncertainty mean of the distance is {entry.mean!r} m (valid: 0 m): the mean "
                 "surface is at height zero, shift the boundary states instead"
             )
@@ -180,13 +174,13 @@ def _with_time(
     """Return the example with its horizon, and the configuration of its time steps."""
     knots = goal.knots or example.problem.knots
     if not 2 <= knots <= limits.max_knots:
-        raise GoalRefusedError(f"knots is {knots} (valid: >= 2, <= {limits.max_knots})")
+        raise ConfigError(f"knots is {knots} (valid: >= 2, <= {limits.max_knots})")
     low, high = goal.time_step_min, goal.time_step_max
     own = example.problem.duration / (knots - 1)
     if low == high == 0.0:
         return _with_problems(example, knots=knots), {}
     if not (math.isfinite(high) and 0.0 < low <= high):
-        raise GoalRefusedError(
+        raise ConfigError(
             f"time_step_min is {low!r} s and time_step_max is {high!r} s "
             "(valid: both 0, or 0 < time_step_min <= time_step_max)"
         )
@@ -222,12 +216,12 @@ def _slip_scale(goal: Any) -> float:
     """Return the planner's slip scale, which is kappa_v per standard deviation."""
     sigmas = [entry.sigma for entry in goal.uncertainty if KINDS[entry.kind] == "friction"]
     if goal.mode == "paper" or not any(sigma > 0.0 for sigma in sigmas):
-        raise GoalRefusedError(
+        raise ConfigError(
             f"slip_scale is {goal.slip_scale!r}, which has no effect in mode 'paper' and without "
             "uncertain friction (valid: 0)"
         )
     if not goal.slip_scale >= SMALLEST_SLIP_SCALE:
-        raise GoalRefusedError(
+        raise ConfigError(
             f"slip_scale is {goal.slip_scale!r} (valid: 0, or >= {SMALLEST_SLIP_SCALE:g} N s/m)"
         )
     return float(goal.slip_scale / sigmas[0])
@@ -253,4 +247,4 @@ def _continuation(config: PlannerConfig, complementarity: str) -> dict[str, Any]
             "robust_method": "penalty",
             "robust_penalty": own.penalties[-1],
         }
-    raise GoalRefusedError(f"complementarity is '{complementarity}' ({choices(COMPLEMENTARITY)})")
+    raise ConfigError(f"complementarity is '{complementarity}' ({choices(COMPLEMENTARITY)})")

@@ -10,16 +10,16 @@ from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import ContactForceTrajectory
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from contact_core.planning import PlanStatus
 from contact_ros.geometry import to_vector
 from contact_ros.stamps import to_duration
 from robust_planner.evaluation.spread import predicted_spread
 from robust_planner.evaluation.violation import declared_risk, highest_force, violation_rate
 from robust_planner.model.contact_model import ContactModel
-from robust_planner.monitor import Progress
 from robust_planner.program import ProgramParameters
-from robust_planner.request import Answer, PlanRequest
-from robust_planner.result import PlanResult, PlanStatus
-from robust_planner.trajectory import Trajectory
+from robust_planner.request import RobustAnswer, RobustRequest
+from robust_planner.result import RobustPlan, StageProgress
+from robust_planner.trajectory import ContactTrajectory
 
 Result = PlanRobustContact.Result
 Feedback = PlanRobustContact.Feedback
@@ -27,46 +27,14 @@ Feedback = PlanRobustContact.Feedback
 GROUND = "ground"
 EVALUATION = "evaluation"
 
-STATUS_NAMES = {
-    getattr(Result, name): name
-    for name in (
-        "SUCCEEDED", "TIME_BUDGET_REACHED", "CANCELED", "NOT_CONVERGED", "INFEASIBLE",
-        "INITIAL_PENETRATION", "SOLVER_MISSING", "INVALID_GOAL", "PREEMPTED",
-    )
-}  # fmt: skip
-
-STATUSES = {
-    PlanStatus.SOLVED: Result.SUCCEEDED,
-    PlanStatus.NOT_CONVERGED: Result.NOT_CONVERGED,
-    PlanStatus.RESIDUAL_TOO_LARGE: Result.NOT_CONVERGED,
-    PlanStatus.BUDGET_EXHAUSTED: Result.TIME_BUDGET_REACHED,
-    PlanStatus.CANCELLED: Result.CANCELED,
-}
-
-INFEASIBLE_MESSAGE = "Infeasible_Problem_Detected"
-"""IPOPT's words when no step reduces the violation of the constraints any more."""
-
-INFEASIBLE_REMEDY = (
-    "near the best iterate no motion satisfies dynamics, limits and risk bounds: lengthen the "
-    "duration, loosen limits or risk bounds"
-)
-PREEMPTED_REMEDY = "a newer goal took over, the trajectory is the best iterate; send it again"
 NOT_ROBUST = (
     "neither expected_residual_weight nor risk bounds are given: the plan is the reference, the "
     "uncertainty only enters its evaluation"
 )
 
 
-def refusal(reason: str, status: int) -> Any:
-    """Build the result of a goal that was not planned.
-
-    Args:
-        reason: The offending value and the valid ones.
-        status: One of the action's constants.
-
-    Returns:
-        The message; every figure is NaN.
-    """
+def no_plan() -> Any:
+    """Return the result of a goal that was not planned: every figure is NaN."""
     unknown = dict.fromkeys(
         (
             "cost", "merit", "dynamics_residual", "complementarity_residual", "penetration",
@@ -75,20 +43,36 @@ def refusal(reason: str, status: int) -> Any:
         ),
         math.nan,
     )  # fmt: skip
-    return Result(status=status, status_name=STATUS_NAMES[status], remedy=reason, **unknown)
+    return Result(**unknown)
 
 
-def plan_result(
-    request: PlanRequest, answer: Answer, samples: int, seed: int, preempted: bool
-) -> Any:
-    """Evaluate a plan and build its result.
+def remedy_of(plan: RobustPlan) -> str:
+    """Say what a person can do about a plan, with the residual that is too large.
+
+    Args:
+        plan: The plan.
+
+    Returns:
+        The remedy, empty on success.
+    """
+    if plan.solved:
+        return ""
+    if plan.status is PlanStatus.INFEASIBLE:
+        return plan.status.remedy
+    worst = f"{plan.status.remedy} (largest residual {plan.residuals.worst:.3g})"
+    if plan.status is PlanStatus.NOT_CONVERGED and plan.stages:
+        worst += f"; the solver says {plan.stages[-1].message}"
+    return worst
+
+
+def plan_result(request: RobustRequest, answer: RobustAnswer, samples: int, seed: int) -> Any:
+    """Evaluate a plan and build its result, but for the status.
 
     Args:
         request: What was asked for.
         answer: The plan.
         samples: Sampled worlds of the violation rate, 0 for none.
         seed: Of the samples.
-        preempted: Whether a newer goal ended this one.
 
     Returns:
         The message.
@@ -96,20 +80,16 @@ def plan_result(
     problem, plan, config = answer.problem, answer.result, request.config
     trajectory = plan.trajectory
     parameters = plan.stages[-1].parameters if plan.stages else ProgramParameters()
-    status, remedy = _status(plan, preempted)
     rate = violation_rate(trajectory, problem, config, samples, seed) if samples else None
     sigma = config.uncertainty.sigma
     spread = None
     if request.example.test_friction and config.uncertainty.kind == "friction":
         spread = predicted_spread(trajectory, problem, sigma)
-    warnings = [str(advice) for advice in plan.advice]
+    warnings = [str(warning) for warning in plan.warnings]
     if sigma > 0.0 and not config.robust:
         warnings.append(NOT_ROBUST)
     highest = highest_force(trajectory, problem)
     return Result(
-        status=status,
-        status_name=STATUS_NAMES[status],
-        remedy=remedy,
         warnings=warnings,
         trajectory=_motion(trajectory, problem.model),
         contacts=_contacts(trajectory, problem.model),
@@ -130,7 +110,7 @@ def plan_result(
     )
 
 
-def plan_feedback(phase: str, progress: Progress) -> Any:
+def plan_feedback(phase: str, progress: StageProgress) -> Any:
     """Build the feedback of a solver's iteration.
 
     Args:
@@ -152,7 +132,7 @@ def plan_feedback(phase: str, progress: Progress) -> Any:
     )
 
 
-def evaluation_feedback(plan: PlanResult) -> Any:
+def evaluation_feedback(plan: RobustPlan) -> Any:
     """Build the feedback at the beginning of the evaluation.
 
     Args:
@@ -171,21 +151,7 @@ def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _status(plan: PlanResult, preempted: bool) -> tuple[int, str]:
-    if plan.solved:
-        return Result.SUCCEEDED, ""
-    if plan.status is PlanStatus.CANCELLED and preempted:
-        return Result.PREEMPTED, PREEMPTED_REMEDY
-    worst = f"{plan.status.remedy} (largest residual {plan.residuals.worst:.3g})"
-    if plan.status is PlanStatus.NOT_CONVERGED and plan.stages:
-        words = plan.stages[-1].message
-        if words == INFEASIBLE_MESSAGE:
-            return Result.INFEASIBLE, INFEASIBLE_REMEDY
-        worst += f"; the solver says {words}"
-    return STATUSES[plan.status], worst
-
-
-def _motion(trajectory: Trajectory, model: ContactModel) -> Any:
+def _motion(trajectory: ContactTrajectory, model: ContactModel) -> Any:
     points = [
         JointTrajectoryPoint(
             positions=position.tolist(),
@@ -204,7 +170,7 @@ def _motion(trajectory: Trajectory, model: ContactModel) -> Any:
     return JointTrajectory(joint_names=list(model.position_names), points=points)
 
 
-def _contacts(trajectory: Trajectory, model: ContactModel) -> list[Any]:
+def _contacts(trajectory: ContactTrajectory, model: ContactModel) -> list[Any]:
     """Return the forces of the ground on each contact point; the ground is level."""
     distance = trajectory.distance(model)
     times = [_duration(time) for time in trajectory.time]

@@ -6,7 +6,7 @@ import dataclasses
 
 from robust_planner.config import ExpectedResidualConfig, PlannerConfig, UncertaintyConfig
 from robust_planner.model.sliding_block import sliding_block
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.problems.example import Example
 
 
@@ -16,7 +16,7 @@ def block() -> Example:
     Returns:
         The example. The paper states R = 10; its robust runs were made with R = 100.
     """
-    problem = PlanningProblem(
+    problem = RobustProblem(
         name="block",
         model=sliding_block(mass=1.0, half_height=0.5),
         start=(0.0, 0.5, 0.0, 0.0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robust_planner.config import PlannerConfig
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Example:
 
     name: str
     description: str
-    problem: PlanningProblem
-    robust_problem: PlanningProblem
+    problem: RobustProblem
+    robust_problem: RobustProblem
     config: PlannerConfig
     test_friction: tuple[float, ...] = ()
     test_height: tuple[float, ...] = ()

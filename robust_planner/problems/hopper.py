@@ -8,12 +8,12 @@ import math
 from robust_planner.config import (
     ContinuationConfig,
     ExpectedResidualConfig,
+    NonlinearSolverConfig,
     PlannerConfig,
-    SolverConfig,
     UncertaintyConfig,
 )
 from robust_planner.model.hopper import hopper as hopper_model
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.problems.example import Example
 
 BASE_HEIGHT = 1.5  # of the base over the heel [m]
@@ -28,7 +28,7 @@ def hopper() -> Example:
     bend = math.acos(BASE_HEIGHT / 2.0)
     leg = (bend, -2.0 * bend, math.pi / 2.0 + bend)  # foot flat, below the base
     rest = (0.0,) * 5
-    problem = PlanningProblem(
+    problem = RobustProblem(
         name="hopper",
         model=hopper_model(),
         start=(0.0, BASE_HEIGHT, *leg, *rest),
@@ -54,6 +54,6 @@ def hopper() -> Example:
                 chance_fractions=(0.0, 1e-5, 1e-4, 3e-4),
                 weight_fractions=(1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0),
             ),
-            solver=SolverConfig(tolerance=1e-6, bound_relaxation=1e-9, warm_start=True),
+            solver=NonlinearSolverConfig(tolerance=1e-6, bound_relaxation=1e-9, warm_start=True),
         ),
     )

@@ -9,7 +9,7 @@ from robust_planner.config import (
     UncertaintyConfig,
 )
 from robust_planner.model.sliding_block import sliding_block
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.problems.example import Example
 
 MEAN_FRICTION = 0.4
@@ -28,7 +28,7 @@ def sled(carried_mass: float = 0.0) -> Example:
         The example. The slot carries no vertical load, so the arm is a horizontal force.
     """
     height = 0.05
-    problem = PlanningProblem(
+    problem = RobustProblem(
         name="sled",
         model=sliding_block(
             mass=1.5, half_height=height, max_force=60.0, max_speed=1.5, carried_mass=carried_mass

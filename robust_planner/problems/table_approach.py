@@ -10,7 +10,7 @@ from robust_planner.config import (
     UncertaintyConfig,
 )
 from robust_planner.model.lowered_tool import lowered_tool
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.problems.example import Example
 
 HEIGHT_SIGMA = 0.005  # of the table [m]
@@ -26,7 +26,7 @@ def table_approach() -> Example:
         highest tables would be, 2.6 sigma up.
     """
     height = 0.05
-    problem = PlanningProblem(
+    problem = RobustProblem(
         name="table_approach",
         model=lowered_tool(mass=1.5, half_height=height, max_force=60.0, max_speed=1.5),
         start=(0.0, height + 0.1, 0.0, 0.0),

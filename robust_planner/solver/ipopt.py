@@ -9,9 +9,9 @@ from typing import Any
 import casadi
 import numpy as np
 
+from contact_core.planning import StopCondition
 from contact_core.signals import deferred
-from robust_planner.config import SolverConfig
-from robust_planner.monitor import Monitor
+from robust_planner.config import NonlinearSolverConfig
 from robust_planner.program import ProgramParameters, StagedProgram
 from robust_planner.solver.assembly import assemble
 from robust_planner.solver.best_iterate import BestIterate
@@ -48,7 +48,7 @@ class _Solution:
 class IpoptSolver(NonlinearSolver):
     """Interior-point solver; the first choice."""
 
-    def __init__(self, program: StagedProgram, config: SolverConfig) -> None:
+    def __init__(self, program: StagedProgram, config: NonlinearSolverConfig) -> None:
         """Build the derivatives of a program.
 
         Args:
@@ -67,14 +67,14 @@ class IpoptSolver(NonlinearSolver):
         self,
         guess: np.ndarray,
         parameters: ProgramParameters,
-        monitor: Monitor,
+        stop: StopCondition,
         on_iteration: IterationCallback,
         near: bool = False,
     ) -> SolverOutcome:
         """Find a local optimum; see the base class."""
         solver, multipliers = self._start_from(guess, near)
         with deferred() as signals:
-            best = self._watch.begin(guess, monitor, on_iteration, signals)
+            best = self._watch.begin(guess, stop, on_iteration, signals)
             answer = solver(
                 x0=guess.ravel(),
                 p=parameters.vector(),
@@ -148,13 +148,13 @@ class _IterationWatch(casadi.Callback):
     def begin(
         self,
         guess: np.ndarray,
-        monitor: Monitor,
+        stop: StopCondition,
         on_iteration: IterationCallback,
         signals: Sequence[int],
     ) -> BestIterate:
         """Forget the previous solve."""
         self._best = BestIterate(guess, self._tolerance)
-        self._monitor, self._on_iteration, self._signals = monitor, on_iteration, signals
+        self._stop, self._on_iteration, self._signals = stop, on_iteration, signals
         self._iterations = 0
         self.interrupted = False
         self.error = None
@@ -195,4 +195,4 @@ class _IterationWatch(casadi.Callback):
         self._best.offer(values, float(names["f"]), violation)
         self._on_iteration(self._iterations, self._best.violation)
         self._iterations += 1
-        self.interrupted = bool(self._signals) or self._monitor.stop_reason() is not None
+        self.interrupted = bool(self._signals) or self._stop.reason is not None

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from contact_core.errors import choices
-from robust_planner.config import SolverConfig
+from robust_planner.config import NonlinearSolverConfig
 from robust_planner.errors import SolverMissingError
 from robust_planner.program import StagedProgram
 from robust_planner.solver.ipopt import IpoptSolver
 from robust_planner.solver.solver import NonlinearSolver
 
 
-def _snopt(program: StagedProgram, config: SolverConfig) -> NonlinearSolver:
+def _snopt(program: StagedProgram, config: NonlinearSolverConfig) -> NonlinearSolver:
     # Drake is optional and takes a second to import: only those who choose it pay for it.
     from robust_planner.solver.snopt import SnoptSolver
 
     return SnoptSolver(program, config)
 
 
-SOLVERS: dict[str, Callable[[StagedProgram, SolverConfig], NonlinearSolver]] = {
+SOLVERS: dict[str, Callable[[StagedProgram, NonlinearSolverConfig], NonlinearSolver]] = {
     "ipopt": IpoptSolver,
     "snopt": _snopt,
 }
 
 
-def make_solver(program: StagedProgram, config: SolverConfig) -> NonlinearSolver:
+def make_solver(program: StagedProgram, config: NonlinearSolverConfig) -> NonlinearSolver:
     """Create the solver of a program.
 
     Args:

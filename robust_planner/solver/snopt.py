@@ -10,8 +10,8 @@ from pydrake.autodiffutils import ExtractGradient, ExtractValue, InitializeAutoD
 from pydrake.solvers import MathematicalProgram, SolverOptions
 from pydrake.solvers import SnoptSolver as DrakeSnoptSolver
 
-from robust_planner.config import SolverConfig
-from robust_planner.monitor import Monitor
+from contact_core.planning import StopCondition
+from robust_planner.config import NonlinearSolverConfig
 from robust_planner.program import ProgramParameters, StagedProgram
 from robust_planner.solver.assembly import assemble
 from robust_planner.solver.best_iterate import BestIterate
@@ -25,7 +25,7 @@ class _StopError(Exception):
 class SnoptSolver(NonlinearSolver):
     """Sequential quadratic programming, without second derivatives."""
 
-    def __init__(self, program: StagedProgram, config: SolverConfig) -> None:
+    def __init__(self, program: StagedProgram, config: NonlinearSolverConfig) -> None:
         """Build the derivatives of a program.
 
         Args:
@@ -52,7 +52,7 @@ class SnoptSolver(NonlinearSolver):
         self,
         guess: np.ndarray,
         parameters: ProgramParameters,
-        monitor: Monitor,
+        stop: StopCondition,
         on_iteration: IterationCallback,
         near: bool = False,
     ) -> SolverOutcome:
@@ -82,7 +82,7 @@ class SnoptSolver(NonlinearSolver):
             best.offer(values.reshape(guess.shape), float(f[0]), violation)
             on_iteration(evaluations, best.violation)
             evaluations += 1
-            if monitor.stop_reason() is not None:
+            if stop.reason is not None:
                 raise _StopError
             if x.dtype == float:
                 return f[0]
@@ -93,7 +93,7 @@ class SnoptSolver(NonlinearSolver):
         try:
             answer = solver.Solve(drake, guess.ravel(), self._options)
         except RuntimeError:
-            if monitor.stop_reason() is None:
+            if stop.reason is None:
                 raise
             return SolverOutcome(best.values, best.cost, False, True, evaluations, "stopped")
         converged = bool(answer.is_success())

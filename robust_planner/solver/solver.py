@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robust_planner.monitor import Monitor
+from contact_core.planning import StopCondition
 from robust_planner.program import ProgramParameters
 
 
@@ -20,7 +20,7 @@ class SolverOutcome:
         values: Decision variables (N, n): the solution, or the best iterate.
         cost: Objective of the program at ``values``.
         converged: Whether the solver claims a local optimum.
-        interrupted: Whether the monitor stopped it.
+        interrupted: Whether the stop condition ended it.
         iterations: Number of (major) iterations.
         message: The solver's own words.
     """
@@ -45,7 +45,7 @@ class NonlinearSolver(ABC):
         self,
         guess: np.ndarray,
         parameters: ProgramParameters,
-        monitor: Monitor,
+        stop: StopCondition,
         on_iteration: IterationCallback,
         near: bool = False,
     ) -> SolverOutcome:
@@ -54,11 +54,11 @@ class NonlinearSolver(ABC):
         Args:
             guess: Decision variables to start from (N, n).
             parameters: s, rho and alpha.
-            monitor: Asked at every iteration whether to go on.
+            stop: Asked at every iteration whether to go on.
             on_iteration: Told about every iteration.
             near: Whether the guess solves a program that differs little; solvers that move
                 away from their guess may then stay close to it.
 
         Returns:
-            The outcome; if the monitor stopped the solve, with the best iterate.
+            The outcome; if the condition stopped the solve, with the best iterate.
         """

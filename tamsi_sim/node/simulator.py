@@ -22,11 +22,10 @@ from contact_core.scene_config import ENGINES
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import OverlayReader, RobotSide, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
-from contact_ros.error_relay import ErrorRelay
 from contact_ros.geometry import to_array
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import ANNOUNCEMENT, Barrier
-from contact_ros.loop import FixedRateLoop
+from contact_ros.loop import ErrorRelay, FixedRateLoop
 from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher
 from contact_ros.stamps import NANOSECONDS, to_time
@@ -114,7 +113,7 @@ class SimulatorNode(ManagedNode):
         self.create_service(Pause, f"{NAME}/pause", self._pause)
         self.create_service(Step, f"{NAME}/step", self._step)
         self.create_service(Reset, f"{NAME}/reset", self._reset)
-        self._diagnostics = Diagnostics(self, self._health)
+        self._diagnostics = Diagnostics(self, lambda: self._robot.rejections.report(self._health()))
         freeze_garbage_collector()
         self._barrier: Barrier | None = None
         self._loop: FixedRateLoop | None = None
@@ -280,10 +279,7 @@ class SimulatorNode(ManagedNode):
         values: dict[str, object] = {
             "simulated_time_s": f"{1e-9 * self._measurement.time_ns:.3f}",
             "paused": self._paused,
-            "rejected_commands": self._robot.rejections.count,
         }
-        if self._robot.rejections.count:
-            values["last_rejection"] = self._robot.rejections.reason
         if self._loop is not None:
             timing = self._loop.statistics()
             values["tick_p50_us"] = f"{timing.tick_p50_us:.0f}"

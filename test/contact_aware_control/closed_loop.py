@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.contact import ContactEstimate
-from contact_aware_control.control_loop import ContactReport, ControlLoop
+from contact_aware_control.contact import ContactEstimate, ContactReport
+from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.estimation.config import EstimatorConfig, ObserverConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
-from contact_aware_control.goal import Goal
-from contact_aware_control.safety.goal_checker import GoalChecker
-from contact_aware_control.tracking.pose_tracking import pose_distance
+from contact_aware_control.loop_state import LoopInputs
+from contact_aware_control.reference import Goal
+from contact_aware_control.safety.command_limits import GoalChecker
+from contact_aware_control.tracking import pose_distance
 from contact_core.arm_state import ArmState
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
@@ -105,7 +106,7 @@ class ClosedLoopRun:
             The ticks from the start of the motion on.
         """
         measurement = self.plant.reset(self._seed)
-        self.loop.supervisor.activate()
+        self._loop_state = self.loop.start()
         motion = self.experiment.motion(self._tool, measurement.commanded_position)
         period = self.loop.config.period
         ticks = round((self.experiment.duration + self.experiment.settling) / period)
@@ -171,7 +172,8 @@ class ClosedLoopRun:
         )
         contacts = self._contacts(state)
         began = time.perf_counter()
-        command, status = self.loop.tick(now, state, ContactReport(now, contacts), goal)
+        inputs = LoopInputs(now, state, ContactReport(now, contacts), goal)
+        self._loop_state, command, status = self.loop.tick(self._loop_state, inputs)
         elapsed = time.perf_counter() - began
         if goal is not None:
             self.status.append(status)

@@ -11,10 +11,10 @@ from numba.core.dispatcher import Dispatcher
 
 from contact_aware_control import precompile
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.contact import ContactEstimate
-from contact_aware_control.control_loop import ContactReport, ControlLoop
-from contact_aware_control.goal import Goal
-from contact_aware_control.reference import JointTrajectory, PoseTrajectory
+from contact_aware_control.contact import ContactEstimate, ContactReport
+from contact_aware_control.control_loop import ControlLoop
+from contact_aware_control.loop_state import LoopInputs
+from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.status import Mode
 from contact_core.arm_state import ArmState
 from contact_core.description import RobotDescription
@@ -61,18 +61,19 @@ def main() -> None:
     robot = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
     robot.update(Q)
     pose = robot.tool_pose()
-    precompile.precompile()
+    precompile.precompile_controller()
     before = signatures()
     for reference in (
         PoseTrajectory([0.0, 1.0], [pose, pose]),
         JointTrajectory([0.0, 1.0], np.array([Q, Q])),
     ):
         loop = ControlLoop(robot, ControllerConfig())
-        loop.supervisor.activate()
+        loop_state = loop.start()
         goal = Goal(reference)
         for now in (1, 2):
             state = ArmState(now, Q, NAN, Q.copy(), NAN)
-            _, status = loop.tick(now, state, ContactReport(now, [leaning(8.0)]), goal)
+            inputs = LoopInputs(now, state, ContactReport(now, [leaning(8.0)]), goal)
+            loop_state, _, status = loop.tick(loop_state, inputs)
         assert status.mode is Mode.TRACKING, status
     after = signatures()
     print(json.dumps([name for name in after if after[name] != before.get(name, 0)]))

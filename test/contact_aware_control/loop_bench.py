@@ -3,9 +3,10 @@
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.control_loop import ContactReport, ControlLoop
-from contact_aware_control.goal import Goal
-from contact_aware_control.reference import JointTrajectory
+from contact_aware_control.contact import ContactReport
+from contact_aware_control.control_loop import ControlLoop
+from contact_aware_control.loop_state import LoopInputs
+from contact_aware_control.reference import Goal, JointTrajectory
 from contact_core.config import from_mapping
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
@@ -20,12 +21,17 @@ class Bench:
     def __init__(self, robot, arm_state, **values):
         """Activate a loop with some parameters."""
         self.loop = ControlLoop(robot, from_mapping(ControllerConfig, values))
-        self.loop.supervisor.activate()
+        self.loop_state = self.loop.start()
         self.make_state = arm_state
         self.now = 0
         self.q = Q.copy()
         self.state = None
         self.report = None
+
+    def ask(self, request):
+        """Ask something between two ticks; return whether it is done."""
+        self.loop_state, done = self.loop.handle(self.loop_state, request)
+        return done
 
     def tick(self, goal=None, *, contacts=(), state=True, report=True, period=TICK):
         """One tick; without ``state`` or ``report`` no new message arrives."""
@@ -36,7 +42,8 @@ class Bench:
             self.state = state
         if report:
             self.report = ContactReport(self.now, contacts)
-        command, status = self.loop.tick(self.now, self.state, self.report, goal)
+        inputs = LoopInputs(self.now, self.state, self.report, goal)
+        self.loop_state, command, status = self.loop.tick(self.loop_state, inputs)
         if command is not None:
             self.q = command
         return command, status

@@ -4,13 +4,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_aware_control.config import ControllerConfig
+from contact_aware_control.config import ControllerConfig, SelfCollisionConfig, WorkspaceConfig
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
-from contact_aware_control.safety.command_guard import CommandGuard
-from contact_aware_control.safety.self_collision import SelfCollision
+from contact_aware_control.safety.clearances import SelfCollision, WorkspaceLimits
+from contact_aware_control.safety.command_limits import CommandGuard
 from contact_aware_control.safety.status import Status
-from contact_aware_control.safety.workspace import Workspace
-from contact_aware_control.safety_config import SelfCollisionConfig, WorkspaceConfig
 from contact_core.config import from_mapping
 from contact_core.errors import ConfigError, TrajectoryError
 
@@ -77,7 +75,7 @@ def test_tool_stops_at_the_border_of_the_workspace(robot):
 
 def test_clearance_is_the_distance_to_the_closest_face(robot):
     box = WorkspaceConfig(lowest=(0.0, 0.0, 0.0), highest=(1.0, 1.0, 1.0))
-    workspace = Workspace(robot, box)
+    workspace = WorkspaceLimits(robot, box)
     assert workspace.clearance_at(np.array([0.5, 0.2, 0.5])) == pytest.approx(0.2)
     assert workspace.clearance_at(np.array([0.5, 0.5, 1.3])) == pytest.approx(-0.3)
 

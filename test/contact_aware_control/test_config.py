@@ -7,11 +7,12 @@ import pinocchio as pin
 import pytest
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.control_loop import ContactReport, ControlLoop
+from contact_aware_control.contact import ContactReport
+from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.controllers import make_controller
-from contact_aware_control.goal import Goal
-from contact_aware_control.reference import JointTrajectory, PoseTrajectory
-from contact_aware_control.safety.goal_checker import GoalChecker
+from contact_aware_control.loop_state import LoopInputs
+from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
+from contact_aware_control.safety.command_limits import GoalChecker
 from contact_core.config import flatten, from_mapping, unflatten
 from contact_core.errors import ConfigError, TrajectoryError
 
@@ -105,7 +106,7 @@ class Script:
         self.report = None
         self.state = None
         loop = ControlLoop(self.robot, self.config)
-        loop.supervisor.activate()
+        self.loop_state = loop.start()
         return loop
 
     def _tick(self, loop, goal, contacts=(), offset=0.0, state=True, report=True):
@@ -114,7 +115,8 @@ class Script:
             self.state = self.make_state(self.now, self.q + offset, self.q)
         if report:
             self.report = ContactReport(self.now, contacts)
-        command, status = loop.tick(self.now, self.state, self.report, goal)
+        inputs = LoopInputs(self.now, self.state, self.report, goal)
+        self.loop_state, command, status = loop.tick(self.loop_state, inputs)
         self.q = command if command is not None else self.q
         self.seen += [self.q, status.mode, status.status, status.output.damping_weight]
 
@@ -199,7 +201,7 @@ class Script:
     def _checks(self):
         loop = self._loop()
         state = self.make_state(1, Q, Q + 0.02)
-        command, _ = loop.tick(1, state, None, None)
+        _, command, _ = loop.tick(self.loop_state, LoopInputs(1, state))
         self.seen.append(command)
         checker = GoalChecker(self.robot, loop.config)
         self.robot.update(command)

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from loop_bench import TICK, UP, Bench, Q, line
 
-from contact_aware_control.goal import Goal
-from contact_aware_control.reference import JointTrajectory
-from contact_aware_control.safety.goal_checker import GoalChecker
-from contact_aware_control.safety.request import Request
-from contact_aware_control.safety.status import Mode, Status
+from contact_aware_control.reference import Goal, JointTrajectory
+from contact_aware_control.safety.command_limits import GoalChecker
+from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.errors import TrajectoryError
 
 
@@ -80,12 +78,12 @@ def test_hold_pauses_the_reference(bench):
     goal = line(Q + 0.1)
     for _ in range(50):
         _, before = run.tick(goal)
-    run.loop.supervisor.hold()
+    run.ask(Request.HOLD)
     for _ in range(100):
         _, held = run.tick(goal)
     assert held.mode is Mode.HOLD
     assert held.reference_time == before.reference_time
-    run.loop.supervisor.resume()
+    run.ask(Request.RESUME)
     for _ in range(250):
         run.tick(goal)
     np.testing.assert_allclose(run.q, Q + 0.1, atol=2e-3)
@@ -129,9 +127,9 @@ def test_restart_takes_over_at_the_drivers_command(bench, arm_state):
     for _ in range(50):
         run.tick(goal)
     last = run.q.copy()
-    run.loop.deactivate()
+    run.ask(Request.DEACTIVATE)
     assert run.tick()[0] is None
-    run.loop.supervisor.activate()
+    run.ask(Request.ACTIVATE)
     command, status = run.tick(state=arm_state(run.now + TICK, last - 0.01, last))
     np.testing.assert_allclose(command, last)
     assert status.mode is Mode.HOLD
@@ -167,9 +165,9 @@ def test_starts_slowly_and_after_a_fault_again(bench):
     first = steps(120)
     expected = 0.002 * np.minimum(1.0, 0.2 + 0.8 * np.arange(2, 122) * 0.005 / 0.5)
     np.testing.assert_allclose(first, expected, rtol=1e-6)
-    run.loop.supervisor.stop()
+    run.ask(Request.STOP)
     run.tick(goal)
-    run.loop.supervisor.reset()
+    run.ask(Request.RESET)
     assert steps(1)[0] < 0.25 * 0.002
 
 
@@ -195,15 +193,15 @@ def test_begins_again_where_the_robot_is_when_it_comes_back(bench):
     goal = line(Q + 0.1)
     for _ in range(20):
         run.tick(goal)
-    run.loop.handle(Request.ROBOT_LEFT)
+    run.ask(Request.ROBOT_LEFT)
     command, status = run.tick(goal)
     assert (status.mode, status.status) == (Mode.HOLD, Status.NOT_COMMANDING)
     moved = run.q = command - 0.05
-    run.loop.handle(Request.ROBOT_BACK)
+    run.ask(Request.ROBOT_BACK)
     command, status = run.tick(goal)
     np.testing.assert_array_equal(command, moved)
     assert status.mode is Mode.HOLD
-    assert run.loop.handle(Request.RESUME)
+    assert run.ask(Request.RESUME)
     command, status = run.tick(goal)
     assert status.mode is Mode.TRACKING
     assert np.abs(command - moved).max() < 0.25 * 0.002

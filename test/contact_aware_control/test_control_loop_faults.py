@@ -5,8 +5,7 @@ import pytest
 from loop_bench import TICK, UP, WRIST, Bench, Q, line
 
 from contact_aware_control.controllers import ControllerOutput
-from contact_aware_control.goal import Goal
-from contact_aware_control.reference import JointTrajectory
+from contact_aware_control.reference import Goal, JointTrajectory
 from contact_aware_control.safety.status import Mode, Status
 
 
@@ -167,8 +166,8 @@ def test_failing_qp_holds_then_gives_way_and_pauses_the_reference(
     goal = line(Q + 0.1)
     _, before = run.tick(goal)
 
-    def fail(inputs):
-        return ControllerOutput(command=inputs.command + 1.0, status=Status.QP_FAILED)
+    def fail(state, inputs):
+        return state, ControllerOutput(command=inputs.command + 1.0, status=Status.QP_FAILED)
 
     monkeypatch.setattr(run.loop._controller, "step", fail)
     held = run.q.copy()

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import quadprog
+from driven import Driven
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.controllers import ControllerInput, make_controller
+from contact_aware_control.controllers import ControllerInput
 from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.reference import JointTrajectory
 from contact_core.config import from_mapping
@@ -19,7 +20,7 @@ BOUND = np.full(7, 0.01)
 def controller_of(robot, target, name="qp_frictionless"):
     """A controller that follows a straight line to ``target`` in one second."""
     values = {"controller": name, "force": {"compliance": 1e-12}}
-    controller = make_controller(robot, from_mapping(ControllerConfig, values))
+    controller = Driven(robot, from_mapping(ControllerConfig, values))
     controller.follow(JointTrajectory([0.0, 1.0], np.array([Q, target])), Q, {})
     return controller
 

@@ -6,9 +6,8 @@ import pytest
 from loop_bench import WRIST, Q, line
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.goal import Goal
-from contact_aware_control.reference import JointTrajectory, PoseTrajectory
-from contact_aware_control.safety.goal_checker import GoalChecker
+from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
+from contact_aware_control.safety.command_limits import GoalChecker
 from contact_core.errors import TrajectoryError
 
 

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from driven import Driven
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.control_loop import ContactReport, ControlLoop
+from contact_aware_control.contact import ContactReport
+from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.controllers import ControllerInput, make_controller
 from contact_aware_control.controllers.quasistatic import QuasistaticModel
-from contact_aware_control.goal import Goal
-from contact_aware_control.reference import JointTrajectory
+from contact_aware_control.loop_state import LoopInputs
+from contact_aware_control.reference import Goal, JointTrajectory
 from contact_core.config import from_mapping
 from contact_core.errors import ConfigError
 
@@ -25,7 +27,7 @@ def controller_at(robot, target, step=0.0):
     values = {
         "controller": "null_space", "null_space": {"step": step}, "force": {"compliance": 1e-12}
     }  # fmt: skip
-    controller = make_controller(robot, from_mapping(ControllerConfig, values))
+    controller = Driven(robot, from_mapping(ControllerConfig, values))
     controller.follow(JointTrajectory([0.0, 1.0], np.array([target, target])), Q, {})
     return controller
 
@@ -114,11 +116,12 @@ def test_control_loop_bounds_its_step_only_if_asked(robot, arm_state, bound, lar
         "slow_start": {"duration": 0.0},
     }
     loop = ControlLoop(robot, from_mapping(ControllerConfig, values))
-    loop.supervisor.activate()
     period = 5_000_000
-    loop.tick(0, arm_state(0, Q), ContactReport(0, ()), None)
+    first = LoopInputs(0, arm_state(0, Q), ContactReport(0, ()))
+    state, _, _ = loop.tick(loop.start(), first)
     goal = Goal(JointTrajectory([0.0, 1.0], np.array([Q + 0.05, Q + 0.05])))
-    command, _ = loop.tick(period, arm_state(period, Q), ContactReport(period, ()), goal)
+    inputs = LoopInputs(period, arm_state(period, Q), ContactReport(period, ()), goal)
+    _, command, _ = loop.tick(state, inputs)
     assert np.abs(command - Q).max() == pytest.approx(largest)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import quadprog
+from driven import Driven
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers import CONTROLLERS, ControllerInput, make_controller
@@ -23,7 +24,7 @@ STEP = ControllerConfig().limits.step
 def controller_of(robot, target, **values):
     """A controller that follows a straight line of the joints to ``target`` in one second."""
     config = from_mapping(ControllerConfig, values)
-    controller = make_controller(robot, config)
+    controller = Driven(robot, config)
     controller.follow(JointTrajectory([0.0, 1.0], np.array([Q, target])), Q, {})
     return controller
 
@@ -253,7 +254,7 @@ def test_every_controller_follows_a_pose_in_free_space(robot, name):
     robot.update(Q)
     start = robot.tool_pose()
     end = start * pin.SE3(pin.exp3(np.array([0.0, 0.1, 0.0])), np.array([0.03, 0.02, -0.04]))
-    controller = make_controller(robot, ControllerConfig(controller=name))
+    controller = Driven(robot, ControllerConfig(controller=name))
     controller.follow(PoseTrajectory([0.0, 1.0], [start, end]), Q, {})
     command = Q
     for k in range(500):

@@ -6,28 +6,64 @@ from dataclasses import replace
 import pytest
 
 from contact_aware_control.config import SafetyConfig
-from contact_aware_control.safety.request import Request
-from contact_aware_control.safety.status import Mode, Status
-from contact_aware_control.safety.supervisor import Conditions, Supervisor
+from contact_aware_control.safety.status import Mode, Request, Status
+from contact_aware_control.safety.supervisor import (
+    FAULTS,
+    REFUSED,
+    TRANSITIONS,
+    Activity,
+    Conditions,
+    Event,
+    Following,
+    Latch,
+    Pause,
+    Supervisor,
+    SupervisorState,
+)
 
 PERIOD = 0.005
+
+
+class Machine:
+    """A supervisor together with what it remembers."""
+
+    def __init__(self):
+        self.supervisor = Supervisor(SafetyConfig(), PERIOD)
+        self.state = SupervisorState()
+
+    def handle(self, request, detail=""):
+        self.state, done = self.supervisor.handle(self.state, request, detail)
+        return done
+
+    def __getattr__(self, name):
+        """``machine.hold()`` asks for Request.HOLD."""
+        return lambda detail="": self.handle(Request[name.upper()], detail)
+
+    def accept_input(self):
+        self.state = self.supervisor.accept_input(self.state)
+
+    def update(self, conditions):
+        self.state, mode, status = self.supervisor.update(self.state, conditions)
+        return mode, status
+
+
 GOOD = Conditions(state_age=0.0, contacts_age=0.0, has_reference=True)
 
 
 @pytest.fixture
 def supervisor():
-    machine = Supervisor(SafetyConfig(), PERIOD)
+    machine = Machine()
     machine.activate()
     machine.update(GOOD)
     return machine
 
 
 def test_inactive_until_activated():
-    assert Supervisor(SafetyConfig(), PERIOD).update(GOOD) == (Mode.INACTIVE, Status.OK)
+    assert Machine().update(GOOD) == (Mode.INACTIVE, Status.OK)
 
 
 def test_nothing_is_sent_before_the_first_state():
-    machine = Supervisor(SafetyConfig(), PERIOD)
+    machine = Machine()
     machine.activate()
     waiting = replace(GOOD, state_age=math.inf)
     assert machine.update(waiting) == (Mode.INACTIVE, Status.WAITING_FOR_STATE)
@@ -36,7 +72,7 @@ def test_nothing_is_sent_before_the_first_state():
 
 def test_states_that_are_all_rejected_are_named_as_the_reason():
     """For instance those of a robot that sends at another period than ours."""
-    machine = Supervisor(SafetyConfig(), PERIOD)
+    machine = Machine()
     machine.activate()
     for _ in range(SafetyConfig().bad_input_limit):
         machine.reject_input("every 10 ms instead of every 5 ms")
@@ -140,7 +176,7 @@ def test_bad_inputs_in_a_row_are_a_fault(supervisor):
     for _ in range(limit):
         supervisor.reject_input()
     assert supervisor.update(GOOD) == (Mode.FAULT, Status.BAD_INPUT)
-    assert supervisor.rejected == 2 * limit - 1
+    assert supervisor.state.rejected == 2 * limit - 1
     supervisor.reset()
     assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
 
@@ -149,7 +185,7 @@ def test_the_first_fault_is_the_one_reported(supervisor):
     supervisor.stop()
     for _ in range(20):
         supervisor.reject_input()
-    assert supervisor.fault is Status.STOPPED
+    assert supervisor.state.fault is Status.STOPPED
 
 
 def test_deactivated_arm_gets_no_commands(supervisor):
@@ -199,14 +235,14 @@ def test_faults_say_what_led_to_them(supervisor):
     for _ in range(SafetyConfig().bad_input_limit):
         supervisor.reject_input("position is not finite")
     supervisor.update(GOOD)
-    assert supervisor.fault_detail == (
+    assert supervisor.state.fault_detail == (
         "10 rejected messages in a row, the last: position is not finite"
     )
     supervisor.reset()
-    assert supervisor.fault_detail == ""
+    assert supervisor.state.fault_detail == ""
     for _ in range(200):
         supervisor.update(replace(GOOD, force_ratio=7.0))
-    assert "7.0 times its limit" in supervisor.fault_detail
+    assert "7.0 times its limit" in supervisor.state.fault_detail
 
 
 def test_a_robot_that_left_is_held_until_it_is_back_and_resume(supervisor):
@@ -229,7 +265,7 @@ def test_a_reset_does_not_resume_a_robot_that_left(supervisor):
 
 def test_at_the_start_the_robot_may_come_after_us():
     """The session of a robot begins without following commands: no resume is needed then."""
-    machine = Supervisor(SafetyConfig(), PERIOD)
+    machine = Machine()
     machine.activate()
     machine.robot_left()
     assert machine.update(GOOD) == (Mode.HOLD, Status.NOT_COMMANDING)
@@ -254,3 +290,31 @@ def test_at_the_start_the_robot_may_come_after_us():
 def test_requests(supervisor, request_, expected):
     assert supervisor.handle(request_)
     assert supervisor.update(GOOD)[0] is expected
+
+
+def test_the_table_leads_nowhere_but_within_one_machine():
+    """Every state of every machine can be entered, and left again."""
+    for (state, _), following in TRANSITIONS.items():
+        assert type(state) is type(following)
+        assert state is not following
+    for machine in (Activity, Pause, Following, Latch):
+        entered = {state for state in TRANSITIONS.values() if isinstance(state, machine)}
+        left = {state for state, _ in TRANSITIONS if isinstance(state, machine)}
+        assert entered == left == set(machine)
+
+
+def test_every_event_is_a_request_or_an_observation():
+    used = {event for _, event in TRANSITIONS}
+    assert used == set(Event)
+    assert set(FAULTS) < used
+    assert {event for _, event in REFUSED} < {
+        Event[r.name] for r in Request if r.name in Event.__members__
+    }
+
+
+def test_the_same_arguments_give_the_same_answer(supervisor):
+    """What is remembered is not changed: a tick can be computed again."""
+    before = supervisor.state
+    first = supervisor.supervisor.update(before, replace(GOOD, force_ratio=7.0))
+    assert supervisor.supervisor.update(before, replace(GOOD, force_ratio=7.0)) == first
+    assert before == supervisor.state

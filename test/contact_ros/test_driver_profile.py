@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from contact_core.arm_state import ArmState
 from contact_core.errors import ConfigError
 from contact_core.low_pass import LowPass
+from contact_ros.diagnostics import Level
 from contact_ros.driver_profile import (
     PROFILES,
     CommandWriter,
@@ -23,8 +25,8 @@ from contact_ros.driver_profile import (
     StateReader,
     driver_profile,
 )
-from contact_ros.driver_profile.broadcast_driver import STATE, TORQUE
-from contact_ros.driver_profile.joint_states import joint_state
+from contact_ros.driver_profile.messages import joint_state
+from contact_ros.driver_profile.ros2_control import STATE, TORQUE
 
 PERIOD = 0.005
 STAMP = 1_234_567_890_123
@@ -115,6 +117,22 @@ def test_an_lbr_that_sends_at_another_period_is_refused() -> None:
         profile.decode_state("state", slow)
     slow.sample_time = 0.0
     assert profile.decode_state("state", slow) is not None
+
+
+@pytest.mark.parametrize("period", [0.001, PERIOD, 0.01])
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_listener_takes_states_of_any_period(name: str, period: float) -> None:
+    messages = driver_profile(name, DriverConfig(), period).encode_state(arm_state())
+    listener = driver_profile(name, DriverConfig())
+    states = [listener.decode_state(topic, messages[topic]) for topic in listener.needed_topics]
+    assert states[-1] is not None
+
+
+def test_a_listener_can_be_neither_the_robot_nor_its_master() -> None:
+    with pytest.raises(ConfigError, match="'lbr_fri' was set up to listen"):
+        driver_profile("lbr_fri", DriverConfig()).encode_state(arm_state())
+    with pytest.raises(ConfigError, match="'kuka_drivers' was set up to listen"):
+        driver_profile("kuka_drivers", DriverConfig()).encode_command(np.zeros(7))
 
 
 def test_an_lbr_says_whether_it_follows_commands() -> None:
@@ -262,10 +280,10 @@ def test_a_driver_in_a_namespace_of_its_own(name: str) -> None:
 
 def test_a_torque_that_the_driver_does_not_filter_is_filtered_here() -> None:
     """First-order low-pass: 63 % of a step after 1 / (2 pi cutoff), nothing at the start."""
-    low_pass = LowPass(cutoff=1.0 / (2.0 * np.pi * 20 * PERIOD), period=PERIOD)
-    np.testing.assert_array_equal(low_pass.update(np.ones(7)), np.ones(7))
-    for _ in range(20):
-        filtered = low_pass.update(np.zeros(7))
+    low_pass = LowPass(cutoff=1.0 / (2.0 * np.pi * 20 * PERIOD))
+    np.testing.assert_array_equal(low_pass.update(np.ones(7), PERIOD), np.ones(7))
+    for periods in (1, 3, 16):  # some samples got lost
+        filtered = low_pass.update(np.zeros(7), periods * PERIOD)
     np.testing.assert_allclose(filtered, np.exp(-1.0))
 
 
@@ -357,15 +375,53 @@ def test_bad_messages_are_counted_with_their_reason_and_not_passed_on(graph) -> 
 def test_a_reader_filters_the_torque_if_it_is_told_to(graph) -> None:
     """And nothing else of the state."""
     config = DriverConfig(torque_cutoff=10.0)
-    profile = driver_profile("kuka_drivers", config, PERIOD)
+    robot_profile = driver_profile("kuka_drivers", config, PERIOD)
     states: list[ArmState] = []
-    robot = RobotSide(graph.node("robot"), profile, True, lambda command: None)
-    StateReader(graph.node("reader"), profile, True, states.append)
-    first, second = arm_state(1), dataclasses.replace(arm_state(2), external_torque=np.zeros(7))
-    for state in (first, second):
+    robot = RobotSide(graph.node("robot"), robot_profile, True, lambda command: None)
+    listener = driver_profile("kuka_drivers", config)
+    reader = StateReader(graph.node("reader"), listener, True, states.append)
+    first, later = arm_state(), arm_state(STAMP + round(1e9 * PERIOD))
+    second = dataclasses.replace(later, external_torque=np.zeros(7))
+    restarted = dataclasses.replace(first, external_torque=np.ones(7))
+    for state in (first, second, restarted):
         robot.publish_state(state)
-    graph.spin_until(lambda: len(states) == 2)
+    graph.spin_until(lambda: len(states) == 3)
     np.testing.assert_array_equal(states[0].external_torque, first.external_torque)
     kept = np.exp(-2.0 * np.pi * 10.0 * PERIOD)
     np.testing.assert_allclose(states[1].external_torque, kept * first.external_torque)
     np.testing.assert_array_equal(states[1].position, second.position)
+    # A clock that jumps back tells nothing about the time that has passed.
+    np.testing.assert_array_equal(states[2].external_torque, states[1].external_torque)
+    assert reader.rejections.count == 0
+
+
+@pytest.mark.graph
+def test_a_reader_reports_how_well_states_arrive(graph, capfd) -> None:
+    """None, good ones, only bad ones, and good ones again; the log says the same."""
+    robot_profile = driver_profile("lbr_fri", DriverConfig(), PERIOD)
+    states: list[ArmState] = []
+    robot = RobotSide(graph.node("robot"), robot_profile, True, lambda command: None)
+    node = graph.node("listener")
+    reader = StateReader(node, driver_profile("lbr_fri", DriverConfig()), True, states.append)
+    assert reader.health().level is Level.STALE
+    bad_state = dataclasses.replace(arm_state(), position=bad(arm_state().position, np.nan))
+
+    robot.publish_state(bad_state)
+    graph.spin_until(lambda: reader.rejections.count == 1)
+    health = reader.health()
+    assert health.level is Level.ERROR
+    reason = "message rejected: state: measured_joint_position is not finite"
+    assert health.message.startswith(reason)
+    assert health.values["rejected_messages"] == 1
+    assert f"[WARN] [listener]: {reason}" in _without_times(capfd.readouterr().err)
+
+    robot.publish_state(arm_state())
+    graph.spin_until(lambda: len(states) == 1)
+    assert reader.health().level is Level.OK
+    robot.publish_state(bad_state)
+    graph.spin_until(lambda: reader.rejections.count == 2)
+    assert [reader.health().level for _ in range(2)] == [Level.WARN, Level.OK]
+
+
+def _without_times(log: str) -> str:
+    return re.sub(r" \[\d+\.\d+\]", "", log)

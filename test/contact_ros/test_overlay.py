@@ -33,7 +33,7 @@ def ignore(position: Any, overlay: Any) -> None:
 @pytest.mark.parametrize("mode", OVERLAYS)
 def test_a_command_arrives_bit_by_bit(graph, mode: CommandMode) -> None:
     commands: list[tuple[np.ndarray, np.ndarray]] = []
-    rejections = Rejections()
+    rejections = Rejections(print)
     reader = OverlayReader(
         *(graph.node("robot"), "lbr_fri", mode, True),
         lambda *command: commands.append(command),
@@ -51,7 +51,7 @@ def test_a_command_arrives_bit_by_bit(graph, mode: CommandMode) -> None:
 @pytest.mark.graph
 def test_a_wrench_that_is_not_finite_is_counted_and_not_passed_on(graph) -> None:
     commands: list[object] = []
-    rejections = Rejections()
+    rejections = Rejections(print)
     robot: Node = graph.node("robot")
     reader = OverlayReader(
         *(robot, "lbr_fri", CommandMode.WRENCH, True),
@@ -72,7 +72,7 @@ def test_a_wrench_that_is_not_finite_is_counted_and_not_passed_on(graph) -> None
 @pytest.mark.parametrize("mode", OVERLAYS)
 def test_a_driver_without_such_commands_is_refused(graph, mode: CommandMode) -> None:
     with pytest.raises(ConfigError, match=r"'ros2_control' cannot .* \(valid: lbr_fri\)"):
-        OverlayReader(graph.node("robot"), "ros2_control", mode, True, ignore, Rejections())
+        OverlayReader(graph.node("robot"), "ros2_control", mode, True, ignore, Rejections(print))
 
 
 # Client command mode and control mode, values of the Fast Robot Interface.

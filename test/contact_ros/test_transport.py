@@ -13,7 +13,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from contact_ros import transport
+from contact_ros import entry_point
 
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -38,10 +38,10 @@ raise SystemExit(run(Talker))
     ("environment", "added"),
     [
         ({}, {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}),
-        ({transport.RANGE: "SUBNET"}, {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}),
-        ({transport.RANGE: "LOCALHOST", transport.TRANSPORTS: "SHM"}, {}),
-        ({transport.RANGE: "LOCALHOST", transport.PROFILES: "mine.xml"}, {}),
-        ({transport.RANGE: "LOCALHOST", "ROS_STATIC_PEERS": "10.0.0.7"}, {}),
+        ({entry_point.RANGE: "SUBNET"}, {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}),
+        ({entry_point.RANGE: "LOCALHOST", entry_point.TRANSPORTS: "SHM"}, {}),
+        ({entry_point.RANGE: "LOCALHOST", entry_point.PROFILES: "mine.xml"}, {}),
+        ({entry_point.RANGE: "LOCALHOST", "ROS_STATIC_PEERS": "10.0.0.7"}, {}),
     ],
 )
 def test_what_the_user_decided_stays(
@@ -49,17 +49,17 @@ def test_what_the_user_decided_stays(
 ) -> None:
     changed = dict(environment)
     monkeypatch.setattr(os, "environ", changed)
-    transport.avoid_shared_memory()
+    entry_point.avoid_shared_memory()
     assert changed == environment | added
 
 
 def test_another_middleware_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its discovery must not become wider than what the user asked for."""
-    changed = {transport.RANGE: "LOCALHOST"}
+    changed = {entry_point.RANGE: "LOCALHOST"}
     monkeypatch.setattr(os, "environ", changed)
-    monkeypatch.setattr(transport, "get_rmw_implementation_identifier", lambda: "rmw_zenoh_cpp")
-    transport.avoid_shared_memory()
-    assert changed == {transport.RANGE: "LOCALHOST"}
+    monkeypatch.setattr(entry_point, "get_rmw_implementation_identifier", lambda: "rmw_zenoh_cpp")
+    entry_point.avoid_shared_memory()
+    assert changed == {entry_point.RANGE: "LOCALHOST"}
 
 
 @pytest.mark.parametrize(("transports", "memory"), [("", "not shared"), ("DEFAULT", "shared")])
@@ -68,7 +68,7 @@ def test_a_node_is_heard_by_one_that_uses_shared_memory(
 ) -> None:
     """On this machine only: the listener's range is LOCALHOST."""
     if transports:
-        monkeypatch.setenv(transport.TRANSPORTS, transports)
+        monkeypatch.setenv(entry_point.TRANSPORTS, transports)
     talker = start_process(sys.executable, "-c", TALKER)
     rclpy.init()
     listener = Node("listener")

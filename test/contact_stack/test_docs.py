@@ -1,11 +1,13 @@
-"""The documentation builds without a warning, and lists every parameter of every node."""
+"""The documentation builds without a warning, lists every parameter and every public name."""
 
 from __future__ import annotations
 
+import importlib
 import io
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,13 +15,14 @@ from tf2_msgs.msg import TFMessage
 
 from contact_core.scene import Scene
 from contact_ros.client import GraphClient
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import NodeGraph, find_launch_file, parse
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.robot.plant import Plant
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGES = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"][
+    "root_packages"
+]
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +60,28 @@ def test_parameters_come_from_the_dataclasses(site: Path) -> None:
         assert f"<code>{name}</code>" in page
     assert "&lt;!-- parameters" not in page
     assert "<!-- parameters" not in page
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_reference_renders_every_public_name(site: Path, package: str) -> None:
+    """What ``__init__`` exports is on the package's page; every room and module has its own."""
+    folder = site / "reference" / package
+    page = (folder / "index.html").read_text()
+    for name in getattr(importlib.import_module(package), "__all__", ()):
+        assert f'id="{package}.{name}"' in page
+    rooms = {
+        path.stem
+        for path in (REPOSITORY / package).iterdir()
+        if path.stem != "__init__" and (path.suffix == ".py" or (path / "__init__.py").is_file())
+    }
+    assert rooms == {path.name for path in folder.iterdir() if path.is_dir()}
+    assert all(f'href="{room}/"' in page for room in rooms)
+
+
+def test_docstrings_are_readable_in_the_reference(site: Path) -> None:
+    """No role of Sphinx is left, and units in brackets are no links."""
+    for path in (site / "reference").rglob("index.html"):
+        assert not re.search(r":(func|meth|class|data|attr|mod):", path.read_text()), path
 
 
 def test_the_scene_of_the_how_to_page_can_be_simulated(tmp_path: Path) -> None:

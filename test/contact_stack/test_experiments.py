@@ -16,8 +16,7 @@ from contact_core.shapes import shape_to_coal
 from contact_stack.demo.contact_tracking.demo import GROUPS, VARIANTS, selected
 from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS, Experiment, MugMoving
 from contact_stack.demo.motion import JointMotion
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
+from contact_stack.launch import find_launch_file, parse
 
 SAMPLES = 60
 

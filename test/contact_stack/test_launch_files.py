@@ -11,9 +11,7 @@ import yaml
 
 from contact_aware_control.config import ControllerConfig
 from contact_core.description import share
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
-from contact_stack.launch.plan import NodeAction
+from contact_stack.launch import NodeAction, find_launch_file, parse
 
 sys.path.insert(0, str(Path(__file__).parent))
 import launch_ros_reader

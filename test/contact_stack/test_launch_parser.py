@@ -8,7 +8,8 @@ import pytest
 
 from contact_core.description import share
 from contact_core.errors import LaunchError
-from contact_stack.launch.parser import declared_arguments, parse, typed_value
+from contact_stack.launch import declared_arguments, parse
+from contact_stack.launch.parser import typed_value
 from contact_stack.launch.substitutions import evaluate
 
 NODE = '<node pkg="p" exec="e" name="{}"/>'

@@ -12,8 +12,7 @@ import pytest
 import yaml
 
 from contact_core.errors import LaunchError
-from contact_stack.launch.parser import parse
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import NodeGraph, parse
 
 SLEEP = "unblock()\nline('up')\ntime.sleep(60)\n"
 STUBBORN = "signal.signal(signal.SIGTERM, lambda *_: line('no'))\nline('up')\n" + (

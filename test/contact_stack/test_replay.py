@@ -1,4 +1,4 @@
-"""The command that replays flight records."""
+"""The command that replays incident records."""
 
 import json
 
@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.control_loop import ContactReport, ControlLoop
-from contact_aware_control.incident_log import FlightRecorder
-from contact_aware_control.incident_log.file import save
-from contact_aware_control.safety.request import Request
+from contact_aware_control.contact import ContactReport
+from contact_aware_control.control_loop import ControlLoop
+from contact_aware_control.incident_log import IncidentLog, save
+from contact_aware_control.loop_state import LoopInputs, LoopState
+from contact_aware_control.safety.status import Request
 from contact_core.arm_state import ArmState
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
@@ -24,20 +25,21 @@ def record(tmp_path):
 
     def write(spoil=False):
         description = RobotDescription.load("iiwa14_wsg50")
-        loop = ControlLoop(Robot.from_description(description), ControllerConfig())
-        recorder = FlightRecorder(loop, description, 10.0)
+        config = ControllerConfig()
+        loop, state = ControlLoop(Robot.from_description(description), config), LoopState()
+        log = IncidentLog(config, description, state, 10.0)
         for request in (Request.ACTIVATE, Request.STOP):
-            loop.handle(request)
-            recorder.note(request)
+            state, _ = loop.handle(state, request)
+            log.note(request)
             for _ in range(20):
-                now = 5_000_000 * (len(recorder.record("").ticks) + 1)
+                now = 5_000_000 * (len(log.record("").ticks) + 1)
                 unknown = np.full(7, np.nan)
-                state = ArmState(now, Q, unknown, Q + 0.01, unknown)
-                report = ContactReport(now, ())
-                command, status = loop.tick(now, state, report, None)
-                recorder.tick(now, state, report, None, command + 1e-6 * spoil, status)
-        path = tmp_path / "flight.npz"
-        save(recorder.record("STOPPED"), path)
+                arm = ArmState(now, Q, unknown, Q + 0.01, unknown)
+                inputs = LoopInputs(now, arm, ContactReport(now, ()))
+                state, command, status = loop.tick(state, inputs)
+                log.tick(inputs, state, command + 1e-6 * spoil, status)
+        path = tmp_path / "incident.npz"
+        save(log.record("STOPPED"), path)
         return str(path)
 
     return write

@@ -18,7 +18,7 @@ from contact_experiments.robust.sweep import GridPoint
 from contact_stack import cli
 from robust_planner.planner import plan
 from robust_planner.problems.registry import make_example
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 KEYS = [
     "problem", "status", "seconds", "cost", "merit", "max_speed", "friction_mid_N",
@@ -94,7 +94,7 @@ def test_figures_go_on_where_they_were_interrupted(
         monkeypatch.setattr(block_paper, name, points)
     reference, made, most = plan(make_example("block").problem), [], 3
 
-    def quick(*args: object) -> PlanResult:
+    def quick(*args: object) -> RobustPlan:
         if len(made) == most:
             raise KeyboardInterrupt
         made.append(args)
@@ -121,7 +121,7 @@ def test_exhausted_budget_shows_the_best_iterate(
     words = ["robust", "block", "--budget", "0.05", "--out", str(tmp_path)]
     assert cli.main(words) == 1
     shown = capsys.readouterr().out
-    assert "BUDGET_EXHAUSTED: the trajectory is the best iterate" in shown
+    assert "TIME_BUDGET_REACHED: the plan is the best iterate" in shown
     assert "largest residual" in shown
 
 
@@ -154,7 +154,7 @@ def test_interrupt_ends_the_benchmark() -> None:
         shown += process.stdout.read()
     assert process.returncode == 128 + signal.SIGINT
     assert "Traceback" not in shown
-    assert "SOLVED" not in shown
+    assert "SUCCEEDED" not in shown
 
 
 @pytest.mark.parametrize(

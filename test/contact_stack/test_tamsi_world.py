@@ -11,16 +11,16 @@ from contact_experiments.robust.sweep import plan_reference
 from contact_experiments.robust.tamsi_world import WorldError, can_simulate, simulate_plan
 from robust_planner.evaluation.final_error import final_errors
 from robust_planner.model.contact_model import GRAVITY
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.problems.registry import make_example
-from robust_planner.trajectory import Trajectory
+from robust_planner.trajectory import ContactTrajectory
 
 
-def pushed(problem: PlanningProblem, control: float) -> Trajectory:
+def pushed(problem: RobustProblem, control: float) -> ContactTrajectory:
     """A trajectory of which only times and controls matter."""
     count = problem.knots
     empty = np.zeros((count, 1))
-    return Trajectory(
+    return ContactTrajectory(
         time=np.linspace(0.0, problem.duration, count),
         position=np.zeros((count, 2)),
         velocity=np.zeros((count, 2)),
@@ -33,23 +33,23 @@ def pushed(problem: PlanningProblem, control: float) -> Trajectory:
 
 
 @pytest.fixture(scope="module")
-def sled() -> PlanningProblem:
+def sled() -> RobustProblem:
     return make_example("sled").problem
 
 
-def test_sled_slides_as_coulomb_says(sled: PlanningProblem) -> None:
+def test_sled_slides_as_coulomb_says(sled: RobustProblem) -> None:
     run = simulate_plan(pushed(sled, 10.0), sled, friction=0.4)
     acceleration = 10.0 / 1.5 - 0.4 * GRAVITY
     np.testing.assert_allclose(run.position[-1, 0], 0.5 * acceleration, rtol=5e-3)
     np.testing.assert_allclose(run.normal_force[100:, 0].mean(), 1.5 * GRAVITY, rtol=1e-3)
 
 
-def test_push_inside_the_cone_does_not_move_the_sled(sled: PlanningProblem) -> None:
+def test_push_inside_the_cone_does_not_move_the_sled(sled: RobustProblem) -> None:
     run = simulate_plan(pushed(sled, 5.0), sled, friction=0.4)
     assert abs(run.position[-1, 0]) < 1e-3
 
 
-def test_ground_is_where_it_is_said_to_be(sled: PlanningProblem) -> None:
+def test_ground_is_where_it_is_said_to_be(sled: RobustProblem) -> None:
     """Lower ground is fallen onto, higher ground carries the sled from the start."""
     for height in (-0.005, 0.005):
         run = simulate_plan(pushed(sled, 0.0), sled, friction=0.4, height=height)

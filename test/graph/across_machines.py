@@ -18,8 +18,7 @@ from rclpy.action import ActionClient
 from rosgraph_msgs.msg import Clock
 
 from contact_ros.stamps import to_time
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
+from contact_stack.launch import find_launch_file, parse
 
 ARGUMENTS = {"view": "false", "frames": "false", "held_mass": "0.1"}
 SUBNET = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}

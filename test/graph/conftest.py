@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from contact_ros.driver_profile import PROFILES
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import NodeGraph, find_launch_file, parse
 
 sys.path.insert(0, str(Path(__file__).parent))
 from client import GraphClient
@@ -33,8 +31,14 @@ def driver(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
+def output() -> io.StringIO:
+    """What the nodes of the graph print."""
+    return io.StringIO()
+
+
+@pytest.fixture
 def launch(
-    ros_domain: int, alive: Callable[[int], bool], driver: str
+    ros_domain: int, alive: Callable[[int], bool], driver: str, output: io.StringIO
 ) -> Iterator[Callable[..., NodeGraph]]:
     """Start ``sim.launch.xml`` with arguments; at the end no process may be left."""
     graphs: list[NodeGraph] = []
@@ -43,7 +47,7 @@ def launch(
         def start(**arguments: str) -> NodeGraph:
             quiet = {"view": "false", "frames": "false"}
             plan = parse(find_launch_file("sim"), {**quiet, "driver": driver, **arguments})
-            graphs.append(stack.enter_context(NodeGraph(plan, io.StringIO())))
+            graphs.append(stack.enter_context(NodeGraph(plan, output)))
             return graphs[-1]
 
         yield start

@@ -33,6 +33,12 @@ def mode(client: GraphClient) -> int:
     return int(client.latest("controller_status").mode)
 
 
+def at_rest(client: GraphClient) -> bool:
+    """Where the driver does not report the command, the arm sags a little at first."""
+    recent = [message.position for _, message in client.heard["truth/joint_states"][-100:]]
+    return len(recent) == 100 and float(np.ptp(recent, axis=0).max()) < 1e-5
+
+
 def first_status(client: GraphClient, name: str, after: float) -> float:
     """Return the arrival time of the first status of a name after a time."""
 

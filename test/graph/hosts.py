@@ -14,10 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.command_line import ValueFiles, command_line
-from contact_stack.launch.parser import parse
-from contact_stack.launch.plan import NodeAction
+from contact_stack.launch import NodeAction, find_launch_file, parse
+from contact_stack.launch.runner import command_line
 
 PRIVATE = ("unshare", "--user", "--map-root-user", "--net")
 """Runs a command in a network of its own."""
@@ -60,7 +58,6 @@ class TwoHosts:
         """
         os.environ.update(TRANSPORT | environment)
         self._folder = tempfile.TemporaryDirectory()
-        self._values = ValueFiles(Path(self._folder.name))
         self.nodes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Self:
@@ -115,7 +112,7 @@ class TwoHosts:
             far: Whether it runs on the far host.
         """
         prefix = self._on_far() if far else ()
-        command = [*prefix, *command_line(node, self._values), *words]
+        command = [*prefix, *command_line(node, Path(self._folder.name)), *words]
         self.nodes[node.label] = subprocess.Popen(command, start_new_session=True)
 
     def cut(self) -> None:

@@ -19,6 +19,7 @@ from contact_stack_msgs.msg import (
 )
 from contact_stack_msgs.srv import SetPayload
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
+from faults import at_rest
 from rclpy.duration import Duration
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -132,7 +133,7 @@ def test_goals_and_messages_that_are_refused(held_arm: GraphClient, driver: str)
     """One graph for all of them: afterwards the arm is where it was."""
     client = held_arm
     result = FollowJointTrajectory.Result
-    client.spin_until(lambda: _at_rest(client))
+    client.spin_until(lambda: at_rest(client))
     start = np.array(client.latest("truth/joint_states").position)
     for spoil, code, text in (
         (wrong_names, result.INVALID_JOINTS, "elbow"),
@@ -178,7 +179,7 @@ def test_a_command_that_is_not_finite_never_reaches_the_arm(
     held_arm: GraphClient, driver: str
 ) -> None:
     client = held_arm
-    client.spin_until(lambda: _at_rest(client))
+    client.spin_until(lambda: at_rest(client))
     start = np.array(client.latest("truth/joint_states").position)
     profile = driver_profile(driver, DriverConfig(), 0.005)
     publisher = client.node.create_publisher(profile.command_type, profile.command_topic, 1)
@@ -202,12 +203,6 @@ def test_contacts_on_unknown_links_are_a_latched_fault(held_arm: GraphClient) ->
     client.spin_until(lambda: publisher.publish(bad) or _mode(client) == ControllerStatus.FAULT)
     assert client.latest("controller_status").status_name == "BAD_INPUT"
     assert client.latest("controller_status").remedy
-
-
-def _at_rest(client: GraphClient) -> bool:
-    """Where the driver does not report the command, the arm sags a little at first."""
-    recent = [message.position for _, message in client.heard["truth/joint_states"][-100:]]
-    return len(recent) == 100 and float(np.ptp(recent, axis=0).max()) < 1e-5
 
 
 def _mode(client: GraphClient) -> int:

@@ -17,7 +17,7 @@ from std_srvs.srv import SetBool, Trigger
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
 from contact_ros.driver_profile import DriverConfig, driver_profile
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import NodeGraph
 
 pytestmark = pytest.mark.graph
 

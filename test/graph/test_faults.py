@@ -16,7 +16,7 @@ from contact_stack_msgs.msg import ControllerStatus
 from faults import REPORT_TIME, first_status, goal_down, last_arrival, mode
 from std_srvs.srv import Trigger
 
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import NodeGraph
 
 pytestmark = pytest.mark.graph
 

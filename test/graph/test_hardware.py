@@ -14,8 +14,7 @@ from contact_stack_msgs.msg import ControllerStatus
 from faults import goal_down, mode
 from geometry_msgs.msg import Vector3
 
-from contact_stack.launch.parser import parse
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import NodeGraph, parse
 
 pytestmark = [pytest.mark.graph, pytest.mark.verify]
 

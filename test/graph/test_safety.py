@@ -21,10 +21,9 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
-from contact_aware_control.incident_log import replay
-from contact_aware_control.incident_log.file import load
+from contact_aware_control.incident_log import load, replay
 from contact_ros.qos import LATCHED
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import NodeGraph
 
 pytestmark = pytest.mark.graph
 

@@ -15,7 +15,7 @@ from rclpy.action import ActionClient
 from std_srvs.srv import Trigger
 
 from contact_ros.stamps import to_nanoseconds
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import NodeGraph
 
 pytestmark = pytest.mark.graph
 

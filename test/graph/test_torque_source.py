@@ -11,7 +11,7 @@ from client import GraphClient
 from contact_stack_msgs.msg import Contact
 from faults import goal_down
 
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import NodeGraph
 
 pytestmark = pytest.mark.graph
 

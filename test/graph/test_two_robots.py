@@ -23,10 +23,7 @@ from contact_ros.geometry import to_pose
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.qos import LOCKSTEP
 from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
-from contact_stack.launch.plan import LaunchPlan
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import LaunchPlan, NodeGraph, find_launch_file, parse
 
 pytestmark = [pytest.mark.graph, pytest.mark.verify]
 

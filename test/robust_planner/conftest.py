@@ -7,7 +7,7 @@ import pytest
 from contact_experiments.robust.sweep import plan_reference
 from robust_planner.problems.example import Example
 from robust_planner.problems.registry import make_example
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 
 @pytest.fixture(scope="session")
@@ -17,7 +17,7 @@ def block() -> Example:
 
 
 @pytest.fixture(scope="session")
-def block_reference(block: Example) -> PlanResult:
+def block_reference(block: Example) -> RobustPlan:
     """Plan of the block under certainty, from a cold start."""
     return plan_reference(block)
 
@@ -29,6 +29,6 @@ def sled() -> Example:
 
 
 @pytest.fixture(scope="session")
-def sled_reference(sled: Example) -> PlanResult:
+def sled_reference(sled: Example) -> RobustPlan:
     """Plan of the sled under certainty, from a cold start."""
     return plan_reference(sled)

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from contact_experiments.robust.sweep import GridPoint, sweep
-from robust_planner.advice import AdviceKind
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.final_error import FinalErrors, final_errors
+from robust_planner.plan_warnings import PlanWarningKind
 from robust_planner.problems.example import Example
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 
 def planned(
-    example: Example, reference: PlanResult, point: GridPoint, config: PlannerConfig
-) -> tuple[PlanResult, FinalErrors]:
+    example: Example, reference: RobustPlan, point: GridPoint, config: PlannerConfig
+) -> tuple[RobustPlan, FinalErrors]:
     """Plan one grid point and simulate it."""
     result = sweep(example, [point], reference, config)[point]
     return result, final_errors(result.trajectory, example.robust_problem, example.test_friction)
@@ -29,7 +29,7 @@ def paper(example: Example) -> PlannerConfig:
     return dataclasses.replace(example.config, mode="paper")
 
 
-def test_reference_from_a_cold_start(block: Example, block_reference: PlanResult) -> None:
+def test_reference_from_a_cold_start(block: Example, block_reference: RobustPlan) -> None:
     errors = final_errors(block_reference.trajectory, block.problem, block.test_friction)
     assert block_reference.solved
     assert block_reference.cost == pytest.approx(3280.18, rel=1e-3)
@@ -38,13 +38,13 @@ def test_reference_from_a_cold_start(block: Example, block_reference: PlanResult
     assert errors.range == pytest.approx(1.943, abs=0.005)
 
 
-def test_reference_slides_at_the_edge_of_the_cone(block_reference: PlanResult) -> None:
+def test_reference_slides_at_the_edge_of_the_cone(block_reference: RobustPlan) -> None:
     trajectory = block_reference.trajectory
     np.testing.assert_allclose(trajectory.friction_force[2:-2, 0, 0], -0.5 * 9.81, atol=1e-4)
 
 
 def test_moderate_uncertainty_is_cured_by_the_expected_residual(
-    block: Example, block_reference: PlanResult
+    block: Example, block_reference: RobustPlan
 ) -> None:
     """Fig. 4b, 5a: mean error 0.04 m and range 0.44 m at sigma = 0.1."""
     result, errors = planned(block, block_reference, GridPoint(0.1), paper(block))
@@ -54,40 +54,40 @@ def test_moderate_uncertainty_is_cured_by_the_expected_residual(
 
 
 def test_published_mode_switches_friction_off_at_high_uncertainty(
-    block: Example, block_reference: PlanResult
+    block: Example, block_reference: RobustPlan
 ) -> None:
     """Fig. 2d, 5a: no friction and a mean error of 2.41 m at sigma = 1; we warn."""
     result, errors = planned(block, block_reference, GridPoint(1.0), paper(block))
     assert abs(errors.mean) == pytest.approx(2.41, abs=0.01)
     assert result.trajectory.tangent_force[2:-2].max() < 0.1
-    kinds = {advice.kind for advice in result.advice}
-    assert kinds == {AdviceKind.SLIP_SCALE, AdviceKind.NEGATIVE_FRICTION}
+    kinds = {warning.kind for warning in result.warnings}
+    assert kinds == {PlanWarningKind.SLIP_SCALE, PlanWarningKind.NEGATIVE_FRICTION}
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0])
 def test_slip_scale_cures_high_uncertainty(
-    block: Example, block_reference: PlanResult, sigma: float
+    block: Example, block_reference: RobustPlan, sigma: float
 ) -> None:
     result, errors = planned(block, block_reference, GridPoint(sigma), block.config)
     assert result.solved
     assert errors.range <= 0.6
     assert abs(errors.mean) <= 0.15
-    assert AdviceKind.SLIP_SCALE not in {advice.kind for advice in result.advice}
+    assert PlanWarningKind.SLIP_SCALE not in {warning.kind for warning in result.warnings}
 
 
 def test_chance_constraints_bring_back_friction(
-    block: Example, block_reference: PlanResult
+    block: Example, block_reference: RobustPlan
 ) -> None:
     """Fig. 5: mean error 0.26 m at sigma = 1, beta = theta = 0.7."""
     point = GridPoint(1.0, beta=0.7, theta=0.7)
     result, errors = planned(block, block_reference, point, paper(block))
     assert result.solved
     assert abs(errors.mean) == pytest.approx(0.265, abs=0.01)
-    assert AdviceKind.BOUND_INACTIVE in {advice.kind for advice in result.advice}
+    assert PlanWarningKind.BOUND_INACTIVE in {warning.kind for warning in result.warnings}
 
 
 def test_merit_rises_with_theta_between_reference_and_no_bound(
-    block: Example, block_reference: PlanResult
+    block: Example, block_reference: RobustPlan
 ) -> None:
     """Fig. 3a at sigma = 1."""
     points = [GridPoint(1.0, theta, theta) for theta in (0.51, 0.7, 0.9)]
@@ -100,7 +100,7 @@ def test_merit_rises_with_theta_between_reference_and_no_bound(
 @pytest.mark.verify
 @pytest.mark.parametrize("sigma", [0.05, 0.1])
 def test_merit_rises_with_theta_in_physical_mode(
-    block: Example, block_reference: PlanResult, sigma: float
+    block: Example, block_reference: RobustPlan, sigma: float
 ) -> None:
     """Fig. 3a below sigma = 1, where the published shift of the mean exceeds the cost alone."""
     points = [GridPoint(sigma, theta, theta) for theta in (0.51, 0.7, 0.9)]
@@ -111,7 +111,7 @@ def test_merit_rises_with_theta_in_physical_mode(
 
 
 def test_chance_constraints_alone_change_little(
-    block: Example, block_reference: PlanResult
+    block: Example, block_reference: RobustPlan
 ) -> None:
     """Fig. 2a: without the cost the control is nearly the reference."""
     point = GridPoint(0.1, 0.7, 0.7, expected_residual=False)

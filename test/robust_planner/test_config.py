@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from contact_core.config import flatten, from_mapping, unflatten
-from robust_planner.config import PlannerConfig, SolverConfig
+from robust_planner.config import NonlinearSolverConfig, PlannerConfig
 from robust_planner.continuation import reference_stages, robust_stages
 from robust_planner.layout import knot_layout
 from robust_planner.problems.registry import make_example
@@ -92,10 +92,10 @@ def test_parameter_changes_the_program_or_the_stages(
 def test_accepted_residual_decides(parameter: str, residual: str) -> None:
     good = Residuals(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     bad = dataclasses.replace(good, **{residual: 1e-2})
-    assert good.accepted(SolverConfig())
-    assert not bad.accepted(SolverConfig())
-    assert bad.accepted(SolverConfig(**{parameter: 0.1}))
-    assert not dataclasses.replace(good, **{residual: np.nan}).accepted(SolverConfig())
+    assert good.accepted(NonlinearSolverConfig())
+    assert not bad.accepted(NonlinearSolverConfig())
+    assert bad.accepted(NonlinearSolverConfig(**{parameter: 0.1}))
+    assert not dataclasses.replace(good, **{residual: np.nan}).accepted(NonlinearSolverConfig())
 
 
 def test_all_parameters_have_a_description() -> None:

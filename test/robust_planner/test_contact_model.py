@@ -10,8 +10,8 @@ from robust_planner.errors import PlanningProblemError
 from robust_planner.model.contact_model import (
     GRAVITY,
     Body,
+    BodyPoint,
     ContactModel,
-    ContactPoint,
     build_model,
 )
 from robust_planner.model.hopper import hopper, joint_positions
@@ -98,7 +98,7 @@ def test_model_without_actuation_is_refused() -> None:
     q = casadi.SX.sym("q", 2)
     with pytest.raises(PlanningProblemError, match="'stone' has no actuation"):
         build_model(
-            "stone", q, [Body(q, 1.0)], [ContactPoint("bottom", q)], np.zeros((2, 1)),
+            "stone", q, [Body(q, 1.0)], [BodyPoint("bottom", q)], np.zeros((2, 1)),
             ("x", "z"), ("nothing",),
         )  # fmt: skip
 

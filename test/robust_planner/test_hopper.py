@@ -17,7 +17,7 @@ from robust_planner.evaluation.violation import highest_force
 from robust_planner.problems.example import Example
 from robust_planner.problems.registry import make_example
 from robust_planner.report import mean_foot_height
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(3600)]
 
@@ -31,19 +31,19 @@ def hopper() -> Example:
 
 
 @pytest.fixture(scope="module")
-def reference(hopper: Example) -> PlanResult:
+def reference(hopper: Example) -> RobustPlan:
     """Plan of the hopper under certainty, from a cold start."""
     return plan_reference(hopper)
 
 
-def test_reference_from_a_cold_start(reference: PlanResult) -> None:
+def test_reference_from_a_cold_start(reference: RobustPlan) -> None:
     assert reference.solved
     assert reference.residuals.dynamics <= 1e-8
     assert reference.residuals.complementarity <= 1e-5
     assert reference.residuals.penetration <= 1e-6
 
 
-def test_force_acts_up_to_the_chance_bound(hopper: Example, reference: PlanResult) -> None:
+def test_force_acts_up_to_the_chance_bound(hopper: Example, reference: RobustPlan) -> None:
     """Fig. 6b, c: without the cost the bound is used to the full."""
     point = GridPoint(0.5, 0.5, 0.6, expected_residual=False)
     result = sweep(hopper, [point], reference)[point]
@@ -53,7 +53,7 @@ def test_force_acts_up_to_the_chance_bound(hopper: Example, reference: PlanResul
 
 
 def test_cost_and_chance_constraints_together(
-    hopper: Example, reference: PlanResult, tmp_path: Path
+    hopper: Example, reference: RobustPlan, tmp_path: Path
 ) -> None:
     """Fig. 6, 7: the foot is lifted higher, and force acts no higher than the bound."""
     store = PlanStore(tmp_path / "plans")
@@ -74,7 +74,7 @@ def test_cost_and_chance_constraints_together(
 
 
 def test_foot_rises_with_the_weight_of_the_expected_residual(
-    hopper: Example, reference: PlanResult
+    hopper: Example, reference: RobustPlan
 ) -> None:
     """The cost lifts the foot: 0 (the reference), 1 and 100 at sigma = 0.05 m."""
     point = GridPoint(0.05)

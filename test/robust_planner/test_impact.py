@@ -17,7 +17,7 @@ from robust_planner.model.contact_model import GRAVITY
 from robust_planner.planner import plan
 from robust_planner.problems.example import Example
 from robust_planner.problems.registry import make_example
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 
 @pytest.fixture(scope="module")
@@ -26,17 +26,17 @@ def example() -> Example:
 
 
 @pytest.fixture(scope="module")
-def reference(example: Example) -> PlanResult:
+def reference(example: Example) -> RobustPlan:
     return plan_reference(example)
 
 
 @pytest.fixture(scope="module")
-def robust(example: Example, reference: PlanResult) -> PlanResult:
+def robust(example: Example, reference: RobustPlan) -> RobustPlan:
     return plan(example.robust_problem, example.config, reference)
 
 
 def test_free_fall_hits_with_the_speed_of_its_height(
-    example: Example, reference: PlanResult
+    example: Example, reference: RobustPlan
 ) -> None:
     free = dataclasses.replace(
         reference.trajectory, control=np.zeros_like(reference.trajectory.control)
@@ -47,19 +47,19 @@ def test_free_fall_hits_with_the_speed_of_its_height(
         assert speed == pytest.approx(math.sqrt(2.0 * GRAVITY * (0.1 - height)), abs=0.1 * GRAVITY)
 
 
-def test_without_contact_there_is_no_impact(example: Example, reference: PlanResult) -> None:
+def test_without_contact_there_is_no_impact(example: Example, reference: RobustPlan) -> None:
     hits = impacts(reference.trajectory, example.problem, (-10.0,))
     assert math.isnan(hits.speeds[0])
     assert touchdown(hits.simulations[0]) is None
 
 
-def test_start_below_the_ground_is_raised(example: Example, reference: PlanResult) -> None:
+def test_start_below_the_ground_is_raised(example: Example, reference: RobustPlan) -> None:
     run = simulate_plan(reference.trajectory, example.problem, 0.4, height=0.2)
     assert run.position[0, 1] == pytest.approx(0.25)
 
 
 def test_robust_plan_touches_down_gently_whatever_the_height(
-    example: Example, reference: PlanResult, robust: PlanResult
+    example: Example, reference: RobustPlan, robust: RobustPlan
 ) -> None:
     """Heights of +- 2 sigma: slower impacts, and less different ones."""
     assert reference.solved and robust.solved
@@ -72,12 +72,12 @@ def test_robust_plan_touches_down_gently_whatever_the_height(
     assert after.range <= 0.6 * before.range
 
 
-def test_limits_of_the_arm_are_respected(robust: PlanResult) -> None:
+def test_limits_of_the_arm_are_respected(robust: RobustPlan) -> None:
     assert np.abs(robust.trajectory.control).max() <= 60.0 + 1e-9
     assert np.abs(robust.trajectory.velocity).max() <= 1.5 + 1e-9
 
 
-def test_force_acts_where_the_risk_bound_allows_it(example: Example, robust: PlanResult) -> None:
+def test_force_acts_where_the_risk_bound_allows_it(example: Example, robust: RobustPlan) -> None:
     """Force at a distance, in the plan, up to kappa_theta sigma = 12.9 mm."""
     trajectory = robust.trajectory
     acting = trajectory.normal_force[:, 0] > 0.1
@@ -86,7 +86,7 @@ def test_force_acts_where_the_risk_bound_allows_it(example: Example, robust: Pla
 
 
 def test_pictures_show_both_plans(
-    example: Example, reference: PlanResult, robust: PlanResult
+    example: Example, reference: RobustPlan, robust: RobustPlan
 ) -> None:
     plans = {"reference": reference, "robust": robust}
     model = example.problem.model

@@ -6,24 +6,28 @@ import dataclasses
 
 import numpy as np
 
-from robust_planner.config import SolverConfig
-from robust_planner.monitor import Monitor
+from contact_core.planning import StopCondition
+from robust_planner.config import NonlinearSolverConfig
 from robust_planner.problems.example import Example
 from robust_planner.program import ProgramParameters
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 from robust_planner.solver.ipopt import IpoptSolver
 from robust_planner.transcription import transcribe
 
 
-def solve_again(sled: Example, reference: PlanResult, near: bool) -> list[int]:
+def solve_again(sled: Example, reference: RobustPlan, near: bool) -> list[int]:
     """Iterations from a solution: that of another program, and then the program's own."""
-    config = dataclasses.replace(sled.config, solver=SolverConfig(warm_start=True))
+    config = dataclasses.replace(sled.config, solver=NonlinearSolverConfig(warm_start=True))
     program = transcribe(sled.problem, config, "penalty", robust=False)
     solver = IpoptSolver(program, config.solver)
     values, iterations = reference.values, []
     for _ in range(2):
         outcome = solver.solve(
-            values, ProgramParameters(penalty=110.0), Monitor(60.0), lambda count, left: None, near
+            values,
+            ProgramParameters(penalty=110.0),
+            StopCondition(60.0),
+            lambda count, left: None,
+            near,
         )
         assert outcome.converged
         if near:  # a cold start may go elsewhere
@@ -33,7 +37,7 @@ def solve_again(sled: Example, reference: PlanResult, near: bool) -> list[int]:
     return iterations
 
 
-def test_warm_start_stays_where_the_solution_is(sled: Example, sled_reference: PlanResult) -> None:
+def test_warm_start_stays_where_the_solution_is(sled: Example, sled_reference: RobustPlan) -> None:
     warm, cold = (solve_again(sled, sled_reference, near) for near in (True, False))
     assert warm[0] + warm[1] < cold[0] + cold[1]
     assert warm[1] < cold[1]

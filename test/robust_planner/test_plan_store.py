@@ -13,11 +13,11 @@ from contact_experiments.robust.plan_store import PlanStore
 from contact_experiments.robust.sweep import GridPoint, plan_reference, sweep
 from robust_planner.config import UncertaintyConfig
 from robust_planner.problems.example import Example
-from robust_planner.result import PlanResult, PlanStatus
+from robust_planner.result import PlanStatus, RobustPlan
 
 
 def test_plan_comes_back_as_it_was(
-    block: Example, block_reference: PlanResult, tmp_path: Path
+    block: Example, block_reference: RobustPlan, tmp_path: Path
 ) -> None:
     store = PlanStore(tmp_path)
     certain = dataclasses.replace(block.config, uncertainty=UncertaintyConfig())
@@ -26,7 +26,7 @@ def test_plan_comes_back_as_it_was(
     found = store.load(block.problem, certain)
     assert found is not None
     np.testing.assert_array_equal(found.values, block_reference.values)
-    assert found.status is PlanStatus.SOLVED
+    assert found.status is PlanStatus.SUCCEEDED
     assert found.cost == block_reference.cost
     assert found.merit == block_reference.merit
     assert found.residuals == block_reference.residuals
@@ -36,7 +36,7 @@ def test_plan_comes_back_as_it_was(
     "changes", [{"friction": 0.51}, {"knots": 100}, {"control_weight": (11.0,)}]
 )
 def test_another_problem_is_another_plan(
-    block: Example, block_reference: PlanResult, tmp_path: Path, changes: dict[str, object]
+    block: Example, block_reference: RobustPlan, tmp_path: Path, changes: dict[str, object]
 ) -> None:
     store = PlanStore(tmp_path)
     store.save(block.problem, block.config, block_reference)
@@ -46,7 +46,7 @@ def test_another_problem_is_another_plan(
 
 
 def test_another_budget_is_the_same_plan(
-    block: Example, block_reference: PlanResult, tmp_path: Path
+    block: Example, block_reference: RobustPlan, tmp_path: Path
 ) -> None:
     store = PlanStore(tmp_path)
     store.save(block.problem, block.config, block_reference)
@@ -55,10 +55,10 @@ def test_another_budget_is_the_same_plan(
 
 
 def test_plan_that_ran_out_of_time_is_not_kept(
-    block: Example, block_reference: PlanResult, tmp_path: Path
+    block: Example, block_reference: RobustPlan, tmp_path: Path
 ) -> None:
     store = PlanStore(tmp_path)
-    for status in (PlanStatus.BUDGET_EXHAUSTED, PlanStatus.CANCELLED):
+    for status in (PlanStatus.TIME_BUDGET_REACHED, PlanStatus.CANCELED):
         unfinished = dataclasses.replace(block_reference, status=status)
         store.save(block.problem, block.config, unfinished)
     assert list(tmp_path.iterdir()) == []
@@ -74,7 +74,7 @@ def test_sweep_goes_on_where_it_was(
     first = sweep(sled, [point], reference, store=store)
     heard: list[GridPoint] = []
 
-    def forbidden(*args: object, **keywords: object) -> PlanResult:
+    def forbidden(*args: object, **keywords: object) -> RobustPlan:
         raise AssertionError("planned again")
 
     monkeypatch.setattr(sweep_module, "plan", forbidden)

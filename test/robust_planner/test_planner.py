@@ -13,21 +13,20 @@ import pytest
 
 from robust_planner.config import (
     ContinuationConfig,
+    NonlinearSolverConfig,
     PlannerConfig,
     RiskConfig,
-    SolverConfig,
     TimeStepConfig,
     UncertaintyConfig,
 )
 from robust_planner.continuation import robust_stages
 from robust_planner.errors import PlanningProblemError, SolverMissingError
 from robust_planner.model.sliding_block import sliding_block
-from robust_planner.monitor import Progress
 from robust_planner.planner import plan
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.problems.example import Example
 from robust_planner.problems.registry import make_example
-from robust_planner.result import PlanResult, PlanStatus
+from robust_planner.result import PlanStatus, RobustPlan, StageProgress
 
 
 @pytest.mark.parametrize(
@@ -54,16 +53,18 @@ def test_strict_complementarity_of_a_short_problem(block: Example) -> None:
     assert result.residuals.complementarity <= 1e-6
 
 
-def test_snopt_agrees(block: Example, block_reference: PlanResult) -> None:
+def test_snopt_agrees(block: Example, block_reference: RobustPlan) -> None:
     pytest.importorskip("pydrake")
-    result = plan(block.problem, PlannerConfig(solver=SolverConfig(name="snopt", tolerance=1e-6)))
+    result = plan(
+        block.problem, PlannerConfig(solver=NonlinearSolverConfig(name="snopt", tolerance=1e-6))
+    )
     assert result.cost == pytest.approx(block_reference.cost, rel=1e-4)
     assert result.residuals.dynamics <= 1e-8
 
 
 def test_pyramid_in_space_moves_along_the_diagonal() -> None:
     """In 3-D the block obeys both axes; by symmetry they are alike."""
-    problem = PlanningProblem(
+    problem = RobustProblem(
         name="diagonal",
         model=sliding_block(dimension=3),
         start=(0.0, 0.0, 0.5, 0.0, 0.0, 0.0),
@@ -118,7 +119,7 @@ def test_expected_residual_may_be_approached_under_chance_constraints(sled: Exam
 
 
 def test_progress_is_reported_per_stage(block: Example) -> None:
-    reports: list[Progress] = []
+    reports: list[StageProgress] = []
     continuation = ContinuationConfig(penalties=(1e2, 1e3))
     plan(block.problem, PlannerConfig(continuation=continuation), on_progress=reports.append)
     finished = [report for report in reports if report.finished]
@@ -136,7 +137,7 @@ def test_cancelled_plan_returns_the_best_iterate(block: Example) -> None:
         return asked > 40
 
     result = plan(block.problem, cancelled=cancelled)
-    assert result.status is PlanStatus.CANCELLED
+    assert result.status is PlanStatus.CANCELED
     assert "best iterate" in result.status.remedy
     assert result.stages[-1].message == "User_Requested_Stop"
     assert result.stages[-1].parameters.penalty == 1e3
@@ -148,11 +149,11 @@ def test_cancelled_plan_returns_the_best_iterate(block: Example) -> None:
 def test_cancelled_snopt_returns_the_best_iterate(block: Example) -> None:
     pytest.importorskip("pydrake")
     answers = itertools.chain([False] * 20, itertools.repeat(True))
-    config = PlannerConfig(solver=SolverConfig(name="snopt"))
+    config = PlannerConfig(solver=NonlinearSolverConfig(name="snopt"))
     result = plan(
         dataclasses.replace(block.problem, knots=31), config, cancelled=lambda: next(answers)
     )
-    assert result.status is PlanStatus.CANCELLED
+    assert result.status is PlanStatus.CANCELED
     assert result.stages[-1].message == "stopped"
     assert 0 < result.stages[-1].iterations <= 20
     assert np.isfinite(result.residuals.worst)
@@ -160,9 +161,9 @@ def test_cancelled_snopt_returns_the_best_iterate(block: Example) -> None:
 
 def test_interrupt_ends_the_solve_and_reaches_the_caller(block: Example) -> None:
     """CasADi swallows what is raised in its callback: the solve must end all the same."""
-    reports: list[Progress] = []
+    reports: list[StageProgress] = []
 
-    def interrupt(progress: Progress) -> None:
+    def interrupt(progress: StageProgress) -> None:
         reports.append(progress)
         signal.raise_signal(signal.SIGINT)
 
@@ -173,7 +174,7 @@ def test_interrupt_ends_the_solve_and_reaches_the_caller(block: Example) -> None
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit])
 def test_error_of_a_listener_reaches_the_caller(block: Example, error: type[BaseException]) -> None:
-    def fail(progress: Progress) -> None:
+    def fail(progress: StageProgress) -> None:
         raise error(progress.stage)
 
     with pytest.raises(error, match="penalty 1/1"):
@@ -182,18 +183,18 @@ def test_error_of_a_listener_reaches_the_caller(block: Example, error: type[Base
 
 def test_cancelled_before_the_start_returns_the_guess(block: Example) -> None:
     result = plan(block.problem, cancelled=lambda: True)
-    assert result.status is PlanStatus.CANCELLED
+    assert result.status is PlanStatus.CANCELED
     assert result.stages == ()
 
 
 def test_exhausted_budget_is_a_status(block: Example) -> None:
-    result = plan(block.problem, PlannerConfig(solver=SolverConfig(budget=1e-3)))
-    assert result.status is PlanStatus.BUDGET_EXHAUSTED
+    result = plan(block.problem, PlannerConfig(solver=NonlinearSolverConfig(budget=1e-3)))
+    assert result.status is PlanStatus.TIME_BUDGET_REACHED
 
 
 def test_iteration_limit_is_not_success(block: Example) -> None:
     config = PlannerConfig(
-        solver=SolverConfig(max_iterations=20), continuation=ContinuationConfig(restarts=1)
+        solver=NonlinearSolverConfig(max_iterations=20), continuation=ContinuationConfig(restarts=1)
     )
     result = plan(block.problem, config)
     assert result.status is PlanStatus.NOT_CONVERGED
@@ -225,7 +226,7 @@ def test_impossible_horizon_returns_its_residuals(sled: Example) -> None:
 
 
 def test_reference_of_another_problem_is_refused(
-    block: Example, block_reference: PlanResult
+    block: Example, block_reference: RobustPlan
 ) -> None:
     problem = dataclasses.replace(block.robust_problem, knots=51)
     with pytest.raises(PlanningProblemError, match=r"\(101, 9\) variables \(valid: \(51, 9\)"):
@@ -236,12 +237,12 @@ def test_missing_solver_is_named(block: Example, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "pydrake.solvers", None)
     monkeypatch.delitem(sys.modules, "robust_planner.solver.snopt", raising=False)
     with pytest.raises(SolverMissingError, match=r"'snopt' is not installed: pip install drake"):
-        plan(block.problem, PlannerConfig(solver=SolverConfig(name="snopt")))
+        plan(block.problem, PlannerConfig(solver=NonlinearSolverConfig(name="snopt")))
 
 
 def test_unknown_solver_lists_the_known_ones(block: Example) -> None:
     with pytest.raises(SolverMissingError, match=r"'knitro' \(valid: ipopt, snopt\)"):
-        plan(block.problem, PlannerConfig(solver=SolverConfig(name="knitro")))
+        plan(block.problem, PlannerConfig(solver=NonlinearSolverConfig(name="knitro")))
 
 
 @pytest.mark.verify
@@ -251,5 +252,5 @@ def test_budget_is_kept_within_ten_percent() -> None:
         solver = dataclasses.replace(example.config.solver, budget=budget)
         began = time.monotonic()
         result = plan(example.problem, dataclasses.replace(example.config, solver=solver))
-        assert result.status is PlanStatus.BUDGET_EXHAUSTED
+        assert result.status is PlanStatus.TIME_BUDGET_REACHED
         assert time.monotonic() - began <= 1.1 * budget

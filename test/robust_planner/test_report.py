@@ -18,12 +18,12 @@ from contact_experiments.robust.figures.block_plans import (
 from contact_experiments.robust.figures.grids import plot_final_errors, plot_trade_off
 from contact_experiments.robust.figures.schedule import COLOURS, plot_schedule
 from contact_experiments.robust.sweep import GridPoint
-from robust_planner.contact_schedule import ContactMode, contact_schedule
+from robust_planner.contact_schedule import ContactState, contact_schedule
 from robust_planner.evaluation.final_error import final_errors
 from robust_planner.merit import merit
 from robust_planner.problems.example import Example
 from robust_planner.report import report
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 KEYS = [
     "problem", "status", "seconds", "cost", "merit", "max_speed", "friction_mid_N",
@@ -32,11 +32,11 @@ KEYS = [
 ]  # fmt: skip
 
 
-def test_report_of_the_reference(block: Example, block_reference: PlanResult) -> None:
+def test_report_of_the_reference(block: Example, block_reference: RobustPlan) -> None:
     content = report(block, block.problem, block.config, block_reference)
     assert list(content) == KEYS
     assert json.loads(json.dumps(content)) == content
-    assert content["status"] == "SOLVED"
+    assert content["status"] == "SUCCEEDED"
     assert content["friction_mid_N"] == pytest.approx(-4.905, abs=1e-3)
     assert content["final_error"]["mu"] == [0.3, 0.43, 0.57, 0.7]
     assert content["final_error"]["range"] == pytest.approx(1.943, abs=0.005)
@@ -45,7 +45,7 @@ def test_report_of_the_reference(block: Example, block_reference: PlanResult) ->
     assert content["risk_bound"] is None
 
 
-def test_merit_counts_each_violation_once(block: Example, block_reference: PlanResult) -> None:
+def test_merit_counts_each_violation_once(block: Example, block_reference: RobustPlan) -> None:
     """A normal force too large by 1 N: F = mu 1 N at every sliding knot."""
     plan = block_reference.trajectory
     normal = plan.normal_force.copy()
@@ -55,9 +55,9 @@ def test_merit_counts_each_violation_once(block: Example, block_reference: PlanR
     assert merit(heavier, block.problem, "friction") == pytest.approx(expected, rel=1e-4)
 
 
-def test_block_slides_all_the_way(block: Example, block_reference: PlanResult) -> None:
+def test_block_slides_all_the_way(block: Example, block_reference: RobustPlan) -> None:
     phases = contact_schedule(block_reference.trajectory, block.problem.model)
-    sliding = [phase for phase in phases if phase.mode is ContactMode.SLIDING]
+    sliding = [phase for phase in phases if phase.mode is ContactState.SLIDING]
     assert len(sliding) == 1
     assert sliding[0].contact == "bottom"
     assert sliding[0].end - sliding[0].start >= 0.97
@@ -65,7 +65,7 @@ def test_block_slides_all_the_way(block: Example, block_reference: PlanResult) -
     assert phases[-1].end == pytest.approx(1.0)
 
 
-def test_figures_are_drawn(block: Example, block_reference: PlanResult, tmp_path: Path) -> None:
+def test_figures_are_drawn(block: Example, block_reference: RobustPlan, tmp_path: Path) -> None:
     errors = final_errors(block_reference.trajectory, block.problem, block.test_friction)
     point = GridPoint(0.1, 0.7, 0.7)
     figures = {
@@ -84,7 +84,7 @@ def test_figures_are_drawn(block: Example, block_reference: PlanResult, tmp_path
     assert curves[0].get_label() == "ERM + chance, theta = 0.7"
 
 
-def test_blocks_are_drawn_where_they_end(block: Example, block_reference: PlanResult) -> None:
+def test_blocks_are_drawn_where_they_end(block: Example, block_reference: RobustPlan) -> None:
     errors = final_errors(block_reference.trajectory, block.problem, block.test_friction)
     (axes,) = plot_final_blocks({"reference": errors}, 5.0, size=1.0).axes
     centres = [patch.get_x() + 0.5 for patch in axes.patches]
@@ -92,10 +92,10 @@ def test_blocks_are_drawn_where_they_end(block: Example, block_reference: PlanRe
 
 
 def test_schedule_has_a_bar_while_the_block_slides(
-    block: Example, block_reference: PlanResult
+    block: Example, block_reference: RobustPlan
 ) -> None:
     (axes,) = plot_schedule({"reference": block_reference}, block.problem.model).axes
-    sliding = to_rgba(COLOURS[ContactMode.SLIDING])
+    sliding = to_rgba(COLOURS[ContactState.SLIDING])
     bars = [bar for bar in axes.collections if tuple(bar.get_facecolor()[0]) == sliding]
     (box,) = [bar.get_paths()[0].get_extents() for bar in bars]
     assert box.width >= 0.97

@@ -7,10 +7,10 @@ import numpy as np
 from robust_planner.evaluation.final_error import final_errors
 from robust_planner.planner import plan
 from robust_planner.problems.example import Example
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 
-def test_robust_plan_ends_closer_to_the_goal(sled: Example, sled_reference: PlanResult) -> None:
+def test_robust_plan_ends_closer_to_the_goal(sled: Example, sled_reference: RobustPlan) -> None:
     robust = plan(sled.robust_problem, sled.config, sled_reference)
     before, after = (
         final_errors(result.trajectory, sled.problem, sled.test_friction)
@@ -21,6 +21,6 @@ def test_robust_plan_ends_closer_to_the_goal(sled: Example, sled_reference: Plan
     assert abs(after.mean) <= 0.010
 
 
-def test_reference_respects_force_and_speed(sled_reference: PlanResult) -> None:
+def test_reference_respects_force_and_speed(sled_reference: RobustPlan) -> None:
     assert np.abs(sled_reference.trajectory.control).max() <= 60.0
     assert np.abs(sled_reference.trajectory.velocity).max() <= 1.5

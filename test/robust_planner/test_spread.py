@@ -9,10 +9,10 @@ import pytest
 
 from robust_planner.evaluation.spread import predicted_spread
 from robust_planner.problems.example import Example
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 
-def test_spread_of_a_coasting_block(block: Example, block_reference: PlanResult) -> None:
+def test_spread_of_a_coasting_block(block: Example, block_reference: RobustPlan) -> None:
     """x = v T - mu g T^2 / 2: linear in mu as long as the block slides to the end."""
     coasting = dataclasses.replace(block.problem, start=(0.0, 0.5, 10.0, 0.0))
     plan = block_reference.trajectory
@@ -23,5 +23,5 @@ def test_spread_of_a_coasting_block(block: Example, block_reference: PlanResult)
     assert predicted_spread(free, coasting, 0.05) == pytest.approx(expected, rel=1e-6)
 
 
-def test_nothing_spreads_without_uncertainty(block: Example, block_reference: PlanResult) -> None:
+def test_nothing_spreads_without_uncertainty(block: Example, block_reference: RobustPlan) -> None:
     assert predicted_spread(block_reference.trajectory, block.problem, 0.0) == pytest.approx(0.0)

@@ -11,7 +11,7 @@ from robust_planner.model.contact_model import GRAVITY
 from robust_planner.model.hopper import hopper
 from robust_planner.model.sliding_block import sliding_block
 from robust_planner.problems.example import Example
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 TIME = np.linspace(0.0, 1.0, 101)
 
@@ -59,7 +59,7 @@ def test_hopper_collapses_onto_its_limits_without_penetrating() -> None:
 
 
 def test_plan_is_reproduced_under_its_own_friction(
-    block: Example, block_reference: PlanResult
+    block: Example, block_reference: RobustPlan
 ) -> None:
     errors = final_errors(block_reference.trajectory, block.problem, (block.problem.friction,))
     assert abs(errors.mean) <= 1e-3

@@ -17,7 +17,7 @@ from robust_planner.config import (
 )
 from robust_planner.expected_residual import expected_squared_residual
 from robust_planner.layout import knot_layout
-from robust_planner.problem import PlanningProblem
+from robust_planner.problem import RobustProblem
 from robust_planner.problems.example import Example
 from robust_planner.transcription import LARGEST_FORCE, LARGEST_SLIP, transcribe
 
@@ -32,7 +32,7 @@ def configured(mode: str, kind: str = "friction", **changes: Any) -> PlannerConf
     return PlannerConfig(mode=mode, uncertainty=UncertaintyConfig(kind, SIGMA), **changes)
 
 
-def sliding_knot(problem: PlanningProblem) -> np.ndarray:
+def sliding_knot(problem: RobustProblem) -> np.ndarray:
     """Variables of a knot at which the block slides below the edge of its cone."""
     layout = knot_layout(problem.model, free_time_step=False)
     w = np.zeros(layout.size)
@@ -42,7 +42,7 @@ def sliding_knot(problem: PlanningProblem) -> np.ndarray:
     return w
 
 
-def contact_cost(problem: PlanningProblem, config: PlannerConfig) -> float:
+def contact_cost(problem: RobustProblem, config: PlannerConfig) -> float:
     """Cost of the uncertain pair at that knot."""
     program = transcribe(problem, config, "relaxation", robust=True)
     return float(program.contact_cost(sliding_knot(problem), [0.0, 0.0, ALPHA]))

@@ -12,19 +12,19 @@ from robust_planner.chance_constraint import normal_quantile
 from robust_planner.config import PlannerConfig, RiskConfig, UncertaintyConfig
 from robust_planner.evaluation.violation import highest_force, steepest_force, violation_rate
 from robust_planner.problems.example import Example
-from robust_planner.result import PlanResult
-from robust_planner.trajectory import Trajectory
+from robust_planner.result import RobustPlan
+from robust_planner.trajectory import ContactTrajectory
 
 FRICTION = PlannerConfig(uncertainty=UncertaintyConfig("friction", 0.1))
 
 
-def scaled_friction(trajectory: Trajectory, factor: float) -> Trajectory:
+def scaled_friction(trajectory: ContactTrajectory, factor: float) -> ContactTrajectory:
     """Scale every friction force."""
     return dataclasses.replace(trajectory, tangent_force=factor * trajectory.tangent_force)
 
 
 def test_reference_at_the_edge_of_the_cone_fails_for_half_of_all_frictions(
-    block: Example, block_reference: PlanResult
+    block: Example, block_reference: RobustPlan
 ) -> None:
     rate = violation_rate(block_reference.trajectory, block.problem, FRICTION)
     assert rate is not None
@@ -34,7 +34,7 @@ def test_reference_at_the_edge_of_the_cone_fails_for_half_of_all_frictions(
 
 @pytest.mark.parametrize("factor", [0.6, 0.9, 1.2])
 def test_sampled_rate_agrees_with_the_prediction(
-    block: Example, block_reference: PlanResult, factor: float
+    block: Example, block_reference: RobustPlan, factor: float
 ) -> None:
     plan = scaled_friction(block_reference.trajectory, factor)
     rate = violation_rate(plan, block.problem, FRICTION, samples=20_000)
@@ -45,7 +45,7 @@ def test_sampled_rate_agrees_with_the_prediction(
 
 
 def test_plan_on_the_chance_bound_fails_as_often_as_declared(
-    block: Example, block_reference: PlanResult
+    block: Example, block_reference: RobustPlan
 ) -> None:
     """F = -kappa_beta sigma lamN, the edge that the physical mode allows."""
     config = dataclasses.replace(FRICTION, risk=RiskConfig(True, beta=0.7, theta=0.7))
@@ -57,7 +57,7 @@ def test_plan_on_the_chance_bound_fails_as_often_as_declared(
     assert rate.predicted == pytest.approx(0.7, abs=1e-4)
 
 
-def test_force_at_a_distance_is_found(block: Example, block_reference: PlanResult) -> None:
+def test_force_at_a_distance_is_found(block: Example, block_reference: RobustPlan) -> None:
     plan = block_reference.trajectory
     raised = dataclasses.replace(plan, position=plan.position + np.array([0.0, 0.02]))
     config = PlannerConfig(uncertainty=UncertaintyConfig("distance", 0.01))
@@ -67,11 +67,11 @@ def test_force_at_a_distance_is_found(block: Example, block_reference: PlanResul
     assert rate.predicted == pytest.approx(stats.norm.cdf(2.0), abs=1e-4)
 
 
-def test_friction_without_normal_force_is_always_impossible(block_reference: PlanResult) -> None:
+def test_friction_without_normal_force_is_always_impossible(block_reference: RobustPlan) -> None:
     plan = block_reference.trajectory
     floating = dataclasses.replace(plan, normal_force=0.0 * plan.normal_force)
     assert steepest_force(floating) == np.inf
 
 
-def test_certain_world_has_no_rate(block: Example, block_reference: PlanResult) -> None:
+def test_certain_world_has_no_rate(block: Example, block_reference: RobustPlan) -> None:
     assert violation_rate(block_reference.trajectory, block.problem, PlannerConfig()) is None

@@ -23,7 +23,7 @@ from contact_experiments.robust.sweep import GridPoint
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.final_error import FinalErrors, final_errors
 from robust_planner.problems.registry import make_example
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 SIGMAS = (0.01, 0.05, 0.1, 0.3, 1.0)
 MODERATE, HIGH = 0.1, 1.0
@@ -62,7 +62,7 @@ def draw_block(folder: Path, config: PlannerConfig, listeners: Listeners = SILEN
     reference, plans = plan_grid(example, BLOCK_GRID, config, listeners)
     solved = {point: plan for point, plan in plans.items() if plan.solved}
 
-    def simulate(plan: PlanResult) -> FinalErrors:
+    def simulate(plan: RobustPlan) -> FinalErrors:
         return final_errors(plan.trajectory, problem, example.test_friction)
 
     def simulate_all(points: Iterable[GridPoint]) -> dict[GridPoint, FinalErrors]:
@@ -107,5 +107,5 @@ def _columns(plans: Grid) -> dict[str, Grid]:
     return columns
 
 
-def _speed(plan: PlanResult) -> float:
+def _speed(plan: RobustPlan) -> float:
     return float(np.abs(plan.trajectory.velocity).max())

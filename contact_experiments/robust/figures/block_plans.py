@@ -21,8 +21,8 @@ from contact_experiments.robust.figures.style import (
     new_figure,
 )
 from robust_planner.evaluation.final_error import FinalErrors
-from robust_planner.result import PlanResult
-from robust_planner.trajectory import Trajectory
+from robust_planner.result import RobustPlan
+from robust_planner.trajectory import ContactTrajectory
 
 # Robust plans start and end with impulses a hundred times the force in between: beyond this
 # force the axis is logarithmic [N].
@@ -53,7 +53,7 @@ def plot_controls(plans: Plans) -> Figure:
     return figure
 
 
-def plot_risks(columns: Mapping[str, Grid], reference: PlanResult) -> Figure:
+def plot_risks(columns: Mapping[str, Grid], reference: RobustPlan) -> Figure:
     """Plot push over friction, one column per kind of plan, one curve per risk bound (Fig. 2).
 
     Args:
@@ -140,7 +140,7 @@ def plot_final_blocks(results: Mapping[str, FinalErrors], goal: float, size: flo
     return figure
 
 
-def _forces(push: Axes, friction: Axes, trajectory: Trajectory, **style: Any) -> None:
+def _forces(push: Axes, friction: Axes, trajectory: ContactTrajectory, **style: Any) -> None:
     """Draw forces, which are constant between knots."""
     time = trajectory.time
     push.step(time[:-1], trajectory.control[:-1, 0], where="post", **style)

@@ -17,9 +17,9 @@ from contact_experiments.robust.figures.style import (
 )
 from contact_experiments.robust.sweep import GridPoint
 from robust_planner.evaluation.final_error import FinalErrors
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
-Grid = Mapping[GridPoint, PlanResult]
+Grid = Mapping[GridPoint, RobustPlan]
 
 # A merit below is zero to the accuracy of the solver.
 SMALLEST_MERIT = 1e-12
@@ -27,8 +27,8 @@ SMALLEST_MERIT = 1e-12
 
 def plot_trade_off(
     grid: Grid,
-    reference: PlanResult,
-    measure: Callable[[PlanResult], float],
+    reference: RobustPlan,
+    measure: Callable[[RobustPlan], float],
     name: str,
     unit: str = "-",
 ) -> Figure:

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from contact_experiments.robust.figures.style import Plans, label, legend, new_figure
 from robust_planner.model.contact_model import ContactModel
 from robust_planner.model.hopper import joint_positions
-from robust_planner.trajectory import Trajectory
+from robust_planner.trajectory import ContactTrajectory
 
 TIME_COLOURS = colormaps["plasma"].resampled(256)
 # The brightest yellow is hard to see on white.
@@ -74,7 +74,7 @@ def plot_foot(
     return figure
 
 
-def _frames(axes: Axes, trajectory: Trajectory, frames: int) -> None:
+def _frames(axes: Axes, trajectory: ContactTrajectory, frames: int) -> None:
     points = joint_positions(trajectory.position)
     last = len(points) - 1
     for k in np.linspace(0, last, frames).astype(int):

@@ -13,7 +13,7 @@ from contact_experiments.robust.plan_store import PlanStore
 from contact_experiments.robust.sweep import GridPoint, OnProgress, plan_reference, sweep
 from robust_planner.config import PlannerConfig
 from robust_planner.problems.example import Example
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 DOTS_PER_INCH = 130
 
@@ -32,7 +32,7 @@ class Listeners:
     """
 
     store: PlanStore | None = None
-    on_plan: Callable[[GridPoint | None, PlanResult], None] = lambda point, result: None
+    on_plan: Callable[[GridPoint | None, RobustPlan], None] = lambda point, result: None
     on_progress: OnProgress | None = None
 
 
@@ -41,7 +41,7 @@ SILENT = Listeners()
 
 def plan_grid(
     example: Example, grid: Iterable[GridPoint], config: PlannerConfig, listeners: Listeners
-) -> tuple[PlanResult, dict[GridPoint, PlanResult]]:
+) -> tuple[RobustPlan, dict[GridPoint, RobustPlan]]:
     """Plan the reference and every point of a grid.
 
     Args:

@@ -6,10 +6,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from contact_experiments.robust.figures.style import Plans, greek, new_figure
-from robust_planner.contact_schedule import ContactMode, contact_schedule
+from robust_planner.contact_schedule import ContactState, contact_schedule
 from robust_planner.model.contact_model import ContactModel
 
-COLOURS = {ContactMode.STICKING: "tab:blue", ContactMode.SLIDING: "tab:orange"}
+COLOURS = {ContactState.STICKING: "tab:blue", ContactState.SLIDING: "tab:orange"}
 
 
 def plot_schedule(plans: Plans, model: ContactModel) -> Figure:
@@ -27,7 +27,7 @@ def plot_schedule(plans: Plans, model: ContactModel) -> Figure:
     (axes,) = figure.axes
     for name, plan in plans.items():
         for phase in contact_schedule(plan.trajectory, model):
-            if phase.mode is not ContactMode.OPEN:
+            if phase.mode is not ContactState.OPEN:
                 row = rows.index((name, phase.contact))
                 span = (phase.start, phase.end - phase.start)
                 axes.broken_barh([span], (row - 0.3, 0.6), color=COLOURS[phase.mode])

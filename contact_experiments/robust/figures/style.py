@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from contact_experiments.robust.sweep import GridPoint
-from robust_planner.result import PlanResult
+from robust_planner.result import RobustPlan
 
 # Label of a curve -> plan.
-Plans = Mapping[str, PlanResult]
+Plans = Mapping[str, RobustPlan]
 
 # Of a curve without uncertainty.
 REFERENCE: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 1.2}

@@ -15,9 +15,9 @@ from contact_experiments.tamsi.benchmark.runners import (
     PARITY_RUN,
     RUNNERS,
     PeerError,
-    Runner,
+    SceneRunner,
 )
-from contact_experiments.tamsi.benchmark.scene import BenchmarkScene
+from contact_experiments.tamsi.benchmark.scenes import BenchmarkScene
 
 # In parity settings the velocities of all rounds equal those of Drake's kTamsi [m/s or rad/s];
 # in the default ones, which have another friction law, the positions stay close [m or rad].
@@ -120,7 +120,7 @@ def measure(
 
 def _prepare(
     scene: BenchmarkScene, simulators: Sequence[str]
-) -> tuple[dict[str, Runner], dict[str, str]]:
+) -> tuple[dict[str, SceneRunner], dict[str, str]]:
     runners, missing = {}, {}
     for name in simulators:
         try:
@@ -130,7 +130,7 @@ def _prepare(
     return runners, missing
 
 
-def _timed(runner: Runner) -> float:
+def _timed(runner: SceneRunner) -> float:
     """Return the CPU time of one run [s]."""
     runner.restart()
     start = time.process_time_ns()
@@ -138,7 +138,7 @@ def _timed(runner: Runner) -> float:
     return 1e-9 * (time.process_time_ns() - start)
 
 
-def _check_agreement(scene: str, runners: dict[str, Runner]) -> tuple[float, float]:
+def _check_agreement(scene: str, runners: dict[str, SceneRunner]) -> tuple[float, float]:
     """Compare the ends of this round's runs."""
     q, v = runners[DRAKE_TAMSI].state()
     velocity_error = float(np.abs(runners[PARITY_RUN].state()[1] - v).max())

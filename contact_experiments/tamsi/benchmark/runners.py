@@ -12,7 +12,8 @@ import numpy as np
 
 from contact_core.errors import ContactStackError
 from contact_core.scene_config import SolverConfig
-from contact_experiments.tamsi.benchmark.scene import BenchmarkScene
+from contact_experiments import INSTALL_PEERS
+from contact_experiments.tamsi.benchmark.scenes import BenchmarkScene
 from tamsi_sim.arrays.data import CONTACTS, STEPS
 from tamsi_sim.drake.parity import PARITY
 
@@ -27,7 +28,7 @@ class PeerError(ContactStackError):
     """A simulator is missing, or gives up on a scene."""
 
 
-class Runner(ABC):
+class SceneRunner(ABC):
     """A scene on one simulator."""
 
     @abstractmethod
@@ -51,7 +52,7 @@ class Runner(ABC):
         """Return the mean number of contact points per step of the last run; NaN if unknown."""
 
 
-class OurRunner(Runner):
+class OurRunner(SceneRunner):
     """The engine of this package."""
 
     def __init__(self, scene: BenchmarkScene, solver: SolverConfig) -> None:
@@ -88,7 +89,7 @@ class OurRunner(Runner):
         return float(counters[CONTACTS] / counters[STEPS])
 
 
-class DrakeRunner(Runner):
+class DrakeRunner(SceneRunner):
     """A Drake diagram of plant, scene graph and, if forces vary, a table of forces.
 
     Everything runs in C++.
@@ -166,7 +167,7 @@ class DrakeRunner(Runner):
         return float("nan")
 
 
-class MujocoRunner(Runner):
+class MujocoRunner(SceneRunner):
     """MuJoCo's own rollout, in C."""
 
     def __init__(self, scene: BenchmarkScene) -> None:
@@ -182,8 +183,7 @@ class MujocoRunner(Runner):
             import mujoco
             from mujoco import rollout
         except ImportError as error:
-            remedy = "pip install 'contact_stack[bench]'"
-            raise PeerError(f"MuJoCo is not installed: {remedy}") from error
+            raise PeerError(f"MuJoCo is not installed: {INSTALL_PEERS}") from error
         from contact_experiments.tamsi.peers import mujoco_model
 
         self._scene, self._mujoco, self._rollout = scene, mujoco, rollout
@@ -227,7 +227,7 @@ class MujocoRunner(Runner):
         return total / self._scene.steps
 
 
-RUNNERS: dict[str, Callable[[BenchmarkScene], Runner]] = {
+RUNNERS: dict[str, Callable[[BenchmarkScene], SceneRunner]] = {
     OURS: lambda scene: OurRunner(scene, SolverConfig()),
     PARITY_RUN: lambda scene: OurRunner(scene, PARITY),
     DRAKE_TAMSI: lambda scene: DrakeRunner(scene, "tamsi"),

@@ -1,9 +1,10 @@
-"""The benchmark's scenes by name."""
+"""The benchmark's scenes by name: a model, a start, and what drives it, the same for all."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -12,10 +13,15 @@ import pinocchio as pin
 from contact_core.description import RobotDescription, placement, read_urdf
 from contact_core.errors import ConfigError, choices
 from contact_core.scene import Instance
+from contact_core.scene_config import SolverConfig
 from contact_core.surface import Surface
-from contact_experiments.tamsi.allegro.hand import DAMPING, JOINTS, STIFFNESS, AllegroHand
-from contact_experiments.tamsi.benchmark.scene import BenchmarkScene
-from contact_experiments.tamsi.cases import ParallelGripper
+from contact_experiments.tamsi.cases import (
+    HAND_DAMPING,
+    HAND_JOINTS,
+    HAND_STIFFNESS,
+    AllegroHand,
+    ParallelGripper,
+)
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import BuiltModel, build_model
 
@@ -32,6 +38,71 @@ SWING_PERIOD = 2.0  # [s]
 ARM_ARMATURE = (3.4, 3.4, 3.4, 3.4, 1.3, 1.2, 1.2)  # Geared rotors [kg m^2].
 FINGER_OPENING = 0.0395  # At the start; the mug has a radius of 40 mm [m].
 GRIP = 5e-3  # How far the fingers' targets lie inside the mug [m].
+
+
+@dataclass(frozen=True)
+class BenchmarkScene:
+    """One scene.
+
+    The joints are driven by springs towards zero, dampers and a given force; a target
+    q_d(t) is a spring and the force K q_d(t). So every simulator can step the same law
+    without a controller around it.
+
+    Attributes:
+        name: Name of the scene.
+        built: The model.
+        surface: Surface of every shape.
+        time_step: h [s].
+        q: (nq) positions at the start.
+        v: (nv) velocities at the start.
+        stiffness: (nv) K of the joints [Nm/rad or N/m].
+        damping: (nv) D of the joints, on top of the model's [Nm s/rad or N s/m].
+        forces: (n, nv) generalised force of each step [Nm or N].
+    """
+
+    name: str
+    built: BuiltModel
+    surface: Surface
+    time_step: float
+    q: np.ndarray
+    v: np.ndarray
+    stiffness: np.ndarray
+    damping: np.ndarray
+    forces: np.ndarray
+
+    @property
+    def steps(self) -> int:
+        """Number of steps n."""
+        return len(self.forces)
+
+    @property
+    def duration(self) -> float:
+        """Simulated time [s]."""
+        return self.steps * self.time_step
+
+    def surface_of(self, instance: str, link: str) -> Surface:
+        """Return the surface of a link."""
+        return self.surface
+
+    def engine(self, solver: SolverConfig) -> Engine:
+        """Return an engine at the start.
+
+        Args:
+            solver: Settings of the scheme.
+        """
+        engine = Engine(self.built, self.time_step, solver)
+        engine.work.stiffness[:] = self.stiffness
+        engine.work.drive_damping[:] = self.damping
+        # A spring towards zero and the force K q_d cancel to a large part.
+        engine.work.effort_limit[:] = np.inf
+        self.restart(engine)
+        return engine
+
+    def restart(self, engine: Engine) -> None:
+        """Put an engine of this scene back to the start."""
+        engine.q[:] = self.q
+        engine.v[:] = self.v
+        engine.work.counters[:] = 0
 
 
 def make_scene(name: str) -> BenchmarkScene:
@@ -97,11 +168,11 @@ def allegro(name: str) -> BenchmarkScene:
     case = AllegroHand()
     built = case.model()
     _remove_limits(built)
-    stiffness, damping = np.zeros(JOINTS + 6), np.zeros(JOINTS + 6)
-    stiffness[:JOINTS], damping[:JOINTS] = STIFFNESS, DAMPING
+    stiffness, damping = np.zeros(HAND_JOINTS + 6), np.zeros(HAND_JOINTS + 6)
+    stiffness[:HAND_JOINTS], damping[:HAND_JOINTS] = HAND_STIFFNESS, HAND_DAMPING
     forces = case.forces(round(4.5 / case.time_step))
     return BenchmarkScene(
-        name, built, case.surface, case.time_step, built.q, np.zeros(JOINTS + 6),
+        name, built, case.surface, case.time_step, built.q, np.zeros(HAND_JOINTS + 6),
         stiffness, damping, forces,
     )  # fmt: skip
 

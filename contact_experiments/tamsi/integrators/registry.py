@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from contact_core.errors import ConfigError, choices
+from contact_core.registry import Registry
 from contact_experiments.tamsi.integrators.config import IntegratorConfig
 from contact_experiments.tamsi.integrators.excitation import Excitation
 from contact_experiments.tamsi.integrators.integrator import Integrator
@@ -17,16 +17,15 @@ from contact_experiments.tamsi.integrators.scheme import (
 )
 from tamsi_sim.simulation.engine import Engine
 
-SCHEMES: dict[str, Scheme] = {
-    "tamsi": TAMSI,
-    "semi_implicit": SEMI_IMPLICIT,
-    "frictionless": FRICTIONLESS,
-}
+SCHEMES: Registry[Scheme] = Registry(
+    "integrator",
+    {"tamsi": TAMSI, "semi_implicit": SEMI_IMPLICIT, "frictionless": FRICTIONLESS},
+)
 """Name -> scheme: tamsi Sec. V, and ie_fn ... ie_qn_ec_tals of Sec. III."""
 
 for _features in itertools.product((True, False), repeat=3):
     _scheme = implicit_euler(*_features)
-    SCHEMES[_scheme.title.lower().replace("+", "_")] = _scheme
+    SCHEMES.register(_scheme.title.lower().replace("+", "_"), _scheme)
 
 
 def make_integrator(
@@ -49,6 +48,4 @@ def make_integrator(
     Raises:
         ConfigError: If there is no such name.
     """
-    if name not in SCHEMES:
-        raise ConfigError(f"unknown integrator '{name}' ({choices(SCHEMES)})")
     return Integrator(SCHEMES[name], engine, excitation, config)

@@ -1,21 +1,31 @@
-"""tamsi Sec. IV-B: what TALS gives implicit Euler when the contacts' tangent spaces turn."""
+"""Sec. IV-B of the TAMSI paper: what TALS gives implicit Euler when tangent spaces turn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
+from matplotlib.figure import Figure
 
 from contact_core.description import read_urdf
 from contact_core.scene import Instance
 from contact_core.surface import Surface
-from contact_experiments.tamsi.cases import MUG, ParallelGripper
+from contact_experiments.tamsi.cases import MUG, ParallelGripper, StickSlipBox
 from contact_experiments.tamsi.integrators.excitation import Excitation
 from contact_experiments.tamsi.integrators.integrator import Effort
 from contact_experiments.tamsi.integrators.registry import make_integrator
-from contact_experiments.tamsi.paper.stick_slip_box import StickSlipBox
+from contact_experiments.tamsi.paper.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    RED,
+    FigureResult,
+    panels,
+    progress,
+)
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import build_model
@@ -23,7 +33,7 @@ from tamsi_sim.simulation.model import build_model
 DURATION = 0.5  # [s]
 STEPS = (1e-3, 2e-3, 5e-3, 1e-2, 2e-2)
 SPIN = 60.0  # of the mug about its axis [rad/s]
-Scene = Callable[[float], tuple[Engine, Excitation | None]]
+MakeScene = Callable[[float], tuple[Engine, Excitation | None]]
 
 
 def box(time_step: float) -> tuple[Engine, Excitation]:
@@ -56,11 +66,11 @@ def spinning_mug(time_step: float) -> tuple[Engine, None]:
     return engine, None
 
 
-SCENES: dict[str, Scene] = {"box": box, "gripper": gripper, "spinning mug": spinning_mug}
+SCENES: dict[str, MakeScene] = {"box": box, "gripper": gripper, "spinning mug": spinning_mug}
 
 
 @dataclass(frozen=True)
-class Comparison:
+class LineSearchGain:
     """Implicit Euler with full Newton in one scene, without and with TALS.
 
     Attributes:
@@ -109,7 +119,7 @@ def run(
     return moved.effort, status == StepStatus.OK
 
 
-def compare(scene: str, time_step: float, duration: float = DURATION) -> Comparison:
+def compare(scene: str, time_step: float, duration: float = DURATION) -> LineSearchGain:
     """Run a scene without and with TALS.
 
     Args:
@@ -122,11 +132,57 @@ def compare(scene: str, time_step: float, duration: float = DURATION) -> Compari
     """
     without, plain_finished = run(scene, "ie_fn", time_step, duration)
     with_tals, tals_finished = run(scene, "ie_fn_tals", time_step, duration)
-    return Comparison(scene, time_step, without, with_tals, plain_finished and tals_finished)
+    return LineSearchGain(scene, time_step, without, with_tals, plain_finished and tals_finished)
 
 
-def comparisons() -> Iterator[Comparison]:
+def comparisons() -> Iterator[LineSearchGain]:
     """Compare in every scene with every step."""
     for scene in SCENES:
         for time_step in STEPS:
             yield compare(scene, time_step)
+
+
+def plot_gains(comparisons: Sequence[LineSearchGain]) -> Figure:
+    """Plot what TALS gives implicit Euler, and how often it misses (Sec. IV-B).
+
+    Args:
+        comparisons: Of all scenes and steps.
+    """
+    figure = panels(1, 2, 10.0, 4.0)
+    gains, misses = figure.axes
+    for scene, color in zip(SCENES, (BLUE, GREEN, RED), strict=True):
+        found = [c for c in comparisons if c.scene == scene]
+        steps = [1e3 * c.time_step for c in found]
+        gains.loglog(steps, [c.gain for c in found], "o-", color=color, label=scene)
+        misses.semilogx(steps, [100.0 * c.missed for c in found], "o-", color=color, label=scene)
+    gains.axhline(1.0, color=GREY, linewidth=1.0)
+    gains.set_title("evaluations of f without TALS : with TALS")
+    gains.set_ylabel("ratio")
+    misses.set_title("landings in stiction that missed it")
+    misses.set_ylabel("share [%]")
+    for axes in figure.axes:
+        axes.set_xlabel("time step h [ms]")
+        axes.set_xticks(steps, [f"{step:g}" for step in steps])
+        axes.minorticks_off()
+        axes.legend(fontsize="small")
+    return figure
+
+
+def section_iv_b() -> FigureResult:
+    """Sec. IV-B: what TALS gives implicit Euler when the contacts' tangent spaces turn."""
+    total = len(SCENES) * len(STEPS)
+    found = list(progress(comparisons(), "section IV-B", total))
+    summary = {}
+    for scene in SCENES:
+        own = [c for c in found if c.scene == scene]
+        landings = sum(c.with_tals.landings for c in own)
+        missed = sum(c.with_tals.missed for c in own)
+        gains = [c.gain for c in own]
+        summary[scene] = (
+            f"{missed} of {landings} landings missed stiction; without TALS "
+            f"{min(gains):.1f} to {max(gains):.1f} times the evaluations"
+        )
+    numbers = [
+        {**dataclasses.asdict(c), "gain": c.gain, "missed": c.with_tals.missed} for c in found
+    ]
+    return plot_gains(found), {"summary": summary, "comparisons": numbers}

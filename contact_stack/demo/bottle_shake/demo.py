@@ -116,7 +116,7 @@ class BottleShake(Demo[BottleRecord]):
     def client(self, run: str, connection: Connection) -> BottleNode:
         """Make the node that handles the bottle."""
         scene, feedback = self._scene, run == f"{PREFIX}on"
-        profile = driver_profile(self.driver, DriverConfig(), scene.config.period)
+        profile = driver_profile(self.driver, DriverConfig())
         return BottleNode(scene, self._task, feedback, profile, connection)
 
     def summarise(self, runs: Mapping[str, BottleRecord]) -> dict[str, Any]:

@@ -299,7 +299,8 @@ class LoadSensor:
             period: Time between two samples [s].
         """
         self._robot = robot
-        self._low_pass = LowPass(cutoff, period)
+        self._period = period
+        self._low_pass = LowPass(cutoff)
 
     def sample(self, q: np.ndarray, external_torque: np.ndarray) -> np.ndarray:
         """Return the force of what is held on the fingers (3), tool frame [N].
@@ -313,7 +314,7 @@ class LoadSensor:
         self._robot.update(q)
         jacobian = self._robot.tool_jacobian()[:3]
         force = np.linalg.lstsq(jacobian.T, external_torque, rcond=None)[0]
-        return self._low_pass.update(np.asarray(force))
+        return self._low_pass.update(np.asarray(force), self._period)
 
 
 class GripRegulator:

@@ -14,7 +14,7 @@ from contact_aware_control.node.config import ControllerNodeConfig
 from contact_core.config import from_mapping
 from contact_core.description import share
 from contact_ros.driver_profile import DriverConfig, driver_profile
-from contact_stack.demo.client_node import NAME, PERIOD, Connection
+from contact_stack.demo.client_node import NAME, Connection
 from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
 from contact_stack.demo.contact_tracking.figures import ExperimentPictures
 from contact_stack.demo.contact_tracking.node import ContactTrackingNode
@@ -135,7 +135,7 @@ class ContactTracking(Demo[ExperimentData]):
 
     def client(self, run: str, connection: Connection) -> ContactTrackingNode:
         """Make the node that asks for the motion."""
-        profile = driver_profile(self.driver, DriverConfig(), PERIOD)
+        profile = driver_profile(self.driver, DriverConfig())
         return ContactTrackingNode(self.experiment, profile, connection)
 
     def summarise(self, runs: Mapping[str, ExperimentData]) -> dict[str, Any]:

@@ -20,12 +20,11 @@ from contact_stack.demo.figures import add_legend, draw_limit, new_figure, save
 from contact_stack.demo.runner import Demo, Rows, table, write_scene
 from contact_stack.demo.sled.node import ALONG, SledNode, Slide
 from contact_stack.demo.statistics import trajectory_hash
-from robust_planner.monitor import Progress
 from robust_planner.problems.example import Example
 from robust_planner.problems.sled import sled
 from robust_planner.report import report
-from robust_planner.request import PlanRequest, answer
-from robust_planner.result import PlanResult
+from robust_planner.request import RobustRequest, answer
+from robust_planner.result import RobustPlan, StageProgress
 from tamsi_sim.robot.plant import cartesian_impedance
 
 SCENE = "slide_sled"
@@ -60,7 +59,7 @@ class SledPlans:
 
     example: Example
     carried_mass: float
-    plans: Mapping[str, PlanResult]
+    plans: Mapping[str, RobustPlan]
 
 
 class SlideSled(Demo[Slide]):
@@ -91,7 +90,7 @@ class SlideSled(Demo[Slide]):
         """The plans, made when they are first asked for."""
         with tqdm(total=1, bar_format=PLANNING_BAR) as bar:
 
-            def show(phase: str, progress: Progress) -> None:
+            def show(phase: str, progress: StageProgress) -> None:
                 bar.set_description_str(
                     f"{phase}, {progress.stage}: iteration {progress.iterations}, "
                     f"residual {progress.residual:.1e}"
@@ -104,7 +103,7 @@ class SlideSled(Demo[Slide]):
             start = np.array(scene.config.robot.initial_positions)
             inertia = float(cartesian_impedance(scene).tool_inertia(start)[ALONG, ALONG])
             example = sled(inertia)
-            planned = answer(PlanRequest(example, example.config), show)
+            planned = answer(RobustRequest(example, example.config), show)
         plans = {"reference": planned.reference, "robust": planned.result}
         return SledPlans(example, inertia, plans)
 

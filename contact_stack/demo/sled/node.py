@@ -14,8 +14,8 @@ from contact_core.arm_state import ArmState, CommandMode
 from contact_core.errors import CommunicationError
 from contact_ros.driver_profile import DriverConfig, OverlayWriter, driver_profile
 from contact_ros.geometry import frame_pose
-from contact_stack.demo.client_node import CLOCK, OBJECTS, PERIOD, ClientNode, Connection
-from robust_planner.trajectory import Trajectory
+from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection
+from robust_planner.trajectory import ContactTrajectory
 
 SLED = "sled"
 STATE = "state"
@@ -52,7 +52,7 @@ class Slide:
 class SledNode(ClientNode[Slide]):
     """Execute one plan on the graph, in lock-step."""
 
-    def __init__(self, trajectory: Trajectory, connection: Connection) -> None:
+    def __init__(self, trajectory: ContactTrajectory, connection: Connection) -> None:
         """Connect to the graph.
 
         Args:
@@ -66,7 +66,7 @@ class SledNode(ClientNode[Slide]):
         self._times: list[float] = []
         self._positions: list[float] = []
         self._joints: list[np.ndarray] = []
-        self._profile = driver_profile("lbr_fri", DriverConfig(), PERIOD)
+        self._profile = driver_profile("lbr_fri", DriverConfig())
         self._writer = OverlayWriter(self, CommandMode.WRENCH, lockstep=True)
 
     @property

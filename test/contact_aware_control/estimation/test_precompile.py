@@ -3,6 +3,7 @@
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+from contact_aware_control import precompile
 from contact_aware_control.estimation import (
     descent,
     friction_cone,
@@ -10,7 +11,6 @@ from contact_aware_control.estimation import (
     measurement,
     modes,
     particles,
-    precompile,
     rival,
     surface,
     surface_sampling,
@@ -46,7 +46,7 @@ def test_two_contacts_compile_nothing_more(make_plant, robot, touch):
     first, force = touch(plant.rng, "lbr_link_5", force=20.0)
     torque = robot.point_jacobian("lbr_link_5", first).T @ force
     second, push = touch(plant.rng, "lbr_link_7", force=25.0)
-    precompile.precompile()
+    precompile.precompile_estimator()
     before = signatures()
     plant.free(Q)
     for tick in range(120):

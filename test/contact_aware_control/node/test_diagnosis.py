@@ -3,7 +3,7 @@
 import numpy as np
 
 from contact_aware_control.controllers import ControllerOutput
-from contact_aware_control.node.diagnosis import diagnosis
+from contact_aware_control.node.controller import diagnosis
 
 
 def test_contact_is_told_with_units():

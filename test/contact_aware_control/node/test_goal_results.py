@@ -9,11 +9,10 @@ from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from contact_aware_control.control_loop import LoopStatus
 from contact_aware_control.controllers import ControllerOutput
+from contact_aware_control.loop_state import LoopStatus
 from contact_aware_control.node.goal_server import held_back
-from contact_aware_control.node.joint_goal import JointGoal
-from contact_aware_control.node.trajectory_goal import Progress
+from contact_aware_control.node.trajectory_goals import GoalProgress, JointGoal
 from contact_aware_control.safety.status import Mode, Status
 from contact_core.errors import TrajectoryError
 
@@ -35,7 +34,7 @@ def goal_of(path=0.0, goal=0.0, patience=(0, 0), **tolerance):
 def progress(time, offset):
     position = np.full(7, 0.25 * time)
     position[1] += offset
-    return Progress(0, position, time, 14.9)
+    return GoalProgress(0, position, time, 14.9)
 
 
 def status_of(reason=Status.OK, force=14.9):

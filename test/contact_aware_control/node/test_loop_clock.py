@@ -1,6 +1,6 @@
 """The loop's time goes on evenly, whatever ROS time does."""
 
-from contact_aware_control.node.loop_clock import LoopClock
+from contact_aware_control.node.controller_parts import LoopClock
 
 
 def test_jumps_of_ros_time_do_not_reach_the_loop():

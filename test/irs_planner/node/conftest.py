@@ -14,9 +14,7 @@ from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import NodeGraph, find_launch_file, parse
 
 
 class PlanClient:

@@ -10,7 +10,7 @@ from contact_stack_msgs.action import PlanThroughContact
 
 from contact_core.errors import ConfigError
 from irs_planner import build_problem, load_example
-from irs_planner.node.config import LimitsConfig, PlannerNodeConfig
+from irs_planner.node.config import GoalLimitsConfig, PlannerNodeConfig
 from irs_planner.node.goal import read_goal
 
 CONFIG = PlannerNodeConfig()
@@ -157,6 +157,6 @@ def test_exact_derivatives_need_no_samples() -> None:
 
 
 def test_the_node_limits_what_a_goal_without_limits_may_do() -> None:
-    config = PlannerNodeConfig(limits=LimitsConfig(iterations=5))
+    config = PlannerNodeConfig(limits=GoalLimitsConfig(iterations=5))
     goal = PlanThroughContact.Goal(example="pushing", samples=1)
     assert read_goal(goal, config).settings.iterations == 5

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from threading import Event
 
 import numpy as np
 import pytest
-from contact_stack_msgs.action import PlanThroughContact
+from contact_stack_msgs.action import PlanRobustContact, PlanThroughContact
 
+from contact_core.planning import PlanStatus, StopCondition
 from contact_ros.stamps import to_nanoseconds
 from irs_planner import PlannerSettings, build_problem, load_example
-from irs_planner.node.messages import result_message
-from irs_planner.node.outcome import Outcome, outcome_of
-from irs_planner.node.task import PlanningTask, run_task
+from irs_planner.batch import PlanTask
+from irs_planner.node.config import PlannerNodeConfig
+from irs_planner.node.server import IrsGoalPlanner
 
 
 def planned(example: str, settings: PlannerSettings, **changes):
     problem = replace(build_problem(load_example(example)), **changes)
-    task = PlanningTask(problem, settings)
-    result = run_task(task, lambda report: None, Event())
-    outcome = outcome_of(result.best, settings)
-    return problem, result.best, result_message(result, task, outcome, 2.0)
+    planner = IrsGoalPlanner(PlannerNodeConfig(force_margin=2.0))
+    task = PlanTask(problem, settings)
+    plan = planner.solve(task, StopCondition(), lambda feedback: None)
+    return problem, plan.best, planner.answer(task, plan).result()
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +29,12 @@ def pushing():
     return planned("pushing", PlannerSettings(iterations=4))
 
 
-def test_the_outcomes_are_those_of_the_action() -> None:
-    constants = {name: getattr(PlanThroughContact.Result, name) for name in Outcome.__members__}
-    assert constants == {outcome.name: int(outcome) for outcome in Outcome}
+@pytest.mark.parametrize("action", [PlanThroughContact, PlanRobustContact])
+def test_every_constant_of_the_actions_is_a_status(action) -> None:
+    result = action.Result()
+    constants = {name: getattr(result, name) for name in dir(result) if name.isupper()}
+    names = {name for name, value in constants.items() if isinstance(value, int)}
+    assert {"SUCCEEDED", "PREEMPTED", "SOLVER_FAILED"} <= names <= set(PlanStatus.__members__)
 
 
 def test_what_is_sent_are_the_commands_and_what_moves_is_predicted(pushing) -> None:

@@ -1,15 +1,16 @@
-"""The figures as JSON and as a table."""
+"""The benchmark's figures as JSON, as a table and as a picture."""
 
 import numpy as np
 import pytest
 
-from contact_experiments.tamsi.benchmark.measure import SceneResult
+from contact_experiments.tamsi.benchmark.measure import SceneResult, measure
 from contact_experiments.tamsi.benchmark.report import (
     HEADER,
     UNITS,
     details_json,
     machine,
     missing_lines,
+    plot_cost,
     row,
     scene_json,
 )
@@ -78,3 +79,10 @@ def test_machine_names_the_versions_of_the_peers():
     assert about["versions"]["drake"].startswith("1.")
     assert set(about["versions"]) >= {"drake", "mujoco", "numba"}
     assert about["cores"] >= 1
+
+
+@pytest.mark.parametrize("simulators", [("ours",), ("ours", "ours_parity", "drake_ktamsi")])
+def test_picture_with_and_without_peers(short, tmp_path, simulators):
+    result = measure(short("gripper_stiff", 20), 1, simulators)
+    assert plot_cost([result], [result], tmp_path / "cost.png").stat().st_size > 10_000
+    assert plot_cost([result], [], tmp_path / "alone.png").stat().st_size > 10_000

@@ -7,11 +7,11 @@ from builders import GRAVITY, arm_instance, engine_of
 
 from contact_core.description import RobotDescription
 from contact_core.scene_config import SolverConfig
+from contact_experiments.tamsi.cases import BOX_MASS, BOX_WEIGHT, StickSlipBox
 from contact_experiments.tamsi.integrators.config import IntegratorConfig
 from contact_experiments.tamsi.integrators.excitation import Excitation
 from contact_experiments.tamsi.integrators.registry import make_integrator
-from contact_experiments.tamsi.paper.stick_slip_box import MASS, WEIGHT, StickSlipBox
-from contact_experiments.tamsi.paper.work_precision import measure
+from contact_experiments.tamsi.paper.box_figures import measure
 from tamsi_sim.arrays.status import StepStatus
 
 H = 5e-3
@@ -50,10 +50,10 @@ def test_within_stiction_the_step_is_the_linear_solution():
     """In stiction friction is a damper W / v_s, tamsi (7), and implicit Euler is exact algebra."""
     case = StickSlipBox(time_step=1e-3)
     engine = case.engine()
-    push = 0.5 * WEIGHT
+    push = 0.5 * BOX_WEIGHT
     moved = make_integrator("ie_fn_tals", engine, Excitation.constant(np.array([push])))
     assert moved.step() == StepStatus.OK
-    expected = 1e-3 * push / (MASS + 1e-3 * WEIGHT / 1e-4)
+    expected = 1e-3 * push / (BOX_MASS + 1e-3 * BOX_WEIGHT / 1e-4)
     assert engine.v[0] == pytest.approx(expected, rel=1e-9)
 
 
@@ -63,7 +63,7 @@ def test_quadratic_law_creeps_at_its_own_speed():
     for law in ("linear", "quadratic"):
         case = StickSlipBox(solver=SolverConfig(friction_law=law))
         engine = case.engine()
-        force = Excitation.constant(np.array([0.5 * WEIGHT]))
+        force = Excitation.constant(np.array([0.5 * BOX_WEIGHT]))
         assert make_integrator("ie_fn_tals", engine, force).step(50) == StepStatus.OK
         creep[law] = engine.v[0] / 1e-4
     assert creep["linear"] == pytest.approx(0.5, rel=1e-6)

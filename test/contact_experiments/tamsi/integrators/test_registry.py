@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from contact_core.errors import ConfigError
-from contact_experiments.tamsi.cases import ParallelGripper
+from contact_experiments.tamsi.cases import ParallelGripper, StickSlipBox
 from contact_experiments.tamsi.integrators.config import IntegratorConfig
 from contact_experiments.tamsi.integrators.registry import SCHEMES, make_integrator
-from contact_experiments.tamsi.paper.stick_slip_box import StickSlipBox
 from tamsi_sim.arrays.status import StepStatus
 
 

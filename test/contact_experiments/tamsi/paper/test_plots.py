@@ -4,15 +4,21 @@ import numpy as np
 import pytest
 
 from contact_experiments.tamsi.integrators.integrator import Effort
-from contact_experiments.tamsi.paper import plots
-from contact_experiments.tamsi.paper.gripper_convergence import Convergence
-from contact_experiments.tamsi.paper.gripper_robustness import Trial
-from contact_experiments.tamsi.paper.gripper_speed import INTEGRATORS
-from contact_experiments.tamsi.paper.integrator_speed import Run
-from contact_experiments.tamsi.paper.moving_configuration import SCENES, Comparison
-from contact_experiments.tamsi.paper.residual_history import ResidualHistory
-from contact_experiments.tamsi.paper.work_precision import INTEGRATORS as IMPLICIT
-from contact_experiments.tamsi.paper.work_precision import Point
+from contact_experiments.tamsi.paper.box_figures import INTEGRATORS as IMPLICIT
+from contact_experiments.tamsi.paper.box_figures import (
+    ResidualHistory,
+    WorkPrecisionPoint,
+    plot_residuals,
+    plot_work_precision,
+)
+from contact_experiments.tamsi.paper.gripper_figures import (
+    Convergence,
+    Trial,
+    plot_convergence,
+    plot_robustness,
+)
+from contact_experiments.tamsi.paper.moving_configuration import SCENES, LineSearchGain, plot_gains
+from contact_experiments.tamsi.paper.speed import INTEGRATORS, Run, plot_speed
 
 STEPS = (1e-3, 1e-2)
 EFFORT = Effort(100, 1, 1, 10, 10, 0, 0, 4, 4, 1, 1e-3)
@@ -24,7 +30,9 @@ def histories():
 
 
 def points():
-    return [Point(name, h, h, round(1 / h), 1, 0, True) for name in IMPLICIT for h in STEPS]
+    return [
+        WorkPrecisionPoint(name, h, h, round(1 / h), 1, 0, True) for name in IMPLICIT for h in STEPS
+    ]
 
 
 def trials():
@@ -47,24 +55,24 @@ def studies():
 
 
 def comparisons():
-    return [Comparison(scene, h, EFFORT, EFFORT, True) for scene in SCENES for h in STEPS]
+    return [LineSearchGain(scene, h, EFFORT, EFFORT, True) for scene in SCENES for h in STEPS]
 
 
 @pytest.mark.parametrize(
     ("plot", "data", "curves"),
     [
-        (plots.residual_histories, histories, 2),
-        (plots.work_precision, points, len(IMPLICIT)),
-        (plots.robustness, trials, 0),
-        (plots.speed, runs, len(INTEGRATORS)),
-        (plots.convergence, studies, 2),
-        (plots.moving_configuration, comparisons, 2 * len(SCENES)),
+        (plot_residuals, histories, 2),
+        (plot_work_precision, points, len(IMPLICIT)),
+        (plot_robustness, trials, 0),
+        (plot_speed, runs, len(INTEGRATORS)),
+        (plot_convergence, studies, 2),
+        (plot_gains, comparisons, 2 * len(SCENES)),
     ],
 )
 def test_axes_are_named_and_all_curves_are_drawn(plot, data, curves, tmp_path):
     figure = plot(data())
     lines = [line for axes in figure.axes for line in axes.lines if len(line.get_xdata()) == 2]
-    drawn = [line for line in lines if line.get_marker() != "None" or plot is plots.speed]
+    drawn = [line for line in lines if line.get_marker() != "None" or plot is plot_speed]
     assert len(drawn) == curves
     for axes in figure.axes:
         assert axes.get_xlabel()
@@ -73,6 +81,6 @@ def test_axes_are_named_and_all_curves_are_drawn(plot, data, curves, tmp_path):
 
 
 def test_robustness_says_what_became_of_every_mug():
-    texts = [text.get_text() for axes in plots.robustness(trials()).axes for text in axes.texts]
+    texts = [text.get_text() for axes in plot_robustness(trials()).axes for text in axes.texts]
     assert texts.count("20 mm") == 4
     assert texts.count("lost\n> 10") == 4

@@ -1,0 +1,150 @@
+"""The paper's two baselines, for comparison in simulation only.
+
+Greedy: command what inverse kinematics asks for, whatever is in the way.
+
+Null-space projection with a force equality:
+In contact the force has priority and is set to its limit f_max; the tracking torque
+K (q_ref+ - q) is projected into the null space of the contacts, (10) with the
+stiffness-consistent W = K. The torque K (q_cmd+ - q) of the springs is then, (13),
+
+    K (q_cmd+ - q) = -J^T f_max + P_N K (q_ref+ - q),   P_N = I - J^T (J#K)^T
+
+or, because K^-1 P_N K = N of (9b),
+
+    q_cmd+ = q - K^-1 J^T f_max + N (q_ref+ - q).
+
+An equality cannot give way gradually: where the reference leaves the contact, (30), it is
+dropped at once and q_cmd+ = q_ref+ (contact_aware_control Sec. VI-B). At that moment
+J (q_ref+ - q) = 0, so N (q_ref+ - q) = q_ref+ - q: the command jumps by K^-1 J^T f_max, no
+matter how far inside the obstacle the reference was before. The force is gone within the
+arm's own response time; fast motion follows only where the estimated direction u is wrong
+and (30) comes early.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.controllers.base import (
+    Controller,
+    ControllerInput,
+    ControllerOutput,
+    ControllerState,
+)
+from contact_aware_control.controllers.contact_jacobian import ContactConstraint, ContactSelection
+from contact_aware_control.controllers.quasistatic import QuasistaticModel
+from contact_aware_control.reference.base import JointReference, PoseReference, Reference
+from contact_aware_control.tracking import TrackingTasks
+from contact_core.inverse_kinematics import InverseKinematics
+from contact_core.robot import Robot
+
+ITERATIONS = 10
+"""Most steps of the inverse kinematics of one tick."""
+
+
+class Baseline(Controller):
+    """Commands joint positions that the reference asks for; forces are not bounded."""
+
+    limits_force = False
+
+    def __init__(self, robot: Robot, config: ControllerConfig) -> None:
+        """Set up.
+
+        Args:
+            robot: The arm, for this controller alone.
+            config: Every parameter.
+        """
+        self._robot = robot
+        self._config = config
+        self._tasks = TrackingTasks(robot, config)
+        self._inverse_kinematics = InverseKinematics(robot, iterations=ITERATIONS)
+
+    def _wanted(self, reference: Reference, inputs: ControllerInput) -> np.ndarray:
+        """Return q_ref+ (n) [rad]: of a tool reference by inverse kinematics near q_cmd."""
+        time = inputs.time + self._config.period
+        if isinstance(reference, JointReference):
+            return reference.sample(time)
+        assert isinstance(reference, PoseReference)
+        return self._inverse_kinematics.solve(reference.sample(time), inputs.command).q
+
+
+class GreedyController(Baseline):
+    """Minimises the tracking error without contact model and force limit."""
+
+    def step(
+        self, state: ControllerState, inputs: ControllerInput
+    ) -> tuple[ControllerState, ControllerOutput]:
+        """Command q_cmd+ = IK(X_ref+), see :meth:`Controller.step`."""
+        assert state.assignment is not None
+        self._robot.update(inputs.position)
+        position_error, rotation_error = self._tasks.of(state.assignment).error(inputs.time)
+        wanted = self._wanted(state.assignment.reference, inputs)
+        change = np.clip(wanted - inputs.command, inputs.lower, inputs.upper)
+        return state, ControllerOutput(
+            command=inputs.command + change,
+            position_error=position_error,
+            rotation_error=rotation_error,
+        )
+
+
+class NullSpaceController(Baseline):
+    """Sets every contact force that the reference pushes into to its limit."""
+
+    def __init__(self, robot: Robot, config: ControllerConfig) -> None:
+        """Set up, see :class:`Baseline`."""
+        super().__init__(robot, config)
+        self._stiffness = np.array(config.joint_stiffness)
+        self._selection = ContactSelection(robot, self._stiffness, config.force, config.period)
+        self.bounds_step = config.null_space.step > 0.0
+
+    def step(
+        self, state: ControllerState, inputs: ControllerInput
+    ) -> tuple[ControllerState, ControllerOutput]:
+        """Compute the next command, see :meth:`Controller.step`."""
+        assert state.assignment is not None
+        q = inputs.position
+        self._robot.update(q)
+        position_error, rotation_error = self._tasks.of(state.assignment).error(inputs.time)
+        contacts = (
+            self._selection.keep(state.contacts)
+            if inputs.contacts is None
+            else self._selection.update(
+                state.contacts, inputs.contacts, state.assignment.force_limits
+            )
+        )
+        reference = self._wanted(state.assignment.reference, inputs)
+        regulated = [c for c in contacts.active if not leaves(c, q, reference)]
+        rows = np.array([contact.row for contact in regulated]).reshape(-1, self._robot.n)
+        model = QuasistaticModel.at(self._stiffness, rows, self._config.force.compliance)
+        limits = np.array([contact.limit for contact in regulated])
+        wanted = q + model.null_space() @ (reference - q) - model.deflection @ limits
+        change = np.clip(wanted - inputs.command, inputs.lower, inputs.upper)
+        if self.bounds_step:
+            step = self._config.null_space.step
+            change = np.clip(change, -step, step)
+        command = inputs.command + change
+        return ControllerState(state.assignment, contacts), ControllerOutput(
+            command=command,
+            contact_links=tuple(contact.link for contact in regulated),
+            measured_force=np.array([contact.force for contact in regulated]),
+            predicted_force=model.force(q, command),
+            force_limit=limits,
+            active_constraints=tuple(f"force {contact.link}" for contact in regulated),
+            position_error=position_error,
+            rotation_error=rotation_error,
+        )
+
+
+def leaves(contact: ContactConstraint, q: np.ndarray, reference: np.ndarray) -> bool:
+    """Tell whether the reference commands a break of contact, (30).
+
+    Args:
+        contact: The contact.
+        q: (n) measured configuration [rad].
+        reference: (n) q_ref+ [rad].
+
+    Returns:
+        True if u^T J_C (q_ref+ - q) > 0.
+    """
+    return float(contact.row @ (reference - q)) > 0.0

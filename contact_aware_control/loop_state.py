@@ -1,0 +1,94 @@
+"""What the control loop is given, what it remembers, and what it says: plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from contact_aware_control.contact import ContactReport
+from contact_aware_control.controllers import ControllerOutput, ControllerState
+from contact_aware_control.reference.base import Goal
+from contact_aware_control.safety.status import Mode, Status
+from contact_aware_control.safety.supervisor import SupervisorState
+from contact_core.arm_state import ArmState
+
+NANOSECONDS = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopInputs:
+    """What one tick is given. Nobody changes it afterwards.
+
+    Attributes:
+        now: Time of the tick [ns].
+        arm: The latest joint state; the same object again if there is no newer one.
+        report: The latest contacts; the same object again if there are no newer ones.
+        goal: What to follow, checked by a GoalChecker; another object starts anew. None: hold.
+    """
+
+    now: int
+    arm: ArmState | None = None
+    report: ContactReport | None = None
+    goal: Goal | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopState:
+    """Everything the control loop remembers from tick to tick; plain data.
+
+    Attributes:
+        supervisor: Faults, pauses and watchdogs.
+        controller: What the controller remembers.
+        command: (n) the present command q_cmd [rad]; None while there is none.
+        arm: The last sound joint state since the activation.
+        report: The last sound contacts.
+        goal: What is followed.
+        reference_time: Time since the start of the goal, without pauses [s].
+        last: What the last tick was given; shows which messages are new.
+        ticks: Number of ticks so far.
+        deadline_misses: Number of ticks that came more than half a period late.
+        ramp_ticks: Number of ticks since the slow start began.
+    """
+
+    supervisor: SupervisorState = field(default_factory=SupervisorState)
+    controller: ControllerState = field(default_factory=ControllerState)
+    command: np.ndarray | None = None
+    arm: ArmState | None = None
+    report: ContactReport | None = None
+    goal: Goal | None = None
+    reference_time: float = 0.0
+    last: LoopInputs | None = None
+    ticks: int = 0
+    deadline_misses: int = 0
+    ramp_ticks: int = 0
+
+
+@dataclass(frozen=True)
+class LoopStatus:
+    """What happened in one tick.
+
+    Attributes:
+        mode: What the controller does.
+        status: Why.
+        reference_time: Time since the start of the goal, without pauses [s].
+        output: The controller's diagnostics; its command is the one before the limits.
+        ticks: Number of ticks so far.
+        deadline_misses: Number of ticks that came more than half a period late.
+        rejected_messages: Number of rejected messages so far.
+        detail: What led to a latched fault, in words; empty without one.
+    """
+
+    mode: Mode
+    status: Status
+    reference_time: float
+    output: ControllerOutput
+    ticks: int
+    deadline_misses: int
+    rejected_messages: int
+    detail: str = ""
+
+    @property
+    def remedy(self) -> str:
+        """What a person can do about the status."""
+        return self.status.remedy

@@ -1,0 +1,187 @@
+"""What the controller node keeps beside its tick: its clock, external stop and incident files."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rclpy.logging import get_logging_directory
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.task import Future
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+
+from contact_aware_control.incident_log import Incident, IncidentLog, save
+from contact_aware_control.node.config import ExternalStopConfig, RecorderConfig
+from contact_aware_control.safety.status import Request
+from contact_core.errors import ContactStackError
+from contact_ros.diagnostics import AgeMonitor
+
+EXTERNAL_STOP_TOPIC = "external_stop"
+
+
+class LoopClock:
+    """Steady time that began as ROS time.
+
+    ROS time may jump, when the system's clock is set or a simulator restarts. A watchdog
+    must not: its ages are differences of this clock, which only ever goes on.
+    """
+
+    def __init__(
+        self, ros_now: Callable[[], int], steady_now: Callable[[], int] = time.monotonic_ns
+    ) -> None:
+        """Begin at the present ROS time.
+
+        Args:
+            ros_now: ROS time [ns].
+            steady_now: A steady clock [ns].
+        """
+        self._ros_now = ros_now
+        self._steady_now = steady_now
+        self._offset = ros_now() - steady_now()
+
+    def now(self) -> int:
+        """Return the time [ns]."""
+        return self._steady_now() + self._offset
+
+    def from_ros(self, stamp: int) -> int:
+        """Translate a ROS time, with the clock of ROS as it is now.
+
+        Args:
+            stamp: ROS time [ns].
+
+        Returns:
+            The same moment on this clock [ns].
+        """
+        return stamp - self._ros_now() + self.now()
+
+
+class ExternalStop:
+    """Turn the messages of the topic, or their absence, into requests."""
+
+    def __init__(
+        self,
+        node: Node,
+        config: ExternalStopConfig,
+        ask: Callable[[Request, str], object],
+    ) -> None:
+        """Listen.
+
+        Args:
+            node: The controller's node.
+            config: How long the topic may be silent.
+            ask: Asks the control loop; called in the executor's thread by messages, and in
+                the loop's thread by :meth:`check`.
+        """
+        self._timeout = config.timeout
+        self._age = AgeMonitor(config.timeout)
+        self._ask = ask
+        self._pressed = False
+        self._subscription = node.create_subscription(
+            Bool, EXTERNAL_STOP_TOPIC, self._arrived, QoSProfile(depth=1)
+        )
+
+    @property
+    def pressed(self) -> bool:
+        """Whether it is pressed now."""
+        return self._pressed
+
+    def check(self) -> None:
+        """Count silence as a press, if it must not be silent."""
+        if self._timeout > 0.0 and self._age.stale and not self._pressed:
+            self._pressed = True
+            self._ask(
+                Request.PRESS_EXTERNAL_STOP,
+                f"topic {EXTERNAL_STOP_TOPIC} has been silent for more than {self._timeout:g} s",
+            )
+
+    def _arrived(self, message: Bool) -> None:
+        self._age.arrived()
+        if message.data == self._pressed:
+            return
+        self._pressed = message.data
+        if message.data:
+            self._ask(Request.PRESS_EXTERNAL_STOP, "the external stop was pressed")
+        else:
+            self._ask(Request.RELEASE_EXTERNAL_STOP, "")
+
+
+class IncidentFiles:
+    """Write records beside the control loop, in threads of their own."""
+
+    def __init__(
+        self,
+        node: Node,
+        log: IncidentLog,
+        config: RecorderConfig,
+        lock: threading.Lock,
+        service: str,
+    ) -> None:
+        """Offer the service.
+
+        Args:
+            node: The controller's node.
+            log: What is written.
+            config: Where, and how often at most.
+            lock: Held while the loop ticks.
+            service: Name of the service that writes a record.
+        """
+        self._logger = node.get_logger()
+        self._log = log
+        self._lock = lock
+        folder = config.folder or Path(str(get_logging_directory())) / "flight"
+        self._folder = Path(folder).expanduser()
+        self._files_left = config.files
+        self._threads: list[threading.Thread] = []
+        self._service = node.create_service(Trigger, service, self._dump)
+        self.last = ""
+
+    def close(self) -> None:
+        """Wait until everything is written."""
+        for thread in self._threads:
+            thread.join()
+
+    def write(self, reason: str, done: Future | None = None) -> None:
+        """Write a record in the background; the lock is held.
+
+        Args:
+            reason: Why.
+            done: Gets the path, or the error as text.
+        """
+        if done is None:
+            if self._files_left == 0:
+                return
+            self._files_left -= 1
+        record = self._log.record(reason)
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        self._threads.append(
+            threading.Thread(target=self._save, args=(record, done), name="incident record")
+        )
+        self._threads[-1].start()
+
+    def _save(self, record: Incident, done: Future | None) -> None:
+        path = self._folder / f"{time.strftime('%Y%m%d_%H%M%S')}_{record.reason}.npz"
+        number = 1
+        while path.exists():
+            number += 1
+            path = path.with_stem(f"{path.stem.removesuffix(f'_{number - 1}')}_{number}")
+        try:
+            save(record, path)
+        except (OSError, ContactStackError) as error:
+            text = f"the incident record cannot be written: {error}"
+            self._logger.error(text)
+        else:
+            text = self.last = str(path)
+            self._logger.info(f"incident record: contact-stack replay {path}")
+        if done is not None:
+            done.set_result((path.exists(), text))
+
+    async def _dump(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        done = Future()
+        with self._lock:
+            self.write("on_request", done)
+        response.success, response.message = await done
+        return response

@@ -1,0 +1,370 @@
+"""Goals of the two trajectory actions, translated: what they ask for, what a client is told."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pinocchio as pin
+from contact_stack_msgs.action import FollowPoseTrajectory
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
+from geometry_msgs.msg import Pose
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
+from contact_core.errors import TrajectoryError, choices
+from contact_core.robot import Robot
+from contact_ros.geometry import quaternion_to_array, to_pose, to_se3
+from contact_ros.stamps import to_duration, to_nanoseconds, to_time
+
+JointResult = FollowJointTrajectory.Result
+PoseResult = FollowPoseTrajectory.Result
+
+DEFAULT_PATIENCE = 1.0
+"""How late a goal may be reached if the client does not say it [s]."""
+
+NOTEWORTHY = 0.01
+"""Error at the end that a successful result mentions if something held the arm [rad]."""
+
+
+@dataclass(frozen=True)
+class GoalProgress:
+    """Where the arm is while it follows a goal.
+
+    Attributes:
+        stamp: Time of the joint state [ns].
+        position: (n) measured joint positions q [rad].
+        reference_time: Time since the start of the reference [s].
+        max_force: Largest contact force reported since the start of the goal [N].
+    """
+
+    stamp: int
+    position: np.ndarray
+    reference_time: float
+    max_force: float
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A tolerance that is not met.
+
+    Attributes:
+        code: The action's error code.
+        text: The offending value and the tolerance.
+    """
+
+    code: int
+    text: str
+
+
+class TrajectoryGoal(ABC):
+    """One goal of a trajectory action, translated.
+
+    Attributes:
+        goal: What the control loop follows.
+        start: When the motion begins [ns]; 0 = now.
+        patience: How much later than planned the goal may be reached [s].
+        codes: The error codes the server itself uses: ``invalid``, ``fault``.
+    """
+
+    goal: Goal
+    start: int
+    patience: float
+    codes: ClassVar[Mapping[str, int]]
+
+    @abstractmethod
+    def path_violation(self, progress: GoalProgress) -> Violation | None:
+        """Return the path tolerance that is violated now, if any.
+
+        Args:
+            progress: Where the arm is.
+        """
+
+    @abstractmethod
+    def goal_violation(self, progress: GoalProgress) -> Violation | None:
+        """Return the goal tolerance that is not met at the end, if any.
+
+        Args:
+            progress: Where the arm is.
+        """
+
+    @abstractmethod
+    def feedback(self, progress: GoalProgress) -> Any:
+        """Return the action's feedback message.
+
+        Args:
+            progress: Where the arm is.
+        """
+
+    @abstractmethod
+    def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
+        """Return the action's result message.
+
+        Args:
+            progress: Where the arm is.
+            violation: Why the goal failed; None on success.
+            note: What held the arm back, for a person; mostly empty.
+        """
+
+    def patience_of(self, requested: int) -> float:
+        """Return the time [s] by which a goal may be late, for a requested one [ns].
+
+        As the actions' convention has it 0 asks for our default, and -1 for no limit.
+        """
+        if requested == 0:
+            return DEFAULT_PATIENCE
+        return 1e-9 * requested if requested > 0 else math.inf
+
+
+class JointGoal(TrajectoryGoal):
+    """A motion of the joints.
+
+    Tolerances follow the action's convention: 0 is our default, which is not to check, and
+    a negative one says the same explicitly.
+    """
+
+    codes: ClassVar[Mapping[str, int]] = {
+        "invalid": JointResult.INVALID_GOAL,
+        "fault": JointResult.PATH_TOLERANCE_VIOLATED,
+    }
+
+    def __init__(
+        self,
+        request: FollowJointTrajectory.Goal,
+        joint_names: Sequence[str],
+        command: np.ndarray,
+    ) -> None:
+        """Translate a goal.
+
+        Args:
+            request: The goal; its joints may be in any order.
+            joint_names: The driver's names of the arm's joints, base to wrist.
+            command: (n) commanded joint positions now, where the motion begins if the
+                first point of the trajectory lies in the future [rad].
+
+        Raises:
+            TrajectoryError: If the joints are not the arm's, or the points make no
+                trajectory.
+        """
+        trajectory = request.trajectory
+        order = joint_order(trajectory.joint_names, joint_names)
+        points = trajectory.points
+        times = [1e-9 * to_nanoseconds(point.time_from_start) for point in points]
+        self._names = tuple(joint_names)
+        self._path_tolerance = _tolerances(request.path_tolerance, joint_names)
+        self._goal_tolerance = _tolerances(request.goal_tolerance, joint_names)
+        self._reference = JointTrajectory.from_start(
+            command,
+            times,
+            _rows([point.positions for point in points], order, "positions"),
+            _optional([point.velocities for point in points], order, "velocities"),
+            _optional([point.accelerations for point in points], order, "accelerations"),
+        )
+        self.goal = Goal(self._reference)
+        self.start = to_nanoseconds(trajectory.header.stamp)
+        self.patience = self.patience_of(to_nanoseconds(request.goal_time_tolerance))
+
+    def path_violation(self, progress: GoalProgress) -> Violation | None:
+        """Return the path tolerance that is violated; see :class:`TrajectoryGoal`."""
+        return self._violation(
+            progress, self._path_tolerance, JointResult.PATH_TOLERANCE_VIOLATED, "its path"
+        )
+
+    def goal_violation(self, progress: GoalProgress) -> Violation | None:
+        """Return the goal tolerance that is not met; see :class:`TrajectoryGoal`."""
+        return self._violation(
+            progress, self._goal_tolerance, JointResult.GOAL_TOLERANCE_VIOLATED, "the goal"
+        )
+
+    def feedback(self, progress: GoalProgress) -> Any:
+        """Return the feedback message; see :class:`TrajectoryGoal`."""
+        time_from_start = to_duration(round(1e9 * progress.reference_time))
+        desired = self._reference.sample(progress.reference_time)
+
+        def point(positions: np.ndarray) -> JointTrajectoryPoint:
+            return JointTrajectoryPoint(
+                positions=positions.tolist(), time_from_start=time_from_start
+            )
+
+        feedback = FollowJointTrajectory.Feedback(
+            joint_names=list(self._names),
+            desired=point(desired),
+            actual=point(progress.position),
+            error=point(desired - progress.position),
+        )
+        feedback.header.stamp = to_time(progress.stamp)
+        return feedback
+
+    def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
+        """Return the result message; see :class:`TrajectoryGoal`."""
+        if violation is not None:
+            return JointResult(error_code=violation.code, error_string=f"{violation.text}{note}")
+        error = np.abs(self._reference.sample(progress.reference_time) - progress.position)
+        joint = int(np.argmax(error))
+        if not note or error[joint] < NOTEWORTHY:
+            return JointResult(error_code=JointResult.SUCCESSFUL)
+        text = f"joint {self._names[joint]} ended {error[joint]:.3f} rad from the goal{note}"
+        return JointResult(error_code=JointResult.SUCCESSFUL, error_string=text)
+
+    def _violation(
+        self, progress: GoalProgress, tolerance: np.ndarray, code: int, place: str
+    ) -> Violation | None:
+        error = np.abs(self._reference.sample(progress.reference_time) - progress.position)
+        joint = int(np.argmax(error - tolerance))
+        if error[joint] <= tolerance[joint]:
+            return None
+        return Violation(
+            code,
+            f"joint {self._names[joint]} is {error[joint]:.3f} rad from {place} "
+            f"(tolerance {tolerance[joint]:g} rad)",
+        )
+
+
+class PoseGoal(TrajectoryGoal):
+    """A motion of the tool."""
+
+    codes: ClassVar[Mapping[str, int]] = {
+        "invalid": PoseResult.INVALID_GOAL,
+        "fault": PoseResult.FAULT,
+    }
+
+    def __init__(self, request: FollowPoseTrajectory.Goal, robot: Robot, tool: pin.SE3) -> None:
+        """Translate a goal.
+
+        Args:
+            request: The goal.
+            robot: The arm, for this goal to measure with.
+            tool: The commanded tool pose now, where the motion begins if the first pose
+                of the trajectory lies in the future.
+
+        Raises:
+            TrajectoryError: If a name is unknown, or the points make no trajectory.
+        """
+        if request.tool_frame not in ("", robot.tool_link):
+            raise TrajectoryError(
+                f"unknown tool frame '{request.tool_frame}' (valid: {robot.tool_link})"
+            )
+        points = request.trajectory.points
+        times = [1e-9 * to_nanoseconds(point.time_from_start) for point in points]
+        poses = [_checked(point.pose, i) for i, point in enumerate(points)]
+        self._reference = PoseTrajectory.from_start(tool, times, poses)
+        self._robot = robot
+        self._tolerance = request.position_tolerance, request.rotation_tolerance
+        self.goal = Goal(
+            self._reference, {limit.link: limit.force_limit for limit in request.planned_contact}
+        )
+        self.start = to_nanoseconds(request.trajectory.header.stamp)
+        self.patience = self.patience_of(to_nanoseconds(request.goal_time_tolerance))
+
+    def path_violation(self, progress: GoalProgress) -> Violation | None:
+        """The action has no path tolerance: contact may hold the tool off its path."""
+        return None
+
+    def goal_violation(self, progress: GoalProgress) -> Violation | None:
+        """Return the goal tolerance that is not met; see :class:`TrajectoryGoal`."""
+        errors = self._errors(progress)
+        for error, allowed, unit in zip(errors, self._tolerance, ("m", "rad"), strict=True):
+            if 0.0 < allowed < error:
+                return Violation(
+                    PoseResult.GOAL_TOLERANCE_VIOLATED,
+                    f"the tool is {error:.3f} {unit} from the goal (tolerance {allowed:g} {unit})",
+                )
+        return None
+
+    def feedback(self, progress: GoalProgress) -> Any:
+        """Return the feedback message; see :class:`TrajectoryGoal`."""
+        position_error, rotation_error = self._errors(progress)
+        feedback = FollowPoseTrajectory.Feedback(
+            desired=to_pose(self._reference.sample(progress.reference_time)),
+            actual=to_pose(self._robot.tool_pose()),
+            position_error=position_error,
+            rotation_error=rotation_error,
+            progress=min(1.0, progress.reference_time / self._reference.duration),
+            max_contact_force=progress.max_force,
+        )
+        feedback.header.stamp = to_time(progress.stamp)
+        return feedback
+
+    def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
+        """Return the result message; see :class:`TrajectoryGoal`."""
+        position_error, rotation_error = self._errors(progress)
+        return PoseResult(
+            error_code=violation.code if violation else PoseResult.SUCCESSFUL,
+            error_string=f"{violation.text}{note}" if violation else "",
+            position_error=position_error,
+            rotation_error=rotation_error,
+        )
+
+    def _errors(self, progress: GoalProgress) -> tuple[float, float]:
+        """Return distance [m] and angle [rad] between the measured tool and the reference."""
+        self._robot.update(progress.position)
+        error = self._robot.tool_pose().actInv(self._reference.sample(progress.reference_time))
+        return (
+            float(np.linalg.norm(error.translation)),
+            float(np.linalg.norm(pin.log3(error.rotation))),
+        )
+
+
+class JointNamesError(TrajectoryError):
+    """The joints of a trajectory are not those of the arm."""
+
+
+def joint_order(given: Sequence[str], expected: Sequence[str]) -> list[int]:
+    """Return where each joint of the arm stands in a trajectory.
+
+    Args:
+        given: The joint names of the trajectory.
+        expected: Those of the arm.
+
+    Returns:
+        For each joint of the arm its index in ``given``.
+
+    Raises:
+        JointNamesError: If the two do not hold the same names.
+    """
+    if sorted(given) != sorted(expected):
+        raise JointNamesError(f"joint names {list(given)} are not the arm's ({choices(expected)})")
+    return [list(given).index(name) for name in expected]
+
+
+def _rows(values: Sequence[Sequence[float]], order: list[int], name: str) -> np.ndarray:
+    """Return (points, n) in the order of the arm."""
+    for i, row in enumerate(values):
+        if len(row) != len(order):
+            raise TrajectoryError(f"point {i} has {len(row)} {name} instead of {len(order)}")
+    return np.array([np.asarray(row, dtype=float)[order] for row in values])
+
+
+def _optional(values: Sequence[Sequence[float]], order: list[int], name: str) -> np.ndarray | None:
+    """Return (points, n), or None if no point has any."""
+    if not any(len(row) for row in values):
+        return None
+    return _rows(values, order, name)
+
+
+def _tolerances(tolerances: Sequence[JointTolerance], names: Sequence[str]) -> np.ndarray:
+    """Return (n) position tolerances [rad], infinite where none is asked for."""
+    values = np.full(len(names), np.inf)
+    for tolerance in tolerances:
+        if tolerance.name not in names:
+            raise JointNamesError(f"tolerance of '{tolerance.name}' ({choices(names)})")
+        if tolerance.velocity > 0.0 or tolerance.acceleration > 0.0:
+            raise TrajectoryError(
+                f"tolerance of '{tolerance.name}': only positions are checked, leave velocity and "
+                "acceleration 0"
+            )
+        if tolerance.position > 0.0:
+            values[list(names).index(tolerance.name)] = tolerance.position
+    return values
+
+
+def _checked(pose: Pose, index: int) -> pin.SE3:
+    norm = float(np.linalg.norm(quaternion_to_array(pose.orientation)))
+    if not abs(norm - 1.0) < 1e-3:
+        raise TrajectoryError(f"pose {index}: its quaternion has norm {norm:.4g} instead of 1")
+    return to_se3(pose)

@@ -1,0 +1,135 @@
+"""How far the arm is from the limits around it: its workspace, and itself."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pinocchio as pin
+
+from contact_aware_control.config import SelfCollisionConfig, WorkspaceConfig
+from contact_core.errors import ConfigError, choices
+from contact_core.robot import Robot
+from contact_core.shapes import shape_to_coal
+
+
+class WorkspaceLimits:
+    """Measures how far inside its box the tool is."""
+
+    def __init__(self, robot: Robot, config: WorkspaceConfig) -> None:
+        """Take the box.
+
+        Args:
+            robot: The arm; it is not changed.
+            config: The box.
+        """
+        self._model = robot.model
+        self._data = robot.model.createData()
+        self._tool = robot.model.getFrameId(robot.tool_link)
+        self._lowest = np.array(config.lowest)
+        self._highest = np.array(config.highest)
+
+    def clearance(self, q: np.ndarray) -> float:
+        """Return the tool's distance to the closest face at a configuration.
+
+        Args:
+            q: (n) joint positions [rad].
+
+        Returns:
+            The distance [m], negative outside.
+        """
+        pin.forwardKinematics(self._model, self._data, q)
+        return self.clearance_at(
+            pin.updateFramePlacement(self._model, self._data, self._tool).translation
+        )
+
+    def clearance_at(self, point: np.ndarray) -> float:
+        """Return the distance of a point to the closest face.
+
+        Args:
+            point: (3) world frame [m].
+
+        Returns:
+            The distance [m], negative outside.
+        """
+        return float(min((point - self._lowest).min(), (self._highest - point).min()))
+
+
+class SelfCollision:
+    """Measures, with Coal, how much further two links may approach each other.
+
+    Attributes:
+        pairs: The pairs of links that are watched, each once.
+    """
+
+    def __init__(self, robot: Robot, config: SelfCollisionConfig) -> None:
+        """Collect the pairs.
+
+        Args:
+            robot: The arm; it is not changed.
+            config: The distance to keep, and which links are watched.
+
+        Raises:
+            ConfigError: If a pair names an unknown link.
+        """
+        self.pairs = _watched(robot, config)
+        self._kept = config.distance
+        self._model = robot.model
+        self._data = robot.model.createData()
+        self._geometry = _geometry(robot)
+        shapes = self._geometry.geometryObjects
+        links = [shape.body for shape in robot.collision_shapes]
+        for i, j in combinations(range(len(shapes)), 2):
+            if (links[i], links[j]) in self.pairs or (links[j], links[i]) in self.pairs:
+                self._geometry.addCollisionPair(pin.CollisionPair(i, j))
+        self._distances = self._geometry.createData()
+
+    def clearance(self, q: np.ndarray) -> float:
+        """Return the distance of the closest pair, less the distance to keep.
+
+        Args:
+            q: (n) joint positions [rad].
+
+        Returns:
+            The clearance [m]; negative if two links are too close; infinite without pairs.
+        """
+        if not self.pairs:
+            return np.inf
+        closest = pin.computeDistances(self._model, self._data, self._geometry, self._distances, q)
+        return float(self._distances.distanceResults[closest].min_distance) - self._kept
+
+
+def _watched(robot: Robot, config: SelfCollisionConfig) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of links with collision shapes that a configuration asks for."""
+    if not config.enabled:
+        return ()
+    links = list(dict.fromkeys(shape.body for shape in robot.collision_shapes))
+    pairs = config.named_pairs
+    if not pairs:
+        return tuple(
+            (a, b)
+            for a, b in combinations(links, 2)
+            if abs(robot.joints_moving(a) - robot.joints_moving(b)) >= config.joints_between
+        )
+    for name in (name for pair in pairs for name in pair):
+        if name not in links:
+            raise ConfigError(f"self_collision.pairs: unknown link '{name}' ({choices(links)})")
+    return pairs
+
+
+def _geometry(robot: Robot) -> pin.GeometryModel:
+    """Return the collision shapes in the order of ``robot.collision_shapes``."""
+    geometry = pin.GeometryModel()
+    for shape in robot.collision_shapes:
+        frame = robot.model.getFrameId(shape.body)
+        link = robot.model.frames[frame]
+        geometry.addGeometryObject(
+            pin.GeometryObject(
+                f"{shape.body} {shape.name}",
+                link.parentJoint,
+                frame,
+                link.placement * shape.placement,
+                shape_to_coal(shape.shape),
+            )
+        )
+    return geometry

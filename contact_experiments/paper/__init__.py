@@ -1,1 +1,0 @@
-"""The command ``contact-stack paper``: figures of the papers."""

@@ -1,0 +1,303 @@
+"""Fig. 4 and 5 of the TAMSI paper: Newton's method and its line search with the sliding box.
+
+Fig. 4 shows the residuals at the first transition from sliding to stiction, Fig. 5 what the
+precision of implicit Euler's variants costs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from contact_experiments.tamsi.cases import StickSlipBox
+from contact_experiments.tamsi.integrators.config import IntegratorConfig
+from contact_experiments.tamsi.integrators.registry import SCHEMES, make_integrator
+from contact_experiments.tamsi.paper.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    RED,
+    YELLOW,
+    FigureResult,
+    panels,
+    plain,
+    progress,
+)
+from tamsi_sim.arrays.status import StepStatus
+
+# Fig. 4: an iteration that cycles is shown, not given up.
+PATIENT = IntegratorConfig(max_iterations=10, max_rate=1e3, min_step=1e-2)
+
+WINDOW = 25e-3  # Delta_w [s]
+DURATION = 1.0  # one period of the force [s]
+REFERENCE_STEP = 1e-7  # [s]
+STEPS_PER_WINDOW = tuple(2**k for k in range(13))
+ACCURACIES = tuple(10.0 ** (-0.5 * k) for k in range(2, 15))
+INTEGRATORS = tuple(name for name in SCHEMES if name.startswith("ie_"))
+STICTION_VELOCITY = 1e-4  # [m/s]
+COLORS = {"fn": BLUE, "fn_ec": GREEN, "qn": RED, "qn_ec": YELLOW}
+
+
+@dataclass(frozen=True)
+class ResidualHistory:
+    """Newton's method in one step.
+
+    Attributes:
+        time: Start of the step [s].
+        residuals: |r| of each iteration [Ns].
+        converged: Whether the step succeeded.
+    """
+
+    time: float
+    residuals: np.ndarray
+    converged: bool
+
+
+def residual_history(integrator: str, case: StickSlipBox | None = None) -> ResidualHistory:
+    """Step up to the first transition into stiction, and record Newton's residuals there.
+
+    Args:
+        integrator: Name of an implicit Euler.
+        case: The box, by default with the paper's step of 10 ms.
+
+    Returns:
+        The history of the step that starts in sliding and ends, or fails to end, in stiction.
+    """
+    case = case or StickSlipBox()
+    engine = case.engine()
+    moved = make_integrator(integrator, engine, case.excitation(), PATIENT)
+    stiction = case.solver.stiction_velocity
+    while True:
+        time, slip = moved.time, abs(float(engine.v[0]))
+        converged = moved.step() == 0
+        if not converged or (slip > stiction and abs(engine.v[0]) < stiction):
+            return ResidualHistory(time, moved.residuals, converged)
+
+
+def plot_residuals(histories: Mapping[str, ResidualHistory]) -> Figure:
+    """Plot Newton's residuals at the first transition into stiction (Fig. 4).
+
+    Args:
+        histories: Integrator -> its history.
+    """
+    figure = panels(len(histories), 1, 6.0, 5.0)
+    for axes, (name, history) in zip(figure.axes, histories.items(), strict=True):
+        outcome = "converges" if history.converged else "does not converge"
+        iterations = np.arange(len(history.residuals))
+        color = BLUE if history.converged else RED
+        axes.semilogy(iterations, history.residuals, "o-", color=color)
+        axes.set_title(f"{SCHEMES[name].title} at t = {history.time:.3f} s: {outcome}")
+        axes.set_xlabel("Newton iteration k")
+        axes.set_ylabel("residual |r| [Ns]")
+        axes.set_xticks(np.arange(10))
+        axes.set_xlim(-0.4, 9.4)
+        axes.set_ylim(1e-16, 1.0)
+    return figure
+
+
+def figure_4() -> FigureResult:
+    """Fig. 4: Newton's residuals at the box's first transition into stiction."""
+    histories = {name: residual_history(name) for name in ("ie_fn", "ie_fn_tals")}
+    numbers = {
+        name: {
+            "time_s": history.time,
+            "residuals": history.residuals.tolist(),
+            "converged": history.converged,
+        }
+        for name, history in histories.items()
+    }
+    summary = {
+        name: ", ".join(f"{residual:.3e}" for residual in history.residuals[:4])
+        for name, history in histories.items()
+    }
+    return plot_residuals(histories), {"summary": summary, **numbers}
+
+
+@dataclass(frozen=True)
+class WorkPrecisionPoint:
+    """One run of one integrator.
+
+    Attributes:
+        integrator: Its name.
+        setting: h [s], or the accuracy a [m/s] with error control.
+        error: e_v, localised error of the velocity, root mean square over the windows [m/s].
+        evaluations: Evaluations of f(t, x).
+        factorizations: Matrices factorised.
+        retries: Steps that Newton's method did not solve.
+        finished: Whether it reached the end.
+    """
+
+    integrator: str
+    setting: float
+    error: float
+    evaluations: int
+    factorizations: int
+    retries: int
+    finished: bool
+
+
+def settings(integrator: str) -> tuple[float, ...]:
+    """Return the steps [s] or accuracies [m/s] that make an integrator's curve."""
+    if SCHEMES[integrator].error_control:
+        return ACCURACIES
+    return tuple(WINDOW / n for n in STEPS_PER_WINDOW)
+
+
+def measure(
+    integrator: str,
+    setting: float,
+    reference_step: float = REFERENCE_STEP,
+    duration: float = DURATION,
+    case: StickSlipBox | None = None,
+) -> WorkPrecisionPoint:
+    """Run one integrator once.
+
+    Args:
+        integrator: Its name.
+        setting: h [s], or the accuracy a [m/s] with error control.
+        reference_step: Step of the reference solution [s].
+        duration: Simulated time [s].
+        case: The box; its step is replaced.
+
+    Returns:
+        Error and cost.
+    """
+    case, config, per_window = case or StickSlipBox(), IntegratorConfig(), 1
+    if SCHEMES[integrator].error_control:
+        case = dataclasses.replace(case, time_step=WINDOW)
+        config = dataclasses.replace(config, accuracy=setting)
+    else:
+        per_window = round(WINDOW / setting)
+        case = dataclasses.replace(case, time_step=WINDOW / per_window)
+    moved = make_integrator(integrator, case.engine(), case.excitation(), config)
+    status, _, velocities = moved.roll(round(duration / WINDOW), per_window)
+    effort = moved.effort
+    return WorkPrecisionPoint(
+        integrator=integrator,
+        setting=setting,
+        error=localized_error(case, velocities[:, 0], reference_step),
+        evaluations=effort.evaluations,
+        factorizations=effort.factorizations,
+        retries=effort.retries,
+        finished=status == StepStatus.OK,
+    )
+
+
+def localized_error(case: StickSlipBox, velocities: np.ndarray, reference_step: float) -> float:
+    """Compare each window with the exact flow from the solution's own state at its start.
+
+    Args:
+        case: The box.
+        velocities: (n + 1) solution at the windows' ends [m/s].
+        reference_step: Step of the reference solution [s].
+
+    Returns:
+        e_v, root mean square over the n windows [m/s].
+    """
+    reference = [
+        case.reference(v, m * WINDOW, WINDOW, reference_step) for m, v in enumerate(velocities[:-1])
+    ]
+    return float(np.sqrt(np.mean((velocities[1:] - reference) ** 2)))
+
+
+def sweep(integrators: tuple[str, ...] = INTEGRATORS) -> Iterator[WorkPrecisionPoint]:
+    """Run every integrator with every setting.
+
+    Args:
+        integrators: Their names.
+
+    Yields:
+        One point after the other.
+    """
+    for name in integrators:
+        for setting in settings(name):
+            yield measure(name, setting)
+
+
+def cost_at(points: list[WorkPrecisionPoint], error: float) -> float:
+    """Return the least work of an integrator that reaches an error, infinite if none does.
+
+    Args:
+        points: Its points.
+        error: [m/s].
+
+    Returns:
+        Evaluations of f, interpolated between neighbouring points on logarithmic axes.
+    """
+    curve = sorted((p.error, p.evaluations) for p in points if p.finished)
+    costs = [float(work) for e, work in curve if e <= error]
+    for (e0, w0), (e1, w1) in itertools.pairwise(curve):
+        if e0 < error < e1:
+            share = np.log(error / e0) / np.log(e1 / e0)
+            costs.append(float(np.exp((1.0 - share) * np.log(w0) + share * np.log(w1))))
+    return min(costs, default=np.inf)
+
+
+def gain(
+    without: list[WorkPrecisionPoint], with_tals: list[WorkPrecisionPoint]
+) -> tuple[float, float]:
+    """Return how much work TALS saves at best, at equal error.
+
+    Args:
+        without: Points of an integrator without TALS.
+        with_tals: Those of the same one with TALS.
+
+    Returns:
+        The largest ratio of work, and the error at which it is saved [m/s].
+    """
+    low = max(min(p.error for p in points) for points in (without, with_tals))
+    high = max(p.error for points in (without, with_tals) for p in points)
+    errors = np.geomspace(low, high, 200)
+    ratios = [cost_at(without, e) / cost_at(with_tals, e) for e in errors]
+    best = int(np.argmax(ratios))
+    return float(ratios[best]), float(errors[best])
+
+
+def plot_work_precision(points: Sequence[WorkPrecisionPoint]) -> Figure:
+    """Plot work against precision (Fig. 5).
+
+    Args:
+        points: Of any integrators.
+    """
+    figure = panels(1, 1, 7.0, 5.5)
+    (axes,) = figure.axes
+    for name in INTEGRATORS:
+        curve = sorted(
+            (p.error, p.evaluations) for p in points if p.integrator == name and p.finished
+        )
+        if curve:
+            tals = SCHEMES[name].line_search
+            axes.loglog(
+                *np.transpose(curve), color=COLORS[name.removeprefix("ie_").removesuffix("_tals")],
+                linestyle="-" if tals else "--", marker="o" if tals else "x", markersize=4,
+                label=SCHEMES[name].title,
+            )  # fmt: skip
+    axes.axvline(STICTION_VELOCITY, color=GREY, linewidth=1.0)
+    axes.annotate(
+        " $v_s$", (STICTION_VELOCITY, 0.98), xycoords=axes.get_xaxis_transform(), va="top"
+    )
+    low, high = 2e-5, 5e-3
+    axes.loglog(
+        [low, high], [3.0 / low, 3.0 / high], color=GREY, linestyle=":", label="first order"
+    )
+    axes.set_xlabel("localised velocity error $e_v$ [m/s]")
+    axes.set_ylabel("evaluations of f(t, x)")
+    axes.legend(fontsize="small", ncols=2)
+    return figure
+
+
+def figure_5() -> FigureResult:
+    """Fig. 5: work against precision of implicit Euler's variants, with the box."""
+    total = sum(len(settings(name)) for name in INTEGRATORS)
+    points = list(progress(sweep(), "figure 5", total))
+    summary = {}
+    for name in ("ie_fn", "ie_fn_ec", "ie_qn", "ie_qn_ec"):
+        curves = [[p for p in points if p.integrator == n] for n in (name, f"{name}_tals")]
+        ratio, error = gain(*curves)
+        summary[name] = f"TALS saves work up to {ratio:.1f}x, at an error of {error:.1e} m/s"
+    return plot_work_precision(points), {"summary": summary, "points": plain(points)}

@@ -1,0 +1,268 @@
+"""The two ends of a driver's connection: the robot's, and those of who reads and commands it."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.node import Node
+
+from contact_core.arm_state import ArmState
+from contact_core.low_pass import LowPass
+from contact_ros.diagnostics import AgeMonitor, Health, Level
+from contact_ros.driver_profile.base import RELIABLE, DriverProfile, MessageError
+from contact_ros.qos import signal_publisher, signal_subscription
+
+LOG_PERIOD = 5.0
+"""Shortest time between two lines of the log [s]: states arrive 200 times a second."""
+
+WORSE = {Level.OK: Level.WARN, Level.STALE: Level.ERROR}
+"""What rejections make of a node that hears other messages, or no other."""
+
+
+class Rejections:
+    """Count rejected messages, and say so in the log and in a node's report."""
+
+    def __init__(
+        self, warn: Callable[[str], object], clock: Callable[[], int] = time.monotonic_ns
+    ) -> None:
+        """Start with none.
+
+        Args:
+            warn: Takes a line for the log: the first at once, later ones every few seconds.
+            clock: A steady clock [ns].
+        """
+        self._warn = warn
+        self._clock = clock
+        self._logged: int | None = None
+        self._count = 0
+        self._reported = 0
+        self._reason = ""
+
+    def add(self, reason: str) -> None:
+        """Count one message.
+
+        Args:
+            reason: Why it was rejected.
+        """
+        self._count += 1
+        self._reason = reason
+        now = self._clock()
+        if self._logged is None or now - self._logged >= LOG_PERIOD * 1e9:
+            self._logged = now
+            self._warn(_text(self._count, reason))
+
+    @property
+    def count(self) -> int:
+        """The number of messages rejected so far."""
+        return self._count
+
+    @property
+    def reason(self) -> str:
+        """Why the latest was rejected; empty if none was."""
+        return self._reason
+
+    def report(self, health: Health) -> Health:
+        """Add the rejections to the report of a node.
+
+        Args:
+            health: How the node is otherwise; where it counts ``rejected_messages`` itself,
+                that count stands.
+
+        Returns:
+            The same with their number and the latest reason; worse, and for that reason, if
+            there were any since the last report.
+        """
+        values = {"rejected_messages": self._count, **health.values}
+        if self._count:
+            values["last_rejection"] = self._reason
+        new, self._reported = self._count - self._reported, self._count
+        if new and health.level in WORSE:
+            return Health(WORSE[health.level], _text(new, self._reason), values)
+        return dataclasses.replace(health, values=values)
+
+
+def _text(count: int, reason: str) -> str:
+    if count == 1:
+        return f"message rejected: {reason}"
+    return f"{count} messages rejected, the last: {reason}"
+
+
+class RobotSide:
+    """Publish states and receive commands as the driver of the hardware does.
+
+    Attributes:
+        rejections: The commands that could not be used.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        profile: DriverProfile,
+        lockstep: bool,
+        on_command: Callable[[NDArray[np.float64]], None],
+    ) -> None:
+        """Create publishers and subscription.
+
+        Args:
+            node: The simulator's node.
+            profile: The driver to be.
+            lockstep: True in lock-step, False in real time.
+            on_command: Called with each valid command q_cmd, shape (n,) [rad].
+        """
+        self.rejections = Rejections(node.get_logger().warning)
+        self._profile = profile
+        self._on_command = on_command
+        self._publishers = {
+            topic: node.create_publisher(
+                message_type, profile.topic(topic), signal_publisher(lockstep)
+            )
+            for topic, message_type in profile.state_topics.items()
+        }
+        self._subscription = node.create_subscription(
+            profile.command_type,
+            profile.topic(profile.command_topic),
+            self._command,
+            signal_subscription(lockstep, reliable=profile.config.reliability == RELIABLE),
+        )
+
+    def publish_state(self, state: ArmState) -> None:
+        """Publish a state on all topics of the driver.
+
+        Args:
+            state: The state.
+        """
+        for topic, message in self._profile.encode_state(state).items():
+            self._publishers[topic].publish(message)
+
+    def _command(self, message: Any) -> None:
+        try:
+            command = self._profile.decode_command(message)
+        except MessageError as error:
+            self.rejections.add(f"{self._profile.command_topic}: {error}")
+            return
+        self._on_command(command)
+
+
+STALE_AFTER = 1.0
+"""Age of the latest state above which a reader says that none arrive [s]."""
+
+NO_STATES = "no joint states: start the driver or simulator"
+"""What a node says of itself then."""
+
+
+class CommandWriter:
+    """Publish commands; a graph has exactly one."""
+
+    def __init__(self, node: Node, profile: DriverProfile, lockstep: bool) -> None:
+        """Create the publisher.
+
+        Args:
+            node: The controller's node.
+            profile: The driver.
+            lockstep: True in lock-step, False in real time.
+        """
+        self._profile = profile
+        self._last: NDArray[np.float64] | None = None
+        self._publisher = node.create_publisher(
+            profile.command_type,
+            profile.topic(profile.command_topic),
+            signal_publisher(lockstep),
+        )
+
+    @property
+    def last(self) -> NDArray[np.float64] | None:
+        """The last command, shape (n,) [rad]; None before the first."""
+        return self._last
+
+    def publish_command(self, position: NDArray[np.float64]) -> None:
+        """Publish a command.
+
+        Args:
+            position: Commanded joint positions q_cmd, shape (n,) [rad].
+        """
+        self._publisher.publish(self._profile.encode_command(position))
+        self._last = np.array(position)
+
+
+class StateReader:
+    """Receive states; any number of nodes may.
+
+    Where the driver does not report the commanded position it is the writer's last
+    command, and before the first command, or without a writer, the measured position.
+
+    Attributes:
+        rejections: The messages that could not be used.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        profile: DriverProfile,
+        lockstep: bool,
+        on_state: Callable[[ArmState], None],
+        writer: CommandWriter | None = None,
+    ) -> None:
+        """Create the subscriptions.
+
+        Args:
+            node: The reading node.
+            profile: The driver.
+            lockstep: True in lock-step, False in real time.
+            on_state: Called with each valid state.
+            writer: The writer of this node's commands, if it commands the robot.
+        """
+        self.rejections = Rejections(node.get_logger().warning)
+        self._profile = profile
+        self._on_state = on_state
+        self._writer = writer
+        self._age = AgeMonitor(STALE_AFTER)
+        cutoff = profile.config.torque_cutoff
+        self._low_pass = LowPass(cutoff) if cutoff > 0.0 else None
+        self._stamp: int | None = None
+        self._subscriptions = [
+            node.create_subscription(
+                profile.state_topics[topic],
+                profile.topic(topic),
+                partial(self._message, topic),
+                signal_subscription(lockstep, reliable=profile.config.reliability == RELIABLE),
+            )
+            for topic in profile.needed_topics
+        ]
+
+    def health(self) -> Health:
+        """Return how well states arrive, for a node that has nothing else to report."""
+        if self._age.stale:
+            return self.rejections.report(Health(Level.STALE, NO_STATES))
+        return self.rejections.report(Health(Level.OK, "states arrive"))
+
+    def _message(self, topic: str, message: Any) -> None:
+        try:
+            state = self._profile.decode_state(topic, message)
+        except MessageError as error:
+            self.rejections.add(f"{topic}: {error}")
+            return
+        if state is not None:
+            self._age.arrived()
+            self._on_state(self._with_command(self._filtered(state)))
+
+    def _filtered(self, state: ArmState) -> ArmState:
+        if self._low_pass is None:
+            return state
+        # A sample may have got lost, and after a restart the robot's clock may be behind.
+        before, self._stamp = self._stamp, state.stamp
+        period = 0.0 if before is None else max(0.0, 1e-9 * (state.stamp - before))
+        torque = self._low_pass.update(state.external_torque, period)
+        return dataclasses.replace(state, external_torque=torque)
+
+    def _with_command(self, state: ArmState) -> ArmState:
+        if np.isfinite(state.commanded_position).all():
+            return state
+        last = self._writer.last if self._writer else None
+        commanded = state.position if last is None else last
+        return dataclasses.replace(state, commanded_position=commanded.copy())

@@ -1,0 +1,146 @@
+"""Warnings about parameters with which a plan does not mean what it seems to mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from robust_planner.chance_constraint import SMALLEST_RISK, chance_bounds
+from robust_planner.config import PlannerConfig
+from robust_planner.evaluation.violation import highest_force
+from robust_planner.problem import RobustProblem
+from robust_planner.trajectory import ContactTrajectory
+
+# Relaxations that start larger than this led into infeasible basins.
+LARGEST_RELAXATION = 0.1
+# A plan that dissipates less than this share of the expected power has no friction to speak of.
+SMALLEST_FRICTION_SHARE = 0.5
+# A plan whose forces act further away than so many deviations hangs in the air.
+LARGEST_DEVIATIONS = 4.0
+# With less expected power nothing slides [W, summed over knots].
+SMALLEST_POWER = 1e-3
+
+
+class PlanWarningKind(Enum):
+    """What is wrong; the value says why and what to do."""
+
+    BOUND_INACTIVE = (
+        "kappa_theta sigma >= mu: the risk bound allows sliding without friction; "
+        "lower theta or sigma"
+    )
+    NEGATIVE_FRICTION = (
+        "mu < 2 sigma: the Gaussian gives negative friction a noticeable probability; "
+        "lower sigma or expect pessimistic plans"
+    )
+    VACUOUS_BOUND = "a risk bound of 0.5 is no safety statement: read the violation rate instead"
+    RELAXATION_START = (
+        f"relaxation starts above {LARGEST_RELAXATION:g}, which can end in an infeasible basin; "
+        "start lower"
+    )
+    SLIP_SCALE = (
+        "the plan slides without friction: slip_scale times the slip is small against the "
+        "deviation of the cone, so that no friction costs least; raise slip_scale, lower sigma "
+        "or set risk bounds"
+    )
+    FORCE_AT_DISTANCE = (
+        "force acts far from any terrain that is likely: the weight of the expected residual or "
+        "its distance_scale is too small to forbid it; raise one of them or set risk bounds"
+    )
+    NO_UNCERTAINTY = "sigma is 0: planned as if nothing was uncertain; give the standard deviation"
+
+
+@dataclass(frozen=True)
+class PlanWarning:
+    """One warning.
+
+    Attributes:
+        kind: What is wrong and the remedy.
+        values: The values that caused it.
+    """
+
+    kind: PlanWarningKind
+    values: str
+
+    def __str__(self) -> str:
+        """Render kind and values in one line."""
+        return f"{self.kind.name}: {self.kind.value} ({self.values})"
+
+
+def warn_of_parameters(problem: RobustProblem, config: PlannerConfig) -> list[PlanWarning]:
+    """Find doubtful parameters before planning.
+
+    Args:
+        problem: The problem.
+        config: The parameters.
+
+    Returns:
+        The warnings, none if all is well.
+    """
+    warnings = []
+    continuation = config.continuation
+    if continuation.method == "relaxation" and continuation.relaxations[0] > LARGEST_RELAXATION:
+        warnings.append(
+            PlanWarning(PlanWarningKind.RELAXATION_START, f"s = {continuation.relaxations[0]:g}")
+        )
+    if config.uncertainty.kind != "none" and config.uncertainty.sigma == 0.0:
+        warnings.append(PlanWarning(PlanWarningKind.NO_UNCERTAINTY, "sigma = 0"))
+    if not config.robust:
+        return warnings
+    sigma, mu = config.uncertainty.sigma, problem.friction
+    friction = config.uncertainty.kind == "friction"
+    if friction and mu < 2.0 * sigma:
+        warnings.append(
+            PlanWarning(PlanWarningKind.NEGATIVE_FRICTION, f"mu = {mu:g}, sigma = {sigma:g}")
+        )
+    if config.risk.enabled:
+        beta, theta = config.risk.beta, config.risk.theta
+        kappa_theta = chance_bounds(beta, theta).kappa_theta
+        if friction and kappa_theta * sigma >= mu:
+            values = f"kappa_theta sigma = {kappa_theta * sigma:.3g}, mu = {mu:g}"
+            warnings.append(PlanWarning(PlanWarningKind.BOUND_INACTIVE, values))
+        if SMALLEST_RISK in (beta, theta):
+            warnings.append(
+                PlanWarning(PlanWarningKind.VACUOUS_BOUND, f"beta = {beta:g}, theta = {theta:g}")
+            )
+    return warnings
+
+
+def warn_of_plan(
+    trajectory: ContactTrajectory, problem: RobustProblem, config: PlannerConfig
+) -> list[PlanWarning]:
+    """Find out whether the mixed units of the expected residual switched contact off.
+
+    Args:
+        trajectory: The plan.
+        problem: The problem, for the mean friction.
+        config: The parameters.
+
+    Returns:
+        The warnings, none if all is well.
+    """
+    if not (config.robust and config.expected_residual.enabled):
+        return []
+    if config.uncertainty.kind == "distance":
+        return _warn_of_distance(trajectory, problem, config.uncertainty.sigma)
+    # Shares of power, so that knots at rest do not count.
+    dissipated = float(np.sum(trajectory.tangent_force.sum(axis=2) * trajectory.slip))
+    expected = float(np.sum(problem.friction * trajectory.normal_force * trajectory.slip))
+    share = dissipated / max(expected, SMALLEST_POWER)
+    if expected < SMALLEST_POWER or share >= SMALLEST_FRICTION_SHARE:
+        return []
+    return [PlanWarning(PlanWarningKind.SLIP_SCALE, f"{100 * share:.0f} % of the expected power")]
+
+
+def _warn_of_distance(
+    trajectory: ContactTrajectory, problem: RobustProblem, sigma: float
+) -> list[PlanWarning]:
+    highest = highest_force(trajectory, problem)
+    if highest <= LARGEST_DEVIATIONS * sigma:
+        return []
+    return [
+        PlanWarning(
+            PlanWarningKind.FORCE_AT_DISTANCE, f"up to {highest:.3g} m, sigma = {sigma:g} m"
+        )
+    ]

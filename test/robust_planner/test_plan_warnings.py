@@ -1,0 +1,90 @@
+"""Every pitfall of the parameters has a warning that names the values."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from robust_planner.config import (
+    ContinuationConfig,
+    PlannerConfig,
+    RiskConfig,
+    UncertaintyConfig,
+)
+from robust_planner.plan_warnings import PlanWarningKind, warn_of_parameters, warn_of_plan
+from robust_planner.problems.example import Example
+from robust_planner.result import RobustPlan
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (PlannerConfig(), set()),
+        (PlannerConfig(uncertainty=UncertaintyConfig("friction", 0.1)), set()),
+        (
+            PlannerConfig(uncertainty=UncertaintyConfig("friction", 0.3)),
+            {PlanWarningKind.NEGATIVE_FRICTION},
+        ),
+        (
+            PlannerConfig(uncertainty=UncertaintyConfig("friction", 0.0)),
+            {PlanWarningKind.NO_UNCERTAINTY},
+        ),
+        (
+            PlannerConfig(
+                uncertainty=UncertaintyConfig("friction", 1.0), risk=RiskConfig(True, 0.6, 0.7)
+            ),
+            {PlanWarningKind.NEGATIVE_FRICTION, PlanWarningKind.BOUND_INACTIVE},
+        ),
+        (
+            PlannerConfig(
+                uncertainty=UncertaintyConfig("distance", 0.1), risk=RiskConfig(True, 0.5, 0.7)
+            ),
+            {PlanWarningKind.VACUOUS_BOUND},
+        ),
+        (
+            PlannerConfig(
+                continuation=ContinuationConfig(method="relaxation", relaxations=(10.0, 1e-8))
+            ),
+            {PlanWarningKind.RELAXATION_START},
+        ),
+    ],
+)
+def test_doubtful_parameters(
+    block: Example, config: PlannerConfig, expected: set[PlanWarningKind]
+) -> None:
+    assert {warning.kind for warning in warn_of_parameters(block.problem, config)} == expected
+
+
+def test_warning_names_the_values_and_the_remedy(block: Example) -> None:
+    config = PlannerConfig(
+        uncertainty=UncertaintyConfig("friction", 0.2), risk=RiskConfig(True, 0.5, 0.999)
+    )
+    text = " ".join(str(warning) for warning in warn_of_parameters(block.problem, config))
+    assert "kappa_theta sigma = 0.618, mu = 0.5" in text
+    assert "lower theta or sigma" in text
+
+
+def test_sliding_without_friction_is_found_in_the_plan(
+    block: Example, block_reference: RobustPlan
+) -> None:
+    config = PlannerConfig(uncertainty=UncertaintyConfig("friction", 0.1))
+    plan = block_reference.trajectory
+    assert warn_of_plan(plan, block.problem, config) == []
+    without = dataclasses.replace(plan, tangent_force=0.1 * plan.tangent_force)
+    (warning,) = warn_of_plan(without, block.problem, config)
+    assert warning.kind is PlanWarningKind.SLIP_SCALE
+    assert warning.values == "10 % of the expected power"
+
+
+def test_force_that_hangs_in_the_air_is_found_in_the_plan(
+    block: Example, block_reference: RobustPlan
+) -> None:
+    config = PlannerConfig(uncertainty=UncertaintyConfig("distance", 0.01))
+    plan = block_reference.trajectory
+    assert warn_of_plan(plan, block.problem, config) == []
+    lifted = dataclasses.replace(plan, position=plan.position + np.array([0.0, 0.05]))
+    (warning,) = warn_of_plan(lifted, block.problem, config)
+    assert warning.kind is PlanWarningKind.FORCE_AT_DISTANCE
+    assert warning.values == "up to 0.05 m, sigma = 0.01 m"
