@@ -92,7 +92,7 @@ class PushBox(Demo[PushData]):
         return {name: self._figures(data) for name, data in runs.items()}
 
     def report(self, summary: Mapping[str, Any]) -> list[str]:
-        """Show the figures of a run as lines of text."""
+        """Return the table of the pushes, and where the box is."""
         return report(summary[self.name])
 
     def draw(self, runs: Mapping[str, PushData], folder: Path) -> list[Path]:
@@ -120,11 +120,7 @@ class PushBox(Demo[PushData]):
 
 
 def report(summary: Mapping[str, Any]) -> list[str]:
-    """Show the figures of a run as text.
-
-    Args:
-        summary: The figures.
-    """
+    """Show the figures of a run as lines of text."""
     columns = {
         f"push {number}": {
             **push, "force_limit_max_N": max(push["force_limits_N"].values(), default=0.0)
