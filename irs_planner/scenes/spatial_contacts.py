@@ -8,7 +8,7 @@ import numpy as np
 
 from contact_core.kernel import kernel
 from contact_core.signed_distance import signed_distance
-from irs_planner.scenes.spatial_arrays import SpatialArrays
+from irs_planner.scenes.spatial_scene import SpatialArrays
 
 # A normal this close to vertical takes its first tangent along x instead of horizontal.
 NEARLY_VERTICAL = 0.99

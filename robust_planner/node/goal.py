@@ -19,13 +19,12 @@ from contact_core.planning import PlanStatus
 from contact_ros.planning_server import GoalRefusedError
 from contact_ros.stamps import to_nanoseconds
 from robust_planner.config import PlannerConfig
+from robust_planner.contact_model import ContactModel
 from robust_planner.errors import PlanningProblemError
-from robust_planner.model.contact_model import ContactModel
+from robust_planner.examples import Example, make_example
 from robust_planner.node.config import PlanServerConfig
+from robust_planner.planner import RobustRequest
 from robust_planner.problem import TOUCHING
-from robust_planner.problems.example import Example
-from robust_planner.problems.registry import make_example
-from robust_planner.request import RobustRequest
 
 Goal = PlanRobustContact.Goal
 

@@ -27,7 +27,7 @@ from robust_planner.node.messages import (
     plan_result,
     remedy_of,
 )
-from robust_planner.request import RobustAnswer, answer
+from robust_planner.planner import RobustAnswer, answer
 from robust_planner.result import StageProgress
 
 NAME = "robust_planner"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from contact_core.errors import choices
+from contact_core.errors import ConfigError, choices
+from contact_core.registry import Registry
 from robust_planner.config import NonlinearSolverConfig
 from robust_planner.errors import SolverMissingError
 from robust_planner.program import StagedProgram
@@ -19,10 +20,9 @@ def _snopt(program: StagedProgram, config: NonlinearSolverConfig) -> NonlinearSo
     return SnoptSolver(program, config)
 
 
-SOLVERS: dict[str, Callable[[StagedProgram, NonlinearSolverConfig], NonlinearSolver]] = {
-    "ipopt": IpoptSolver,
-    "snopt": _snopt,
-}
+SOLVERS: Registry[Callable[[StagedProgram, NonlinearSolverConfig], NonlinearSolver]] = Registry(
+    "solver", {"ipopt": IpoptSolver, "snopt": _snopt}
+)
 
 
 def make_solver(program: StagedProgram, config: NonlinearSolverConfig) -> NonlinearSolver:
@@ -38,10 +38,10 @@ def make_solver(program: StagedProgram, config: NonlinearSolverConfig) -> Nonlin
     Raises:
         SolverMissingError: If there is no solver of that name, or it is not installed.
     """
-    if config.name not in SOLVERS:
-        raise SolverMissingError(f"unknown solver '{config.name}' ({choices(SOLVERS)})")
     try:
         return SOLVERS[config.name](program, config)
+    except ConfigError as error:
+        raise SolverMissingError(str(error)) from error
     except ImportError as error:
         raise SolverMissingError(
             f"solver '{config.name}' is not installed: pip install drake ({choices(SOLVERS)})"

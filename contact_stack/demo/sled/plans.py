@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_core.scene import Scene
-from robust_planner.problems.example import Example
-from robust_planner.problems.sled import sled
-from robust_planner.request import RobustRequest, answer
+from robust_planner.examples import Example, sled
+from robust_planner.planner import RobustRequest, answer
 from robust_planner.result import RobustPlan, StageProgress
 from tamsi_sim.robot.plant import cartesian_impedance
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_experiments.robust.figures.style import REFERENCE, label, legend
+from contact_experiments.robust.grid_figures import REFERENCE, label, legend
 from contact_stack.demo.sled.plans import SledPlans
 from contact_stack.demo.sled.summary import Slides
 
