@@ -1,4 +1,4 @@
-"""Contact-implicit planning that knows its risk: the paper ``chance_constraints``.
+"""Contact-implicit trajectory optimisation under contact uncertainty: ``chance_constraints``.
 
 Start with :func:`make_example` and :func:`plan`, or with :func:`answer` for the reference and the
 robust plan in one; nothing in this package but its node needs ROS.
@@ -13,8 +13,13 @@ from robust_planner.config import (
     RiskConfig,
     UncertaintyConfig,
 )
-from robust_planner.contact_model import BodyPoint, ContactModel, CoordinateLimits, build_model
-from robust_planner.errors import PlanningProblemError, SolverMissingError
+from robust_planner.contact_model import (
+    BodyPoint,
+    ContactModel,
+    CoordinateLimits,
+    PlanningProblemError,
+    build_model,
+)
 from robust_planner.evaluation.execution import final_errors, impacts, predicted_spread
 from robust_planner.evaluation.time_stepping import simulate_plan
 from robust_planner.evaluation.violation import highest_force, violation_rate
@@ -23,6 +28,7 @@ from robust_planner.planner import RobustAnswer, RobustRequest, answer, plan
 from robust_planner.problem import RobustProblem
 from robust_planner.report import mean_foot_height
 from robust_planner.result import RobustPlan, StageProgress, StageRecord
+from robust_planner.solver import SolverMissingError
 from robust_planner.trajectory import ContactTrajectory, contact_schedule
 
 __all__ = [

@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 import casadi
 import numpy as np
 
-from robust_planner.errors import PlanningProblemError
+from contact_core.errors import ContactStackError
 
 GRAVITY = 9.81  # [m/s^2]
+
+
+class PlanningProblemError(ContactStackError):
+    """A boundary state, model or horizon with which no plan can exist."""
 
 
 @dataclass(frozen=True)

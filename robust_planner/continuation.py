@@ -15,7 +15,7 @@ from robust_planner.problem import RobustProblem
 from robust_planner.program import ProgramParameters
 from robust_planner.residuals import Residuals, check
 from robust_planner.result import StageProgress, StageRecord
-from robust_planner.solver.registry import make_solver
+from robust_planner.solver import make_solver
 from robust_planner.solver.solver import IterationCallback, NonlinearSolver
 from robust_planner.trajectory import ContactTrajectory, to_trajectory
 from robust_planner.transcription import transcribe

@@ -11,6 +11,7 @@ import numpy as np
 
 from contact_core.planning import PlanStatus, StopCondition
 from robust_planner.config import PlannerConfig, UncertaintyConfig
+from robust_planner.contact_model import PlanningProblemError
 from robust_planner.continuation import (
     Candidate,
     OnProgress,
@@ -18,7 +19,6 @@ from robust_planner.continuation import (
     reference_stages,
     robust_stages,
 )
-from robust_planner.errors import PlanningProblemError
 from robust_planner.examples import Example
 from robust_planner.plan_warnings import warn_of_parameters, warn_of_plan
 from robust_planner.problem import RobustProblem

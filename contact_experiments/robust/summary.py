@@ -1,4 +1,4 @@
-"""All that is known about a plan: its own figures, its execution in tamsi_sim, and the table."""
+"""Summary of a plan as JSON and as a table: its own figures and its execution in tamsi_sim."""
 
 from __future__ import annotations
 

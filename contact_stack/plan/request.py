@@ -1,4 +1,4 @@
-"""What a plan is asked for on the command line, how it went, and planning without ROS."""
+"""Request and outcome of ``contact-stack plan``, and planning without ROS."""
 
 from __future__ import annotations
 

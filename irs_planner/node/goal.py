@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from contact_core.config import nested, parameter
 from contact_core.errors import ConfigError, choices
 from irs_planner.batch import PlanTask
 from irs_planner.dynamics import ContactDynamics, Dynamics
@@ -23,11 +24,33 @@ from irs_planner.examples import (
     example_names,
     load_example,
 )
-from irs_planner.node.config import GoalLimitsConfig, PlannerNodeConfig
 from irs_planner.problem import Bounds, IrsProblem, PlannerSettings, VarianceSchedule
 from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scenes import scene_names, spatial_scene_names
 from irs_planner.smoothing import GradientMode
+
+
+@dataclass(frozen=True)
+class GoalLimitsConfig:
+    """The largest goals that are accepted, so that one goal cannot exhaust the machine."""
+
+    horizon: int = parameter(1000, "knots", low=1, high=100_000)
+    iterations: int = parameter(
+        1000, "iterations; also what a goal without a limit gets", low=1, high=1_000_000
+    )
+    samples: int = parameter(200_000, "samples of all knots together", low=1, high=100_000_000)
+    starts: int = parameter(100, "independent plans of one goal", low=1, high=10_000)
+
+
+@dataclass(frozen=True)
+class PlannerNodeConfig:
+    """The planner in the graph."""
+
+    workers: int = parameter(1, "threads of a plan; they do not change it", low=1, high=64)
+    force_margin: float = parameter(
+        1.5, "force limit of a link relative to the largest force planned on it", low=1.0, high=10.0
+    )
+    limits: GoalLimitsConfig = nested(GoalLimitsConfig)
 
 
 def read_array(

@@ -1,4 +1,4 @@
-"""Where the bodies of a scene in 3-D are, and how near their surfaces come."""
+"""Kinematics of a scene in 3-D: body poses, signed distances, contact frames, Jacobians."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from robust_planner.contact_model import (
     Body,
     BodyPoint,
     ContactModel,
+    PlanningProblemError,
     build_model,
 )
-from robust_planner.errors import PlanningProblemError
 from robust_planner.models import hopper, joint_positions, sliding_block
 
 MODELS = [sliding_block(), sliding_block(dimension=3), hopper()]
