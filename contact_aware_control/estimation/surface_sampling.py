@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from contact_aware_control.estimation.surface import Placement, Surface, hidden, to_world
+from contact_core.collision.shapes import ShapeKind
+from contact_core.collision.signed_distance import signed_distance
 from contact_core.kernel import kernel
-from contact_core.shapes import ShapeKind
-from contact_core.signed_distance import signed_distance
 
 SPHERE = int(ShapeKind.SPHERE)
 BOX = int(ShapeKind.BOX)

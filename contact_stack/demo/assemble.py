@@ -7,10 +7,10 @@ import pinocchio as pin
 from contact_stack_msgs.msg import Contact, ContactArray
 from tf2_msgs.msg import TFMessage
 
+from contact_core.collision.shapes import ShapeKind
 from contact_core.description import collision_shapes, read_urdf
 from contact_core.robot import Robot
 from contact_core.scene import Scene
-from contact_core.shapes import ShapeKind
 from contact_ros.geometry import frame_pose, to_array
 from contact_ros.stamps import NANOSECONDS
 from contact_stack.demo.demo_node import DemoNode

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from tamsi_sim.simulation.world import World
+from tamsi_sim import World
 
 world = World().add_ground().add("mug", "urdf/mug.urdf", (0.0, 0.0, 0.09), (0.2, 0.1, 0.0), True)
 engine = world.build(time_step=1e-3)

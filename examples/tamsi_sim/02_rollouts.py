@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from contact_core.seeds import generator
-from tamsi_sim.simulation.world import World
+from tamsi_sim import World
 
 BRICK = """<robot name="brick"><link name="brick"><inertial><mass value="1"/>
   <inertia ixx="1.3e-3" iyy="2.1e-3" izz="2.8e-3" ixy="0" ixz="0" iyz="0"/></inertial>

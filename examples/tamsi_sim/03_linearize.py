@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamsi_sim.simulation.world import World
+from tamsi_sim import World
 
 BRICK = """<robot name="brick"><link name="brick"><inertial><mass value="1"/>
   <inertia ixx="1.3e-3" iyy="2.1e-3" izz="2.8e-3" ixy="0" ixz="0" iyz="0"/></inertial>

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle, Patch, Polygon
 from scipy.spatial import ConvexHull
 
-from contact_core.shapes import ShapeKind
+from contact_core.collision.shapes import ShapeKind
 from irs_planner.plots.motion_drawing import FIXED, GOAL, OBJECT, ROBOT, MotionDrawing, View
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
 from irs_planner.scenes.spatial_contacts import place_spatial_bodies

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from contact_core.collision.shapes import Shape, ShapeKind
 from contact_core.description import collision_shapes, read_urdf
 from contact_core.errors import ModelError
-from contact_core.joints import joint_type
+from contact_core.rigid_body.joints import joint_type
 from contact_core.scene import ROBOT
-from contact_core.shapes import Shape, ShapeKind
 from contact_core.surface import combine
 from irs_planner.scenes.spatial_scene import SpatialScene
 

@@ -10,12 +10,11 @@ from tf2_msgs.msg import TFMessage
 
 from contact_core.arm_state import ArmState, CommandMode
 from contact_ros.geometry import to_point, to_quaternion, to_vector
-from tamsi_sim.robot.plant import Measurement
-from tamsi_sim.robot.truth import TrueContact, Truth
+from tamsi_sim.robot.report import DriverReport, TrueContact, Truth
 
 
 def arm_state(
-    measurement: Measurement,
+    measurement: DriverReport,
     stamp: int,
     commanding: bool = True,
     command_mode: CommandMode = CommandMode.POSITION,
@@ -43,7 +42,7 @@ def arm_state(
     )
 
 
-def gripper_state(measurement: Measurement, joint: str, stamp: Time) -> JointState:
+def gripper_state(measurement: DriverReport, joint: str, stamp: Time) -> JointState:
     """Return what the gripper's driver reports.
 
     Args:

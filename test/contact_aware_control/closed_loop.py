@@ -30,15 +30,15 @@ from contact_stack.demo.experiment import Experiment
 from contact_stack.demo.experiment_data import ContactSample, ExperimentData
 from contact_stack.demo.mug_placement import MugPlacement
 from contact_stack.demo.summary import summarize
-from tamsi_sim.robot.plant import GripperCommand, Measurement, Plant
-from tamsi_sim.robot.truth import TrueContact
+from tamsi_sim.robot.plant import GripperCommand, Plant
+from tamsi_sim.robot.report import DriverReport, TrueContact
 
 # Free space before the motion, in which the estimator tares [s].
 TARE_TIME = 0.5
 # Where the mug's centre of mass is while it is held, tool frame [m].
 MUG_CENTER = np.array([0.025, 0.0, 0.0])
 
-Estimate = Callable[[Measurement, Plant], Sequence[ContactEstimate]]
+Estimate = Callable[[DriverReport, Plant], Sequence[ContactEstimate]]
 
 
 class ClosedLoopRun:
@@ -152,8 +152,8 @@ class ClosedLoopRun:
         return summarize(data, self.loop.config.force.limit, self.experiment.passes)
 
     def _tick(
-        self, measurement: Measurement, goal: Goal | None, gripper: GripperCommand | None
-    ) -> tuple[Measurement, tuple[ContactSample, ...], float]:
+        self, measurement: DriverReport, goal: Goal | None, gripper: GripperCommand | None
+    ) -> tuple[DriverReport, tuple[ContactSample, ...], float]:
         """Advance by one period; return what was measured, estimated, and the compute time."""
         now = measurement.time_ns
         sag = np.zeros(7)

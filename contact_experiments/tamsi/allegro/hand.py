@@ -66,17 +66,17 @@ class AllegroHand:
         built = build_model(
             instances, lambda instance, link: self.surface, lambda a, b: a[0] != b[0]
         )
-        built.arrays.armature[:JOINTS] = ARMATURE
+        built.arrays.joints.armature[:JOINTS] = ARMATURE
         built.q[:JOINTS] = _hand(OPEN_FINGER, OPEN_THUMB)
         return built
 
     def engine(self) -> Engine:
         """Return an engine with the hand open around the mug."""
         engine = Engine(self.model(), self.time_step, self.solver)
-        engine.work.stiffness[:JOINTS] = STIFFNESS
-        engine.work.drive_damping[:JOINTS] = DAMPING
+        engine.work.drives.stiffness[:JOINTS] = STIFFNESS
+        engine.work.drives.damping[:JOINTS] = DAMPING
         # A spring towards zero and the force K q_d cancel to a large part.
-        engine.work.effort_limit[:] = np.inf
+        engine.work.drives.effort_limit[:] = np.inf
         return engine
 
     def excitation(self) -> Excitation:

@@ -63,10 +63,10 @@ class BenchmarkScene:
             solver: Settings of the scheme.
         """
         engine = Engine(self.built, self.time_step, solver)
-        engine.work.stiffness[:] = self.stiffness
-        engine.work.drive_damping[:] = self.damping
+        engine.work.drives.stiffness[:] = self.stiffness
+        engine.work.drives.damping[:] = self.damping
         # A spring towards zero and the force K q_d cancel to a large part.
-        engine.work.effort_limit[:] = np.inf
+        engine.work.drives.effort_limit[:] = np.inf
         self.restart(engine)
         return engine
 

@@ -68,12 +68,12 @@ def arm_mug(name: str) -> BenchmarkScene:
     mug = Instance("mug", read_urdf("urdf/mug.urdf"), _mug_in_gripper(), True, GRAVITY)
     built = build_model([robot, mug], lambda instance, link: surface, _pads_and_mug)
     arrays, dofs = built.arrays, [built.joints[finger] for finger in fingers]
-    arrays.armature[:7] = ARM_ARMATURE
-    arrays.armature[dofs] = 0.5
+    arrays.joints.armature[:7] = ARM_ARMATURE
+    arrays.joints.armature[dofs] = 0.5
     _remove_limits(built)
     built.q[:7] = ARM
     built.q[dofs] = FINGER_OPENING
-    nv = len(arrays.dof_q)
+    nv = len(arrays.joints.q)
     stiffness, damping = np.zeros(nv), np.zeros(nv)
     stiffness[:7], damping[:7] = 3000.0, 150.0
     stiffness[dofs], damping[dofs] = 4000.0, 60.0
@@ -86,7 +86,7 @@ def arm_mug(name: str) -> BenchmarkScene:
     # The weight of the arm is carried as it is at the start, as a controller would.
     engine = Engine(built, time_step)
     engine.evaluate()
-    forces[:, :7] += engine.work.bias[:7]
+    forces[:, :7] += engine.work.dynamics.bias[:7]
     return BenchmarkScene(
         name, built, surface, time_step, built.q, np.zeros(nv), stiffness, damping, forces
     )
@@ -179,7 +179,7 @@ def _passive(name: str, engine: Engine, surface: Surface, forces: np.ndarray) ->
 
 def _remove_limits(built: BuiltModel) -> None:
     """Let joints move freely: every simulator has end stops of its own kind."""
-    built.arrays.lower[:], built.arrays.upper[:] = -np.inf, np.inf
+    built.arrays.joints.lower[:], built.arrays.joints.upper[:] = -np.inf, np.inf
 
 
 def _two_finger_arm() -> str:

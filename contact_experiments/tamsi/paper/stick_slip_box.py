@@ -14,7 +14,8 @@ from contact_core.scene import Instance
 from contact_core.scene_config import SolverConfig
 from contact_core.surface import Surface
 from contact_experiments.tamsi.integrators.excitation import Excitation
-from tamsi_sim.scheme.contact import FrictionLaw, friction_coefficient
+from tamsi_sim.arrays.settings import FrictionLaw
+from tamsi_sim.scheme.contact import friction_coefficient
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import build_model
 

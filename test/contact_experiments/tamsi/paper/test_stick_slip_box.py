@@ -42,5 +42,5 @@ def test_normal_force_is_the_weight():
     engine = StickSlipBox().engine()
     assert engine.evaluate() == 1
     work = engine.work
-    assert work.contact_stiffness[0] * work.contact_depth[0] == pytest.approx(WEIGHT, rel=1e-12)
-    assert engine.built.arrays.mass[0] == MASS
+    assert work.contacts.stiffness[0] * work.contacts.depth[0] == pytest.approx(WEIGHT, rel=1e-12)
+    assert engine.built.arrays.inertias.mass[0] == MASS
