@@ -60,6 +60,7 @@ setup(
             "tamsi_sim*",
         ],
     ),
+    package_data={"": ["py.typed"]},
     data_files=shared_files(),
     python_requires=">=3.11,<3.14",
     install_requires=[

@@ -15,7 +15,7 @@ from pathlib import Path
 from bootstrap import contact_stack_environment, machine
 from bootstrap.ament_index import link_package
 from bootstrap.interfaces import build_interfaces, interface_packages, is_provided
-from bootstrap.step import Log, Runner, Step
+from bootstrap.step import Log, Step, StepRunner
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -37,7 +37,7 @@ def main() -> int:
     if missing:
         return 1
     start = time.monotonic()
-    runner = Runner(STAMPS, ROOT / "build", command_environment())
+    runner = StepRunner(STAMPS, ROOT / "build", command_environment())
     try:
         with one_at_a_time():
             if not all(runner.run(step) for step in steps()):

@@ -119,7 +119,7 @@ def _files(path: Path) -> Iterable[Path]:
     return sorted(file for file in found if not IGNORED_FOLDERS.intersection(file.parts))
 
 
-class Runner:
+class StepRunner:
     """Runs the steps whose stamps are missing or out of date.
 
     Attributes:
@@ -152,7 +152,7 @@ class Runner:
         stamp = self._stamps / step.name
         if stamp.is_file() and stamp.read_text() == fingerprint:
             return True
-        progress = Progress(step.title)
+        progress = StepProgress(step.title)
         log = Log(self._logs / f"{step.name}.log", self._environment, progress.show)
         stamp.unlink(missing_ok=True)
         try:
@@ -171,7 +171,7 @@ class Runner:
         return True
 
 
-class Progress:
+class StepProgress:
     """One line per step, with the elapsed time; it counts up on a terminal."""
 
     def __init__(self, title: str):

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from contact_core.robot import Robot
+
 
 @dataclass(frozen=True)
 class ContactMode:
@@ -62,6 +64,43 @@ class ContactEstimate:
     identifiable: bool
     age: float
     modes: tuple[ContactMode, ...]
+
+    @classmethod
+    def known(
+        cls, robot: Robot, link: str, point: np.ndarray, force: np.ndarray
+    ) -> ContactEstimate:
+        """Make an estimate of a contact that is known, e.g. by a simulator or a tactile skin.
+
+        Args:
+            robot: The arm, updated at the configuration of the contact.
+            link: Name of the link in contact.
+            point: (3) contact point C, world frame [m].
+            force: (3) force of the environment on the robot, world frame [N].
+
+        Returns:
+            The estimate; its normal is the direction of the force.
+
+        Raises:
+            ModelError: If there is no such link.
+        """
+        size = float(np.linalg.norm(force))
+        return cls(
+            number=0,
+            link=link,
+            joints_moving=robot.joints_moving(link),
+            point_world=point,
+            point_link=robot.link_pose(link).actInv(point),
+            normal_world=force / size if size > 0.0 else np.array([0.0, 0.0, 1.0]),
+            force_world=force,
+            point_covariance=np.zeros((3, 3)),
+            force_covariance=np.zeros((3, 3)),
+            residual=0.0,
+            effective_sample_size=1.0,
+            spread=0.0,
+            identifiable=True,
+            age=0.0,
+            modes=(),
+        )
 
 
 @dataclass(frozen=True)

@@ -115,24 +115,29 @@ class ControlLoop:
         controller, reference_time = state.controller, state.reference_time
         output = None
         if mode in (Mode.TRACKING, Mode.CONSERVATIVE):
-            fraction, inputs_ = self._controller_input(state, arm, command, mode, ramp_ticks)
-            controller, output = self._controller.step(controller, inputs_)
+            fraction, told = self._controller_input(state, arm, command, mode, ramp_ticks)
+            controller, output = self._controller.step(controller, told)
             if output.status is Status.QP_FAILED:
                 command = self._give_way(state, arm, command)
             else:
-                command, output = self._limited(inputs_, output, fraction)
+                command, output = self._limited(told, output, fraction)
                 reference_time += self.config.period
             status = output.status if status is Status.OK else status
         elif status is not Status.STATE_STALE:
             command = self._give_way(state, arm, command)
         if late and status is Status.OK:
             status = Status.DEADLINE_MISSED
-        state = replace(
-            state,
+        state = LoopState(
             supervisor=supervisor,
             controller=controller,
             command=command,
+            arm=arm,
+            report=state.report,
+            goal=state.goal,
             reference_time=reference_time,
+            last=inputs,
+            ticks=state.ticks,
+            deadline_misses=state.deadline_misses,
             ramp_ticks=ramp_ticks,
         )
         return state, command.copy(), _status(state, mode, status, output)

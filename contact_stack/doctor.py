@@ -8,11 +8,10 @@ import json
 from collections.abc import Iterable
 from itertools import chain
 
-from contact_stack.checks.check import Check, Status
+from contact_stack.checks import Check, CheckStatus
 from contact_stack.checks.machine import machine
 from contact_stack.checks.network import network
-from contact_stack.checks.software import software
-from contact_stack.checks.types import interface_packages
+from contact_stack.checks.software import interface_packages, software
 
 EXIT_FAIL = 1
 
@@ -54,10 +53,10 @@ def main(args: argparse.Namespace) -> int:
     for check in chain(software(), network(), machine()):
         checks.append(check)
         if not args.json:
-            print(render(check), flush=True)
+            print(check, flush=True)
     if args.json:
         print(json.dumps(summary(checks), indent=2))
-    return EXIT_FAIL if any(check.status is Status.FAIL for check in checks) else 0
+    return EXIT_FAIL if any(check.status is CheckStatus.FAIL for check in checks) else 0
 
 
 def _show_types(as_json: bool) -> None:
@@ -71,19 +70,6 @@ def _show_types(as_json: bool) -> None:
             print(f"  {item.name}  {item.hash}")
 
 
-def render(check: Check) -> str:
-    """Show a check to a person.
-
-    Args:
-        check: The check.
-
-    Returns:
-        One line, and a second one if there is a remedy.
-    """
-    line = f"{check.status.value:4}  {check.name}: {check.detail}"
-    return f"{line}\n      -> {check.remedy}" if check.remedy else line
-
-
 def summary(checks: Iterable[Check]) -> dict[str, object]:
     """Collect the checks for a program.
 
@@ -95,7 +81,7 @@ def summary(checks: Iterable[Check]) -> dict[str, object]:
     """
     checks = list(checks)
     return {
-        "ok": all(check.status is not Status.FAIL for check in checks),
+        "ok": all(check.status is not CheckStatus.FAIL for check in checks),
         "checks": [
             {
                 "name": check.name,

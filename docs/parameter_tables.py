@@ -10,15 +10,15 @@ from typing import Any
 from contact_core.config import Range, flatten
 
 NODES = {
-    "tamsi_sim": "tamsi_sim.node.config.SimulatorConfig",
+    "tamsi_sim": "tamsi_sim.node.simulator.SimulatorConfig",
     "contact_estimator": "contact_aware_control.node.config.EstimatorNodeConfig",
     "contact_aware_controller": "contact_aware_control.node.config.ControllerNodeConfig",
     "command_watchdog": "contact_aware_control.node.config.WatchdogConfig",
-    "preflight": "contact_stack.preflight.config.PreflightConfig",
+    "preflight": "contact_stack.preflight.node.PreflightConfig",
     "irs_planner": "irs_planner.node.config.PlannerNodeConfig",
     "robust_planner": "robust_planner.node.config.PlanServerConfig",
     "robot_frames": "contact_stack.robot_frames.RobotFramesConfig",
-    "viewer": "contact_stack.viewer.config.ViewerConfig",
+    "viewer": "contact_stack.viewer.node.ViewerConfig",
 }
 """Node -> the dataclass of its parameters."""
 

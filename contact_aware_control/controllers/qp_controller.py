@@ -230,12 +230,15 @@ class CondensedQpController(Controller):
         return solution, float(np.max(relaxed - asked, initial=0.0))
 
     def _names(self, contacts: ContactSet, solution: QuadraticProgramSolution) -> tuple[str, ...]:
-        """Name the active constraints."""
+        """Name the active constraints, which are numbered like the multipliers."""
+        active = solution.active_set
+        if not len(active):
+            return ()
         names = [f"force {contact.link}" for contact in contacts.active]
         names += [f"approach {contact.link}" for contact in contacts.lost]
         names += ["springs"] * (len(solution.multipliers) - len(names) - len(self._bound_names))
         names += self._bound_names
-        return tuple(names[i] for i in solution.active_set)
+        return tuple(names[i] for i in active)
 
 
 class QpController(CondensedQpController):
@@ -262,7 +265,7 @@ class QpController(CondensedQpController):
             model.equilibrium(inputs.position, inputs.command) if incremental else inputs.command
         )
         hessian, gradient = task.objective(evaluated, inputs.time)
-        scale = np.trace(hessian) / self._robot.n
+        scale = hessian.trace() / self._robot.n
         damping = scale * (self._config.tracking.regularization + weight)
         return hessian + damping * self._identity, gradient
 
@@ -282,7 +285,7 @@ class FrictionlessQpController(CondensedQpController):
         """Return H and g of (22a)."""
         equilibrium = model.equilibrium(inputs.position, inputs.command)
         hessian, gradient = task.objective(equilibrium, inputs.time)
-        scale = np.trace(hessian) / self._robot.n
+        scale = hessian.trace() / self._robot.n
         damping = scale * (self._config.tracking.regularization + weight)
         if model.contacts:
             projector = model.null_space()

@@ -9,12 +9,10 @@ import numpy as np
 
 from contact_aware_control.contact import ContactEstimate, ContactMode
 from contact_aware_control.estimation.config import EstimatorConfig
-from contact_aware_control.estimation.filter_estimate import FilterEstimate
-from contact_aware_control.estimation.low_pass import JumpingLowPass
+from contact_aware_control.estimation.filter import FilterEstimate
 from contact_aware_control.estimation.measurement import Torques
-from contact_aware_control.estimation.payload import Payload
 from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
-from contact_aware_control.estimation.tare import Tare, TareStatus
+from contact_aware_control.estimation.tare import JumpingLowPass, Payload, Tare, TareStatus
 from contact_aware_control.estimation.tracker import ContactTracker, Track
 from contact_core.errors import ConfigError
 from contact_core.robot import Robot

@@ -3,26 +3,58 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from contact_aware_control.estimation import particles
+from contact_aware_control.estimation.alternative import Alternative
 from contact_aware_control.estimation.config import EstimateConfig, ParticleConfig
-from contact_aware_control.estimation.filter_estimate import FilterEstimate
-from contact_aware_control.estimation.likelihood import Friction, evaluate
+from contact_aware_control.estimation.likelihood import FrictionCones, evaluate
 from contact_aware_control.estimation.located_contact import LocatedContact
 from contact_aware_control.estimation.measurement import Measurement, Sample
-from contact_aware_control.estimation.mode_finder import ModeFinder
-from contact_aware_control.estimation.rival import Rival
+from contact_aware_control.estimation.modes import ModeFinder
 from contact_aware_control.estimation.surface import (
     Placement,
-    Surface,
+    RobotSurface,
     closest_on_shape,
     to_world,
 )
 
 COARSEST_STEP = 0.08
 """Motion step [m] of the first acquisition round: about the distance between particles."""
+
+
+@dataclass(frozen=True)
+class FilterEstimate:
+    """What a particle set says about its contact; world frame.
+
+    Attributes:
+        shape: The shape that is touched.
+        point_world: (3) [m].
+        normal_world: (3) unit vector into the robot.
+        force_world: (3) force on the robot [N].
+        point_covariance: (3, 3) [m^2].
+        force_covariance: (3, 3) [N^2].
+        residual: Squared whitened torque residual per joint, low-passed.
+        unexplained: The same of the low-passed torque: it shows at once that the estimate does
+            not explain the torque any more.
+        effective_sample_size: Of the weights before resampling.
+        spread: Root mean square distance of the particles to the point [m].
+        modes: (shape, point in the world frame, weight) of every mode, main mode first.
+    """
+
+    shape: int
+    point_world: np.ndarray
+    normal_world: np.ndarray
+    force_world: np.ndarray
+    point_covariance: np.ndarray
+    force_covariance: np.ndarray
+    residual: float
+    unexplained: float
+    effective_sample_size: float
+    spread: float
+    modes: tuple[tuple[int, np.ndarray, float], ...]
 
 
 class ContactParticleFilter:
@@ -37,7 +69,7 @@ class ContactParticleFilter:
 
     def __init__(
         self,
-        surface: Surface,
+        surface: RobotSurface,
         body: np.ndarray,
         config: ParticleConfig,
         estimate: EstimateConfig,
@@ -56,13 +88,13 @@ class ContactParticleFilter:
         self._config = config
         self._estimate = estimate
         self._rng = rng
-        self._friction = Friction(
+        self._friction = FrictionCones(
             config.friction, config.largest_friction, config.friction_surprise
         )
         self._particles = particles.new_particles(config.count)
         self._spare = particles.new_particles(config.count)
         self._modes = ModeFinder(surface, body, config.count, estimate)
-        self._rival = Rival(
+        self._alternative = Alternative(
             surface,
             self._friction,
             estimate.rival_distance,
@@ -90,7 +122,7 @@ class ContactParticleFilter:
         self._residual = math.nan
         self.settled_for = 0.0
         self._unexplained_for = 0.0
-        self._rival.reset()
+        self._alternative.reset()
         self._acquire(placement, measurement, kept)
         # What the particles say, until the estimate explains the torque.
         self.place.usual_force = self._particles.force.mean(axis=0)
@@ -161,8 +193,8 @@ class ContactParticleFilter:
             self._move(placement, step, 0, self._config.exploration)
 
     def _keep_best(self) -> int:
-        """Put estimate and rival, the best over time, among the particles; return how many."""
-        best = [place for place in (self.place, self._rival) if place.shape >= 0]
+        """Put the best over time among the particles: estimate, alternative; return how many."""
+        best = [place for place in (self.place, self._alternative) if place.shape >= 0]
         for i, place in enumerate(best):
             particles.set_particle(self._particles, i, place.shape, *place.point, *place.outward)
         return len(best)
@@ -220,7 +252,9 @@ class ContactParticleFilter:
         gain = 1.0 - math.exp(-period / max(self._estimate.residual_time, 1e-9))
         self._residual += gain * (residual - self._residual)
         point_covariance, force_covariance, spread = self._modes.covariances(point, force)
-        rival = self._rival.update(placement, self._particles, sample.smooth, point, cost, period)
+        alternative = self._alternative.update(
+            placement, self._particles, sample.smooth, point, cost, period
+        )
         return FilterEstimate(
             shape=self.place.shape,
             point_world=point,
@@ -232,23 +266,23 @@ class ContactParticleFilter:
             unexplained=cost / sample.smooth.weighted.size,
             effective_sample_size=effective,
             spread=spread,
-            modes=self._all_modes(placement, point, rival),
+            modes=self._all_modes(placement, point, alternative),
         )
 
     def _all_modes(
-        self, placement: Placement, point: np.ndarray, rival: float
+        self, placement: Placement, point: np.ndarray, alternative: float
     ) -> tuple[tuple[int, np.ndarray, float], ...]:
-        """List main mode, other modes and the rival, whose probability is given."""
+        """List main mode, other modes and the alternative, whose probability is given."""
         main = (self.place.shape, point, self._modes.weight)
         found = [main, *self._modes.others(placement)]
-        if rival < self._estimate.smallest_mode:
+        if alternative < self._estimate.smallest_mode:
             return tuple(found)
-        shape = self._rival.shape
-        place = np.array(to_world(placement, shape, *self._rival.point))
-        # Particles that sit where the rival is are the rival.
+        shape = self._alternative.shape
+        place = np.array(to_world(placement, shape, *self._alternative.point))
+        # Particles that sit where the alternative is are the alternative.
         found = [
-            (s, p, (1.0 - rival) * weight)
+            (s, p, (1.0 - alternative) * weight)
             for s, p, weight in found
             if np.linalg.norm(p - place) > self._estimate.mode_radius
         ]
-        return (*found, (shape, place, rival))
+        return (*found, (shape, place, alternative))

@@ -7,8 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_aware_control.estimation.surface import Placement, Surface, project, to_world
-from contact_aware_control.estimation.surface_sampling import sample
+from contact_aware_control.estimation.surface import (
+    Placement,
+    RobotSurface,
+    project,
+    sample,
+    to_world,
+)
 from contact_core.kernel import kernel
 
 
@@ -49,7 +54,7 @@ def new_particles(count: int) -> Particles:
 
 @kernel
 def scatter(
-    surface: Surface,
+    surface: RobotSurface,
     placement: Placement,
     particles: Particles,
     first: int,
@@ -71,7 +76,7 @@ def scatter(
 
 @kernel
 def move(
-    surface: Surface,
+    surface: RobotSurface,
     placement: Placement,
     particles: Particles,
     first: int,

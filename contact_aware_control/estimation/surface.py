@@ -1,10 +1,11 @@
-"""The robot's collision surface: where it is, and projecting points onto it.
+"""The robot's collision surface: where it is, projecting points onto it, drawing points from it.
 
 The surface is that of the union of all shapes: points inside another shape are not on it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,7 +21,15 @@ HIDDEN_DEPTH = 1e-3
 """A point this deep [m] in another shape is not on the surface of the union."""
 
 
-class Surface(NamedTuple):
+SPHERE = int(ShapeKind.SPHERE)
+BOX = int(ShapeKind.BOX)
+CAPSULE = int(ShapeKind.CAPSULE)
+
+ATTEMPTS = 50
+"""Draws of a point that is not hidden in another shape, before the last one is taken."""
+
+
+class RobotSurface(NamedTuple):
     """The shapes of a robot with S shapes, as arrays for kernels.
 
     Attributes:
@@ -57,7 +66,9 @@ class Placement(NamedTuple):
     translation: np.ndarray
 
 
-def surface_of_robot(robot: Robot, links: Sequence[str] = ()) -> tuple[Surface, tuple[str, ...]]:
+def surface_of_robot(
+    robot: Robot, links: Sequence[str] = ()
+) -> tuple[RobotSurface, tuple[str, ...]]:
     """Collect the shapes that the arm moves.
 
     Args:
@@ -91,7 +102,7 @@ def surface_of_shapes(
     placements: Sequence[tuple[np.ndarray, np.ndarray]],
     joints: Sequence[int],
     candidate: np.ndarray,
-) -> Surface:
+) -> RobotSurface:
     """Pack shapes into arrays.
 
     Args:
@@ -110,7 +121,7 @@ def surface_of_shapes(
         if shape.shape.kind is ShapeKind.HALF_SPACE:
             raise ModelError(f"collision '{shape.name}' is a half space: a robot has no such part")
     area = np.cumsum([shape.shape.area for shape in shapes] * candidate)
-    return Surface(
+    return RobotSurface(
         kind=np.array([int(shape.shape.kind) for shape in shapes]),
         size=np.array([shape.shape.size for shape in shapes], dtype=float),
         joints=np.array(joints),
@@ -122,14 +133,14 @@ def surface_of_shapes(
     )
 
 
-def new_placement(surface: Surface) -> Placement:
+def new_placement(surface: RobotSurface) -> Placement:
     """Return room for the world poses of a surface's shapes."""
     return Placement(np.zeros_like(surface.rotation), np.zeros_like(surface.translation))
 
 
 @kernel
 def place(
-    surface: Surface,
+    surface: RobotSurface,
     joint_rotations: np.ndarray,
     joint_origins: np.ndarray,
     placement: Placement,
@@ -187,7 +198,7 @@ def to_shape(
 
 @kernel
 def hidden(
-    surface: Surface, placement: Placement, shape: int, x: float, y: float, z: float
+    surface: RobotSurface, placement: Placement, shape: int, x: float, y: float, z: float
 ) -> bool:
     """Tell whether a point on one shape lies inside another one.
 
@@ -215,7 +226,7 @@ def hidden(
 
 @kernel
 def project(
-    surface: Surface, placement: Placement, shape: int, x: float, y: float, z: float
+    surface: RobotSurface, placement: Placement, shape: int, x: float, y: float, z: float
 ) -> tuple[int, float, float, float, float, float, float]:
     """Find the point of the surface that is closest to a point near it.
 
@@ -257,7 +268,7 @@ def project(
 
 
 def closest_on_shape(
-    surface: Surface, placement: Placement, shape: int, point: np.ndarray
+    surface: RobotSurface, placement: Placement, shape: int, point: np.ndarray
 ) -> np.ndarray:
     """Return the point of one shape closest to a point.
 
@@ -276,8 +287,76 @@ def closest_on_shape(
 
 
 @kernel
-def outward_normal(surface: Surface, shape: int, point: np.ndarray) -> np.ndarray:
+def outward_normal(surface: RobotSurface, shape: int, point: np.ndarray) -> np.ndarray:
     """Return the outward unit normal at a point of a shape, both in its frame."""
     kind, size = surface.kind[shape], surface.size[shape]
     _, nx, ny, nz = signed_distance(kind, size, point[0], point[1], point[2])
     return np.array([nx, ny, nz])
+
+
+@kernel
+def sample(
+    surface: RobotSurface, placement: Placement, rng: np.random.Generator
+) -> tuple[int, float, float, float, float, float, float]:
+    """Draw a point uniformly on the surface of the union that may be touched.
+
+    Args:
+        surface: The shapes.
+        placement: Where they are.
+        rng: Random numbers.
+
+    Returns:
+        (shape; then the point and the outward normal, both in that shape's frame).
+    """
+    shape, px, py, pz = 0, 0.0, 0.0, 0.0
+    for _ in range(ATTEMPTS):
+        share = rng.random()
+        shape = 0
+        while surface.cumulative_area[shape] <= share:
+            shape += 1
+        px, py, pz = _sample_shape(surface.kind[shape], surface.size[shape], rng)
+        x, y, z = to_world(placement, shape, px, py, pz)
+        if not hidden(surface, placement, shape, x, y, z):
+            break
+    _, nx, ny, nz = signed_distance(surface.kind[shape], surface.size[shape], px, py, pz)
+    return shape, px, py, pz, nx, ny, nz
+
+
+@kernel
+def _sample_shape(
+    kind: int, size: np.ndarray, rng: np.random.Generator
+) -> tuple[float, float, float]:
+    """Draw a point uniformly on the surface of one shape, in its frame."""
+    if kind == BOX:
+        return _sample_box(size, rng)
+    radius, half_length = size[0], size[1]
+    angle = 2.0 * math.pi * rng.random()
+    c, s = math.cos(angle), math.sin(angle)
+    height = 2.0 * rng.random() - 1.0
+    if kind in (SPHERE, CAPSULE):
+        if kind == SPHERE or rng.random() * (radius + half_length) < radius:
+            # Archimedes: the height on a sphere is uniform.
+            rho = radius * math.sqrt(1.0 - height * height)
+            offset = 0.0 if kind == SPHERE else math.copysign(half_length, height)
+            return rho * c, rho * s, radius * height + offset
+        return radius * c, radius * s, half_length * height
+    if rng.random() * (radius + 2.0 * half_length) < radius:
+        rho = radius * math.sqrt(rng.random())
+        return rho * c, rho * s, math.copysign(half_length, height)
+    return radius * c, radius * s, half_length * height
+
+
+@kernel
+def _sample_box(size: np.ndarray, rng: np.random.Generator) -> tuple[float, float, float]:
+    a, b, c = size[0], size[1], size[2]
+    x = a * (2.0 * rng.random() - 1.0)
+    y = b * (2.0 * rng.random() - 1.0)
+    z = c * (2.0 * rng.random() - 1.0)
+    face = rng.random() * (a * b + b * c + c * a)
+    if face < a * b:
+        z = math.copysign(c, z)
+    elif face < a * b + b * c:
+        x = math.copysign(a, x)
+    else:
+        y = math.copysign(b, y)
+    return x, y, z

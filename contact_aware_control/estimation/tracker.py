@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_aware_control.estimation.config import EstimatorConfig
-from contact_aware_control.estimation.filter import ContactParticleFilter
-from contact_aware_control.estimation.filter_estimate import FilterEstimate
+from contact_aware_control.estimation.filter import ContactParticleFilter, FilterEstimate
 from contact_aware_control.estimation.measurement import Sample, Torques
-from contact_aware_control.estimation.surface import Placement, Surface
+from contact_aware_control.estimation.surface import Placement, RobotSurface
 from contact_core.seeds import generator
 
 END_SHARE = 0.25
@@ -46,7 +45,7 @@ class ContactTracker:
     """
 
     def __init__(
-        self, surface: Surface, body: np.ndarray, config: EstimatorConfig, seed: int
+        self, surface: RobotSurface, body: np.ndarray, config: EstimatorConfig, seed: int
     ) -> None:
         """Allocate the particle sets.
 

@@ -12,10 +12,10 @@ from contact_aware_control.estimation.estimator import ContactEstimator, Estimat
 from contact_aware_control.estimation.surface import (
     new_placement,
     place,
+    sample,
     surface_of_robot,
     to_world,
 )
-from contact_aware_control.estimation.surface_sampling import sample
 from contact_core.robot import Robot
 
 PERIOD_NS = 5_000_000

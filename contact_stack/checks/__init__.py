@@ -1,1 +1,39 @@
-"""Checks of this machine, which ``contact-stack doctor`` runs."""
+"""Checks of this machine, which ``contact-stack doctor`` runs, and what a check is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+SET_UP = "run `make setup`"
+"""The remedy of most of them."""
+
+
+class CheckStatus(Enum):
+    """How a check ended."""
+
+    OK = "OK"
+    WARN = "WARN"
+    FAIL = "FAIL"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes:
+        name: What.
+        status: FAIL if the stack cannot run without it, WARN if something will be missing.
+        detail: What was found.
+        remedy: What to do about it; empty if nothing is to be done.
+    """
+
+    name: str
+    status: CheckStatus
+    detail: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        """Show it to a person: one line, and a second one if there is a remedy."""
+        line = f"{self.status.value:4}  {self.name}: {self.detail}"
+        return f"{line}\n      -> {self.remedy}" if self.remedy else line

@@ -8,7 +8,7 @@ import resource
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from contact_stack.checks.check import SET_UP, Check, Status
+from contact_stack.checks import SET_UP, Check, CheckStatus
 
 PACKAGES = ("contact_core", "tamsi_sim", "contact_aware_control")
 CPUS_WANTED = 2
@@ -54,8 +54,8 @@ def kernel_cache(packages: Iterable[Path], caches: Iterable[Path]) -> Check:
     found = f"{len(modules) - len(cold)} of {len(modules)} modules are compiled"
     if cold:
         remedy = f"{SET_UP}; the first run compiles them otherwise, which takes minutes"
-        return Check(name, Status.WARN, f"{found}, not: {', '.join(cold)}", remedy)
-    return Check(name, Status.OK, found)
+        return Check(name, CheckStatus.WARN, f"{found}, not: {', '.join(cold)}", remedy)
+    return Check(name, CheckStatus.OK, found)
 
 
 def governor(folder: Path) -> Check:
@@ -70,12 +70,12 @@ def governor(folder: Path) -> Check:
     name = "CPU governor"
     found = {f.read_text().strip() for f in folder.glob("cpu[0-9]*/cpufreq/scaling_governor")}
     if not found:
-        return Check(name, Status.OK, "not reported, as in a virtual machine")
+        return Check(name, CheckStatus.OK, "not reported, as in a virtual machine")
     if found == {"performance"}:
-        return Check(name, Status.OK, "performance")
+        return Check(name, CheckStatus.OK, "performance")
     return Check(
         name,
-        Status.WARN,
+        CheckStatus.WARN,
         f"{', '.join(sorted(found))}: real-time runs may miss deadlines",
         "sudo cpupower frequency-set -g performance",
     )
@@ -98,10 +98,10 @@ def _cache_folders() -> list[Path]:
 def _processors() -> Check:
     count = len(os.sched_getaffinity(0))
     if count >= CPUS_WANTED:
-        return Check("processors", Status.OK, str(count))
+        return Check("processors", CheckStatus.OK, str(count))
     return Check(
         "processors",
-        Status.WARN,
+        CheckStatus.WARN,
         f"{count}: real-time runs will be slower than real time",
         "use lockstep:=true",
     )
@@ -111,10 +111,10 @@ def _real_time() -> Check:
     name = "real-time priority"
     _, highest = resource.getrlimit(resource.RLIMIT_RTPRIO)
     if os.geteuid() == 0 or highest == resource.RLIM_INFINITY or highest > 0:
-        return Check(name, Status.OK, "permitted")
+        return Check(name, CheckStatus.OK, "permitted")
     return Check(
         name,
-        Status.WARN,
+        CheckStatus.WARN,
         "not permitted: on hardware, deadlines may be missed under load",
         "add `@realtime - rtprio 98` to /etc/security/limits.conf and yourself to that group",
     )

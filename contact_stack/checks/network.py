@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from contact_stack.checks.check import SET_UP, Check, Status
+from contact_stack.checks import SET_UP, Check, CheckStatus
 
 SAFE_DOMAIN_IDS = range(102)
 """Domain ids whose ports lie below those Linux hands out to other programs."""
@@ -51,10 +51,10 @@ def domain_id() -> Check:
     """
     name, value = "ROS_DOMAIN_ID", os.environ.get("ROS_DOMAIN_ID", "")
     if not value:
-        return Check(name, Status.OK, "not set: domain 0")
+        return Check(name, CheckStatus.OK, "not set: domain 0")
     if not value.isdigit() or int(value) not in SAFE_DOMAIN_IDS:
-        return Check(name, Status.FAIL, f"'{value}' is no usable domain", "set it to 0 .. 101")
-    return Check(name, Status.OK, value)
+        return Check(name, CheckStatus.FAIL, f"'{value}' is no usable domain", "set it to 0 .. 101")
+    return Check(name, CheckStatus.OK, value)
 
 
 def discovery_range() -> Check:
@@ -67,14 +67,14 @@ def discovery_range() -> Check:
     value = os.environ.get(name, "")
     if value and value not in DISCOVERY_RANGES:
         valid = ", ".join(DISCOVERY_RANGES)
-        return Check(name, Status.FAIL, f"'{value}' is unknown", f"set it to one of {valid}")
+        return Check(name, CheckStatus.FAIL, f"'{value}' is unknown", f"set it to one of {valid}")
     if value == "OFF":
-        return Check(name, Status.FAIL, "OFF: no node finds another", "set it to LOCALHOST")
+        return Check(name, CheckStatus.FAIL, "OFF: no node finds another", "set it to LOCALHOST")
     if value == "LOCALHOST":
-        return Check(name, Status.OK, value)
+        return Check(name, CheckStatus.OK, value)
     return Check(
         name,
-        Status.WARN,
+        CheckStatus.WARN,
         f"{value or 'not set'}: nodes on other machines of the network are seen, and see us",
         "set it to LOCALHOST unless the robot is reached over the network",
     )
@@ -94,7 +94,7 @@ def communication() -> Check:
         from rclpy.utilities import try_shutdown
         from std_msgs.msg import String
     except Exception:  # what is wrong with it is another check's business
-        return Check(name, Status.FAIL, "not tried: rclpy cannot be imported", SET_UP)
+        return Check(name, CheckStatus.FAIL, "not tried: rclpy cannot be imported", SET_UP)
     topic = f"doctor_{os.getpid()}"
     context = Context()
     talker = subprocess.Popen(
@@ -121,10 +121,10 @@ def communication() -> Check:
         talker.kill()
         talker.wait()
     if heard:
-        return Check(name, Status.OK, f"a node heard another one after {elapsed:.1f} s")
+        return Check(name, CheckStatus.OK, f"a node heard another one after {elapsed:.1f} s")
     return Check(
         name,
-        Status.FAIL,
+        CheckStatus.FAIL,
         f"a node heard nothing from another one within {PATIENCE:g} s",
         "allow UDP on the loopback interface (firewall), and make sure /dev/shm is not full",
     )
@@ -147,8 +147,8 @@ def port(number: int) -> Check:
         except OSError as error:
             return Check(
                 name,
-                Status.WARN,
+                CheckStatus.WARN,
                 f"{error.strerror}: the viewer will take the next free one",
                 "end the program that uses it if you want the usual address",
             )
-    return Check(name, Status.OK, "free for the viewer")
+    return Check(name, CheckStatus.OK, "free for the viewer")

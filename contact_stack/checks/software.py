@@ -1,17 +1,21 @@
-"""Which software is installed, in which version."""
+"""Which software is installed: Python, libraries, ROS, and the types that go over the wire."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.metadata
 import importlib.util
+import json
 import os
 import platform
 import sys
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
-from contact_stack.checks.check import SET_UP, Check, Status
+from contact_stack.checks import SET_UP, Check, CheckStatus
+from contact_stack.launch.substitutions import ament_prefixes
 
 PYTHON_VERSIONS = ((3, 11), (3, 13))
 ROS_INSTALLATION = "/opt/ros"
@@ -66,21 +70,21 @@ def _python() -> Check:
     low, high = PYTHON_VERSIONS
     found = f"{platform.python_version()} at {sys.executable}"
     if low <= sys.version_info[:2] <= high:
-        return Check("Python", Status.OK, found)
+        return Check("Python", CheckStatus.OK, found)
     wanted = f"{'.'.join(map(str, low))} to {'.'.join(map(str, high))}"
-    return Check("Python", Status.FAIL, found, f"install Python {wanted} and {SET_UP}")
+    return Check("Python", CheckStatus.FAIL, found, f"install Python {wanted} and {SET_UP}")
 
 
 def _library(library: Library) -> Check:
     # Found but not imported: importing all of them would take seconds.
     if importlib.util.find_spec(library.module) is None:
-        status = Status.WARN if library.missing else Status.FAIL
+        status = CheckStatus.WARN if library.missing else CheckStatus.FAIL
         return Check(library.module, status, library.missing or "not installed", SET_UP)
     try:
         version = importlib.metadata.version(library.distribution)
     except importlib.metadata.PackageNotFoundError:
         version = "version unknown"  # installed by the system's packages
-    return Check(library.module, Status.OK, version)
+    return Check(library.module, CheckStatus.OK, version)
 
 
 def _ros() -> Check:
@@ -91,8 +95,10 @@ def _ros() -> Check:
         middleware = get_rmw_implementation_identifier()
     except Exception as error:  # a broken installation fails in many ways
         found = f"cannot import rclpy: {_first_line(error)}"
-        return Check("ROS 2", Status.FAIL, found, _ros_remedy())
-    return Check("ROS 2", Status.OK, f"rclpy at {os.path.dirname(rclpy.__file__)}, {middleware}")
+        return Check("ROS 2", CheckStatus.FAIL, found, _ros_remedy())
+    return Check(
+        "ROS 2", CheckStatus.OK, f"rclpy at {os.path.dirname(rclpy.__file__)}, {middleware}"
+    )
 
 
 def _ros_remedy() -> str:
@@ -112,11 +118,11 @@ def _single_ros() -> Check:
     if sourced and ours and sys.prefix != sys.base_prefix:
         return Check(
             name,
-            Status.FAIL,
+            CheckStatus.FAIL,
             f"{sourced[0]} is sourced, but rclpy is the one in {sys.prefix}",
             "open a terminal in which no ROS is sourced",
         )
-    return Check(name, Status.OK, "no other installation is sourced")
+    return Check(name, CheckStatus.OK, "no other installation is sourced")
 
 
 def _messages(module: str) -> Check:
@@ -124,16 +130,87 @@ def _messages(module: str) -> Check:
     try:
         importlib.import_module(module)
     except Exception as error:  # also a library built for another version
-        return Check(name, Status.FAIL, f"cannot import: {_first_line(error)}", SET_UP)
-    return Check(name, Status.OK, "installed")
+        return Check(name, CheckStatus.FAIL, f"cannot import: {_first_line(error)}", SET_UP)
+    return Check(name, CheckStatus.OK, "installed")
 
 
 def _launcher() -> Check:
     spec = importlib.util.find_spec("launch_ros")
     if spec is not None and spec.origin is not None:
-        return Check("launcher", Status.OK, "launch_ros")
-    return Check("launcher", Status.OK, "our own (launch_ros is not installed)")
+        return Check("launcher", CheckStatus.OK, "launch_ros")
+    return Check("launcher", CheckStatus.OK, "our own (launch_ros is not installed)")
 
 
 def _first_line(error: Exception) -> str:
     return (str(error) or type(error).__name__).splitlines()[0]
+
+
+PACKAGES = ("contact_stack_msgs", "control_msgs", "lbr_fri_idl", "tf2_msgs")
+KINDS = ("msg", "srv", "action")
+OWN_BUILD = "built_by_bootstrap"
+"""A file beside the package's description if it was built from this repository."""
+
+
+@dataclass(frozen=True)
+class InterfaceType:
+    """A type that goes over the wire.
+
+    Attributes:
+        name: For instance ``lbr_fri_idl/msg/LBRState``.
+        hash: Its hash after REP-2011; nodes only talk to each other if it is the same.
+    """
+
+    name: str
+    hash: str
+
+
+@dataclass(frozen=True)
+class InterfacePackage:
+    """An installed package of interfaces.
+
+    Attributes:
+        name: Its name.
+        version: Its version; that of upstream whose types ours are, where we built it.
+        origin: Where it comes from.
+        types: Its types, by name.
+    """
+
+    name: str
+    version: str
+    origin: str
+    types: tuple[InterfaceType, ...]
+
+
+def interface_packages() -> Iterator[InterfacePackage]:
+    """Look up the packages of interfaces the stack uses, besides those of ROS itself.
+
+    Yields:
+        The packages that are installed.
+    """
+    for name in PACKAGES:
+        for prefix in (*ament_prefixes(), Path(sys.prefix)):
+            folder = prefix / "share" / name
+            if (folder / "package.xml").is_file():
+                yield _read(name, folder)
+                break
+
+
+def _read(name: str, folder: Path) -> InterfacePackage:
+    version = ElementTree.parse(folder / "package.xml").findtext("version", "")
+    own = (folder / OWN_BUILD).exists()
+    files = sorted(file for kind in KINDS for file in (folder / kind).glob("*.json"))
+    return InterfacePackage(
+        name,
+        version,
+        "built from this repository" if own else f"installed in {folder.parents[1]}",
+        tuple(_type(name, file) for file in files),
+    )
+
+
+def _type(package: str, file: Path) -> InterfaceType:
+    """Read a type's hash from the description that the generators of ROS write."""
+    name = f"{package}/{file.parent.name}/{file.stem}"
+    hashes = json.loads(file.read_text())["type_hashes"]
+    return InterfaceType(
+        name, next(entry["hash_string"] for entry in hashes if entry["type_name"] == name)
+    )

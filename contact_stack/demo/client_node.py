@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ContactArray, ControllerStatus, PoseTrajectoryPoint
-from control_msgs.action import FollowJointTrajectory
+from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 from lbr_fri_idl.msg import LBRState
 from rclpy.action import ActionClient
 from rclpy.client import Client
@@ -31,7 +31,7 @@ from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.qos import signal_subscription
 from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
 from contact_stack.demo.motion import JointMotion, PoseMotion
-from contact_stack.recording.mcap_recorder import McapRecorder
+from contact_stack.recording import McapRecorder
 
 NAME = "demo"
 """Of the node of every demo, and of the participant in lock-step."""
@@ -341,6 +341,25 @@ def joint_goal(motion: JointMotion, start: int, names: Sequence[str]) -> FollowJ
             motion.times, motion.positions, motion.velocities, strict=True
         )
     ]
+    return goal
+
+
+def gripper_goal(
+    joint: str, position: float, effort: float, start: int
+) -> ParallelGripperCommand.Goal:
+    """Return the goal that asks for a motion of the gripper.
+
+    Args:
+        joint: Name of the joint that opens it.
+        position: Of each finger [m].
+        effort: Largest force of each finger [N].
+        start: Stamp at which it begins [ns].
+    """
+    goal = ParallelGripperCommand.Goal()
+    goal.command.header.stamp = to_time(start)
+    goal.command.name = [joint]
+    goal.command.position = [position]
+    goal.command.effort = [effort]
     return goal
 
 

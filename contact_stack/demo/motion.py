@@ -1,4 +1,4 @@
-"""The motions that demos ask the controller for, of the tool or of the joints."""
+"""The motions that demos ask for, of the tool or of the joints, and poses on their way."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ Motion = PoseMotion | JointMotion
 
 
 def tool_pose(robot: Robot, q: np.ndarray) -> pin.SE3:
-    """Return the tool's pose at some joint positions, world frame.
-
-    Args:
-        robot: The arm; it is left there.
-        q: (n) [rad].
-    """
+    """Return the tool's pose at joint positions q (n) [rad], world frame; moves the robot there."""
     robot.update(q)
     return robot.tool_pose()
+
+
+def tilt(pose: pin.SE3) -> float:
+    """Return the angle between an object's z axis and the vertical [rad], from its pose."""
+    return float(np.arccos(np.clip(pose.rotation[2, 2], -1.0, 1.0)))
 
 
 def joints_along(

@@ -40,7 +40,7 @@ from contact_core.errors import CommunicationError
 from contact_core.signals import deferred
 from contact_stack.demo.client_node import NAMESPACE, ClientNode, Connection
 from contact_stack.launch import NodeGraph, find_launch_file, parse, refuse_second_graph
-from contact_stack.recording.mcap_recorder import McapRecorder
+from contact_stack.recording import McapRecorder
 
 EXIT_FAILED = 1
 LABEL_WIDTH, COLUMN_WIDTH = 40, 20
@@ -86,11 +86,7 @@ class Demo(ABC, Generic[Data]):
     @staticmethod
     @abstractmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
-        """Declare the options that are this kind of demo's own.
-
-        Args:
-            parser: The parser of ``contact-stack demo``.
-        """
+        """Declare the options that are this kind of demo's own."""
 
     @property
     @abstractmethod
@@ -99,11 +95,9 @@ class Demo(ABC, Generic[Data]):
 
     @abstractmethod
     def launch(self, run: str, folder: Path) -> tuple[str, Mapping[str, str]]:
-        """Return a launch file's name and the arguments that not all demos share.
+        """Return a launch file's name and the arguments that not all demos give it.
 
-        Args:
-            run: Name of the run.
-            folder: Where files for the graph may be written.
+        What else the graph needs, e.g. a scene, is written to the folder of the results.
         """
 
     @abstractmethod
@@ -127,12 +121,7 @@ class Demo(ABC, Generic[Data]):
         """Return lines on what is wrong, and whether that makes the demo fail."""
 
     def envelope(self, sim_time: float, wall_time: float) -> dict[str, Any]:
-        """Return the figures that say how a run was made, the same for all demos.
-
-        Args:
-            sim_time: Simulated time the run took [s].
-            wall_time: Real time it took [s].
-        """
+        """Return how a run was made, the same for all demos; simulated and real time in [s]."""
         return {
             "experiment": self.name,
             "driver": self.driver,
@@ -236,10 +225,10 @@ def _spin(client: ClientNode[Any], graph: NodeGraph, run: str) -> None:
 
 
 def write_scene(scene: str, path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
-    """Write a scene of the project with some values changed, for the simulator's node.
+    """Write a scene of config/scenes with some values changed, for the simulator's node.
 
     Args:
-        scene: Its name, a file of config/scenes.
+        scene: Its name.
         path: The file to write.
         change: Called with the scene's values, which it changes.
 

@@ -150,9 +150,6 @@ def post_impact(in_contact: np.ndarray, time: np.ndarray) -> np.ndarray:
     Args:
         in_contact: (n) True where the robot touches the environment.
         time: (n) [s].
-
-    Returns:
-        (n) True from 0.3 s after a touch-down on, in contact.
     """
     settled = np.zeros(len(time), dtype=bool)
     last_contact = touch_down = -np.inf
@@ -165,27 +162,13 @@ def post_impact(in_contact: np.ndarray, time: np.ndarray) -> np.ndarray:
 
 
 def contact_segments(in_contact: np.ndarray) -> list[tuple[int, int]]:
-    """List the stretches of uninterrupted contact.
-
-    Args:
-        in_contact: (n) True where the robot touches the environment.
-
-    Returns:
-        (first tick, tick after the last) of each stretch.
-    """
+    """List (first tick, tick after the last) of each stretch of uninterrupted contact."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], in_contact.astype(int), [0]))))
     return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]
 
 
 def releases(data: ExperimentData) -> list[int]:
-    """List when the robot came out of contact and stayed away from it for a while.
-
-    Args:
-        data: The run.
-
-    Returns:
-        The first tick after each such contact.
-    """
+    """List the first tick after each contact that the robot stayed away from for a while."""
     segments = contact_segments(data.in_contact)
     away = round(AWAY / data.period)
     following = [first for first, _ in segments[1:]] + [len(data.time) + away]
@@ -197,14 +180,7 @@ def releases(data: ExperimentData) -> list[int]:
 
 
 def trajectory_hash(joint_position: Sequence[np.ndarray] | np.ndarray) -> str:
-    """Hash a trajectory bit by bit.
-
-    Args:
-        joint_position: (n, nj) joint positions.
-
-    Returns:
-        SHA-256 of the raw little-endian float64 values, hexadecimal.
-    """
+    """Return the SHA-256 of joint positions (n, nj), of the raw little-endian float64 values."""
     return hashlib.sha256(np.ascontiguousarray(joint_position, dtype="<f8").tobytes()).hexdigest()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import dataclass
 
 import numpy as np
 from contact_stack_msgs.msg import ContactArray
@@ -14,20 +15,20 @@ from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from rclpy.task import Future
 
+from contact_aware_control.node.config import HeldConfig
 from contact_core.arm_state import ArmState
+from contact_core.config import nested, parameter
 from contact_core.description import RobotDescription
 from contact_core.errors import ContactStackError
 from contact_core.robot import Robot
 from contact_ros.diagnostics import Diagnostics, Health, Level
-from contact_ros.driver_profile import StateReader, driver_profile
+from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
 from contact_ros.parameters import read
 from contact_ros.qos import signal_subscription
-from contact_stack.checks.check import Check, Status
-from contact_stack.doctor import render
-from contact_stack.preflight import rest_checks
-from contact_stack.preflight.config import PreflightConfig
-from contact_stack.preflight.push_test import PushTest
+from contact_stack.checks import Check, CheckStatus
+from contact_stack.preflight import checks
+from contact_stack.preflight.checks import PreflightLimits, PushTest
 
 NAME = "preflight"
 POLL_PERIOD = 0.1
@@ -35,6 +36,38 @@ ASK_FOR_PUSH = (
     "PUSH the wrist gently by hand, sideways and then down; hold each push for a second, then "
     "let go"
 )
+
+
+@dataclass(frozen=True)
+class PreflightConfig:
+    """The pre-flight check."""
+
+    robot: str = parameter("iiwa14_wsg50", "the robot, a file of config/robots")
+    driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
+    arm: DriverConfig = nested(DriverConfig)
+    rate: float = parameter(200.0, "rate of the states", unit="Hz", low=20.0, high=1000.0)
+    joint_stiffness: tuple[float, ...] = parameter(
+        (800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0),
+        "diagonal of K, as set on the robot and in the controller",
+        unit="Nm/rad",
+        above=0.0,
+        high=1e5,
+        size=7,
+    )
+    held: HeldConfig = nested(HeldConfig)
+    limits: PreflightLimits = nested(PreflightLimits)
+    start_timeout: float = parameter(
+        60.0, "longest time until driver and estimator are heard", unit="s", above=0.0, high=3600.0
+    )
+    rest_time: float = parameter(
+        3.0, "how long the arm is watched at rest", unit="s", low=1.0, high=60.0
+    )
+    push_timeout: float = parameter(
+        120.0, "how long to wait for the push", unit="s", above=0.0, high=3600.0
+    )
+    activate: str = parameter(
+        "contact_aware_controller", "node that is activated if all is well; empty for none"
+    )
 
 
 class PreflightError(ContactStackError):
@@ -111,13 +144,11 @@ class PreflightNode(Node):
         free = np.array([message.external_torque_free for message in self._contacts])
         self._judge(
             (
-                rest_checks.state_rate(
-                    self._arrivals[-len(self._states) :], config.rate, config.limits
-                ),
-                rest_checks.joint_count(positions[0], robot),
-                rest_checks.joint_limits(positions, robot, config.limits),
-                rest_checks.tare(True, free, config.limits),
-                rest_checks.payload(positions, torques, robot, config.held, config.limits),
+                checks.state_rate(self._arrivals[-len(self._states) :], config.rate, config.limits),
+                checks.joint_count(positions[0], robot),
+                checks.joint_limits(positions, robot, config.limits),
+                checks.tare(True, free, config.limits),
+                checks.payload(positions, torques, robot, config.held, config.limits),
             )
         )
         self._began = time.monotonic()
@@ -135,11 +166,11 @@ class PreflightNode(Node):
         """Nothing to judge: say what was not heard, and why."""
         if self._reader.rejections.count:
             reason = self._reader.rejections.reason
-            self._judge((Check("state rate", Status.FAIL, "states were rejected", reason),))
+            self._judge((Check("state rate", CheckStatus.FAIL, "states were rejected", reason),))
         self._judge(
             (
-                rest_checks.state_rate(self._arrivals, self._config.rate, self._config.limits),
-                rest_checks.tare(False, np.zeros((0, self._robot.n)), self._config.limits),
+                checks.state_rate(self._arrivals, self._config.rate, self._config.limits),
+                checks.tare(False, np.zeros((0, self._robot.n)), self._config.limits),
             )
         )
 
@@ -150,8 +181,8 @@ class PreflightNode(Node):
             PreflightError: If one failed.
         """
         for check in checks:
-            self._say(render(check))
-        failed = [check for check in checks if check.status is Status.FAIL]
+            self._say(str(check))
+        failed = [check for check in checks if check.status is CheckStatus.FAIL]
         if failed:
             text = "; ".join(f"{check.name}: {check.detail}" for check in failed)
             self._verdict = Health(Level.ERROR, text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from rclpy.clock import Clock
@@ -13,15 +14,15 @@ from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
 from contact_core.arm_state import ArmState
+from contact_core.config import nested, parameter
 from contact_core.description import RobotDescription, read_urdf
 from contact_core.scene import Scene
 from contact_ros.diagnostics import Diagnostics
-from contact_ros.driver_profile import StateReader, driver_profile
+from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
 from contact_ros.geometry import quaternion_to_array, to_array
 from contact_ros.parameters import read
 from contact_ros.qos import signal_subscription
-from contact_stack.viewer.config import ViewerConfig
 from contact_stack.viewer.page import Page, Snapshot
 
 MODES = {
@@ -31,6 +32,23 @@ MODES = {
     ControllerStatus.CONSERVATIVE: "CONSERVATIVE",
     ControllerStatus.FAULT: "FAULT",
 }
+
+
+@dataclass(frozen=True)
+class ViewerConfig:
+    """The live page in the browser."""
+
+    robot: str = parameter("iiwa14_wsg50", "robot to draw, a file of config/robots")
+    driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
+    arm: DriverConfig = nested(DriverConfig)
+    scene: str = parameter("", "scene whose objects are drawn; empty on a real robot")
+    host: str = parameter("127.0.0.1", "address the page listens on")
+    port: int = parameter(
+        8080, "port of the page; the next free one if it is taken", low=1024, high=65535
+    )
+    rate: float = parameter(30.0, "how often the page is brought up to date", unit="Hz",
+                            low=1.0, high=60.0)  # fmt: skip
+    history: float = parameter(15.0, "time shown in the plots", unit="s", low=1.0, high=120.0)
 
 
 class ViewerNode(Node):

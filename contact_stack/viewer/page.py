@@ -13,9 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import viser
 
-from contact_stack.viewer.arrows import ForceArrows
-from contact_stack.viewer.plot import RollingPlot
-from contact_stack.viewer.urdf_scene import UrdfScene
+from contact_stack.viewer.drawing import ForceArrows, RollingPlot, UrdfScene
 
 TRUE_COLOR = (217, 115, 13)
 ESTIMATE_COLOR = (11, 110, 153)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.node import Node
+from std_srvs.srv import SetBool, Trigger
 
 from contact_core.config import parameter
 
@@ -31,7 +35,7 @@ class DriverFaultsConfig:
 
 
 @dataclass(frozen=True)
-class Limits:
+class GuardLimits:
     """What the driver's command guard checks.
 
     Attributes:
@@ -57,7 +61,7 @@ class DriverFaults:
         tripped: Why the command guard has ended the driver; empty while it runs.
     """
 
-    def __init__(self, config: DriverFaultsConfig, limits: Limits) -> None:
+    def __init__(self, config: DriverFaultsConfig, limits: GuardLimits) -> None:
         """Start without a fault.
 
         Args:
@@ -132,3 +136,51 @@ class DriverFaults:
         self._states += 1
         hidden = self.tripped or self.silent or now < self._silent_until
         return not hidden and self._states % self.config.state_every == 0
+
+
+REAL_TIME_ONLY = "refused: in lock-step nothing is late or missing; launch with lockstep:=false"
+
+
+class FaultServices:
+    """Serve ``leave_commanding``, ``silence``, ``delay`` and ``restart`` of the driver."""
+
+    def __init__(
+        self, node: Node, prefix: str, faults: DriverFaults, lockstep: bool, now: Callable[[], int]
+    ) -> None:
+        """Create the services.
+
+        Args:
+            node: The simulator's node.
+            prefix: Put before the services' names.
+            faults: What they switch.
+            lockstep: True in lock-step, where every request is refused.
+            now: The simulated time [ns].
+        """
+        self._faults = faults
+        self._lockstep = lockstep
+        offers: tuple[tuple[type, str, Callable[[Any], None]], ...] = (
+            (SetBool, "leave_commanding", self._leave),
+            (SetBool, "silence", self._silence),
+            (Trigger, "delay", lambda request: faults.delay(now())),
+            (Trigger, "restart", lambda request: faults.restart(now())),
+        )
+        for service_type, name, serve in offers:
+            node.create_service(service_type, f"{prefix}/{name}", self._server(serve))
+
+    def _leave(self, request: SetBool.Request) -> None:
+        self._faults.commanding = not request.data
+
+    def _silence(self, request: SetBool.Request) -> None:
+        self._faults.silent = request.data
+
+    def _server(self, serve: Callable[[Any], None]) -> Callable[[Any, Any], Any]:
+        """Return a callback that serves in real time, and answers with the active fault."""
+
+        def answer(request: Any, response: Any) -> Any:
+            if not self._lockstep:
+                serve(request)
+            response.success = not self._lockstep
+            response.message = REAL_TIME_ONLY if self._lockstep else self._faults.name
+            return response
+
+        return answer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from dataclasses import dataclass
 
 import numpy as np
 from contact_stack_msgs.srv import Pause, Reset, Step
@@ -13,14 +14,15 @@ from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
-from contact_core.arm_state import CommandMode
+from contact_core.arm_state import ArmState, CommandMode
+from contact_core.config import nested, parameter
 from contact_core.description import RobotDescription
-from contact_core.errors import ContactStackError
+from contact_core.errors import ConfigError, ContactStackError
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_core.scene_config import ENGINES
 from contact_ros.diagnostics import Diagnostics, Health, Level
-from contact_ros.driver_profile import OverlayReader, RobotSide, driver_profile
+from contact_ros.driver_profile import DriverConfig, OverlayReader, RobotSide, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.geometry import to_array
 from contact_ros.lifecycle import ManagedNode
@@ -30,17 +32,62 @@ from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher
 from contact_ros.stamps import NANOSECONDS, to_time
 from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.node.config import SimulatorConfig
-from tamsi_sim.node.driver_faults import DriverFaults, Limits
-from tamsi_sim.node.fault_services import FaultServices
-from tamsi_sim.node.gripper_motion import GripperMotion
-from tamsi_sim.node.gripper_server import OlderGripperServer, ParallelGripperServer
-from tamsi_sim.node.messages import arm_state, gripper_state
+from tamsi_sim.node.driver_faults import (
+    DriverFaults,
+    DriverFaultsConfig,
+    FaultServices,
+    GuardLimits,
+)
+from tamsi_sim.node.gripper import (
+    GripperMotion,
+    OlderGripperServer,
+    ParallelGripperServer,
+    gripper_state,
+)
 from tamsi_sim.node.truth_topics import TruthTopics
-from tamsi_sim.robot.plant import Plant
+from tamsi_sim.robot.plant import Measurement, Plant
 
 NAME = "tamsi_sim"
 COMMAND = "a command"
+
+
+@dataclass(frozen=True)
+class SimulatorConfig:
+    """The simulator in the graph."""
+
+    scene: str = parameter("mug_placement", "what to simulate, a file of config/scenes")
+    engine: str = parameter(
+        "scene",
+        "what simulates it: ours, Drake's SAP, or what the scene says",
+        options=("scene", *ENGINES),
+    )
+    driver: str = parameter("lbr_fri", "driver profile to speak")
+    arm: DriverConfig = nested(DriverConfig)
+    driver_faults: DriverFaultsConfig = nested(DriverFaultsConfig)
+    seed: int = parameter(0, "seed of the sensor noise", low=0)
+    lockstep: bool = parameter(False, "wait for the participants instead of real time")
+    autostart: bool = parameter(
+        True, "activate at the start; otherwise a transition of the life cycle does"
+    )
+    participants: tuple[str, ...] = parameter(
+        ("contact_estimator", "contact_aware_controller"), "nodes that take part in lock-step"
+    )
+    client: str = parameter("", "a further participant in lock-step, e.g. demo; empty for none")
+    lockstep_timeout: float = parameter(
+        10.0, "longest time participants may take for a tick", unit="s", above=0.0, high=3600.0
+    )
+    start_timeout: float = parameter(
+        60.0, "longest time until all participants have started", unit="s", above=0.0, high=3600.0
+    )
+
+    def __post_init__(self) -> None:
+        """Check that the parameters go together.
+
+        Raises:
+            ConfigError: If states shall be left out in lock-step, where every tick needs one.
+        """
+        if self.lockstep and self.driver_faults.state_every > 1:
+            raise ConfigError("driver_faults.state_every must be 1 in lock-step")
 
 
 class SimulatorNode(ManagedNode):
@@ -80,7 +127,7 @@ class SimulatorNode(ManagedNode):
         lowest, highest = self._arm.position_limits
         self._faults = DriverFaults(
             config.driver_faults,
-            Limits(lowest, highest, self._arm.velocity_limits, scene.robot.arm_joints),
+            GuardLimits(lowest, highest, self._arm.velocity_limits, scene.robot.arm_joints),
         )
         self._fault_services = FaultServices(
             self, f"{NAME}/driver", self._faults, config.lockstep, lambda: self._stamp
@@ -230,7 +277,7 @@ class SimulatorNode(ManagedNode):
         self._truth.publish(self._plant, time)
         self._gripper_states.publish(gripper)
         if self._barrier is not None or self._faults.publishes(stamp, self._measurement.velocity):
-            state = arm_state(self._measurement, stamp, self._faults.commanding, self._mode)
+            state = _arm_state(self._measurement, stamp, self._faults.commanding, self._mode)
             self._robot.publish_state(state)
         self._gripper.update(stamp, gripper)
 
@@ -315,3 +362,19 @@ def main() -> int:
         The exit code.
     """
     return run(SimulatorNode)
+
+
+def _arm_state(
+    measurement: Measurement, stamp: int, commanding: bool, command_mode: CommandMode
+) -> ArmState:
+    """Return what the driver reports about the arm; the stamp [ns] is on the graph's clock."""
+    return ArmState(
+        stamp=stamp,
+        position=measurement.position,
+        velocity=measurement.velocity,
+        commanded_position=measurement.commanded_position,
+        external_torque=measurement.external_torque,
+        commanding=commanding,
+        joint_torque=measurement.joint_torque,
+        command_mode=command_mode,
+    )

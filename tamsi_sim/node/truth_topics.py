@@ -1,16 +1,18 @@
-"""The topics ``truth/*`` of the simulator."""
+"""The topics ``truth/*`` of the simulator: its joints, contacts and objects as they are."""
 
 from __future__ import annotations
 
 from builtin_interfaces.msg import Time
-from contact_stack_msgs.msg import ContactArray
+from contact_stack_msgs.msg import Contact, ContactArray
+from geometry_msgs.msg import Transform, TransformStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
+from contact_ros.geometry import to_point, to_quaternion, to_vector
 from contact_ros.qos import signal_publisher
-from tamsi_sim.node.messages import true_contacts, true_joint_states, true_objects
 from tamsi_sim.robot.plant import Plant
+from tamsi_sim.robot.truth import TrueContact, Truth
 
 
 class TruthTopics:
@@ -48,3 +50,78 @@ class TruthTopics:
         self._joints.publish(true_joint_states(truth, time))
         self._contacts.publish(true_contacts(truth, self._frame, time))
         self._objects.publish(true_objects(truth, self._frame, time))
+
+
+def true_joint_states(truth: Truth, stamp: Time) -> JointState:
+    """Return the true positions and velocities of the robot's joints, the arm's first.
+
+    Args:
+        truth: The ground truth.
+        stamp: Its time.
+
+    Returns:
+        The message.
+    """
+    message = JointState(
+        name=list(truth.joint_names),
+        position=truth.joint_position,
+        velocity=truth.joint_velocity,
+    )
+    message.header.stamp = stamp
+    return message
+
+
+def true_contacts(truth: Truth, frame: str, stamp: Time) -> ContactArray:
+    """Return the true contacts of the robot.
+
+    Args:
+        truth: The ground truth.
+        frame: Name of the world frame.
+        stamp: Its time.
+
+    Returns:
+        The message.
+    """
+    contacts = [_contact(index, contact) for index, contact in enumerate(truth.contacts)]
+    state = ContactArray.CONVERGED if contacts else ContactArray.FREE
+    message = ContactArray(contacts=contacts, state=state)
+    message.header.stamp = stamp
+    message.header.frame_id = frame
+    return message
+
+
+def true_objects(truth: Truth, frame: str, stamp: Time) -> TFMessage:
+    """Return the poses of the objects, the fixed ones included.
+
+    Args:
+        truth: The ground truth.
+        frame: Name of the world frame.
+        stamp: Its time.
+
+    Returns:
+        The message; the child frames are the names of the objects.
+    """
+    message = TFMessage()
+    for item in truth.objects:
+        frame_of_object = TransformStamped(
+            child_frame_id=item.name,
+            transform=Transform(
+                translation=to_vector(item.position), rotation=to_quaternion(item.quaternion)
+            ),
+        )
+        frame_of_object.header.stamp = stamp
+        frame_of_object.header.frame_id = frame
+        message.transforms.append(frame_of_object)
+    return message
+
+
+def _contact(index: int, contact: TrueContact) -> Contact:
+    return Contact(
+        id=index,
+        link=contact.link,
+        other=contact.body,
+        point=to_point(contact.point),
+        normal=to_vector(contact.normal),
+        force=to_vector(contact.force),
+        identifiable=True,
+    )

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 
 from bootstrap.ament_index import console_scripts
 from bootstrap.lock import lock_lines
-from bootstrap.setup_project import LOCK, ROOT
+from bootstrap.setup_project import LOCK, ROOT, package_folders
 
 PREFIX = Path(sys.prefix)
 NODES = ("tamsi_sim", "contact_estimator", "contact_aware_controller", "viewer")
@@ -68,6 +68,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def folders(folder: Path) -> list[str | Path]:
     return ["--build-base", folder / "build", "--install-base", folder / "install"]
+
+
+def test_every_package_comes_with_its_types(tmp_path: Path):
+    """A user's mypy reads them, also those of a wheel."""
+    command = [sys.executable, "setup.py", "--quiet", "egg_info", "--egg-base", tmp_path]
+    command += ["build_py", "--build-lib", tmp_path / "library"]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    built = {path.parent.name for path in (tmp_path / "library").glob("*/py.typed")}
+    assert built == {folder.name for folder in package_folders()}
 
 
 @pytest.mark.verify

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bootstrap import setup_project
-from bootstrap.step import Log, Runner, Step
+from bootstrap.step import Log, Step, StepRunner
 
 
 class _Recorder:
@@ -25,7 +25,7 @@ class _Recorder:
 
     def run(self) -> list[str]:
         """Run both steps with a new runner and return those that did something."""
-        runner = Runner(self.folder / "stamps", self.folder / "logs", os.environ)
+        runner = StepRunner(self.folder / "stamps", self.folder / "logs", os.environ)
         for name, source in self.sources.items():
             assert runner.run(Step(name, name, (source, "a text"), self.act, "no remedy"))
         return runner.done
@@ -79,7 +79,7 @@ def test_a_failed_step_shows_its_log_and_remedy_and_is_tried_again(
     tmp_path: Path, capsys, command: list[str], reason: str
 ):
     step = Step("broken", "do it", (), lambda log: log.run(*command), "turn it off and on")
-    runner = Runner(tmp_path / "stamps", tmp_path / "logs", os.environ)
+    runner = StepRunner(tmp_path / "stamps", tmp_path / "logs", os.environ)
     assert not runner.run(step)
     errors = capsys.readouterr().err
     assert reason in errors
@@ -90,7 +90,7 @@ def test_a_failed_step_shows_its_log_and_remedy_and_is_tried_again(
 
 
 def test_a_failure_removes_the_stamp_of_the_last_success(tmp_path: Path):
-    runner = Runner(tmp_path / "stamps", tmp_path / "logs", os.environ)
+    runner = StepRunner(tmp_path / "stamps", tmp_path / "logs", os.environ)
     assert runner.run(Step("step", "step", ("old",), lambda log: None, ""))
     assert not runner.run(Step("step", "step", ("new",), lambda log: log.run("/nowhere"), ""))
     assert not (tmp_path / "stamps/step").exists()

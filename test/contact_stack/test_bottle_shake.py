@@ -14,21 +14,19 @@ from contact_core.errors import TrajectoryError
 from contact_core.robot import GRAVITY, Robot
 from contact_core.scene import Scene
 from contact_stack import cli
-from contact_stack.demo.bottle_shake.figures import draw_records
-from contact_stack.demo.bottle_shake.grip import (
-    GripConfig,
-    GripRegulator,
-    LoadSensor,
-    needed_grip,
-)
+from contact_stack.demo.bottle_shake.demo import draw_records
 from contact_stack.demo.bottle_shake.joint_controller import (
     InverseDynamics,
     InverseDynamicsConfig,
 )
 from contact_stack.demo.bottle_shake.procedure import (
+    GripConfig,
+    GripRegulator,
+    LoadSensor,
     Observation,
     Procedure,
     Verdict,
+    needed_grip,
 )
 from contact_stack.demo.bottle_shake.record import Bottle, summarize_bottle
 from contact_stack.demo.bottle_shake.task import (

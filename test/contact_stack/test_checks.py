@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from contact_stack.checks import machine, network, software
-from contact_stack.checks.check import Status
+from contact_stack.checks import CheckStatus, machine, network, software
 
 
 @pytest.mark.parametrize(
@@ -20,7 +19,7 @@ from contact_stack.checks.check import Status
 def test_a_domain_is_usable_if_its_ports_are_ours(monkeypatch, value: str, status: str) -> None:
     monkeypatch.setenv("ROS_DOMAIN_ID", value)
     check = network.domain_id()
-    assert check.status is Status(status)
+    assert check.status is CheckStatus(status)
     assert bool(check.remedy) == (status == "FAIL")
 
 
@@ -30,7 +29,7 @@ def test_a_domain_is_usable_if_its_ports_are_ours(monkeypatch, value: str, statu
 )
 def test_discovery_beyond_this_machine_is_a_warning(monkeypatch, value: str, status: str) -> None:
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", value)
-    assert network.discovery_range().status is Status(status)
+    assert network.discovery_range().status is CheckStatus(status)
 
 
 def test_a_port_in_use_is_a_warning() -> None:
@@ -38,13 +37,13 @@ def test_a_port_in_use_is_a_warning() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         number = taken.getsockname()[1]
-        assert network.port(number).status is Status.WARN
-    assert network.port(number).status is Status.OK
+        assert network.port(number).status is CheckStatus.WARN
+    assert network.port(number).status is CheckStatus.OK
 
 
 @pytest.mark.graph
 def test_two_processes_can_talk_here(ros_domain: int) -> None:
-    assert network.communication().status is Status.OK
+    assert network.communication().status is CheckStatus.OK
 
 
 @pytest.mark.graph
@@ -52,7 +51,7 @@ def test_processes_that_cannot_find_each_other_are_reported(ros_domain: int, mon
     monkeypatch.setattr(network, "PATIENCE", 1.0)
     monkeypatch.setattr(network, "TALKER", "import time; time.sleep(60)")
     check = network.communication()
-    assert check.status is Status.FAIL
+    assert check.status is CheckStatus.FAIL
     assert "/dev/shm" in check.remedy
 
 
@@ -63,16 +62,16 @@ def test_a_missing_library_fails_only_if_nothing_runs_without_it(monkeypatch) ->
         importlib.util, "find_spec", lambda name: None if name in hidden else find(name)
     )
     checks = {check.name: check for check in map(software._library, software.LIBRARIES)}
-    assert checks["numba"].status is Status.FAIL
-    assert checks["viser"].status is Status.WARN
+    assert checks["numba"].status is CheckStatus.FAIL
+    assert checks["viser"].status is CheckStatus.WARN
     assert "browser" in checks["viser"].detail
     assert "make setup" in checks["viser"].remedy
-    assert checks["numpy"].status is Status.OK
+    assert checks["numpy"].status is CheckStatus.OK
 
 
 def test_message_packages_that_are_not_built_are_named_with_the_remedy() -> None:
     check = software._messages("no_such_msgs.msg")
-    assert (check.name, check.status) == ("no_such_msgs", Status.FAIL)
+    assert (check.name, check.status) == ("no_such_msgs", CheckStatus.FAIL)
     assert "make setup" in check.remedy
 
 
@@ -80,9 +79,9 @@ def test_a_second_ros_in_the_environment_is_a_failure(monkeypatch) -> None:
     monkeypatch.setattr(software.sys, "prefix", str(Path(software.sys.prefix)))
     monkeypatch.setenv("AMENT_PREFIX_PATH", "/opt/ros/jazzy")
     monkeypatch.setattr(software.sys, "base_prefix", "/usr")
-    assert software._single_ros().status is Status.FAIL
+    assert software._single_ros().status is CheckStatus.FAIL
     monkeypatch.setenv("AMENT_PREFIX_PATH", software.sys.prefix)
-    assert software._single_ros().status is Status.OK
+    assert software._single_ros().status is CheckStatus.OK
 
 
 def test_kernels_are_warm_when_each_has_an_index_newer_than_its_source(tmp_path: Path) -> None:
@@ -92,16 +91,16 @@ def test_kernels_are_warm_when_each_has_an_index_newer_than_its_source(tmp_path:
     source = package / "solver.py"
     source.write_text("import x\n\n@kernel\ndef f(): ...\n")
     (package / "plain.py").write_text("x = 1\n")
-    assert machine.kernel_cache([package], [cache]).status is Status.WARN
+    assert machine.kernel_cache([package], [cache]).status is CheckStatus.WARN
     index = package / "__pycache__/solver.f-1.py311.nbi"
     index.touch()
-    assert machine.kernel_cache([package], [cache]).status is Status.OK
+    assert machine.kernel_cache([package], [cache]).status is CheckStatus.OK
     os.utime(index, (0, 0))
     check = machine.kernel_cache([package], [cache])
-    assert check.status is Status.WARN
+    assert check.status is CheckStatus.WARN
     assert "solver" in check.detail
     (cache / "solver.f-1.py311.nbi").touch()
-    assert machine.kernel_cache([package], [cache]).status is Status.OK
+    assert machine.kernel_cache([package], [cache]).status is CheckStatus.OK
 
 
 @pytest.mark.parametrize(
@@ -112,4 +111,4 @@ def test_a_governor_that_saves_power_is_a_warning(tmp_path: Path, values, status
         folder = tmp_path / f"cpu{i}/cpufreq"
         folder.mkdir(parents=True)
         (folder / "scaling_governor").write_text(f"{value}\n")
-    assert machine.governor(tmp_path).status is Status(status)
+    assert machine.governor(tmp_path).status is CheckStatus(status)

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from contact_stack import cli, doctor
-from contact_stack.checks.check import Check, Status
+from contact_stack.checks import Check, CheckStatus
 
 
 @pytest.mark.graph
@@ -33,11 +33,11 @@ def findings(monkeypatch) -> list[Check]:
 
 @pytest.mark.parametrize(("status", "code"), [("OK", 0), ("WARN", 0), ("FAIL", 1)])
 def test_only_a_failure_gives_exit_code_1(findings, status: str, code: int) -> None:
-    findings += [Check("a", Status.OK, "fine"), Check("b", Status(status), "found")]
+    findings += [Check("a", CheckStatus.OK, "fine"), Check("b", CheckStatus(status), "found")]
     assert doctor.main(argparse.Namespace(json=True, types=False)) == code
 
 
 def test_a_person_reads_the_status_and_the_remedy(findings, capsys) -> None:
-    findings.append(Check("numba", Status.FAIL, "not installed", "run `make setup`"))
+    findings.append(Check("numba", CheckStatus.FAIL, "not installed", "run `make setup`"))
     doctor.main(argparse.Namespace(json=False, types=False))
     assert capsys.readouterr().out == "FAIL  numba: not installed\n      -> run `make setup`\n"

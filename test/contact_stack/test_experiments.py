@@ -13,7 +13,7 @@ from contact_core.inverse_kinematics import InverseKinematics
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_core.shapes import shape_to_coal
-from contact_stack.demo.contact_tracking.demo import GROUPS, VARIANTS, selected
+from contact_stack.demo.contact_tracking.demo import GROUPS, VARIANTS, selected, verdict
 from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS, Experiment, MugMoving
 from contact_stack.demo.motion import JointMotion
 from contact_stack.launch import find_launch_file, parse
@@ -141,3 +141,23 @@ def test_groups_name_variants() -> None:
     assert selected("null_space") == ("null_space",)
     assert set(selected("all")) == set(VARIANTS)
     assert not set(GROUPS) & set(VARIANTS)
+
+
+def test_a_baseline_without_enough_contact_is_reported_and_does_not_fail_the_demo() -> None:
+    lines, failed = verdict({"qp": [], "qp_frictionless": ["pass 'up': 0.4 s"], "greedy": []})
+    assert lines == ["note: qp_frictionless: pass 'up': 0.4 s"]
+    assert not failed
+
+
+def test_the_contact_aware_controllers_must_reach_enough_contact() -> None:
+    for controller in ("qp", "qp_incremental"):
+        lines, failed = verdict({controller: ["pass 'up': 0.4 s"], "greedy": ["pass 'up': 0 s"]})
+        assert lines == [
+            f"failed run: {controller}: pass 'up': 0.4 s",
+            "note: greedy: pass 'up': 0 s",
+        ]
+        assert failed
+
+
+def test_nothing_is_said_of_runs_that_can_be_judged() -> None:
+    assert verdict({"qp": [], "greedy": []}) == ([], False)

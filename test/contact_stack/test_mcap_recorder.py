@@ -7,8 +7,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from contact_core.errors import CommunicationError
-from contact_stack.recording.mcap_recorder import McapRecorder
-from contact_stack.recording.message_definition import message_definition
+from contact_stack.recording import McapRecorder, message_definition
 
 
 def test_round_trip(tmp_path):

@@ -8,10 +8,9 @@ import pytest
 from contact_aware_control.node.config import HeldConfig
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
-from contact_stack.checks.check import Status
-from contact_stack.preflight import rest_checks
-from contact_stack.preflight.config import PreflightLimits
-from contact_stack.preflight.push_test import PushTest
+from contact_stack.checks import CheckStatus
+from contact_stack.preflight import checks
+from contact_stack.preflight.checks import PreflightLimits, PushTest
 
 LIMITS = PreflightLimits()
 K = np.array([800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0])
@@ -26,32 +25,32 @@ def robot() -> Robot:
 
 def test_the_rate_of_the_states() -> None:
     at_200_hz = np.arange(400) * 0.005
-    assert rest_checks.state_rate(at_200_hz, 200.0, LIMITS).status is Status.OK
-    slow = rest_checks.state_rate(at_200_hz * 2.0, 200.0, LIMITS)
-    assert slow.status is Status.FAIL
+    assert checks.state_rate(at_200_hz, 200.0, LIMITS).status is CheckStatus.OK
+    slow = checks.state_rate(at_200_hz * 2.0, 200.0, LIMITS)
+    assert slow.status is CheckStatus.FAIL
     assert "100.0 Hz" in slow.detail
     assert "update_rate to 200" in slow.remedy
     assert "send period to 5 ms" in slow.remedy
     gap = np.concatenate((at_200_hz, at_200_hz + 2.02))
-    assert "longest gap 5.0 periods" in rest_checks.state_rate(gap, 200.0, LIMITS).detail
-    assert rest_checks.state_rate(gap, 200.0, LIMITS).status is Status.FAIL
-    assert rest_checks.state_rate([], 200.0, LIMITS).status is Status.FAIL
+    assert "longest gap 5.0 periods" in checks.state_rate(gap, 200.0, LIMITS).detail
+    assert checks.state_rate(gap, 200.0, LIMITS).status is CheckStatus.FAIL
+    assert checks.state_rate([], 200.0, LIMITS).status is CheckStatus.FAIL
 
 
 def test_the_number_of_joints(robot: Robot) -> None:
-    assert rest_checks.joint_count(Q, robot).status is Status.OK
-    assert "reports 6, the model has 7" in rest_checks.joint_count(Q[:6], robot).detail
+    assert checks.joint_count(Q, robot).status is CheckStatus.OK
+    assert "reports 6, the model has 7" in checks.joint_count(Q[:6], robot).detail
 
 
 def test_an_arm_that_moves_or_is_at_a_limit(robot: Robot) -> None:
-    assert rest_checks.joint_limits(REST, robot, LIMITS).status is Status.OK
+    assert checks.joint_limits(REST, robot, LIMITS).status is CheckStatus.OK
     moving = REST.copy()
     moving[-1, 3] += 0.02
-    assert "lbr_A4 moved by 0.020 rad" in rest_checks.joint_limits(moving, robot, LIMITS).detail
+    assert "lbr_A4 moved by 0.020 rad" in checks.joint_limits(moving, robot, LIMITS).detail
     at_limit = REST.copy()
     at_limit[:, 1] = robot.position_limits[1][1] - 0.01
-    check = rest_checks.joint_limits(at_limit, robot, LIMITS)
-    assert check.status is Status.FAIL
+    check = checks.joint_limits(at_limit, robot, LIMITS)
+    assert check.status is CheckStatus.FAIL
     assert "lbr_A2 is 0.01 rad from its limit" in check.detail
 
 
@@ -59,17 +58,17 @@ def test_a_payload_has_to_be_declared(robot: Robot) -> None:
     robot.update(Q)
     weight = np.tile(robot.gravity_torque_of_payload(1.0, np.zeros(3)), (50, 1))
     declared = HeldConfig(mass=1.0)
-    good = rest_checks.payload(REST, weight, robot, declared, LIMITS)
-    assert good.status is Status.OK
-    bad = rest_checks.payload(REST, weight, robot, HeldConfig(), LIMITS)
-    assert bad.status is Status.FAIL
+    good = checks.payload(REST, weight, robot, declared, LIMITS)
+    assert good.status is CheckStatus.OK
+    bad = checks.payload(REST, weight, robot, HeldConfig(), LIMITS)
+    assert bad.status is CheckStatus.FAIL
     assert "held_mass" in bad.remedy
 
 
 def test_the_tare() -> None:
-    assert rest_checks.tare(True, np.full((50, 7), 0.1), LIMITS).status is Status.OK
-    assert rest_checks.tare(True, np.full((50, 7), 1.1), LIMITS).status is Status.FAIL
-    assert rest_checks.tare(False, np.zeros((0, 7)), LIMITS).status is Status.FAIL
+    assert checks.tare(True, np.full((50, 7), 0.1), LIMITS).status is CheckStatus.OK
+    assert checks.tare(True, np.full((50, 7), 1.1), LIMITS).status is CheckStatus.FAIL
+    assert checks.tare(False, np.zeros((0, 7)), LIMITS).status is CheckStatus.FAIL
 
 
 def push(sign: float = 1.0, stiffness: np.ndarray = K, joints: int = 4) -> PushTest:
@@ -89,20 +88,20 @@ def push(sign: float = 1.0, stiffness: np.ndarray = K, joints: int = 4) -> PushT
 def test_a_push_tells_sign_and_stiffness() -> None:
     test = push()
     np.testing.assert_allclose(test.stiffness(), K[:4], rtol=0.01)
-    assert [check.status for check in test.checks()] == [Status.OK, Status.OK]
+    assert [check.status for check in test.checks()] == [CheckStatus.OK, CheckStatus.OK]
 
 
 def test_a_torque_of_the_other_sign_is_found() -> None:
     (check,) = push(sign=-1.0).checks()
-    assert check.status is Status.FAIL
+    assert check.status is CheckStatus.FAIL
     assert "lbr_A1, lbr_A2, lbr_A3, lbr_A4" in check.detail
     assert "torque_sign" in check.remedy
 
 
 def test_another_stiffness_than_the_configured_one_is_found() -> None:
     sign, stiffness = push(stiffness=1.5 * K).checks()
-    assert sign.status is Status.OK
-    assert stiffness.status is Status.FAIL
+    assert sign.status is CheckStatus.OK
+    assert stiffness.status is CheckStatus.FAIL
     assert "lbr_A1 1201 (set: 800)" in stiffness.detail
 
 

@@ -10,7 +10,7 @@ import pytest
 import rclpy
 
 from contact_stack import cli
-from contact_stack.checks.types import interface_packages
+from contact_stack.checks.software import interface_packages
 
 
 def test_every_package_of_the_stack_is_listed_with_its_version() -> None:

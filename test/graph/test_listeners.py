@@ -21,7 +21,7 @@ from contact_core.description import RobotDescription
 from contact_ros.geometry import to_se3
 from contact_ros.qos import LATCHED, signal_publisher
 from contact_ros.stamps import to_nanoseconds
-from contact_stack.launch.runner import NodeGraph
+from contact_stack.launch import NodeGraph
 
 pytestmark = pytest.mark.graph
 

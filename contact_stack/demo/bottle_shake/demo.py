@@ -12,7 +12,6 @@ import numpy as np
 from contact_core.errors import ConfigError
 from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_ros.driver_profile.overlay import DRIVER
-from contact_stack.demo.bottle_shake.figures import draw_records
 from contact_stack.demo.bottle_shake.joint_controller import (
     CONTROLLERS,
     INVERSE_DYNAMICS,
@@ -20,14 +19,36 @@ from contact_stack.demo.bottle_shake.joint_controller import (
     scene_for,
 )
 from contact_stack.demo.bottle_shake.node import BottleNode
-from contact_stack.demo.bottle_shake.record import Bottle, BottleRecord, summarize_bottle
-from contact_stack.demo.bottle_shake.task import BottleTask
+from contact_stack.demo.bottle_shake.procedure import HELD
+from contact_stack.demo.bottle_shake.record import (
+    OUT_OF_HAND,
+    Bottle,
+    BottleRecord,
+    summarize_bottle,
+)
+from contact_stack.demo.bottle_shake.task import BottleStage, BottleTask
 from contact_stack.demo.client_node import Connection
+from contact_stack.demo.figures import (
+    BLUE,
+    ORANGE,
+    RED,
+    add_legend,
+    draw_limit,
+    name_phases,
+    new_figure,
+    save,
+)
 from contact_stack.demo.runner import Demo, Rows, table, write_scene
 
 FEEDBACK = {"both": ("on", "off"), "on": ("on",), "off": ("off",)}
 PREFIX = "feedback_"
 """Of the names of the runs, before "on" or "off"."""
+WANTED_ACCELERATION = 5.0
+"""What counts as a vigorous shake [m/s^2]."""
+LABELS = (
+    "grip per finger [N]", "height [m]",
+    "acceleration\nin the hand [m/s²]", "slip in the\nhand [mm]",
+)  # fmt: skip
 
 ROWS: Rows = (
     ("grip at the first touch", "grip.first_N", 1.0, "N"),
@@ -124,3 +145,44 @@ class BottleShake(Demo[BottleRecord]):
 
     def _named(self, runs: Mapping[str, BottleRecord]) -> list[tuple[str, BottleRecord]]:
         return [(run.removeprefix(PREFIX), record) for run, record in runs.items()]
+
+
+def draw_records(records: Mapping[str, BottleRecord], bottle: Bottle, path: Path) -> Path:
+    """Draw the runs, with force feedback "on" and "off", side by side as PNG."""
+    figure, grid = new_figure(
+        4, len(records), (6.2 * len(records), 9.0),
+        sharex="col", sharey="row", height_ratios=(3, 2.4, 2, 2),
+    )  # fmt: skip
+    for column, (name, record) in zip(grid.T, records.items(), strict=True):
+        grip, height, acceleration, slip = column
+        # While the gripper opens its drive pulls at the fingers, which is no grip.
+        grip.plot(record.time, np.maximum(record.grip, 0.0), color=BLUE, lw=1.5, label="grip")
+        needed = np.where(record.during(*HELD), record.needed_force(bottle), np.nan)
+        grip.plot(record.time, needed, color=RED, lw=1.2, label="grip needed to follow the tool")
+        grip.set_ylim(bottom=0.0)
+        z_bottle, z_tool = record.height.T
+        grip.plot([], [], color="0.55", lw=1.2, label="tool")
+        grip.plot([], [], color=ORANGE, lw=1.5, label="bottle")
+        height.plot(record.time, z_tool, color="0.55", lw=1.2)
+        height.plot(record.time, z_bottle, color=ORANGE, lw=1.5)
+        held = np.where(record.held, 1.0, np.nan)
+        acceleration.plot(record.time, held * record.acceleration, color=ORANGE, lw=1.2)
+        draw_limit(acceleration, WANTED_ACCELERATION, "vigorous")
+        slip.plot(record.time, 1e3 * held * record.slip, color=ORANGE, lw=1.2)
+        slip.set_yscale("symlog", linthresh=1.0)
+        slip.set_ylim(0.0, 1e3 * OUT_OF_HAND)
+        slip.set_yticks([0, 1, 10, 50], labels=["0", "1", "10", "50"])
+        slip.set_xlabel("time [s]")
+        stages = {stage: s for stage, s in record.stages.items() if stage != BottleStage.END}
+        name_phases(column, stages, float(record.time[-1]))
+        if record.lost is not None:
+            slip.annotate(
+                "out of the hand", (record.lost, 1e3 * OUT_OF_HAND), (8, -12),
+                textcoords="offset points", color=RED, fontsize=9,
+            )  # fmt: skip
+        grip.set_title(f"force feedback {name}", fontsize=12, pad=34)
+    for axes, text in zip(grid[:, 0], LABELS, strict=True):
+        axes.set_ylabel(text)
+    add_legend(figure, grid[0, 0], columns=4)
+    figure.align_ylabels(grid[:, 0])
+    return save(figure, path, f"A bottle of {bottle.mass:.2f} kg grasped, shaken and placed")

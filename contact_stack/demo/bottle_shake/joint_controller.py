@@ -95,11 +95,7 @@ def inverse_dynamics(scene: Scene) -> InverseDynamics | None:
 
 
 def scene_for(controller: str) -> Scene:
-    """Return the demo's scene with the arm in the mode that a joint controller commands.
-
-    Args:
-        controller: One of ``CONTROLLERS``.
-    """
+    """Return the demo's scene with the arm in the mode that a joint controller commands."""
     scene = Scene.load(SCENE)
     robot = dataclasses.replace(scene.config.robot, control_mode=CONTROLLERS[controller])
     return dataclasses.replace(scene, config=dataclasses.replace(scene.config, robot=robot))

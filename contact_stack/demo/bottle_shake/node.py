@@ -21,13 +21,16 @@ from contact_ros.driver_profile import (
     OverlayWriter,
 )
 from contact_ros.geometry import frame_pose
-from contact_ros.stamps import to_time
-from contact_stack.demo.bottle_shake.grip import GripConfig
 from contact_stack.demo.bottle_shake.joint_controller import inverse_dynamics
-from contact_stack.demo.bottle_shake.procedure import GripperGoal, Observation, Procedure
+from contact_stack.demo.bottle_shake.procedure import (
+    GripConfig,
+    GripperGoal,
+    Observation,
+    Procedure,
+)
 from contact_stack.demo.bottle_shake.record import BOTTLE, BottleRecord, BottleSample
 from contact_stack.demo.bottle_shake.task import BottleTask, JointSetpoint
-from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection
+from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection, gripper_goal
 from contact_stack.demo.motion import tool_pose
 
 GRIPPER = "gripper/joint_states"
@@ -150,10 +153,7 @@ class BottleNode(ClientNode[BottleRecord]):
             self._writer.publish_command(setpoint.position, torque)
 
     def _command_gripper(self, command: GripperGoal) -> None:
-        goal = ParallelGripperCommand.Goal()
-        goal.command.header.stamp = to_time(self.stamp)
-        goal.command.name = [self._scene.robot.gripper_joint]
-        goal.command.position = [command.position]
-        goal.command.effort = [command.effort]
+        joint = self._scene.robot.gripper_joint
+        goal = gripper_goal(joint, command.position, command.effort, self.stamp)
         # Whether the fingers arrived is of no interest: the procedure feels what they hold.
         self._send_goal("gripper", goal, lambda result: None)

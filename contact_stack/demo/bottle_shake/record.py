@@ -17,9 +17,9 @@ from contact_core.description import read_urdf
 from contact_core.robot import GRAVITY
 from contact_core.scene import ROBOT, Scene
 from contact_core.surface import combine
-from contact_stack.demo.bottle_shake.grip import needed_grip
-from contact_stack.demo.bottle_shake.procedure import HELD, Verdict
+from contact_stack.demo.bottle_shake.procedure import HELD, Verdict, needed_grip
 from contact_stack.demo.bottle_shake.task import BottleStage, BottleTask
+from contact_stack.demo.motion import tilt
 from contact_stack.demo.statistics import trajectory_hash
 
 BOTTLE, FINGER = "bottle", "finger_left"
@@ -165,22 +165,12 @@ class Bottle:
 
 
 def summarize_bottle(record: BottleRecord, task: BottleTask, bottle: Bottle) -> dict[str, Any]:
-    """Compute the figures of one run.
-
-    Args:
-        record: The run.
-        task: What was to be done.
-        bottle: What is held.
-
-    Returns:
-        JSON content in SI units.
-    """
+    """Return the figures of one run, as JSON content in SI units."""
     held = record.held
     grip, needed = record.grip[held], record.needed_force(bottle)[held]
     shaken = held & record.during(BottleStage.SHAKE)
     end, start = record.samples[-1].bottle, record.samples[0].bottle
     place_error = float(np.linalg.norm(end.translation[:2] - task.goal))
-    tilt = float(np.arccos(np.clip(end.rotation[2, 2], -1.0, 1.0)))
     height_error = float(abs(end.translation[2] - start.translation[2]))
     errors = [np.linalg.norm(s.tool.translation - s.wanted.translation) for s in record.samples]
     return {
@@ -196,10 +186,10 @@ def summarize_bottle(record: BottleRecord, task: BottleTask, bottle: Bottle) -> 
         "lost_at_s": record.lost,
         "tool_error_max_m": float(np.max(errors)),
         "place_error_m": place_error,
-        "tilt_rad": tilt,
+        "tilt_rad": tilt(end),
         "placed": bool(
             place_error <= PLACE_TOLERANCE
-            and tilt <= TILT_TOLERANCE
+            and tilt(end) <= TILT_TOLERANCE
             and height_error <= HEIGHT_TOLERANCE
         ),
         "felt": {"verdict": record.verdict.name, "meaning": record.verdict.value},

@@ -114,13 +114,7 @@ class BottleTask:
 
 
 def tool_at(place: Sequence[float], height: float, back: float = 0.0) -> pin.SE3:
-    """Return the tool's pose for a grasp.
-
-    Args:
-        place: x and y of the grasp, world frame [m].
-        height: z of it [m].
-        back: How far the tool is before it [m].
-    """
+    """Return the tool's pose for a grasp at x and y and a height, or some way before it [m]."""
     x, y = place
     return pin.SE3(APPROACHING, np.array([x - back, y, height]))
 

@@ -172,11 +172,7 @@ class ContactTracking(Demo[ExperimentData]):
 
 
 def selected(name: str) -> tuple[str, ...]:
-    """Return the variants that a name stands for.
-
-    Args:
-        name: A variant or a group.
-    """
+    """Return the variants that the name of a variant or of a group stands for."""
     return GROUPS.get(name, (name,))
 
 

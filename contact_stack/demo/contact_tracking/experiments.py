@@ -19,7 +19,7 @@ from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_core.shapes import ShapeKind
 from contact_stack.demo.client_node import SETTLING
-from contact_stack.demo.motion import JointMotion, Motion, PoseMotion, joints_along
+from contact_stack.demo.motion import JointMotion, Motion, PoseMotion, joints_along, tilt
 
 STANDING_GAP = 0.01
 """Largest distance between the mug's bottom and the cart's top if it stands there [m]."""
@@ -220,24 +220,8 @@ EXPERIMENTS: dict[str, type[Experiment]] = {
 }
 
 
-def tilt(pose: pin.SE3) -> float:
-    """Return the angle between an object's z axis and the vertical [rad].
-
-    Args:
-        pose: The object's pose, world frame.
-    """
-    return float(np.arccos(np.clip(pose.rotation[2, 2], -1.0, 1.0)))
-
-
 def stands_on(mug: pin.SE3, mug_urdf: str, support: pin.SE3, support_urdf: str) -> bool:
-    """Tell whether the bottom of a cylinder is on the highest box of a piece of furniture.
-
-    Args:
-        mug: Pose of the cylinder, world frame.
-        mug_urdf: Its description.
-        support: Pose of the furniture, world frame.
-        support_urdf: Its description.
-    """
+    """Tell whether the bottom of a cylinder is on the highest box of a piece of furniture."""
     (cylinder,) = (
         shape
         for shape in collision_shapes(read_urdf(mug_urdf))

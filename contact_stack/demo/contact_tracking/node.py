@@ -23,6 +23,7 @@ from contact_stack.demo.client_node import (
     OBJECTS,
     ClientNode,
     Connection,
+    gripper_goal,
     joint_goal,
     pose_goal,
 )
@@ -83,14 +84,10 @@ class ContactTrackingNode(ClientNode[ExperimentData]):
 
     def _ask_for_release(self, start: int, release: Release) -> None:
         """Open the gripper at a time, and tell the estimator that nothing is held then."""
-        moment = to_time(start + round(release.time * NANOSECONDS))
-        opening = ParallelGripperCommand.Goal()
-        opening.command.header.stamp = moment
-        opening.command.name = [self._description.gripper_joint]
-        opening.command.position = [release.opening]
-        opening.command.effort = [release.effort]
-        self._ask("gripper", opening)
-        nothing_held = SetPayload.Request(start=moment, mass=0.0)
+        moment = start + round(release.time * NANOSECONDS)
+        joint = self._description.gripper_joint
+        self._ask("gripper", gripper_goal(joint, release.opening, release.effort, moment))
+        nothing_held = SetPayload.Request(start=to_time(moment), mass=0.0)
         self._call("set_payload", nothing_held, _check_payload)
 
     def _ask(self, name: str, goal: Any) -> None:

@@ -81,13 +81,7 @@ def push_places(task: PushTask, box: pin.SE3) -> list[PushPlace]:
 
 
 def tool_pose_before(task: PushTask, box: pin.SE3, place: PushPlace) -> pin.SE3:
-    """Return the pose of the tool from which a push begins.
-
-    Args:
-        task: The radius of the pusher.
-        box: Pose of the box, world.
-        place: Where it is to be pushed.
-    """
+    """Return the pose of the tool, world frame, from which a push at a place of the box begins."""
     position = box.act(place.point - (task.pusher_radius + CLEARANCE) * place.direction)
     yaw = np.arctan2(position[1], position[0])
     return pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, yaw) @ DOWN, position)
@@ -131,13 +125,7 @@ def approach(
 
 
 def can_follow(robot: Robot, command: np.ndarray, motion: Motion) -> bool:
-    """Tell whether the arm can follow a motion, by the check of the controller.
-
-    Args:
-        robot: The arm; it is updated.
-        command: (7) its commanded joint positions [rad].
-        motion: What it would be asked for.
-    """
+    """Tell whether the controller would accept a motion from its command (7) [rad]."""
     try:
         motion.reference.check(robot, command, StartTolerance())
     except TrajectoryError:

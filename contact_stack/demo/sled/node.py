@@ -19,8 +19,6 @@ from robust_planner.trajectory import ContactTrajectory
 
 SLED = "sled"
 STATE = "state"
-PERIOD = 0.005
-"""Time between two commands [s]."""
 RESTING = 0.5
 """Time without a wrench in which the jaws close and the sled comes to rest [s]."""
 ALONG = 1
@@ -68,7 +66,7 @@ class SledNode(ClientNode[Slide]):
         self._times: list[float] = []
         self._positions: list[float] = []
         self._joints: list[np.ndarray] = []
-        self._profile = driver_profile("lbr_fri", DriverConfig(), PERIOD)
+        self._profile = driver_profile("lbr_fri", DriverConfig())
         self._writer = OverlayWriter(self, CommandMode.WRENCH, lockstep=True)
 
     @property

@@ -9,10 +9,10 @@ from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.surface import (
     new_placement,
     place,
+    sample,
     surface_of_robot,
     to_world,
 )
-from contact_aware_control.estimation.surface_sampling import sample
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from contact_aware_control.estimation.friction_cone import cone_least_squares
+from contact_aware_control.estimation.likelihood import cone_least_squares
 
 
 def solve(jacobian, torque, friction):

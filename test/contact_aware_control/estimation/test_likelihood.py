@@ -4,14 +4,18 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from contact_aware_control.estimation.friction_cone import tangents
-from contact_aware_control.estimation.likelihood import Friction, best_force, evaluate
+from contact_aware_control.estimation.likelihood import (
+    FrictionCones,
+    best_force,
+    evaluate,
+    tangents,
+)
 from contact_aware_control.estimation.measurement import Torques
 from contact_aware_control.estimation.particles import new_particles, scatter
 from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
 
 WIDTH = 0.5
-FRICTION = Friction(usual=WIDTH, largest=WIDTH, surprise=0.0)
+FRICTION = FrictionCones(usual=WIDTH, largest=WIDTH, surprise=0.0)
 
 
 def test_cost_and_force_against_numpy_and_nnls(robot):

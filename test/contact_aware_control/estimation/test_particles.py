@@ -5,9 +5,9 @@ import pytest
 
 from contact_aware_control.estimation.modes import (
     MOST_MODES,
-    covariances,
     find_modes,
     main_shape,
+    mode_covariances,
 )
 from contact_aware_control.estimation.particles import move, new_particles, resample, scatter, weigh
 from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
@@ -107,7 +107,7 @@ def test_covariances_against_numpy():
     members = (particles.shape > 0).astype(np.int64)
     point, force = np.array([0.01, 0.0, 0.0]), np.array([0.0, 0.1, 0.0])
     of_point, of_force = np.zeros((3, 3)), np.zeros((3, 3))
-    spread = covariances(particles, members, 0, point, force, of_point, of_force)
+    spread = mode_covariances(particles, members, 0, point, force, of_point, of_force)
     deviations = particles.point_world[:200] - point
     np.testing.assert_allclose(of_point, deviations.T @ deviations / 200, atol=1e-12)
     deviations = particles.force[:200] - force

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from contact_aware_control.estimation.config import PayloadConfig
-from contact_aware_control.estimation.payload import Payload
+from contact_aware_control.estimation.tare import Payload
 
 CENTER = np.array([0.0, 0.0, 0.05])
 

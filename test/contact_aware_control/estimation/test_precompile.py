@@ -5,28 +5,16 @@ from numba.core.dispatcher import Dispatcher
 
 from contact_aware_control import precompile
 from contact_aware_control.estimation import (
-    descent,
-    friction_cone,
+    alternative,
     likelihood,
+    located_contact,
     measurement,
     modes,
     particles,
-    rival,
     surface,
-    surface_sampling,
 )
 
-MODULES = (
-    descent,
-    friction_cone,
-    likelihood,
-    measurement,
-    modes,
-    particles,
-    rival,
-    surface,
-    surface_sampling,
-)
+MODULES = (alternative, likelihood, located_contact, measurement, modes, particles, surface)
 Q = np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3])
 
 

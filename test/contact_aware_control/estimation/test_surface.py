@@ -9,12 +9,12 @@ from contact_aware_control.estimation.surface import (
     new_placement,
     place,
     project,
+    sample,
     surface_of_robot,
     surface_of_shapes,
     to_shape,
     to_world,
 )
-from contact_aware_control.estimation.surface_sampling import sample
 from contact_core.errors import ModelError
 from contact_core.shapes import PlacedShape, Shape, ShapeKind
 from contact_core.signed_distance import signed_distance

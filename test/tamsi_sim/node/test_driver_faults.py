@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tamsi_sim.node.driver_faults import DriverFaults, DriverFaultsConfig, Limits
+from tamsi_sim.node.driver_faults import DriverFaults, DriverFaultsConfig, GuardLimits
 
-LIMITS = Limits(np.full(7, -2.0), np.full(7, 2.0), np.full(7, 1.5), tuple("abcdefg"))
+LIMITS = GuardLimits(np.full(7, -2.0), np.full(7, 2.0), np.full(7, 1.5), tuple("abcdefg"))
 STILL = np.zeros(7)
 MILLISECOND = 1_000_000
 

@@ -1,12 +1,12 @@
-"""The rival is the best explanation elsewhere, and its probability follows the evidence."""
+"""The alternative is the best explanation elsewhere, and its probability follows the evidence."""
 
 import numpy as np
 import pytest
 
-from contact_aware_control.estimation.likelihood import Friction, evaluate
+from contact_aware_control.estimation.alternative import Alternative
+from contact_aware_control.estimation.likelihood import FrictionCones, evaluate
 from contact_aware_control.estimation.measurement import Torques
 from contact_aware_control.estimation.particles import new_particles, scatter
-from contact_aware_control.estimation.rival import Rival
 from contact_aware_control.estimation.surface import (
     new_placement,
     place,
@@ -16,7 +16,7 @@ from contact_aware_control.estimation.surface import (
 
 Q = np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3])
 WIDTH = 0.5
-FRICTION = Friction(usual=WIDTH, largest=WIDTH, surprise=0.0)
+FRICTION = FrictionCones(usual=WIDTH, largest=WIDTH, surprise=0.0)
 DISTANCE = 0.08
 
 
@@ -46,28 +46,28 @@ def setting(robot, touch):
         particles.force,
         particles.cost,
     )
-    rival = Rival(surface, FRICTION, DISTANCE, 0.03, 0.1, rng)
-    return rival, placement, particles, measurement, point
+    alternative = Alternative(surface, FRICTION, DISTANCE, 0.03, 0.1, rng)
+    return alternative, placement, particles, measurement, point
 
 
-def location(rival, placement):
-    return np.array(to_world(placement, rival.shape, *rival.point))
+def location(alternative, placement):
+    return np.array(to_world(placement, alternative.shape, *alternative.point))
 
 
-def test_a_true_estimate_has_no_likely_rival(setting):
-    rival, placement, particles, measurement, point = setting
+def test_a_true_estimate_has_no_likely_alternative(setting):
+    alternative, placement, particles, measurement, point = setting
     for _ in range(20):
-        probability = rival.update(placement, particles, measurement, point, 0.0, 0.005)
-    assert np.linalg.norm(location(rival, placement) - point) > DISTANCE
+        probability = alternative.update(placement, particles, measurement, point, 0.0, 0.005)
+    assert np.linalg.norm(location(alternative, placement) - point) > DISTANCE
     assert probability < 0.05
 
 
-def test_the_rival_of_a_wrong_estimate_finds_the_contact(setting):
-    rival, placement, particles, measurement, point = setting
+def test_the_alternative_of_a_wrong_estimate_finds_the_contact(setting):
+    alternative, placement, particles, measurement, point = setting
     wrong = point + np.array([0.0, 0.0, 0.3])
     for _ in range(20):
-        probability = rival.update(placement, particles, measurement, wrong, 50.0, 0.005)
-    assert np.linalg.norm(location(rival, placement) - point) < 0.03
+        probability = alternative.update(placement, particles, measurement, wrong, 50.0, 0.005)
+    assert np.linalg.norm(location(alternative, placement) - point) < 0.03
     assert probability > 0.95
-    rival.reset()
-    assert rival.shape == -1
+    alternative.reset()
+    assert alternative.shape == -1

@@ -1,4 +1,4 @@
-"""The figures of a run follow their definitions on made-up runs with known answers."""
+"""The statistics of a run follow their definitions on made-up runs with known answers."""
 
 import numpy as np
 import pytest

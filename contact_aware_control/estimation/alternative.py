@@ -1,7 +1,7 @@
-"""The best explanation away from the estimate, watched so that ambiguity is not missed.
+"""The best alternative place of a contact, watched so that ambiguity is not missed.
 
 A particle set settles on one of several places that explain the torque equally well. The
-rival is the best of the others. How much worse it fits, summed over some time, tells
+alternative is the best of the others. How much worse it fits, summed over some time, tells
 whether the place of the contact can be known at all.
 """
 
@@ -11,23 +11,23 @@ import math
 
 import numpy as np
 
-from contact_aware_control.estimation.descent import Region, contains, cost_at, descend
-from contact_aware_control.estimation.likelihood import Friction
+from contact_aware_control.estimation.likelihood import FrictionCones
+from contact_aware_control.estimation.located_contact import Region, contains, cost_at, descend
 from contact_aware_control.estimation.measurement import Measurement
 from contact_aware_control.estimation.particles import Particles
 from contact_aware_control.estimation.surface import (
     Placement,
-    Surface,
+    RobotSurface,
     outward_normal,
     to_world,
 )
 from contact_core.kernel import kernel
 
 REFINEMENTS = 16
-"""Places near the rival that are tried at each update."""
+"""Places near the alternative that are tried at each update."""
 
 
-class Rival:
+class Alternative:
     """Keeps the best place away from the estimate and the evidence against it.
 
     Attributes:
@@ -37,19 +37,19 @@ class Rival:
 
     def __init__(
         self,
-        surface: Surface,
-        friction: Friction,
+        surface: RobotSurface,
+        friction: FrictionCones,
         distance: float,
         step: float,
         evidence_time: float,
         rng: np.random.Generator,
     ) -> None:
-        """Start without a rival.
+        """Start without an alternative.
 
         Args:
             surface: The robot's surface.
             friction: The friction pyramids.
-            distance: How far a rival is from the estimate, at least [m].
+            distance: How far an alternative is from the estimate, at least [m].
             step: Standard deviation of the steps that refine it, per axis [m].
             evidence_time: Time over which evidence is summed [s].
             rng: Random numbers.
@@ -63,7 +63,7 @@ class Rival:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the rival."""
+        """Forget the alternative."""
         self.shape = -1
         self.point = np.zeros(3)
         self._excess = math.nan
@@ -82,7 +82,7 @@ class Rival:
         cost: float,
         period: float,
     ) -> float:
-        """Look for a better rival and weigh it against the estimate.
+        """Look for a better alternative and weigh it against the estimate.
 
         Args:
             placement: Where the shapes are.
@@ -93,9 +93,9 @@ class Rival:
             period: Time since the last update [s].
 
         Returns:
-            Probability of the rival against the estimate, 0 if there is none.
+            Probability of the alternative against the estimate, 0 if there is none.
         """
-        self.shape, self.point, rival_cost = _best_elsewhere(
+        self.shape, self.point, alternative_cost = _best_elsewhere(
             self._surface,
             placement,
             particles,
@@ -110,7 +110,7 @@ class Rival:
         if self.shape < 0:
             self.reset()
             return 0.0
-        excess = rival_cost - cost
+        excess = alternative_cost - cost
         if math.isnan(self._excess):
             self._excess = excess
         self._excess += (1.0 - math.exp(-period / self._evidence_time)) * (excess - self._excess)
@@ -120,18 +120,18 @@ class Rival:
 
 @kernel
 def _best_elsewhere(
-    surface: Surface,
+    surface: RobotSurface,
     placement: Placement,
     particles: Particles,
     measurement: Measurement,
-    friction: Friction,
+    friction: FrictionCones,
     elsewhere: Region,
     step: float,
     shape: int,
     point: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[int, np.ndarray, float]:
-    """Descend from the last rival or from the best particle in a region.
+    """Descend from the last alternative or from the best particle in a region.
 
     Shape -1 stands for no place.
     """

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sensor_msgs.msg import JointState
 
-from tamsi_sim.node.gripper_motion import STANDSTILL_TICKS, Ending, GripperMotion
+from tamsi_sim.node.gripper import STANDSTILL_TICKS, Ending, GripperMotion
 from tamsi_sim.robot.plant import CommandError, GripperCommand
 
 WIDEST = 0.055

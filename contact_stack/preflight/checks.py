@@ -1,0 +1,280 @@
+"""What is checked before the controller is activated: the arm at rest, and a guided push.
+
+In joint impedance control an arm that is pushed gives way by K^-1 tau_ext, so that the changes of
+torque and position from rest have the same sign, and their ratio is the stiffness. Neither a bias
+of the torque nor an unknown commanded position matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_aware_control.node.config import HeldConfig
+from contact_core.config import parameter
+from contact_core.robot import Robot
+from contact_stack.checks import Check, CheckStatus
+
+
+@dataclass(frozen=True)
+class PreflightLimits:
+    """What the checks accept."""
+
+    rate_error: float = parameter(
+        0.05, "largest relative error of the rate of the states", above=0.0, high=1.0
+    )
+    gap: float = parameter(
+        3.0, "longest time between two states", unit="periods", low=1.0, high=100.0
+    )
+    position_margin: float = parameter(
+        0.05, "smallest distance from a position limit", unit="rad", low=0.0, high=1.0
+    )
+    movement: float = parameter(
+        0.01, "largest movement of an arm at rest", unit="rad", above=0.0, high=0.1
+    )
+    torque: float = parameter(
+        1.0,
+        "largest external torque at rest that payload and tare may leave unexplained",
+        unit="Nm",
+        above=0.0,
+        high=20.0,
+    )
+    push_torque: float = parameter(
+        2.0, "torque at a joint from which on a push counts", unit="Nm", above=0.0, high=20.0
+    )
+    pushed_joints: int = parameter(3, "joints that the push must reach", low=1, high=7)
+    stiffness_error: float = parameter(
+        0.25, "largest relative error of the measured stiffness", above=0.0, high=1.0
+    )
+
+
+def state_rate(arrivals: Sequence[float], rate: float, limits: PreflightLimits) -> Check:
+    """Check how often states arrive.
+
+    Args:
+        arrivals: Their arrival times [s].
+        rate: How often they should [Hz].
+        limits: What is accepted.
+
+    Returns:
+        The check.
+    """
+    name = "state rate"
+    gaps = np.diff(arrivals)
+    if gaps.size == 0:
+        return Check(
+            name, CheckStatus.FAIL, "no states", "start the driver and the robot's session"
+        )
+    measured, longest = 1.0 / gaps.mean(), gaps.max() * rate
+    found = f"{measured:.1f} Hz, longest gap {longest:.1f} periods"
+    if abs(measured - rate) > limits.rate_error * rate:
+        remedy = (
+            f"set the driver's update_rate to {rate:g} and the robot's send period to "
+            f"{1e3 / rate:g} ms"
+        )
+        return Check(name, CheckStatus.FAIL, f"{found} instead of {rate:g} Hz", remedy)
+    if longest > limits.gap:
+        remedy = "wire the robot directly to this machine and free its processors"
+        return Check(name, CheckStatus.FAIL, found, remedy)
+    return Check(name, CheckStatus.OK, found)
+
+
+def joint_count(position: NDArray[np.float64], robot: Robot) -> Check:
+    """Check that the driver reports the joints of the model.
+
+    Args:
+        position: (n) a measured position [rad].
+        robot: The arm.
+
+    Returns:
+        The check.
+    """
+    name = "joints"
+    if len(position) == robot.n:
+        return Check(name, CheckStatus.OK, str(robot.n))
+    found = f"the driver reports {len(position)}, the model has {robot.n}"
+    return Check(name, CheckStatus.FAIL, found, "set arm.joint_names and robot to match")
+
+
+def joint_limits(positions: NDArray[np.float64], robot: Robot, limits: PreflightLimits) -> Check:
+    """Check that the arm stands still, and not at a position limit.
+
+    Args:
+        positions: (N, n) measured positions [rad].
+        robot: The arm.
+        limits: What is accepted.
+
+    Returns:
+        The check.
+    """
+    name = "limits"
+    movement = np.ptp(positions, axis=0)
+    if movement.max() > limits.movement:
+        joint = robot.joint_names[int(movement.argmax())]
+        found = f"{joint} moved by {movement.max():.3f} rad"
+        return Check(name, CheckStatus.FAIL, found, "let the arm stand still, and do not touch it")
+    lowest, highest = robot.position_limits
+    distance = np.minimum(positions - lowest, highest - positions).min(axis=0)
+    nearest = robot.joint_names[int(distance.argmin())]
+    found = f"{nearest} is {distance.min():.2f} rad from its limit"
+    if distance.min() < limits.position_margin:
+        return Check(
+            name, CheckStatus.FAIL, found, "move the arm away from the limit, by hand or panel"
+        )
+    return Check(name, CheckStatus.OK, found)
+
+
+def payload(
+    positions: NDArray[np.float64],
+    torques: NDArray[np.float64],
+    robot: Robot,
+    held: HeldConfig,
+    limits: PreflightLimits,
+) -> Check:
+    """Check that the declared payload explains the external torque at rest.
+
+    Args:
+        positions: (N, n) measured positions [rad].
+        torques: (N, n) external torques [Nm].
+        robot: The arm.
+        held: The declared payload.
+        limits: What is accepted.
+
+    Returns:
+        The check.
+    """
+    robot.update(positions.mean(axis=0))
+    weight = robot.gravity_torque_of_payload(held.mass, np.array(held.center_of_mass))
+    rest = torques.mean(axis=0) - weight
+    joint = int(np.abs(rest).argmax())
+    found = f"at most {abs(rest[joint]):.2f} Nm unexplained, at {robot.joint_names[joint]}"
+    if abs(rest[joint]) > limits.torque:
+        remedy = (
+            "set held_mass to what the gripper holds, and the tool's load data on the robot; "
+            "let nothing touch the arm"
+        )
+        return Check("payload", CheckStatus.FAIL, found, remedy)
+    return Check("payload", CheckStatus.OK, found)
+
+
+def tare(tared: bool, free_torques: NDArray[np.float64], limits: PreflightLimits) -> Check:
+    """Check that the estimator is tared, and finds no torque on a free arm.
+
+    Args:
+        tared: Whether it says so.
+        free_torques: (N, n) external torques without payload and bias [Nm]; N may be 0.
+        limits: What is accepted.
+
+    Returns:
+        The check.
+    """
+    if not tared or not len(free_torques):
+        remedy = "start the estimator, let nothing touch the arm, and call contact_estimator/tare"
+        return Check("tare", CheckStatus.FAIL, "the estimator is not tared", remedy)
+    left = float(np.abs(free_torques.mean(axis=0)).max())
+    found = f"at most {left:.2f} Nm left"
+    if left > limits.torque:
+        return Check("tare", CheckStatus.FAIL, found, "call contact_estimator/tare; touch nothing")
+    return Check("tare", CheckStatus.OK, found)
+
+
+MIN_SAMPLES = 50
+"""Samples of a push at a joint before it counts."""
+
+
+class PushTest:
+    """Collects samples while a person pushes the arm."""
+
+    def __init__(
+        self,
+        rest_position: NDArray[np.float64],
+        rest_torque: NDArray[np.float64],
+        joint_names: Sequence[str],
+        stiffness: Sequence[float],
+        limits: PreflightLimits,
+    ) -> None:
+        """Begin.
+
+        Args:
+            rest_position: (n) measured position before the push [rad].
+            rest_torque: (n) external torque before the push [Nm].
+            joint_names: Names of the joints.
+            stiffness: (n) diagonal of K as configured [Nm/rad].
+            limits: What is accepted.
+        """
+        self._rest_position = rest_position
+        self._rest_torque = rest_torque
+        self._names = joint_names
+        self._stiffness = np.array(stiffness)
+        self._limits = limits
+        joints = len(rest_position)
+        self._count = np.zeros(joints, dtype=int)
+        # Sums of dq^2 and dq dtau over the samples of a joint's pushes.
+        self._bend = np.zeros(joints)
+        self._work = np.zeros(joints)
+
+    def add(self, position: NDArray[np.float64], torque: NDArray[np.float64]) -> None:
+        """Take a sample.
+
+        Args:
+            position: (n) measured position [rad].
+            torque: (n) external torque [Nm].
+        """
+        change, bend = torque - self._rest_torque, position - self._rest_position
+        pushed = np.abs(change) >= self._limits.push_torque
+        self._count += pushed
+        self._bend += np.where(pushed, bend**2, 0.0)
+        self._work += np.where(pushed, bend * change, 0.0)
+
+    @property
+    def reached(self) -> NDArray[np.intp]:
+        """The joints that were pushed long enough."""
+        return np.flatnonzero((self._count >= MIN_SAMPLES) & (self._bend > 0.0))
+
+    @property
+    def complete(self) -> bool:
+        """Whether enough joints were pushed."""
+        return len(self.reached) >= self._limits.pushed_joints
+
+    def stiffness(self) -> NDArray[np.float64]:
+        """Return the measured stiffness of the joints that were reached [Nm/rad].
+
+        Least squares of dtau = K dq; negative where torque and motion have opposite signs.
+        """
+        ratio: NDArray[np.float64] = self._work[self.reached] / self._bend[self.reached]
+        return ratio
+
+    def checks(self) -> tuple[Check, ...]:
+        """Judge the push.
+
+        Returns:
+            Of the sign of the torque, and of the stiffness.
+        """
+        if not self.complete:
+            found = f"{len(self.reached)} of {self._limits.pushed_joints} joints were pushed"
+            remedy = "push the wrist harder, sideways and down, and hold each push for a second"
+            return (Check("torque sign", CheckStatus.FAIL, found, remedy),)
+        measured = self.stiffness()
+        names = [self._names[joint] for joint in self.reached]
+        if (measured <= 0.0).any():
+            found = f"opposite to the motion at {_join(names, measured <= 0.0)}"
+            remedy = "set arm.torque_sign to the other sign, or check the robot's axis directions"
+            return (Check("torque sign", CheckStatus.FAIL, found, remedy),)
+        sign = Check("torque sign", CheckStatus.OK, f"that of the push, at {', '.join(names)}")
+        wanted = self._stiffness[self.reached]
+        found = ", ".join(
+            f"{name} {value:.0f} (set: {target:.0f})"
+            for name, value, target in zip(names, measured, wanted, strict=True)
+        )
+        wrong = np.abs(measured - wanted) > self._limits.stiffness_error * wanted
+        if wrong.any():
+            remedy = "make joint_stiffness equal to what is set on the robot's panel"
+            return sign, Check("stiffness", CheckStatus.FAIL, f"{found} Nm/rad", remedy)
+        return sign, Check("stiffness", CheckStatus.OK, f"{found} Nm/rad")
+
+
+def _join(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
+    return ", ".join(name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen)

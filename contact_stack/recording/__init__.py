@@ -1,1 +1,0 @@
-"""Recording of the graph's topics."""
