@@ -15,8 +15,8 @@ NODES = {
     "contact_aware_controller": "contact_aware_control.node.config.ControllerNodeConfig",
     "command_watchdog": "contact_aware_control.node.config.WatchdogConfig",
     "preflight": "contact_stack.preflight.node.PreflightConfig",
-    "irs_planner": "irs_planner.node.config.PlannerNodeConfig",
-    "robust_planner": "robust_planner.node.config.PlanServerConfig",
+    "irs_planner": "irs_planner.node.goal.PlannerNodeConfig",
+    "robust_planner": "robust_planner.node.goal.PlanServerConfig",
     "robot_frames": "contact_stack.robot_frames.RobotFramesConfig",
     "viewer": "contact_stack.viewer.node.ViewerConfig",
 }

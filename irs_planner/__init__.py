@@ -2,35 +2,72 @@
 
 H. J. T. Suh, T. Pang and R. Tedrake, "Bundled Gradients through Contact via Randomized
 Smoothing" (2022), cited as ``bundled_gradients``. Start with :func:`plan` and
-:func:`load_example`; nothing in this package needs ROS.
+:func:`load_example`; nothing in this package but its node needs ROS.
 """
 
-from contact_core.planning import PlanStatus
-from irs_planner.batch import PlanTask, example_task, multi_start, plan_all
+from contact_core.planning import PlanStatus, StopCondition
+from irs_planner.batch import PlanTask, example_task, multi_start, plan_all, run_task
+from irs_planner.dynamics import ContactDynamics, Dynamics, Jacobians
 from irs_planner.examples import build_problem, example_names, load_example
 from irs_planner.irs_lqr import plan
-from irs_planner.problem import Bounds, IrsProblem, QuadraticCost
+from irs_planner.problem import (
+    Bounds,
+    IrsProblem,
+    PlannerSettings,
+    QuadraticCost,
+    VarianceSchedule,
+)
+from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 from irs_planner.result import IrsPlan, IterationReport
-from irs_planner.settings import PlannerSettings
-from irs_planner.smoothing import GradientMode
-from irs_planner.variance_schedule import VarianceSchedule
+from irs_planner.scenes import (
+    Box,
+    Circle,
+    Fixture,
+    HalfPlane,
+    Link,
+    PlanarObject,
+    PlanarRobot,
+    PlanarScene,
+    load_scene,
+    load_spatial_scene,
+)
+from irs_planner.smoothing import GradientMode, first_order_bundle, zero_order_bundle
 
 __all__ = [
     "Bounds",
+    "Box",
+    "Circle",
+    "ContactDynamics",
+    "Dynamics",
+    "Fixture",
     "GradientMode",
+    "HalfPlane",
     "IrsPlan",
     "IrsProblem",
     "IterationReport",
+    "Jacobians",
+    "Link",
     "PlanStatus",
     "PlanTask",
+    "PlanarObject",
+    "PlanarQuasiDynamics",
+    "PlanarRobot",
+    "PlanarScene",
     "PlannerSettings",
     "QuadraticCost",
+    "SpatialQuasiDynamics",
+    "StopCondition",
     "VarianceSchedule",
     "build_problem",
     "example_names",
     "example_task",
+    "first_order_bundle",
     "load_example",
+    "load_scene",
+    "load_spatial_scene",
     "multi_start",
     "plan",
     "plan_all",
+    "run_task",
+    "zero_order_bundle",
 ]

@@ -13,9 +13,8 @@ from contact_core.planning import StopCondition
 from irs_planner.diagnosis import INTERRUPTED
 from irs_planner.examples import build_problem, example_settings, load_example
 from irs_planner.irs_lqr import plan
-from irs_planner.problem import IrsProblem
+from irs_planner.problem import IrsProblem, PlannerSettings
 from irs_planner.result import IrsPlan, IterationReport
-from irs_planner.settings import PlannerSettings
 
 
 @dataclass(frozen=True)

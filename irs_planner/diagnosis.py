@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_core.planning import PlanStatus
-from irs_planner.dynamics.dynamics import ContactDynamics
-from irs_planner.problem import IrsProblem
+from irs_planner.dynamics import ContactDynamics
+from irs_planner.problem import IrsProblem, PlannerSettings
 from irs_planner.quasi_dynamic import QuasiDynamics
 from irs_planner.result import IrsPlan, IterationReport, Rollout
-from irs_planner.settings import PlannerSettings
 
 INTERRUPTED = (PlanStatus.CANCELED, PlanStatus.TIME_BUDGET_REACHED)
 

@@ -13,22 +13,20 @@ from contact_core.config import load, nested, parameter
 from contact_core.description import share
 from contact_core.errors import ConfigError, choices
 from contact_core.registry import Registry
-from irs_planner.dynamics import Bicycle, Dynamics, Pendulum, Quadrotor
-from irs_planner.problem import Bounds, IrsProblem, QuadraticCost
+from irs_planner.dynamics import Dynamics
+from irs_planner.problem import Bounds, IrsProblem, PlannerSettings, QuadraticCost, VarianceSchedule
 from irs_planner.quasi_dynamic import (
     PlanarQuasiDynamics,
     QuasiDynamics,
     SpatialQuasiDynamics,
 )
 from irs_planner.scenes import load_scene, load_spatial_scene, scene_names, spatial_scene_names
-from irs_planner.settings import PlannerSettings
-from irs_planner.variance_schedule import VarianceSchedule
+from irs_planner.smooth_dynamics import Bicycle, Pendulum, Quadrotor
 
-MODELS: dict[str, Callable[[float], Dynamics]] = {
-    "pendulum": Pendulum,
-    "bicycle": Bicycle,
-    "quadrotor": Quadrotor,
-}
+MODELS: Registry[Callable[[float], Dynamics]] = Registry(
+    "smooth system",
+    {"pendulum": Pendulum, "bicycle": Bicycle, "quadrotor": Quadrotor},
+)
 ContactModel = Callable[[str, float], Dynamics]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from irs_planner.dynamics.dynamics import Jacobians
+from irs_planner.dynamics import Jacobians
 from irs_planner.mpc import TrackingProblem
 from irs_planner.problem import IrsProblem
 from irs_planner.result import Rollout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from irs_planner.dynamics import ContactDynamics
 from irs_planner.examples import build_problem, load_example
 from irs_planner.irs_lqr import plan
-from irs_planner.settings import PlannerSettings
+from irs_planner.problem import PlannerSettings
 from irs_planner.smoothing import GradientMode
 
 EXAMPLES = ("pendulum", "pushing", "iiwa_push")

@@ -1,4 +1,4 @@
-"""What to plan: system, start, goal, cost and bounds."""
+"""What to plan and how: problem, schedule of the standard deviations, settings."""
 
 from __future__ import annotations
 
@@ -7,9 +7,44 @@ from functools import cached_property
 
 import numpy as np
 
+from contact_core.config import parameter
 from contact_core.errors import ConfigError
-from irs_planner.dynamics.dynamics import ContactDynamics, Dynamics
-from irs_planner.variance_schedule import VarianceSchedule
+from irs_planner.dynamics import ContactDynamics, Dynamics
+from irs_planner.smoothing import GradientMode
+
+
+@dataclass(frozen=True, kw_only=True)
+class VarianceSchedule:
+    """Standard deviations of iteration k = 1, 2, ...: std_k = std_1 scale(k).
+
+    A power scale is k^-rate, a geometric one rate^(k - 1). The floor keeps late samples
+    from collapsing to rounding errors, where zero-order estimates are noise.
+    """
+
+    state_std: tuple[float, ...] = parameter(
+        (),
+        "standard deviation of every state in iteration 1; empty: states are not perturbed",
+        low=0.0,
+    )
+    input_std: tuple[float, ...] = parameter(
+        description="standard deviation of every input in iteration 1", low=0.0
+    )
+    decay: str = parameter("power", "kind of decay", options=("power", "geometric"))
+    rate: float = parameter(0.5, "exponent of a power, ratio of a geometric decay", low=0.0)
+    floor: float = parameter(1e-3, "smallest scale", above=0.0, high=1.0)
+
+    def scale(self, iteration: int) -> float:
+        """Return the scale of an iteration.
+
+        Args:
+            iteration: k, starting at 1.
+
+        Returns:
+            std_k / std_1, between the floor and 1 for a decaying schedule.
+        """
+        if self.decay == "power":
+            return max(self.floor, float(iteration) ** -self.rate)
+        return max(self.floor, self.rate ** (iteration - 1))
 
 
 @dataclass(frozen=True)
@@ -177,3 +212,35 @@ def _check(name: str, value: np.ndarray, shape: tuple[int, ...], low: float = -n
         raise ConfigError(f"{name} is not finite: {value}")
     if (value < low).any():
         raise ConfigError(f"{name} must be >= {low:g}, got {value}")
+
+
+@dataclass(frozen=True)
+class PlannerSettings:
+    """Settings of iRS-LQR."""
+
+    mode: str = parameter(
+        "first", "derivatives to use", options=tuple(str(mode) for mode in GradientMode)
+    )
+    iterations: int = parameter(20, "largest number of iterations", low=0)
+    samples: int = parameter(100, "samples per knot point", low=1)
+    seed: int = parameter(0, "seed of all samples", low=0)
+    workers: int = parameter(1, "threads; they do not change the result", low=1)
+    mpc_solver: str = parameter(
+        "riccati", "solver of the MPC problems", options=("riccati", "osqp")
+    )
+    tolerance: float = parameter(
+        1e-6,
+        "the plan has converged once the cost changes by less than this fraction in each of "
+        "'patience' iterations",
+        low=0.0,
+    )
+    patience: int = parameter(3, "iterations without change that mean convergence", low=1)
+    time_budget: float = parameter(
+        0.0, "time after which the best plan so far is returned; 0 for no limit", unit="s", low=0.0
+    )
+    refinements: int = parameter(
+        0, "accept/reject iterations with a trust region after Algorithm 1", low=0
+    )
+    trust_radius: float = parameter(
+        0.1, "first radius of the trust region, in units of the inputs", above=0.0
+    )

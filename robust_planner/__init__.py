@@ -1,4 +1,69 @@
-"""Contact-implicit planning that knows its risk: the paper `chance_constraints`.
+"""Contact-implicit trajectory optimisation under contact uncertainty: ``chance_constraints``.
 
-Free of ROS; only the node module imports rclpy.
+Start with :func:`make_example` and :func:`plan`, or with :func:`answer` for the reference and the
+robust plan in one; nothing in this package but its node needs ROS.
 """
+
+from contact_core.planning import PlanStatus, StopCondition
+from robust_planner.config import (
+    ContinuationConfig,
+    ExpectedResidualConfig,
+    NonlinearSolverConfig,
+    PlannerConfig,
+    RiskConfig,
+    UncertaintyConfig,
+)
+from robust_planner.contact_model import (
+    BodyPoint,
+    ContactModel,
+    CoordinateLimits,
+    PlanningProblemError,
+    build_model,
+)
+from robust_planner.evaluation.execution import final_errors, impacts, predicted_spread
+from robust_planner.evaluation.time_stepping import simulate_plan
+from robust_planner.evaluation.violation import highest_force, violation_rate
+from robust_planner.examples import EXAMPLES, Example, make_example
+from robust_planner.planner import RobustAnswer, RobustRequest, answer, plan
+from robust_planner.problem import RobustProblem
+from robust_planner.report import mean_foot_height
+from robust_planner.result import RobustPlan, StageProgress, StageRecord
+from robust_planner.solver import SolverMissingError
+from robust_planner.trajectory import ContactTrajectory, contact_schedule
+
+__all__ = [
+    "EXAMPLES",
+    "BodyPoint",
+    "ContactModel",
+    "ContactTrajectory",
+    "ContinuationConfig",
+    "CoordinateLimits",
+    "Example",
+    "ExpectedResidualConfig",
+    "NonlinearSolverConfig",
+    "PlanStatus",
+    "PlannerConfig",
+    "PlanningProblemError",
+    "RiskConfig",
+    "RobustAnswer",
+    "RobustPlan",
+    "RobustProblem",
+    "RobustRequest",
+    "SolverMissingError",
+    "StageProgress",
+    "StageRecord",
+    "StopCondition",
+    "UncertaintyConfig",
+    "answer",
+    "build_model",
+    "contact_schedule",
+    "final_errors",
+    "highest_force",
+    "impacts",
+    "make_example",
+    "mean_foot_height",
+    "plan",
+    "predicted_spread",
+    "simulate_plan",
+    "violation_rate",
+]

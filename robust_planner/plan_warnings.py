@@ -1,4 +1,4 @@
-"""Warnings about parameters with which a plan does not mean what it seems to mean."""
+"""Warnings about parameters with which a plan is less robust than it looks."""
 
 from __future__ import annotations
 

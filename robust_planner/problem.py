@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robust_planner.errors import PlanningProblemError
-from robust_planner.model.contact_model import ContactModel
+from robust_planner.contact_model import ContactModel, PlanningProblemError
 
 # Boundary states may touch the ground and the limits up to rounding.
 TOUCHING = 1e-9

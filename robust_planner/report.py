@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from robust_planner.config import PlannerConfig
-from robust_planner.evaluation.final_error import FinalErrors, final_errors
-from robust_planner.evaluation.impact import Impacts, impacts
+from robust_planner.evaluation.execution import FinalErrors, Impacts, final_errors, impacts
 from robust_planner.evaluation.violation import highest_force, violation_rate
-from robust_planner.model.hopper import joint_positions
+from robust_planner.examples import Example
+from robust_planner.models import joint_positions
 from robust_planner.problem import RobustProblem
-from robust_planner.problems.example import Example
 from robust_planner.result import RobustPlan
 
 

@@ -23,9 +23,8 @@ from robust_planner.complementarity import (
 )
 from robust_planner.config import PlannerConfig
 from robust_planner.expected_residual import CASADI, expected_squared_residual
-from robust_planner.layout import KnotLayout, knot_layout
 from robust_planner.problem import RobustProblem
-from robust_planner.program import StagedProgram
+from robust_planner.program import KnotLayout, StagedProgram, knot_layout
 
 # Bounds that no sensible plan meets; they keep the interior-point method from drifting away.
 LARGEST_FORCE = 1e4  # [N, Nm]

@@ -1,4 +1,4 @@
-"""OSQP (operator splitting) behind the interface of this package."""
+"""OSQP (operator splitting): behind the interface of this package, and for sparse problems."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from contact_core.quadratic_program.problem import (
 _STATUS = {
     osqp.SolverStatus.OSQP_SOLVED: QuadraticProgramStatus.OPTIMAL,
     osqp.SolverStatus.OSQP_SOLVED_INACCURATE: QuadraticProgramStatus.ITERATION_LIMIT,
+    osqp.SolverStatus.OSQP_MAX_ITER_REACHED: QuadraticProgramStatus.ITERATION_LIMIT,
     osqp.SolverStatus.OSQP_PRIMAL_INFEASIBLE: QuadraticProgramStatus.INFEASIBLE,
     osqp.SolverStatus.OSQP_PRIMAL_INFEASIBLE_INACCURATE: QuadraticProgramStatus.INFEASIBLE,
     osqp.SolverStatus.OSQP_NON_CVX: QuadraticProgramStatus.NOT_CONVEX,
@@ -105,6 +106,40 @@ class OsqpSolver(QuadraticProgramSolver):
         except (ValueError, osqp.OSQPException):
             return None
         return model
+
+
+def solve_sparse(
+    hessian: scipy.sparse.csc_matrix,
+    gradient: np.ndarray,
+    rows: scipy.sparse.csc_matrix,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    tolerance: float = 1e-7,
+    max_iterations: int = 50_000,
+) -> tuple[QuadraticProgramStatus, np.ndarray, int]:
+    """Minimise x' H x / 2 + g' x subject to lower <= C x <= upper, once and from nothing.
+
+    Args:
+        hessian: (n, n) H.
+        gradient: (n) g.
+        rows: (m, n) C.
+        lower: (m) -inf for none.
+        upper: (m) inf for none.
+        tolerance: Absolute and relative residual at which OSQP stops; it polishes then.
+        max_iterations: Its iteration limit.
+
+    Returns:
+        (status, best known x (n), number of iterations).
+    """
+    model = osqp.OSQP()
+    model.setup(
+        hessian, gradient, rows, lower, upper,
+        eps_abs=tolerance, eps_rel=tolerance, max_iter=max_iterations, polishing=True,
+        verbose=False,
+    )  # fmt: skip
+    result = model.solve(raise_error=False)
+    status = _STATUS.get(result.info.status_val, QuadraticProgramStatus.NOT_CONVEX)
+    return status, np.array(result.x), int(result.info.iter)
 
 
 def _is_finite(problem: QuadraticProgram) -> bool:

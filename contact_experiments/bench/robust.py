@@ -12,11 +12,10 @@ from typing import Any
 
 from tqdm import tqdm
 
-from contact_experiments.robust.figures.grids import point_name
-from contact_experiments.robust.summary import summarize
+from contact_experiments.robust.grid_figures import point_name
+from contact_experiments.robust.summary import look_up, summarize
 from contact_experiments.robust.sweep import GridPoint, plan_reference, sweep
-from contact_experiments.robust.table import look_up
-from robust_planner.problems.registry import make_example
+from robust_planner.examples import make_example
 from robust_planner.result import RobustPlan
 
 RISK = 0.7

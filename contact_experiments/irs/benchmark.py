@@ -10,8 +10,8 @@ from contact_experiments.irs.second_order import SecondOrderDynamics
 from irs_planner.dynamics import ContactDynamics
 from irs_planner.examples import build_problem, example_names, example_settings, load_example
 from irs_planner.irs_lqr import plan
+from irs_planner.problem import PlannerSettings
 from irs_planner.result import IrsPlan
-from irs_planner.settings import PlannerSettings
 from irs_planner.smoothing import GradientMode
 
 

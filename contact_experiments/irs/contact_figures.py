@@ -17,7 +17,7 @@ from contact_experiments.irs.contact_examples import (
     normal_contact,
     relaxed_contact,
 )
-from irs_planner.plots.style import EXACT, FIRST, panels, save
+from irs_planner.plots.figures import EXACT, FIRST, panels, save
 
 BatchStep = Callable[[np.ndarray, np.ndarray], np.ndarray]
 

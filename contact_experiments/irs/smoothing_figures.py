@@ -1,16 +1,103 @@
-"""Fig. 2 to 4: randomised smoothing of three functions."""
+"""Examples 1 to 3 with their bundled objectives in closed form, and Fig. 2 to 4."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
+from scipy.special import erf, ndtr
 
 from contact_core.seeds import generator
-from contact_experiments.irs.scalar_examples import Heaviside, ManyMinima, ScalarExample, Vee
-from irs_planner.plots.style import FIRST, ZERO, panels, save
+from irs_planner.plots.figures import FIRST, ZERO, panels, save
 from irs_planner.smoothing import first_order_bundle, reconstruct, zero_order_bundle
+
+
+class ScalarExample(ABC):
+    """A function of one variable."""
+
+    @abstractmethod
+    def value(self, x: np.ndarray) -> np.ndarray:
+        """Return f(x)."""
+
+    @abstractmethod
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        """Return f'(x) wherever it exists."""
+
+    @abstractmethod
+    def bundled(self, x: np.ndarray, sigma: float) -> np.ndarray:
+        """Return E[f(x + w)], w ~ N(0, sigma^2)."""
+
+    @abstractmethod
+    def bundled_gradient(self, x: np.ndarray, sigma: float) -> np.ndarray:
+        """Return d/dx E[f(x + w)]."""
+
+
+class ManyMinima(ScalarExample):
+    """x^2 + 0.1 sin(20 x), Example 1."""
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        """Return f(x)."""
+        return x**2 + 0.1 * np.sin(20.0 * x)
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        """Return f'(x)."""
+        return 2.0 * x + 2.0 * np.cos(20.0 * x)
+
+    def bundled(self, x: np.ndarray, sigma: float) -> np.ndarray:
+        """Return E[f(x + w)]."""
+        return x**2 + sigma**2 + 0.1 * np.exp(-200.0 * sigma**2) * np.sin(20.0 * x)
+
+    def bundled_gradient(self, x: np.ndarray, sigma: float) -> np.ndarray:
+        """Return d/dx E[f(x + w)]."""
+        return 2.0 * x + 2.0 * np.exp(-200.0 * sigma**2) * np.cos(20.0 * x)
+
+
+class Heaviside(ScalarExample):
+    """1 for x >= 0, else 0, Example 2."""
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        """Return f(x)."""
+        return np.where(x >= 0.0, 1.0, 0.0)
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        """Return f'(x), 0 almost everywhere."""
+        return np.zeros_like(x)
+
+    def bundled(self, x: np.ndarray, sigma: float) -> np.ndarray:
+        """Return E[f(x + w)], the normal distribution function."""
+        return np.asarray(ndtr(x / sigma))
+
+    def bundled_gradient(self, x: np.ndarray, sigma: float) -> np.ndarray:
+        """Return d/dx E[f(x + w)], the normal density."""
+        return np.exp(-0.5 * (x / sigma) ** 2) / (sigma * np.sqrt(2.0 * np.pi))
+
+
+class Vee(ScalarExample):
+    """A slope of -1 for x < 0 and of +1 for x >= 0, Example 3.
+
+    As printed, (10) jumps at 0; the text and Fig. 4 describe |x| - 1, without the jump.
+    """
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        """Return f(x)."""
+        return np.abs(x) - 1.0
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        """Return f'(x)."""
+        return np.where(x >= 0.0, 1.0, -1.0)
+
+    def bundled(self, x: np.ndarray, sigma: float) -> np.ndarray:
+        """Return E[f(x + w)], the mean of a folded normal distribution, less 1."""
+        scaled = x / sigma
+        spread = sigma * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * scaled**2)
+        return np.asarray(spread + x * erf(scaled / np.sqrt(2.0)) - 1.0)
+
+    def bundled_gradient(self, x: np.ndarray, sigma: float) -> np.ndarray:
+        """Return d/dx E[f(x + w)]."""
+        return np.asarray(erf(x / (sigma * np.sqrt(2.0))))
+
 
 POINTS = np.linspace(-1.0, 1.0, 401)
 

@@ -8,8 +8,8 @@ import pinocchio as pin
 from contact_core.errors import ContactStackError
 from contact_core.scene import Instance
 from contact_core.surface import Surface
+from robust_planner.contact_model import GRAVITY
 from robust_planner.evaluation.time_stepping import Simulation, raised_start
-from robust_planner.model.contact_model import GRAVITY
 from robust_planner.problem import RobustProblem
 from robust_planner.trajectory import ContactTrajectory
 from tamsi_sim.arrays.status import StepStatus

@@ -12,8 +12,13 @@ from typing import Any
 
 from tqdm import tqdm
 
-from contact_stack.plan.local import plan_locally, problem_of
-from contact_stack.plan.request import OnIteration, PlanOutcome, PlanRequest
+from contact_stack.plan.request import (
+    OnIteration,
+    PlanOutcome,
+    PlanRequest,
+    plan_locally,
+    problem_of,
+)
 from irs_planner import GradientMode, IrsProblem, example_names, load_example
 
 EXIT_NO_PLAN = 1

@@ -15,13 +15,12 @@ from tqdm import tqdm
 
 from contact_core.config import from_mapping
 from contact_core.errors import ConfigError, choices
-from contact_experiments.robust.command_figures import draw_figures
-from contact_experiments.robust.summary import summarize
-from contact_experiments.robust.table import table
+from contact_experiments.robust.paper_figures import draw_figures
+from contact_experiments.robust.summary import summarize, table
 from contact_stack.robust.plots import draw
 from robust_planner.config import MODES, PlannerConfig
-from robust_planner.problems.registry import EXAMPLES, make_example
-from robust_planner.request import RobustAnswer, RobustRequest, answer
+from robust_planner.examples import EXAMPLES, make_example
+from robust_planner.planner import RobustAnswer, RobustRequest, answer
 from robust_planner.result import StageProgress
 
 EXIT_NOT_SOLVED = 1

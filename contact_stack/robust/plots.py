@@ -7,15 +7,19 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from contact_experiments.robust import tamsi_world
-from contact_experiments.robust.figures.approach_plans import plot_approach, plot_impacts
-from contact_experiments.robust.figures.block_plans import plot_controls, plot_simulations
-from contact_experiments.robust.figures.hopper_plans import plot_foot, plot_frames
-from contact_experiments.robust.figures.schedule import plot_schedule
-from contact_experiments.robust.figures.style import Plans
-from robust_planner.evaluation.final_error import final_errors
-from robust_planner.evaluation.impact import impacts
+from contact_experiments.robust.grid_figures import Plans
+from contact_experiments.robust.plan_figures import (
+    plot_approach,
+    plot_controls,
+    plot_foot,
+    plot_frames,
+    plot_impacts,
+    plot_schedule,
+    plot_simulations,
+)
+from robust_planner.evaluation.execution import final_errors, impacts
 from robust_planner.evaluation.time_stepping import Simulator, simulate_plan
-from robust_planner.request import RobustAnswer, RobustRequest
+from robust_planner.planner import RobustAnswer, RobustRequest
 
 DOTS_PER_INCH = 110
 SIMULATORS: dict[str, Simulator] = {

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from contact_experiments.irs.scalar_examples import Heaviside
-from contact_experiments.irs.smoothing_figures import figure_3
-from irs_planner.smoothing import first_order_bundle, zero_order_bundle
+from contact_experiments.irs.smoothing_figures import Heaviside, figure_3
+from irs_planner import first_order_bundle, zero_order_bundle
 
 step, std = Heaviside(), 0.2
 samples = std * np.random.default_rng(0).standard_normal(10_000)

@@ -4,14 +4,18 @@ import numpy as np
 
 from irs_planner import (
     Bounds,
+    Circle,
     IrsProblem,
+    Link,
+    PlanarObject,
+    PlanarQuasiDynamics,
+    PlanarRobot,
+    PlanarScene,
     PlannerSettings,
     QuadraticCost,
     VarianceSchedule,
     plan,
 )
-from irs_planner.quasi_dynamic import PlanarQuasiDynamics
-from irs_planner.scenes import Circle, Link, PlanarObject, PlanarRobot, PlanarScene
 
 disc = PlanarObject("disc", 1.0, 0.01, 0.5, (Circle(0.1),))
 slider = Link("slider", "prismatic_y", 500.0, shapes=(Circle(0.05),))

@@ -5,11 +5,9 @@ Run with ``python examples/robust_planner/01_sliding_block.py [picture.png]``.
 
 import sys
 
-from contact_experiments.robust.figures.block_plans import plot_simulations
+from contact_experiments.robust.plan_figures import plot_simulations
 from contact_experiments.robust.sweep import plan_reference
-from robust_planner.evaluation.final_error import final_errors
-from robust_planner.planner import plan
-from robust_planner.problems.registry import make_example
+from robust_planner import final_errors, make_example, plan
 
 example = make_example("block")
 reference = plan_reference(example)

@@ -5,12 +5,9 @@ Run with ``python examples/robust_planner/02_hopper.py [picture.png]``.
 
 import sys
 
-from contact_experiments.robust.figures.hopper_plans import plot_frames
+from contact_experiments.robust.plan_figures import plot_frames
 from contact_experiments.robust.sweep import plan_reference
-from robust_planner.evaluation.violation import highest_force
-from robust_planner.planner import plan
-from robust_planner.problems.registry import make_example
-from robust_planner.report import mean_foot_height
+from robust_planner import highest_force, make_example, mean_foot_height, plan
 
 example = make_example("hopper")
 reference = plan_reference(example)

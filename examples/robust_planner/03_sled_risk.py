@@ -6,12 +6,9 @@ Run with ``python examples/robust_planner/03_sled_risk.py [picture.png]``.
 import dataclasses
 import sys
 
-from contact_experiments.robust.figures.block_plans import plot_controls
+from contact_experiments.robust.plan_figures import plot_controls
 from contact_experiments.robust.sweep import plan_reference
-from robust_planner.config import RiskConfig
-from robust_planner.evaluation.violation import violation_rate
-from robust_planner.planner import plan
-from robust_planner.problems.registry import make_example
+from robust_planner import RiskConfig, make_example, plan, violation_rate
 
 example = make_example("sled")
 reference = plan_reference(example)

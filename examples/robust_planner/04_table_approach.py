@@ -6,12 +6,9 @@ Run with ``python examples/robust_planner/04_table_approach.py [picture.png]``.
 import sys
 
 from contact_experiments.robust import tamsi_world
-from contact_experiments.robust.figures.approach_plans import plot_impacts
+from contact_experiments.robust.plan_figures import plot_impacts
 from contact_experiments.robust.sweep import plan_reference
-from robust_planner.evaluation.impact import impacts
-from robust_planner.evaluation.time_stepping import simulate_plan
-from robust_planner.planner import plan
-from robust_planner.problems.registry import make_example
+from robust_planner import impacts, make_example, plan, simulate_plan
 
 example = make_example("table_approach")
 problem = example.problem

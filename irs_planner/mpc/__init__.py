@@ -2,16 +2,15 @@
 
 from collections.abc import Callable
 
-from contact_core.errors import ConfigError, choices
-from irs_planner.mpc.mpc_solver import MpcSolution, MpcSolver
+from contact_core.errors import ConfigError
+from contact_core.registry import Registry
 from irs_planner.mpc.riccati_solver import RiccatiSolver
-from irs_planner.mpc.tracking_problem import MpcStatus, TrackingProblem
+from irs_planner.mpc.tracking_problem import MpcSolution, MpcSolver, TrackingProblem
 
 __all__ = [
     "MPC_SOLVERS",
     "MpcSolution",
     "MpcSolver",
-    "MpcStatus",
     "RiccatiSolver",
     "TrackingProblem",
     "make_mpc_solver",
@@ -25,7 +24,9 @@ def _osqp() -> MpcSolver:
     return OsqpMpcSolver()
 
 
-MPC_SOLVERS: dict[str, Callable[[], MpcSolver]] = {"riccati": RiccatiSolver, "osqp": _osqp}
+MPC_SOLVERS: Registry[Callable[[], MpcSolver]] = Registry(
+    "MPC solver", {"riccati": RiccatiSolver, "osqp": _osqp}
+)
 
 
 def make_mpc_solver(name: str) -> MpcSolver:
@@ -40,8 +41,6 @@ def make_mpc_solver(name: str) -> MpcSolver:
     Raises:
         ConfigError: If there is no solver of that name, or it is not installed.
     """
-    if name not in MPC_SOLVERS:
-        raise ConfigError(f"unknown MPC solver '{name}' ({choices(MPC_SOLVERS)})")
     try:
         return MPC_SOLVERS[name]()
     except ImportError as error:

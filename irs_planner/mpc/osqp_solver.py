@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import osqp
 import scipy.sparse as sparse
 
-from irs_planner.mpc.mpc_solver import MpcSolution, MpcSolver
-from irs_planner.mpc.tracking_problem import MpcStatus, TrackingProblem
-
-_STATUS = {
-    osqp.SolverStatus.OSQP_SOLVED: MpcStatus.OPTIMAL,
-    osqp.SolverStatus.OSQP_SOLVED_INACCURATE: MpcStatus.ITERATION_LIMIT,
-    osqp.SolverStatus.OSQP_MAX_ITER_REACHED: MpcStatus.ITERATION_LIMIT,
-    osqp.SolverStatus.OSQP_PRIMAL_INFEASIBLE: MpcStatus.INFEASIBLE,
-    osqp.SolverStatus.OSQP_PRIMAL_INFEASIBLE_INACCURATE: MpcStatus.INFEASIBLE,
-}
+from contact_core.quadratic_program import QuadraticProgramStatus
+from contact_core.quadratic_program.osqp_solver import solve_sparse
+from irs_planner.mpc.tracking_problem import MpcSolution, MpcSolver, TrackingProblem
 
 
 class OsqpMpcSolver(MpcSolver):
@@ -28,20 +20,14 @@ class OsqpMpcSolver(MpcSolver):
             tolerance: Absolute and relative residual at which OSQP stops.
             max_iterations: Its iteration limit.
         """
-        self._settings = {
-            "eps_abs": tolerance,
-            "eps_rel": tolerance,
-            "max_iter": max_iterations,
-            "polishing": True,
-            "verbose": False,
-        }
+        self._tolerance, self._max_iterations = tolerance, max_iterations
         self._problem: TrackingProblem | None = None
 
-    def prepare(self, problem: TrackingProblem) -> MpcStatus:
+    def prepare(self, problem: TrackingProblem) -> QuadraticProgramStatus:
         """Take over a new linearisation, see :meth:`MpcSolver.prepare`."""
         self._problem = problem
         finite = all(np.isfinite(a).all() for a in (problem.transition, problem.control))
-        return MpcStatus.OPTIMAL if finite else MpcStatus.NOT_CONVEX
+        return QuadraticProgramStatus.OPTIMAL if finite else QuadraticProgramStatus.NOT_CONVEX
 
     def solve(self, start: int, state: np.ndarray) -> MpcSolution:
         """Solve from one stage to the end, see :meth:`MpcSolver.solve`.
@@ -62,8 +48,7 @@ class OsqpMpcSolver(MpcSolver):
         zero = np.zeros((stages, m))
         gradient = np.hstack((_reference_gradient(problem, start), zero)).reshape(-1)
         violation = sparse.kron(sparse.identity(stages), sparse.diags(soft))
-        model = osqp.OSQP()
-        model.setup(
+        status, x, iterations = solve_sparse(
             sparse.block_diag((*hessian, *([penalty] * stages)), format="csc"),
             np.concatenate((gradient, np.zeros(stages * width))),
             sparse.bmat(
@@ -71,14 +56,13 @@ class OsqpMpcSolver(MpcSolver):
             ),
             np.concatenate((offset, problem.lower[start:].reshape(-1))),
             np.concatenate((offset, problem.upper[start:].reshape(-1))),
-            **self._settings,
+            self._tolerance,
+            self._max_iterations,
         )
-        result = model.solve(raise_error=False)
-        status = _STATUS.get(result.info.status_val, MpcStatus.NOT_CONVEX)
-        controls = np.array(result.x[: stages * width]).reshape(stages, width)[:, n:]
+        controls = x[: stages * width].reshape(stages, width)[:, n:]
         if not np.isfinite(controls).all():
             controls = np.zeros((stages, m))
-        return MpcSolution(status, controls, int(result.info.iter))
+        return MpcSolution(status, controls, iterations)
 
 
 def _dynamics(

@@ -5,12 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from contact_core.kernel import kernel
-from irs_planner.mpc.bound_list import BoundList, list_bounds
-from irs_planner.mpc.interior_point import OPTIMAL, solve_interior_point, violates_bounds
-from irs_planner.mpc.mpc_solver import MpcSolution, MpcSolver
-from irs_planner.mpc.riccati import factor_stages, newton_step, roll_out
-from irs_planner.mpc.stage_memory import StageMemory, allocate_stages
-from irs_planner.mpc.tracking_problem import MpcStatus, TrackingProblem
+from contact_core.quadratic_program import QuadraticProgramStatus
+from irs_planner.mpc.interior_point import (
+    OPTIMAL,
+    BoundList,
+    list_bounds,
+    solve_interior_point,
+    violates_bounds,
+)
+from irs_planner.mpc.riccati import (
+    StageMemory,
+    allocate_stages,
+    factor_stages,
+    newton_step,
+    roll_out,
+)
+from irs_planner.mpc.tracking_problem import MpcSolution, MpcSolver, TrackingProblem
 
 
 class RiccatiSolver(MpcSolver):
@@ -23,14 +33,14 @@ class RiccatiSolver(MpcSolver):
         self._memory: StageMemory | None = None
         self._bounds: BoundList | None = None
 
-    def prepare(self, problem: TrackingProblem) -> MpcStatus:
+    def prepare(self, problem: TrackingProblem) -> QuadraticProgramStatus:
         """Compute the policy without bounds, see :meth:`MpcSolver.prepare`."""
         self._problem = problem
         self._policy = allocate_stages(*problem.control.shape)
         self._memory = allocate_stages(*problem.control.shape)
         self._bounds = list_bounds(problem)
         convex = _compute_policy(problem, self._policy)
-        return MpcStatus.OPTIMAL if convex else MpcStatus.NOT_CONVEX
+        return QuadraticProgramStatus.OPTIMAL if convex else QuadraticProgramStatus.NOT_CONVEX
 
     def solve(self, start: int, state: np.ndarray) -> MpcSolution:
         """Solve from one stage to the end, see :meth:`MpcSolver.solve`."""
@@ -39,7 +49,9 @@ class RiccatiSolver(MpcSolver):
         status, iterations = _solve(
             self._problem, self._bounds, self._policy, start, state, self._memory
         )
-        return MpcSolution(MpcStatus(status), self._memory.control[start:].copy(), iterations)
+        return MpcSolution(
+            QuadraticProgramStatus(status), self._memory.control[start:].copy(), iterations
+        )
 
 
 @kernel

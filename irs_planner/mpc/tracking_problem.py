@@ -1,11 +1,14 @@
-"""The linear-quadratic tracking problem that MPC solves at every step."""
+"""The linear-quadratic tracking problem of MPC, and the interface of its solvers."""
 
 from __future__ import annotations
 
-from enum import IntEnum
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+
+from contact_core.quadratic_program import QuadraticProgramStatus
 
 
 class TrackingProblem(NamedTuple):
@@ -40,23 +43,43 @@ class TrackingProblem(NamedTuple):
     softness: np.ndarray
 
 
-class MpcStatus(IntEnum):
-    """How an MPC solve ended; the numbers are what kernels return."""
+@dataclass(frozen=True, slots=True)
+class MpcSolution:
+    """The answer to one MPC problem.
 
-    OPTIMAL = 0
-    ITERATION_LIMIT = 1
-    NOT_CONVEX = 2
-    INFEASIBLE = 3
+    Attributes:
+        status: How the solve ended; unless OPTIMAL, the controls are the best known ones.
+        controls: (T - start, m) w of the remaining stages; the first one is to be applied.
+        iterations: 0 if no bound was active.
+    """
 
-    @property
-    def remedy(self) -> str:
-        """What the caller can do about it."""
-        return _REMEDIES[self]
+    status: QuadraticProgramStatus
+    controls: np.ndarray
+    iterations: int
 
 
-_REMEDIES = {
-    MpcStatus.OPTIMAL: "none needed",
-    MpcStatus.ITERATION_LIMIT: "scale the weights or loosen the bounds",
-    MpcStatus.NOT_CONVEX: "make the input weights positive; check the linearisation for NaN",
-    MpcStatus.INFEASIBLE: "loosen the input bounds: no input satisfies all of them",
-}
+class MpcSolver(ABC):
+    """Solves the T shrinking problems that belong to one linearisation; not thread-safe."""
+
+    @abstractmethod
+    def prepare(self, problem: TrackingProblem) -> QuadraticProgramStatus:
+        """Take over a new linearisation.
+
+        Args:
+            problem: All T stages.
+
+        Returns:
+            NOT_CONVEX if the problem cannot be solved from any state, else OPTIMAL.
+        """
+
+    @abstractmethod
+    def solve(self, start: int, state: np.ndarray) -> MpcSolution:
+        """Solve the problem from one stage to the end.
+
+        Args:
+            start: First stage j.
+            state: (n) s_j.
+
+        Returns:
+            The solution.
+        """

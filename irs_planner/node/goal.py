@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from contact_core.config import nested, parameter
 from contact_core.errors import ConfigError, choices
 from irs_planner.batch import PlanTask
-from irs_planner.dynamics.dynamics import ContactDynamics, Dynamics
+from irs_planner.dynamics import ContactDynamics, Dynamics
 from irs_planner.examples import (
     CONTACT_MODELS,
     MODELS,
@@ -22,14 +24,94 @@ from irs_planner.examples import (
     example_names,
     load_example,
 )
-from irs_planner.node.config import GoalLimitsConfig, PlannerNodeConfig
-from irs_planner.node.goal_array import read_array, read_number
-from irs_planner.problem import Bounds, IrsProblem
+from irs_planner.problem import Bounds, IrsProblem, PlannerSettings, VarianceSchedule
 from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scenes import scene_names, spatial_scene_names
-from irs_planner.settings import PlannerSettings
 from irs_planner.smoothing import GradientMode
-from irs_planner.variance_schedule import VarianceSchedule
+
+
+@dataclass(frozen=True)
+class GoalLimitsConfig:
+    """The largest goals that are accepted, so that one goal cannot exhaust the machine."""
+
+    horizon: int = parameter(1000, "knots", low=1, high=100_000)
+    iterations: int = parameter(
+        1000, "iterations; also what a goal without a limit gets", low=1, high=1_000_000
+    )
+    samples: int = parameter(200_000, "samples of all knots together", low=1, high=100_000_000)
+    starts: int = parameter(100, "independent plans of one goal", low=1, high=10_000)
+
+
+@dataclass(frozen=True)
+class PlannerNodeConfig:
+    """The planner in the graph."""
+
+    workers: int = parameter(1, "threads of a plan; they do not change it", low=1, high=64)
+    force_margin: float = parameter(
+        1.5, "force limit of a link relative to the largest force planned on it", low=1.0, high=10.0
+    )
+    limits: GoalLimitsConfig = nested(GoalLimitsConfig)
+
+
+def read_array(
+    goal: Any,
+    field: str,
+    entries: tuple[str, ...],
+    *,
+    low: float = -math.inf,
+    infinite: bool = False,
+) -> np.ndarray | None:
+    """Read an array of a goal.
+
+    Args:
+        goal: The goal's message.
+        field: Name of the field.
+        entries: Name of every entry.
+        low: Smallest valid value.
+        infinite: Whether infinite values are valid.
+
+    Returns:
+        The values; None if the array is empty, which stands for the problem's own.
+
+    Raises:
+        ConfigError: If size or a value is wrong.
+    """
+    values = np.array(getattr(goal, field), dtype=float)
+    if values.size == 0:
+        return None
+    if values.size != len(entries):
+        raise ConfigError(
+            f"{field} has {values.size} values, but needs {len(entries)}: {', '.join(entries)}"
+        )
+    wrong = np.isnan(values) | (values < low) | (np.isinf(values) & (not infinite))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        bound = f", >= {low:g}" if math.isfinite(low) else ""
+        valid = f"a number{bound}" if infinite else f"finite{bound}"
+        raise ConfigError(f"{field}[{i}] ({entries[i]}) is {values[i]:g} (valid: {valid})")
+    return values
+
+
+def read_number(goal: Any, field: str, high: float = math.inf) -> float:
+    """Read a number that must not be negative.
+
+    Args:
+        goal: The goal's message.
+        field: Name of the field.
+        high: Largest valid value.
+
+    Returns:
+        The number; 0 mostly stands for the problem's own.
+
+    Raises:
+        ConfigError: If it is negative, not finite or too large.
+    """
+    value = getattr(goal, field)
+    if not (math.isfinite(value) and 0.0 <= value <= high):
+        valid = f"0 .. {high:g}" if math.isfinite(high) else "finite, >= 0"
+        raise ConfigError(f"{field} is {value:g} (valid: {valid})")
+    return float(value)
+
 
 SAMPLED = (GradientMode.FIRST, GradientMode.ZERO)
 SECOND_ORDER = "second_order"

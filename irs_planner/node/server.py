@@ -1,4 +1,4 @@
-"""The action ``plan_through_contact``, and the parameters of its node."""
+"""The node that serves ``plan_through_contact``."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from contact_ros.planning_server import GoalPlanner, PlanAnswer, PlanningServer
 from contact_ros.qos import signal_subscription
 from irs_planner.batch import PlanTask, TaskResult, run_task
 from irs_planner.diagnosis import remedy_of
-from irs_planner.node.config import PlannerNodeConfig
-from irs_planner.node.goal import read_goal
+from irs_planner.node.goal import PlannerNodeConfig, read_goal
 from irs_planner.node.messages import feedback_message, result_message
 from irs_planner.precompile import precompile
 

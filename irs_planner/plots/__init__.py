@@ -1,6 +1,6 @@
-"""Drawings of plans: convergence, films and strips."""
+"""Drawings of plans: convergence, strips of frames and animations."""
 
-from irs_planner.plots.convergence_figure import figure_9
-from irs_planner.plots.film import animate, draw_strip
+from irs_planner.plots.animation import animate, draw_strip
+from irs_planner.plots.figures import figure_9
 
 __all__ = ["animate", "draw_strip", "figure_9"]

@@ -8,15 +8,17 @@ import numpy as np
 
 from contact_core.kernel import kernel
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
-from irs_planner.quasi_dynamic.contact_rows import ContactRows, rows_at
-from irs_planner.quasi_dynamic.log_barrier import differentiate_barrier, solve_barrier
-from irs_planner.quasi_dynamic.spring_model import SpringModel, fill_gradient
-from irs_planner.quasi_dynamic.step import (
+from irs_planner.quasi_dynamic.contact_step import (
+    ContactRows,
+    SpringModel,
     allocate_step,
     differentiate_step,
+    fill_gradient,
+    rows_at,
     set_bound,
     solve_step,
 )
+from irs_planner.quasi_dynamic.log_barrier import differentiate_barrier, solve_barrier
 
 # A barrier needs room: its Newton method starts at this fraction of the smoothing width.
 START_MARGIN = 0.1

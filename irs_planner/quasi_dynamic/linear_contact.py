@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from irs_planner.dynamics.dynamics import Dynamics, Jacobians
+from irs_planner.dynamics import Dynamics, Jacobians
 from irs_planner.quasi_dynamic import batch_kernels
 from irs_planner.quasi_dynamic.batch_kernels import StepBatch
-from irs_planner.quasi_dynamic.contact_rows import PLANAR_EDGES, allocate_rows, polyhedral_rows
-from irs_planner.quasi_dynamic.spring_model import SpringModel
+from irs_planner.quasi_dynamic.contact_step import (
+    PLANAR_EDGES,
+    SpringModel,
+    allocate_rows,
+    polyhedral_rows,
+)
 
 
 class LinearContact(Dynamics):

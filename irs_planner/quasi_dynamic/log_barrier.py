@@ -12,9 +12,7 @@ import numpy as np
 
 from contact_core.kernel import kernel
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
-from irs_planner.quasi_dynamic.contact_rows import ContactRows
-from irs_planner.quasi_dynamic.spring_model import SpringModel
-from irs_planner.quasi_dynamic.step import StepMemory
+from irs_planner.quasi_dynamic.contact_step import ContactRows, SpringModel, StepMemory
 
 NEWTON_STEPS = 60
 # Squared Newton decrement, in units of the barrier weight, at which to stop.

@@ -8,16 +8,16 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.errors import ModelError
-from irs_planner.dynamics.dynamics import ContactDynamics, ContactForces, Jacobians
+from irs_planner.dynamics import ContactDynamics, ContactForces, Jacobians
 from irs_planner.quasi_dynamic import batch_kernels
 from irs_planner.quasi_dynamic.batch_kernels import StepBatch
-from irs_planner.quasi_dynamic.contact_rows import (
+from irs_planner.quasi_dynamic.contact_step import (
     ContactFrames,
     ContactRows,
+    SpringModel,
     allocate_rows,
     polyhedral_rows,
 )
-from irs_planner.quasi_dynamic.spring_model import SpringModel
 
 # A quasi-static object keeps this fraction of its inertia: the QP stays strictly convex.
 QUASI_STATIC_INERTIA = 1e-6

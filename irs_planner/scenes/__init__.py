@@ -1,6 +1,6 @@
 """Scenes, planar and in 3-D: description, YAML, and the arrays that kernels work on."""
 
-from irs_planner.scenes.scene import (
+from irs_planner.scenes.planar_scene import (
     Box,
     Circle,
     Fixture,
@@ -9,8 +9,10 @@ from irs_planner.scenes.scene import (
     PlanarObject,
     PlanarRobot,
     PlanarScene,
+    load_scene,
+    scene_from_mapping,
+    scene_names,
 )
-from irs_planner.scenes.scene_file import load_scene, scene_from_mapping, scene_names
 from irs_planner.scenes.spatial_scene import (
     SpatialScene,
     SpatialSceneConfig,

@@ -1,4 +1,4 @@
-"""Where the bodies of a scene in 3-D are, and how near their surfaces come."""
+"""Kinematics of a scene in 3-D: body poses, signed distances, contact frames, Jacobians."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from contact_core.kernel import kernel
 from contact_core.signed_distance import signed_distance
-from irs_planner.scenes.spatial_arrays import SpatialArrays
+from irs_planner.scenes.spatial_scene import SpatialArrays
 
 # A normal this close to vertical takes its first tangent along x instead of horizontal.
 NEARLY_VERTICAL = 0.99

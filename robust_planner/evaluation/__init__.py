@@ -1,1 +1,1 @@
-"""What a plan is worth when friction and terrain are not the ones it was made for."""
+"""Plans judged under other friction and terrain than they were made for."""

@@ -1,4 +1,4 @@
-"""Goals of plan_robust_contact, translated and checked before anything is planned."""
+"""Goals of plan_robust_contact: checked, and turned into a request."""
 
 from __future__ import annotations
 
@@ -13,19 +13,27 @@ import numpy as np
 from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import UncertainParameter
 
-from contact_core.config import from_mapping
+from contact_core.config import from_mapping, parameter
 from contact_core.errors import ConfigError, choices
 from contact_core.planning import PlanStatus
 from contact_ros.planning_server import GoalRefusedError
 from contact_ros.stamps import to_nanoseconds
 from robust_planner.config import PlannerConfig
-from robust_planner.errors import PlanningProblemError
-from robust_planner.model.contact_model import ContactModel
-from robust_planner.node.config import PlanServerConfig
+from robust_planner.contact_model import ContactModel, PlanningProblemError
+from robust_planner.examples import Example, make_example
+from robust_planner.planner import RobustRequest
 from robust_planner.problem import TOUCHING
-from robust_planner.problems.example import Example
-from robust_planner.problems.registry import make_example
-from robust_planner.request import RobustRequest
+
+
+@dataclass(frozen=True)
+class PlanServerConfig:
+    """What a client may ask for; the plan itself is described by its goal."""
+
+    max_knots: int = parameter(401, "Most knots of a plan: memory and time grow with them.", low=2)
+    max_samples: int = parameter(
+        1_000_000, "Most sampled worlds for the empirical violation rate.", low=1
+    )
+
 
 Goal = PlanRobustContact.Goal
 

@@ -13,11 +13,11 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from contact_core.planning import PlanStatus
 from contact_ros.geometry import to_vector
 from contact_ros.stamps import to_duration
-from robust_planner.evaluation.spread import predicted_spread
+from robust_planner.contact_model import ContactModel
+from robust_planner.evaluation.execution import predicted_spread
 from robust_planner.evaluation.violation import declared_risk, highest_force, violation_rate
-from robust_planner.model.contact_model import ContactModel
+from robust_planner.planner import RobustAnswer, RobustRequest
 from robust_planner.program import ProgramParameters
-from robust_planner.request import RobustAnswer, RobustRequest
 from robust_planner.result import RobustPlan, StageProgress
 from robust_planner.trajectory import ContactTrajectory
 

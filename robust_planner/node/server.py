@@ -1,4 +1,4 @@
-"""The action ``plan_robust_contact``."""
+"""The node that serves ``plan_robust_contact``."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from contact_ros.planning_server import (
     PlanAnswer,
     PlanningServer,
 )
-from robust_planner.errors import SolverMissingError
-from robust_planner.node.config import PlanServerConfig
-from robust_planner.node.goal import RobustGoal, read_goal
+from robust_planner.node.goal import PlanServerConfig, RobustGoal, read_goal
 from robust_planner.node.messages import (
     evaluation_feedback,
     no_plan,
@@ -27,8 +25,9 @@ from robust_planner.node.messages import (
     plan_result,
     remedy_of,
 )
-from robust_planner.request import RobustAnswer, answer
+from robust_planner.planner import RobustAnswer, answer
 from robust_planner.result import StageProgress
+from robust_planner.solver import SolverMissingError
 
 NAME = "robust_planner"
 ACTION = "plan_robust_contact"

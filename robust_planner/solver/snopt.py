@@ -13,9 +13,13 @@ from pydrake.solvers import SnoptSolver as DrakeSnoptSolver
 from contact_core.planning import StopCondition
 from robust_planner.config import NonlinearSolverConfig
 from robust_planner.program import ProgramParameters, StagedProgram
-from robust_planner.solver.assembly import assemble
-from robust_planner.solver.best_iterate import BestIterate
-from robust_planner.solver.solver import IterationCallback, NonlinearSolver, SolverOutcome
+from robust_planner.solver.ipopt import assemble
+from robust_planner.solver.solver import (
+    BestIterate,
+    IterationCallback,
+    NonlinearSolver,
+    SolverOutcome,
+)
 
 
 class _StopError(Exception):

@@ -44,7 +44,7 @@ IRS = (
     FAULTS
     + """
 from irs_planner.node import goal, server
-from irs_planner.dynamics import Bicycle, Quadrotor
+from irs_planner.smooth_dynamics import Bicycle, Quadrotor
 
 Bicycle.formula = broken
 Quadrotor.__init__ = broken
@@ -57,7 +57,7 @@ ROBUST = (
     FAULTS
     + """
 from robust_planner.node import goal, server
-from robust_planner.stage_solver import StageSolver
+from robust_planner.continuation import StageSolver
 
 judge = StageSolver.judge
 StageSolver.judge = lambda self, *args: (

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from contact_experiments.bench import robust as bench
+from contact_experiments.robust import paper_figures
 from contact_experiments.robust import sweep as sweep_module
-from contact_experiments.robust.figures import block_paper
 from contact_experiments.robust.sweep import GridPoint
 from contact_stack import cli
+from robust_planner.examples import make_example
 from robust_planner.planner import plan
-from robust_planner.problems.registry import make_example
 from robust_planner.result import RobustPlan
 
 KEYS = [
@@ -91,7 +91,7 @@ def test_figures_go_on_where_they_were_interrupted(
         ("COST_ALONE", cost),
         ("RISK_PAIRS", both),
     ):
-        monkeypatch.setattr(block_paper, name, points)
+        monkeypatch.setattr(paper_figures, name, points)
     reference, made, most = plan(make_example("block").problem), [], 3
 
     def quick(*args: object) -> RobustPlan:

@@ -5,7 +5,7 @@ import quadprog
 
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes import load_scene
-from irs_planner.scenes.contacts import find_contacts
+from irs_planner.scenes.planar_contacts import find_contacts
 
 STARTS = {
     "planar_hand": [0.0, 0.35, 0.0, -0.8, -0.8, 0.8, 0.8],

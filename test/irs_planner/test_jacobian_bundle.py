@@ -7,9 +7,10 @@ from scipy.special import ndtr
 from contact_core.errors import ConfigError
 from contact_core.seeds import generator
 from contact_experiments.irs.contact_examples import normal_contact
-from irs_planner.dynamics import Dynamics, Jacobians, Pendulum
+from irs_planner.dynamics import Dynamics, Jacobians
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes import load_scene
+from irs_planner.smooth_dynamics import Pendulum
 from irs_planner.smoothing import GradientMode, draw_perturbations, linearize
 
 

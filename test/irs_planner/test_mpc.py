@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from contact_core.errors import ConfigError
-from irs_planner.mpc import MpcStatus, TrackingProblem, make_mpc_solver
+from contact_core.quadratic_program import QuadraticProgramStatus
+from irs_planner.mpc import TrackingProblem, make_mpc_solver
 
 
 def random_problem(seed=0, horizon=15, n=4, m=2, control_limit=np.inf, state_limit=np.inf):
@@ -59,7 +60,7 @@ def dense_solution(problem, start, state):
 def test_without_bounds_one_pass_equals_dense_algebra(name, start):
     problem, state = random_problem(), np.array([1.0, -0.5, 0.3, 2.0])
     solver = make_mpc_solver(name)
-    assert solver.prepare(problem) == MpcStatus.OPTIMAL
+    assert solver.prepare(problem) == QuadraticProgramStatus.OPTIMAL
     solution = solver.solve(start, state)
     expected = dense_solution(problem, start, state)
     np.testing.assert_allclose(
@@ -80,7 +81,7 @@ def test_with_active_bounds_riccati_agrees_with_osqp(limits, seed):
     for start in (0, 7, 14):
         state = rng.normal(size=4)
         ours, theirs = riccati.solve(start, state), osqp.solve(start, state)
-        assert ours.status == theirs.status == MpcStatus.OPTIMAL
+        assert ours.status == theirs.status == QuadraticProgramStatus.OPTIMAL
         np.testing.assert_allclose(ours.controls, theirs.controls, atol=2e-4)
         assert np.abs(ours.controls).max() <= limits[0] + 1e-8
 
@@ -121,7 +122,7 @@ def test_the_corrector_does_not_cycle():
         solver.prepare(problem)
         solutions.append(solver.solve(0, state))
     riccati, osqp = solutions
-    assert riccati.status == MpcStatus.OPTIMAL
+    assert riccati.status == QuadraticProgramStatus.OPTIMAL
     assert riccati.iterations < 20
     np.testing.assert_allclose(riccati.controls, osqp.controls, atol=1e-5)
 
@@ -130,7 +131,7 @@ def test_the_first_state_may_violate_its_soft_bound():
     problem, solver = random_problem(state_limit=0.1), make_mpc_solver("riccati")
     solver.prepare(problem)
     solution = solver.solve(0, np.array([5.0, 0.0, 0.0, 0.0]))
-    assert solution.status == MpcStatus.OPTIMAL
+    assert solution.status == QuadraticProgramStatus.OPTIMAL
     assert solution.iterations > 0
 
 
@@ -150,7 +151,7 @@ def test_a_linearisation_with_nan_is_reported():
     problem = random_problem()
     problem.control[3, 0, 0] = np.nan
     for name in ("riccati", "osqp"):
-        assert make_mpc_solver(name).prepare(problem) == MpcStatus.NOT_CONVEX
+        assert make_mpc_solver(name).prepare(problem) == QuadraticProgramStatus.NOT_CONVEX
 
 
 def test_unknown_solver_lists_the_valid_ones():
@@ -159,4 +160,4 @@ def test_unknown_solver_lists_the_valid_ones():
 
 
 def test_every_status_has_a_remedy():
-    assert all(status.remedy for status in MpcStatus)
+    assert all(status.remedy for status in QuadraticProgramStatus)

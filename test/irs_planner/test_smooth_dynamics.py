@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from irs_planner.dynamics import Bicycle, Pendulum, Quadrotor
-from irs_planner.dynamics.quadrotor import GRAVITY, INERTIA, MASS
+from irs_planner.smooth_dynamics import GRAVITY, INERTIA, MASS, Bicycle, Pendulum, Quadrotor
 
 SYSTEMS = [Pendulum(), Bicycle(), Quadrotor()]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contact_experiments.robust.sweep import plan_reference
-from robust_planner.problems.example import Example
-from robust_planner.problems.registry import make_example
+from robust_planner.examples import Example, make_example
 from robust_planner.result import RobustPlan
 
 

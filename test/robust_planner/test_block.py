@@ -10,9 +10,9 @@ import pytest
 
 from contact_experiments.robust.sweep import GridPoint, sweep
 from robust_planner.config import PlannerConfig
-from robust_planner.evaluation.final_error import FinalErrors, final_errors
+from robust_planner.evaluation.execution import FinalErrors, final_errors
+from robust_planner.examples import Example
 from robust_planner.plan_warnings import PlanWarningKind
-from robust_planner.problems.example import Example
 from robust_planner.result import RobustPlan
 
 

@@ -11,8 +11,8 @@ import pytest
 from contact_core.config import flatten, from_mapping, unflatten
 from robust_planner.config import NonlinearSolverConfig, PlannerConfig
 from robust_planner.continuation import reference_stages, robust_stages
-from robust_planner.layout import knot_layout
-from robust_planner.problems.registry import make_example
+from robust_planner.examples import make_example
+from robust_planner.program import knot_layout
 from robust_planner.residuals import Residuals
 from robust_planner.transcription import transcribe
 

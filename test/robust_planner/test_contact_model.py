@@ -6,16 +6,15 @@ import casadi
 import numpy as np
 import pytest
 
-from robust_planner.errors import PlanningProblemError
-from robust_planner.model.contact_model import (
+from robust_planner.contact_model import (
     GRAVITY,
     Body,
     BodyPoint,
     ContactModel,
+    PlanningProblemError,
     build_model,
 )
-from robust_planner.model.hopper import hopper, joint_positions
-from robust_planner.model.sliding_block import sliding_block
+from robust_planner.models import hopper, joint_positions, sliding_block
 
 MODELS = [sliding_block(), sliding_block(dimension=3), hopper()]
 

@@ -7,15 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from contact_experiments.robust.figures.hopper_paper import draw_hopper
-from contact_experiments.robust.figures.paper import Listeners
-from contact_experiments.robust.plan_store import PlanStore
-from contact_experiments.robust.sweep import GridPoint, plan_reference, sweep
+from contact_experiments.robust.paper_figures import Listeners, draw_hopper
+from contact_experiments.robust.sweep import GridPoint, PlanStore, plan_reference, sweep
 from robust_planner.chance_constraint import normal_quantile
 from robust_planner.config import UncertaintyConfig
 from robust_planner.evaluation.violation import highest_force
-from robust_planner.problems.example import Example
-from robust_planner.problems.registry import make_example
+from robust_planner.examples import Example, make_example
 from robust_planner.report import mean_foot_height
 from robust_planner.result import RobustPlan
 

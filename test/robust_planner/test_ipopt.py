@@ -8,7 +8,7 @@ import numpy as np
 
 from contact_core.planning import StopCondition
 from robust_planner.config import NonlinearSolverConfig
-from robust_planner.problems.example import Example
+from robust_planner.examples import Example
 from robust_planner.program import ProgramParameters
 from robust_planner.result import RobustPlan
 from robust_planner.solver.ipopt import IpoptSolver

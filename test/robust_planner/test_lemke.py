@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robust_planner.evaluation.lemke import ComplementarityError, solve_lcp
+from robust_planner.evaluation.time_stepping import ComplementarityError, solve_lcp
 
 
 def test_random_convex_problems_are_solved() -> None:

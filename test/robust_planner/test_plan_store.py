@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contact_core.planning import PlanStatus
 from contact_experiments.robust import sweep as sweep_module
-from contact_experiments.robust.plan_store import PlanStore
-from contact_experiments.robust.sweep import GridPoint, plan_reference, sweep
+from contact_experiments.robust.sweep import GridPoint, PlanStore, plan_reference, sweep
 from robust_planner.config import UncertaintyConfig
-from robust_planner.problems.example import Example
-from robust_planner.result import PlanStatus, RobustPlan
+from robust_planner.examples import Example
+from robust_planner.result import RobustPlan
 
 
 def test_plan_comes_back_as_it_was(

@@ -13,8 +13,8 @@ from robust_planner.config import (
     RiskConfig,
     UncertaintyConfig,
 )
+from robust_planner.examples import Example
 from robust_planner.plan_warnings import PlanWarningKind, warn_of_parameters, warn_of_plan
-from robust_planner.problems.example import Example
 from robust_planner.result import RobustPlan
 
 

@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 
+from contact_core.planning import PlanStatus
 from robust_planner.config import (
     ContinuationConfig,
     NonlinearSolverConfig,
@@ -19,14 +20,14 @@ from robust_planner.config import (
     TimeStepConfig,
     UncertaintyConfig,
 )
+from robust_planner.contact_model import PlanningProblemError
 from robust_planner.continuation import robust_stages
-from robust_planner.errors import PlanningProblemError, SolverMissingError
-from robust_planner.model.sliding_block import sliding_block
+from robust_planner.examples import Example, make_example
+from robust_planner.models import sliding_block
 from robust_planner.planner import plan
 from robust_planner.problem import RobustProblem
-from robust_planner.problems.example import Example
-from robust_planner.problems.registry import make_example
-from robust_planner.result import PlanStatus, RobustPlan, StageProgress
+from robust_planner.result import RobustPlan, StageProgress
+from robust_planner.solver import SolverMissingError
 
 
 @pytest.mark.parametrize(

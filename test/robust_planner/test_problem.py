@@ -11,8 +11,8 @@ import pytest
 from contact_core.config import from_mapping
 from contact_core.errors import ConfigError
 from robust_planner.config import PlannerConfig
-from robust_planner.errors import PlanningProblemError
-from robust_planner.problems.registry import EXAMPLES, make_example
+from robust_planner.contact_model import PlanningProblemError
+from robust_planner.examples import EXAMPLES, make_example
 
 
 @pytest.mark.parametrize(

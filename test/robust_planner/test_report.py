@@ -9,21 +9,22 @@ from pathlib import Path
 import pytest
 from matplotlib.colors import to_rgba
 
-from contact_experiments.robust.figures.block_plans import (
+from contact_experiments.robust.grid_figures import plot_final_errors, plot_trade_off
+from contact_experiments.robust.plan_figures import (
+    COLOURS,
     plot_controls,
     plot_final_blocks,
     plot_risks,
+    plot_schedule,
     plot_simulations,
 )
-from contact_experiments.robust.figures.grids import plot_final_errors, plot_trade_off
-from contact_experiments.robust.figures.schedule import COLOURS, plot_schedule
 from contact_experiments.robust.sweep import GridPoint
-from robust_planner.contact_schedule import ContactState, contact_schedule
-from robust_planner.evaluation.final_error import final_errors
-from robust_planner.merit import merit
-from robust_planner.problems.example import Example
+from robust_planner.evaluation.execution import final_errors
+from robust_planner.examples import Example
+from robust_planner.planner import merit
 from robust_planner.report import report
 from robust_planner.result import RobustPlan
+from robust_planner.trajectory import ContactState, contact_schedule
 
 KEYS = [
     "problem", "status", "seconds", "cost", "merit", "max_speed", "friction_mid_N",

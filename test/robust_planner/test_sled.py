@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from robust_planner.evaluation.final_error import final_errors
+from robust_planner.evaluation.execution import final_errors
+from robust_planner.examples import Example
 from robust_planner.planner import plan
-from robust_planner.problems.example import Example
 from robust_planner.result import RobustPlan
 
 

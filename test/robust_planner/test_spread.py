@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from robust_planner.evaluation.spread import predicted_spread
-from robust_planner.problems.example import Example
+from robust_planner.evaluation.execution import predicted_spread
+from robust_planner.examples import Example
 from robust_planner.result import RobustPlan
 
 

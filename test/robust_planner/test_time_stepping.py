@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robust_planner.evaluation.final_error import final_errors
+from robust_planner.contact_model import GRAVITY
+from robust_planner.evaluation.execution import final_errors
 from robust_planner.evaluation.time_stepping import TimeStepping
-from robust_planner.model.contact_model import GRAVITY
-from robust_planner.model.hopper import hopper
-from robust_planner.model.sliding_block import sliding_block
-from robust_planner.problems.example import Example
+from robust_planner.examples import Example
+from robust_planner.models import hopper, sliding_block
 from robust_planner.result import RobustPlan
 
 TIME = np.linspace(0.0, 1.0, 101)

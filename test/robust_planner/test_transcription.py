@@ -15,10 +15,10 @@ from robust_planner.config import (
     RiskConfig,
     UncertaintyConfig,
 )
+from robust_planner.examples import Example
 from robust_planner.expected_residual import expected_squared_residual
-from robust_planner.layout import knot_layout
 from robust_planner.problem import RobustProblem
-from robust_planner.problems.example import Example
+from robust_planner.program import knot_layout
 from robust_planner.transcription import LARGEST_FORCE, LARGEST_SLIP, transcribe
 
 SIGMA, ALPHA = 0.2, 3.0

@@ -11,7 +11,7 @@ from scipy import stats
 from robust_planner.chance_constraint import normal_quantile
 from robust_planner.config import PlannerConfig, RiskConfig, UncertaintyConfig
 from robust_planner.evaluation.violation import highest_force, steepest_force, violation_rate
-from robust_planner.problems.example import Example
+from robust_planner.examples import Example
 from robust_planner.result import RobustPlan
 from robust_planner.trajectory import ContactTrajectory
 

@@ -20,10 +20,9 @@ from contact_stack.demo.figures import add_legend, draw_limit, new_figure, save
 from contact_stack.demo.runner import Demo, Rows, table, write_scene
 from contact_stack.demo.sled.node import ALONG, SledNode, Slide
 from contact_stack.demo.statistics import trajectory_hash
-from robust_planner.problems.example import Example
-from robust_planner.problems.sled import sled
+from robust_planner.examples import Example, sled
+from robust_planner.planner import RobustRequest, answer
 from robust_planner.report import report
-from robust_planner.request import RobustRequest, answer
 from robust_planner.result import RobustPlan, StageProgress
 from tamsi_sim.robot.plant import cartesian_impedance
 

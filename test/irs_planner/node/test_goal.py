@@ -10,8 +10,7 @@ from contact_stack_msgs.action import PlanThroughContact
 
 from contact_core.errors import ConfigError
 from irs_planner import build_problem, load_example
-from irs_planner.node.config import GoalLimitsConfig, PlannerNodeConfig
-from irs_planner.node.goal import read_goal
+from irs_planner.node.goal import GoalLimitsConfig, PlannerNodeConfig, read_goal
 
 CONFIG = PlannerNodeConfig()
 PUSHING_SCENE = {

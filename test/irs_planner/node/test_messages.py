@@ -12,7 +12,7 @@ from contact_core.planning import PlanStatus, StopCondition
 from contact_ros.stamps import to_nanoseconds
 from irs_planner import PlannerSettings, build_problem, load_example
 from irs_planner.batch import PlanTask
-from irs_planner.node.config import PlannerNodeConfig
+from irs_planner.node.goal import PlannerNodeConfig
 from irs_planner.node.server import IrsGoalPlanner
 
 

@@ -1,0 +1,96 @@
+"""What the figures have in common, and Fig. 9: cost against iteration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+EXACT = "#c0392b"
+FIRST = "#2471a3"
+ZERO = "#1e8449"
+BARRIER = "#8e44ad"
+MODE_COLORS = {"exact": EXACT, "first": FIRST, "zero": ZERO, "log_barrier": BARRIER}
+MODE_LABELS = {
+    "exact": "exact",
+    "first": "first order",
+    "zero": "zero order",
+    "log_barrier": "log barrier",
+}
+
+
+def panels(count: int, width: float = 3.6, height: float = 3.0) -> tuple[Figure, list[Axes]]:
+    """Create a row of axes.
+
+    Args:
+        count: Number of axes.
+        width: Of each one [inch].
+        height: Of each one [inch].
+
+    Returns:
+        The figure and its axes.
+    """
+    figure, axes = plt.subplots(
+        1, count, figsize=(width * count, height), layout="constrained", squeeze=False
+    )
+    return figure, list(axes[0])
+
+
+def save(figure: Figure, path: Path) -> Path:
+    """Write a figure and release it.
+
+    Args:
+        figure: The figure.
+        path: Where to; the folder is created.
+
+    Returns:
+        The path.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+    return path
+
+
+def figure_9(folder: Path, examples: dict[str, dict[str, Any]], columns: int = 5) -> Path:
+    """Draw the cost curves of several examples.
+
+    Args:
+        folder: Where to save ``fig9.png``.
+        examples: What :func:`contact_experiments.irs.benchmark.run_examples` found.
+        columns: Panels per row.
+
+    Returns:
+        The file.
+    """
+    columns = min(columns, len(examples))
+    rows = -(-len(examples) // columns)
+    figure, grid = plt.subplots(
+        rows, columns, figsize=(3.2 * columns, 2.7 * rows), layout="constrained", squeeze=False
+    )
+    for axes in grid.flat[len(examples) :]:
+        axes.set_visible(False)
+    for axes, (name, modes) in zip(grid.flat, examples.items(), strict=False):
+        for mode, figures in modes.items():
+            costs = np.array(figures["costs"])
+            axes.plot(costs, color=MODE_COLORS[mode], marker=".", ms=4, label=MODE_LABELS[mode])
+        finite = np.concatenate([m["costs"] for m in modes.values()])
+        finite = finite[np.isfinite(finite)]
+        axes.set_yscale("log")
+        # A diverging curve leaves the picture instead of flattening the others.
+        axes.set_ylim(0.8 * finite.min(), 2.0 * max(m["initial"] for m in modes.values()))
+        axes.set(title=name.replace("_", " "), xlabel="iteration")
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=True))
+    grid[0, 0].set_ylabel("cost")
+    handles = {
+        label: Line2D([], [], color=MODE_COLORS[mode], marker=".")
+        for mode, label in MODE_LABELS.items()
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+    return save(figure, folder / "fig9.png")

@@ -1,0 +1,224 @@
+"""The convex quasi-dynamic contact model of planar scenes and of scenes in 3-D."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+
+from contact_core.kernel import kernel
+from irs_planner.quasi_dynamic.contact_step import PLANAR_EDGES, ContactFrames, spatial_edges
+from irs_planner.quasi_dynamic.quasi_dynamics import QUASI_STATIC_INERTIA, QuasiDynamics
+from irs_planner.scenes.planar_arrays import build_scene_arrays, part_names
+from irs_planner.scenes.planar_contacts import find_contacts_batch
+from irs_planner.scenes.planar_scene import PlanarScene
+from irs_planner.scenes.spatial_contacts import find_spatial_contacts, find_tool, place_rotation
+from irs_planner.scenes.spatial_scene import SpatialScene, build_spatial_arrays, object_inertias
+
+
+class PlanarQuasiDynamics(QuasiDynamics):
+    """A scene in the y-z plane; an object has the coordinates y, z [m] and angle [rad]."""
+
+    def __init__(
+        self, scene: PlanarScene, time_step: float = 0.1, *, quasi_static: bool = False
+    ) -> None:
+        """Build the model of a scene.
+
+        Args:
+            scene: Objects, robots and fixtures.
+            time_step: h [s].
+            quasi_static: Drop the inertia of the objects: they move only as far as contact
+                and gravity force them to. Every object must then be supported.
+
+        Raises:
+            ModelError: If the scene has no robot joint, or the time step is not positive.
+        """
+        self.scene = scene
+        self.arrays = build_scene_arrays(scene)
+        self._parts = part_names(scene)
+        inertia = np.array([[o.mass, o.mass, o.inertia] for o in scene.objects]).reshape(-1)
+        self._inertia = np.diag(inertia * (QUASI_STATIC_INERTIA if quasi_static else 1.0))
+        super().__init__(
+            time_step,
+            inertia * np.tile([*scene.gravity, 0.0], len(scene.objects)),
+            np.array([link.stiffness for link in scene.links]),
+            self.arrays.friction,
+            PLANAR_EDGES,
+        )
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Object coordinates, then joints."""
+        return self.scene.state_names
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints are named as the links they move."""
+        return self.link_names
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """The robot links."""
+        return tuple(link.name for link in self.scene.links)
+
+    @property
+    def pair_names(self) -> tuple[tuple[str, str], ...]:
+        """Names of the parts of every pair, see :attr:`QuasiDynamics.pair_names`."""
+        names = [self._parts[body] for body in self.arrays.shape_body]
+        return tuple((names[a], names[b]) for a, b in self.arrays.pair)
+
+    def object_poses(self, state: np.ndarray) -> dict[str, pin.SE3]:
+        """Return poses in the y-z plane, turned about x; :meth:`QuasiDynamics.object_poses`."""
+        poses = {}
+        for i, item in enumerate(self.scene.objects):
+            y, z, angle = state[3 * i : 3 * i + 3]
+            poses[item.name] = pin.SE3(pin.rpy.rpyToMatrix(angle, 0.0, 0.0), np.array([0.0, y, z]))
+        return poses
+
+    def contact_frames(self, coordinates: np.ndarray) -> ContactFrames:
+        """Return the contact geometry, see :meth:`QuasiDynamics.contact_frames`."""
+        (count, n), pairs = coordinates.shape, len(self.arrays.pair)
+        gap, frame = np.empty((count, pairs)), np.empty((count, pairs, 2, 2))
+        normal, tangent = np.empty((2, count, pairs, n))
+        find_contacts_batch(self.arrays, coordinates, gap, frame, normal, tangent)
+        return ContactFrames(gap, frame, normal, tangent[:, :, np.newaxis])
+
+    def inertia(self, coordinates: np.ndarray) -> np.ndarray:
+        """Return the constant inertia, see :meth:`QuasiDynamics.inertia`."""
+        return np.repeat(self._inertia[np.newaxis], len(coordinates), axis=0)
+
+    def outputs(self, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return no outputs, see :meth:`QuasiDynamics.outputs`."""
+        count, n = coordinates.shape
+        return np.empty((count, 0)), np.empty((count, 0, n))
+
+
+class SpatialQuasiDynamics(QuasiDynamics):
+    """Free objects and the joints of an arm, its impedance controller the springs.
+
+    An object has the coordinates x, y, z [m] of its centre of mass and roll, pitch, yaw
+    [rad]; at a pitch of +-90 degrees a step has no solution. The outputs are position [m]
+    and approach axis of the tool, the z axis of its frame.
+    """
+
+    def __init__(
+        self, scene: SpatialScene, time_step: float = 0.1, *, quasi_static: bool = False
+    ) -> None:
+        """Build the model of a scene.
+
+        Args:
+            scene: Robot, objects, and what may touch.
+            time_step: h [s].
+            quasi_static: Drop the inertia of the objects: they move only as far as contact
+                and gravity force them to. Every object must then be supported.
+
+        Raises:
+            ModelError: If two shapes cannot be planned with, or the time step is not positive.
+        """
+        self.scene = scene
+        self.arrays, self._pair_names = build_spatial_arrays(scene)
+        inertias = object_inertias(scene)
+        scale = QUASI_STATIC_INERTIA if quasi_static else 1.0
+        self._levers = np.array([inertia.lever for inertia in inertias]).reshape(-1, 3)
+        self._mass = scale * np.array([inertia.mass for inertia in inertias])
+        self._inertia = scale * np.array([i.inertia for i in inertias]).reshape(-1, 3, 3)
+        config = scene.scene.config
+        weight = [[*(i.mass * np.array(config.gravity)), 0.0, 0.0, 0.0] for i in inertias]
+        super().__init__(
+            time_step,
+            np.array(weight).reshape(-1),
+            np.array(config.robot.stiffness),
+            self.arrays.friction,
+            spatial_edges(scene.config.cone_edges),
+        )
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Object coordinates, then joints."""
+        return self.scene.state_names
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints of the arm."""
+        return self.scene.scene.robot.arm_joints
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """The robot links that may touch something."""
+        return self.scene.config.contact_links
+
+    @property
+    def pair_names(self) -> tuple[tuple[str, str], ...]:
+        """Names of the parts of every pair, see :attr:`QuasiDynamics.pair_names`."""
+        return self._pair_names
+
+    def contact_frames(self, coordinates: np.ndarray) -> ContactFrames:
+        """Return the contact geometry, see :meth:`QuasiDynamics.contact_frames`."""
+        (count, n), pairs = coordinates.shape, len(self.friction)
+        frames = ContactFrames(
+            np.empty((count, pairs)),
+            np.empty((count, pairs, 3, 3)),
+            np.empty((count, pairs, n)),
+            np.empty((count, pairs, 2, n)),
+        )
+        find_spatial_contacts(self.arrays, coordinates, *frames)
+        return frames
+
+    def inertia(self, coordinates: np.ndarray) -> np.ndarray:
+        """Return blkdiag(m I, E^T R I R^T E) of every object, omega = E d(roll, pitch, yaw)."""
+        result = np.zeros((len(coordinates), len(self.load), len(self.load)))
+        _fill_inertia(self._mass, self._inertia, coordinates, result)
+        return result
+
+    def outputs(self, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return position and approach axis of the tool, see :meth:`QuasiDynamics.outputs`."""
+        count, n = coordinates.shape
+        output, slope = np.empty((count, 6)), np.empty((count, 6, n))
+        find_tool(self.arrays, coordinates, output, slope)
+        return output, slope
+
+    def object_poses(self, state: np.ndarray) -> dict[str, pin.SE3]:
+        """Return the poses of the URDFs' frames, see :meth:`QuasiDynamics.object_poses`."""
+        poses = {}
+        for i, name in enumerate(self.scene.object_names):
+            center = pin.SE3(pin.rpy.rpyToMatrix(state[6 * i + 3 : 6 * i + 6]), state[6 * i :][:3])
+            poses[name] = center * pin.SE3(np.eye(3), -self._levers[i])
+        return poses
+
+    def state_of(self, poses: dict[str, pin.SE3], joints: np.ndarray) -> np.ndarray:
+        """Return the state of a scene, the inverse of :meth:`object_poses`.
+
+        Args:
+            poses: Object name -> pose of its own frame in the world.
+            joints: (n_a) joint positions [rad].
+
+        Returns:
+            (n) x.
+        """
+        state = []
+        for lever, name in zip(self._levers, self.scene.object_names, strict=True):
+            pose = poses[name]
+            state += [*pose.act(lever), *pin.rpy.matrixToRpy(pose.rotation)]
+        return np.asarray(self.complete(np.array([[*state, *joints]]))[0])
+
+
+@kernel
+def _fill_inertia(
+    mass: np.ndarray, inertia: np.ndarray, states: np.ndarray, result: np.ndarray
+) -> None:
+    rotation, axis, local = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    for s in range(states.shape[0]):
+        for i in range(mass.shape[0]):
+            first = 6 * i
+            place_rotation(states[s, first + 3 : first + 6], rotation, axis)
+            for k in range(3):
+                result[s, first + k, first + k] = mass[i]
+                for a in range(3):  # angular velocity per rate k, body frame
+                    local[k, a] = 0.0
+                    for c in range(3):
+                        local[k, a] += axis[k, c] * rotation[c, a]
+            for k in range(3):
+                for j in range(3):
+                    for a in range(3):
+                        for b in range(3):
+                            part = local[k, a] * inertia[i, a, b] * local[j, b]
+                            result[s, first + 3 + k, first + 3 + j] += part

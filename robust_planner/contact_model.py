@@ -1,0 +1,223 @@
+"""Dynamics and contact kinematics of a few rigid bodies over flat ground."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import casadi
+import numpy as np
+
+from contact_core.errors import ContactStackError
+
+GRAVITY = 9.81  # [m/s^2]
+
+
+class PlanningProblemError(ContactStackError):
+    """A boundary state, model or horizon with which no plan can exist."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """One rigid body, placed by the configuration.
+
+    Attributes:
+        position: Centre of mass as an expression of q, (x, z) or (x, y, z) [m], world.
+        mass: [kg].
+        angle: Orientation in the plane as an expression of q [rad]; None if it cannot turn.
+        inertia: About the centre of mass, normal to the plane [kg m^2].
+    """
+
+    position: casadi.SX
+    mass: float
+    angle: casadi.SX | None = None
+    inertia: float = 0.0
+
+
+@dataclass(frozen=True)
+class BodyPoint:
+    """A point that may touch the ground, whose mean height is zero.
+
+    Attributes:
+        name: For instance ``"toe"``.
+        position: As an expression of q, (x, z) or (x, y, z) [m], world.
+    """
+
+    name: str
+    position: casadi.SX
+
+
+@dataclass(frozen=True)
+class CoordinateLimits:
+    """Bounds of a model, inf where there is none; of one entry or one per coordinate.
+
+    Attributes:
+        lower: Lowest position of each coordinate [m or rad], held by a limit force.
+        upper: Highest position of each coordinate [m or rad], held by a limit force.
+        speed: Largest |v| of each coordinate [m/s or rad/s], a plain bound.
+        control: Largest |u| [N or Nm], a plain bound.
+    """
+
+    lower: tuple[float, ...] = (-np.inf,)
+    upper: tuple[float, ...] = (np.inf,)
+    speed: tuple[float, ...] = (np.inf,)
+    control: tuple[float, ...] = (np.inf,)
+
+
+@dataclass(frozen=True)
+class ContactModel:
+    """M(q) dv/dt = B u - c(q, v) + Jn' lamN + Jt' lamT + forces of the joint limits.
+
+    Attributes:
+        name: For messages and figures.
+        position_names: One name per coordinate q.
+        control_names: One name per control u.
+        contact_names: One name per contact point.
+        dimension: 2 (x, z) or 3 (x, y, z).
+        mass_matrix: Function q -> M (nq, nq) [kg, kg m, kg m^2].
+        bias_force: Function (q, v) -> c (nq): Coriolis, centrifugal and gravity [N, Nm].
+        distance: Function q -> phi (nc): height of the contact points [m].
+        normal_jacobian: Function q -> Jn (nc, nq), d phi / d q.
+        tangent_jacobian: Function q -> Jt (nc * nd, nq): velocity of each point along the
+            nd friction directions (+x, -x or +x, -x, +y, -y), contact by contact.
+        actuation: B (nq, nu).
+        limits: Bounds, one entry per coordinate or control.
+    """
+
+    name: str
+    position_names: tuple[str, ...]
+    control_names: tuple[str, ...]
+    contact_names: tuple[str, ...]
+    dimension: int
+    mass_matrix: casadi.Function
+    bias_force: casadi.Function
+    distance: casadi.Function
+    normal_jacobian: casadi.Function
+    tangent_jacobian: casadi.Function
+    actuation: np.ndarray
+    limits: CoordinateLimits = field(default_factory=CoordinateLimits)
+
+    @property
+    def coordinates(self) -> int:
+        """The number nq of coordinates, which is the number of velocities."""
+        return len(self.position_names)
+
+    @property
+    def controls(self) -> int:
+        """The number nu of controls."""
+        return len(self.control_names)
+
+    @property
+    def contacts(self) -> int:
+        """The number nc of contact points."""
+        return len(self.contact_names)
+
+    @property
+    def directions(self) -> int:
+        """The number nd of friction directions of a contact point: 2 in the plane, 4 in 3-D."""
+        return 2 * (self.dimension - 1)
+
+    @property
+    def lower_limited(self) -> np.ndarray:
+        """Coordinates that have a lower position limit."""
+        return np.flatnonzero(np.isfinite(self.limits.lower))
+
+    @property
+    def upper_limited(self) -> np.ndarray:
+        """Coordinates that have an upper position limit."""
+        return np.flatnonzero(np.isfinite(self.limits.upper))
+
+    @property
+    def limit_directions(self) -> np.ndarray:
+        """How the limit forces act on the coordinates (nq, nl), lower limits first."""
+        identity = np.eye(self.coordinates)
+        return np.hstack([identity[:, self.lower_limited], -identity[:, self.upper_limited]])
+
+    @property
+    def limit_offsets(self) -> np.ndarray:
+        """Offsets b (nl) such that the distance to the limits is limit_directions' q + b."""
+        lower, upper = np.array(self.limits.lower), np.array(self.limits.upper)
+        return np.concatenate([-lower[self.lower_limited], upper[self.upper_limited]])
+
+
+def build_model(
+    name: str,
+    q: casadi.SX,
+    bodies: list[Body],
+    contacts: list[BodyPoint],
+    actuation: np.ndarray,
+    position_names: tuple[str, ...],
+    control_names: tuple[str, ...],
+    limits: CoordinateLimits | None = None,
+) -> ContactModel:
+    """Derive the equations of motion from the energy of the bodies.
+
+    Args:
+        name: For messages and figures.
+        q: Symbol of the configuration (nq).
+        bodies: The bodies, placed by ``q``.
+        contacts: The points that may touch the ground.
+        actuation: B (nq, nu), how the controls act on the coordinates.
+        position_names: One name per coordinate.
+        control_names: One name per control.
+        limits: Bounds; None for none.
+
+    Returns:
+        The model.
+
+    Raises:
+        PlanningProblemError: If nothing is actuated.
+    """
+    if actuation.size == 0 or not np.any(actuation):
+        raise PlanningProblemError(f"model '{name}' has no actuation: B is {actuation.tolist()}")
+    v = casadi.SX.sym("v", q.numel())
+    kinetic, potential = _energies(q, v, bodies)
+    mass_matrix = casadi.hessian(kinetic, v)[0]
+    # Lagrange: d/dt (M v) - dT/dq + dV/dq, without the term M dv/dt.
+    bias = (
+        casadi.jacobian(mass_matrix @ v, q) @ v
+        - casadi.gradient(kinetic, q)
+        + casadi.gradient(potential, q)
+    )
+    distance = casadi.vertcat(*[contact.position[-1] for contact in contacts])
+    dimension = int(contacts[0].position.numel())
+    tangents = [
+        sign * casadi.jacobian(contact.position[axis], q)
+        for contact in contacts
+        for axis in range(dimension - 1)
+        for sign in (1.0, -1.0)
+    ]
+    given = limits or CoordinateLimits()
+    return ContactModel(
+        name=name,
+        position_names=position_names,
+        control_names=control_names,
+        contact_names=tuple(contact.name for contact in contacts),
+        dimension=dimension,
+        mass_matrix=casadi.Function("mass_matrix", [q], [mass_matrix]),
+        bias_force=casadi.Function("bias_force", [q, v], [bias]),
+        distance=casadi.Function("distance", [q], [distance]),
+        normal_jacobian=casadi.Function("normal_jacobian", [q], [casadi.jacobian(distance, q)]),
+        tangent_jacobian=casadi.Function("tangent_jacobian", [q], [casadi.vertcat(*tangents)]),
+        actuation=actuation,
+        limits=CoordinateLimits(
+            lower=_repeat(given.lower, len(position_names)),
+            upper=_repeat(given.upper, len(position_names)),
+            speed=_repeat(given.speed, len(position_names)),
+            control=_repeat(given.control, len(control_names)),
+        ),
+    )
+
+
+def _energies(q: casadi.SX, v: casadi.SX, bodies: list[Body]) -> tuple[casadi.SX, casadi.SX]:
+    kinetic, potential = casadi.SX(0), casadi.SX(0)
+    for body in bodies:
+        velocity = casadi.jacobian(body.position, q) @ v
+        kinetic += 0.5 * body.mass * casadi.dot(velocity, velocity)
+        potential += GRAVITY * body.mass * body.position[-1]
+        if body.angle is not None:
+            kinetic += 0.5 * body.inertia * (casadi.jacobian(body.angle, q) @ v) ** 2
+    return kinetic, potential
+
+
+def _repeat(values: tuple[float, ...], count: int) -> tuple[float, ...]:
+    return values if len(values) == count else values * count

@@ -1,1 +1,0 @@
-"""Small models with analytic kinematics, from which CasADi derives the dynamics."""

@@ -1,0 +1,151 @@
+"""The models of the examples: sliding block, lowered tool, hopper."""
+
+from __future__ import annotations
+
+import casadi
+import numpy as np
+
+from robust_planner.contact_model import (
+    Body,
+    BodyPoint,
+    ContactModel,
+    CoordinateLimits,
+    build_model,
+)
+
+
+def sliding_block(
+    mass: float = 1.0,
+    half_height: float = 0.5,
+    dimension: int = 2,
+    max_force: float = np.inf,
+    max_speed: float = np.inf,
+    carried_mass: float = 0.0,
+) -> ContactModel:
+    """Describe a block that does not turn (`chance_constraints`, Sec. 4.1).
+
+    Args:
+        mass: [kg].
+        half_height: Height of the centre over the ground in contact [m].
+        dimension: 2 for (x, z), 3 for (x, y, z).
+        max_force: Largest pushing force along each axis [N].
+        max_speed: Largest horizontal speed along each axis [m/s].
+        carried_mass: Mass that moves along horizontally, but is held up by something else [kg].
+
+    Returns:
+        q = position of the centre [m], world; u = horizontal force [N].
+    """
+    axes = ("x", "z") if dimension == 2 else ("x", "y", "z")
+    q = casadi.SX.sym("q", dimension)
+    bodies = [Body(q, mass)]
+    if carried_mass > 0.0:
+        bodies.append(Body(casadi.vertcat(q[:-1], 0.0), carried_mass))
+    bottom = q - casadi.vertcat(*[0.0] * (dimension - 1), half_height)
+    horizontal = axes[:-1]
+    return build_model(
+        name="sliding_block",
+        q=q,
+        bodies=bodies,
+        contacts=[BodyPoint("bottom", bottom)],
+        actuation=np.eye(dimension)[:, :-1],
+        position_names=axes,
+        control_names=tuple(f"force_{axis}" for axis in horizontal),
+        limits=CoordinateLimits(
+            speed=(max_speed,) * len(horizontal) + (np.inf,),
+            control=(max_force,),
+        ),
+    )
+
+
+def lowered_tool(
+    mass: float, half_height: float, max_force: float = np.inf, max_speed: float = np.inf
+) -> ContactModel:
+    """Describe a tool that is moved vertically.
+
+    Args:
+        mass: [kg].
+        half_height: Height of the centre over the ground in contact [m].
+        max_force: Largest vertical force of the arm [N].
+        max_speed: Largest speed along each axis [m/s].
+
+    Returns:
+        q = position (x, z) of the centre [m], world; u = vertical force [N].
+    """
+    q = casadi.SX.sym("q", 2)
+    return build_model(
+        name="lowered_tool",
+        q=q,
+        bodies=[Body(q, mass)],
+        contacts=[BodyPoint("bottom", q - casadi.vertcat(0.0, half_height))],
+        actuation=np.array([[0.0], [1.0]]),
+        position_names=("x", "z"),
+        control_names=("force_z",),
+        limits=CoordinateLimits(speed=(max_speed,), control=(max_force,)),
+    )
+
+
+HALF_FOOT = 0.167  # [m]
+LINK = 1.0  # length of thigh and calf [m]
+
+
+def hopper() -> ContactModel:
+    """Describe the hopper of `chance_constraints`, Sec. 4.2.
+
+    The base moves along x and z without turning. All angles are zero with the leg
+    straight down and positive towards +x; the ankle is at pi/2 when the sole is normal
+    to the calf.
+
+    Returns:
+        q = (x, z, hip, knee, ankle) [m, rad]; u = torques of hip, knee and ankle [Nm].
+    """
+    q = casadi.SX.sym("q", 5)
+    base = q[:2]
+    thigh, calf, foot = q[2], q[2] + q[3], q[2] + q[3] + q[4]
+    knee = base + LINK * _along(thigh)
+    ankle = knee + LINK * _along(calf)
+    return build_model(
+        name="hopper",
+        q=q,
+        bodies=[
+            Body(base, 10.0),
+            Body(base + 0.5 * LINK * _along(thigh), 1.0, thigh, 0.083),
+            Body(knee + 0.5 * LINK * _along(calf), 1.0, calf, 0.083),
+            Body(ankle, 0.333, foot, 0.0031),
+        ],
+        contacts=[
+            BodyPoint("toe", ankle + HALF_FOOT * _along(foot)),
+            BodyPoint("heel", ankle - HALF_FOOT * _along(foot)),
+        ],
+        actuation=np.eye(5)[:, 2:],
+        position_names=("x", "z", "hip", "knee", "ankle"),
+        control_names=("hip_torque", "knee_torque", "ankle_torque"),
+        limits=CoordinateLimits(
+            lower=(-np.inf, -np.inf, -1.57, -2.09, 0.5235),
+            upper=(np.inf, np.inf, 1.57, 1.05, 2.618),
+        ),
+    )
+
+
+def joint_positions(q: np.ndarray) -> np.ndarray:
+    """Place base, knee, ankle, toe and heel.
+
+    Args:
+        q: Configurations (n, 5).
+
+    Returns:
+        Points (n, 5, 2) as (x, z) [m], world.
+    """
+    thigh, calf, foot = np.cumsum(q[:, 2:], axis=1).T
+
+    def along(angle: np.ndarray) -> np.ndarray:
+        return np.stack([np.sin(angle), -np.cos(angle)], axis=-1)
+
+    knee = q[:, :2] + LINK * along(thigh)
+    ankle = knee + LINK * along(calf)
+    reach = HALF_FOOT * along(foot)
+    return np.stack([q[:, :2], knee, ankle, ankle + reach, ankle - reach], axis=1)
+
+
+def _along(angle: casadi.SX) -> casadi.SX:
+    """Return the unit vector that hangs down, turned by an angle towards +x."""
+    return casadi.vertcat(casadi.sin(angle), -casadi.cos(angle))

@@ -1,1 +1,0 @@
-"""The named problems: what a person can ask to be planned."""
