@@ -13,10 +13,10 @@ import coal
 import numpy as np
 import pinocchio as pin
 
-from contact_core.collision_element import CollisionElement, collision_elements
+from contact_core.collision.collision_element import CollisionElement, collision_elements
+from contact_core.collision.shapes import PlacedShape, mesh_from_coal, shape_from_coal
 from contact_core.config import load, nested, parameter
 from contact_core.errors import ConfigError, ModelError, choices
-from contact_core.shapes import PlacedShape, mesh_from_coal, shape_from_coal
 
 ZERO = (0.0, 0.0, 0.0)
 

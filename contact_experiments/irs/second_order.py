@@ -264,8 +264,8 @@ class SecondOrderDynamics(Dynamics):
         if not hasattr(self._thread, "engine"):
             engine = Engine(self._built, self.simulation_step)
             stiffness = np.array([link.stiffness for link in self.scene.links])
-            engine.work.stiffness[self._links] = stiffness
-            engine.work.drive_damping[self._links] = DAMPING * stiffness
+            engine.work.drives.stiffness[self._links] = stiffness
+            engine.work.drives.damping[self._links] = DAMPING * stiffness
             self._thread.engine = engine
         engine = self._thread.engine
         assert isinstance(engine, Engine)
@@ -273,7 +273,7 @@ class SecondOrderDynamics(Dynamics):
 
     def _prepare(self, engine: Engine, state: np.ndarray, control: np.ndarray) -> None:
         engine.q[self._dofs], engine.v[self._dofs] = np.split(state, 2)
-        engine.work.target[self._links] = control
+        engine.work.drives.target[self._links] = control
 
 
 def _rebuild(scene: PlanarScene, time_step: float, simulation_step: float) -> SecondOrderDynamics:

@@ -20,7 +20,8 @@ from contact_core.scene import Instance
 from contact_core.scene_config import SolverConfig
 from contact_core.surface import Surface
 from contact_experiments.tamsi.integrators.excitation import Excitation
-from tamsi_sim.scheme.contact import FrictionLaw, friction_coefficient
+from tamsi_sim.arrays.settings import FrictionLaw
+from tamsi_sim.scheme.contact import friction_coefficient
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import BuiltModel, build_model
 
@@ -224,17 +225,17 @@ class AllegroHand(Case):
         built = build_model(
             instances, lambda instance, link: self.surface, lambda a, b: a[0] != b[0]
         )
-        built.arrays.armature[:HAND_JOINTS] = HAND_ARMATURE
+        built.arrays.joints.armature[:HAND_JOINTS] = HAND_ARMATURE
         built.q[:HAND_JOINTS] = _hand(OPEN_FINGER, OPEN_THUMB)
         return built
 
     def engine(self) -> Engine:
         """Return an engine with the hand open around the mug."""
         engine = Engine(self.model(), self.time_step, self.solver)
-        engine.work.stiffness[:HAND_JOINTS] = HAND_STIFFNESS
-        engine.work.drive_damping[:HAND_JOINTS] = HAND_DAMPING
+        engine.work.drives.stiffness[:HAND_JOINTS] = HAND_STIFFNESS
+        engine.work.drives.damping[:HAND_JOINTS] = HAND_DAMPING
         # A spring towards zero and the force K q_d cancel to a large part.
-        engine.work.effort_limit[:] = np.inf
+        engine.work.drives.effort_limit[:] = np.inf
         return engine
 
     def excitation(self) -> Excitation:

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from contact_core.collision.signed_distance import signed_distance
 from contact_core.kernel import kernel
-from contact_core.signed_distance import signed_distance
 from irs_planner.scenes.spatial_scene import SpatialArrays
 
 # A normal this close to vertical takes its first tangent along x instead of horizontal.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from pydrake.multibody.plant import ContactResults
@@ -11,7 +10,7 @@ from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import DiagramBuilder
 
 from contact_core.surface import Surface
-from tamsi_sim.arrays.data import CONTACTS, STEPS
+from tamsi_sim.arrays.data import CONTACTS, COUNTERS, STEPS, Drives
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.drake.drake_plant import DrakePlant
 from tamsi_sim.simulation.engine import ContactPoint
@@ -21,24 +20,6 @@ from tamsi_sim.simulation.model import BuiltModel
 APPROXIMATION = "lagged"
 
 
-@dataclass(frozen=True)
-class DrakeWork:
-    """State, inputs and results of a simulation, see :class:`PhysicsWork`."""
-
-    q: np.ndarray
-    v: np.ndarray
-    applied: np.ndarray
-    stiffness: np.ndarray
-    drive_damping: np.ndarray
-    damping_ratio: np.ndarray
-    effort_limit: np.ndarray
-    target: np.ndarray
-    target_rate: np.ndarray
-    contact_impulse: np.ndarray
-    joint_force: np.ndarray
-    counters: np.ndarray
-
-
 class DrakeEngine:
     """A model in motion on Drake's SAP solver, to cross-check a controller.
 
@@ -46,6 +27,16 @@ class DrakeEngine:
     and where a capsule or cylinder meets an edge, its normal is only near the true one. The law
     of the joints' position controllers is that of our engine, with one difference: whether an
     effort limit holds is decided with the velocity at the start of the step.
+
+    Attributes:
+        built: The model.
+        time_step: h [s].
+        q: (nq) positions.
+        v: (nv) velocities.
+        drives: Inputs of the next steps.
+        contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
+        joint_force: (nv) of position controller, friction, damping and limits [Nm or N].
+        counters: What was counted, see ``tamsi_sim.arrays.data``.
     """
 
     def __init__(
@@ -77,32 +68,18 @@ class DrakeEngine:
         plant = self._drake.plant
         self._context = plant.GetMyMutableContextFromRoot(self._simulator.get_mutable_context())
         self._force = plant.get_applied_generalized_force_input_port()
-        nv = len(built.arrays.dof_q)
-        arrays = {name: np.zeros(nv) for name in DrakeWork.__dataclass_fields__}
-        arrays |= {"q": built.q.copy(), "effort_limit": built.efforts.copy()}
-        arrays |= {"counters": np.zeros(6, dtype=np.int64)}
-        self._work = DrakeWork(**arrays)
+        nv = len(built.arrays.joints.q)
+        self.q, self.v = built.q.copy(), np.zeros(nv)
+        self.drives = Drives(*(np.zeros(nv) for _ in Drives._fields))
+        self.drives.effort_limit[:] = built.efforts
+        self.contact_impulse, self.joint_force = np.zeros(nv), np.zeros(nv)
+        self.counters = np.zeros(COUNTERS, dtype=np.int64)
         self._joints = np.array(sorted(self._drake.joints), dtype=int)
-        self._joint_q = built.arrays.dof_q[self._joints]
+        self._joint_q = built.arrays.joints.q[self._joints]
         self._ticks = 0
         self._results: ContactResults | None = None
         self._force.FixValue(self._context, np.zeros(plant.num_velocities()))
         self._simulator.Initialize()
-
-    @property
-    def work(self) -> DrakeWork:
-        """State, inputs and results."""
-        return self._work
-
-    @property
-    def q(self) -> np.ndarray:
-        """(nq) positions."""
-        return self._work.q
-
-    @property
-    def v(self) -> np.ndarray:
-        """(nv) velocities."""
-        return self._work.v
 
     def evaluate(self) -> int:
         """Take over the state, and forget the contacts of the last step.
@@ -128,7 +105,7 @@ class DrakeEngine:
             return StepStatus.NOT_FINITE
         self._take_over()
         for _ in range(steps):
-            self._work.target[:] += self._work.target_rate
+            self.drives.target[:] += self.drives.target_rate
             status = self._step()
             if status is not StepStatus.OK:
                 return status
@@ -145,13 +122,13 @@ class DrakeEngine:
     def _take_over(self) -> None:
         """Give Drake the state and the parameters that may have been set."""
         for dof, actuator in self._drake.actuators.items():
-            actuator.SetRotorInertia(self._context, self.built.arrays.armature[dof])
+            actuator.SetRotorInertia(self._context, self.built.arrays.joints.armature[dof])
         self._drake.set_state(self._context, self.q, self.v)
 
     def _step(self) -> StepStatus:
-        work, h = self._work, self.time_step
+        drives, h = self.drives, self.time_step
         spring, damping = self._drive()
-        force = work.applied.copy()
+        force = drives.applied.copy()
         force[self._joints] += spring
         if not np.isfinite(force).all():
             return StepStatus.NOT_FINITE
@@ -164,12 +141,12 @@ class DrakeEngine:
         except RuntimeError:
             return StepStatus.NOT_CONVERGED
         self._ticks += 1
-        work.q[:], work.v[:] = self._drake.state(self._context)
-        work.joint_force[self._joints] = spring - damping * work.v[self._joints]
+        self.q[:], self.v[:] = self._drake.state(self._context)
+        self.joint_force[self._joints] = spring - damping * self.v[self._joints]
         self._results = self._drake.plant.get_contact_results_output_port().Eval(self._context)
-        work.contact_impulse[:] += h * self._drake.contact_force(self._context)
-        work.counters[STEPS] += 1
-        work.counters[CONTACTS] += self._results.num_point_pair_contacts()
+        self.contact_impulse[:] += h * self._drake.contact_force(self._context)
+        self.counters[STEPS] += 1
+        self.counters[CONTACTS] += self._results.num_point_pair_contacts()
         return StepStatus.OK
 
     def _drive(self) -> tuple[np.ndarray, np.ndarray]:
@@ -177,19 +154,19 @@ class DrakeEngine:
 
         K (target - q0 - h v) - D v is a spring force at q0 and a damping D + h K.
         """
-        work, joints, h = self._work, self._joints, self.time_step
+        drives, joints, h = self.drives, self._joints, self.time_step
         inertia = self._drake.mass_diagonal(self._context)[joints]
-        stiffness = work.stiffness[joints]
+        stiffness = drives.stiffness[joints]
         critical = 2.0 * np.sqrt(stiffness * inertia)
-        damping = work.drive_damping[joints] + work.damping_ratio[joints] * critical
+        damping = drives.damping[joints] + drives.damping_ratio[joints] * critical
         damping += h * stiffness
-        spring = stiffness * (work.target[joints] - work.q[self._joint_q])
-        limit = work.effort_limit[joints]
-        saturated = np.abs(spring - damping * work.v[joints]) > limit
-        sign = np.sign(spring - damping * work.v[joints])
+        spring = stiffness * (drives.target[joints] - self.q[self._joint_q])
+        limit = drives.effort_limit[joints]
+        saturated = np.abs(spring - damping * self.v[joints]) > limit
+        sign = np.sign(spring - damping * self.v[joints])
         spring = np.where(saturated, sign * limit, spring)
         damping = np.where(saturated, 0.0, damping)
-        return spring, damping + self.built.arrays.damping[joints]
+        return spring, damping + self.built.arrays.joints.damping[joints]
 
     def _contact(self, k: int) -> ContactPoint:
         assert self._results is not None

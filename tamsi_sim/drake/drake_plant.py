@@ -36,9 +36,9 @@ from pydrake.multibody.tree import (
 )
 from pydrake.systems.framework import Context, DiagramBuilder
 
+from contact_core.collision.shapes import ShapeKind
 from contact_core.errors import ModelError, choices
-from contact_core.joints import FREE, REVOLUTE
-from contact_core.shapes import ShapeKind
+from contact_core.rigid_body.joints import FREE, REVOLUTE
 from contact_core.surface import Surface
 from tamsi_sim.simulation.model import BuiltModel
 
@@ -93,11 +93,11 @@ class DrakePlant:
             ModelError: If Drake cannot simulate the model.
         """
         self.built = built
-        nv = len(built.arrays.dof_q)
+        nv = len(built.arrays.joints.q)
         self._stiffness = np.zeros(nv) if stiffness is None else stiffness
         extra = np.zeros(nv) if damping is None else damping
-        self._damping = built.arrays.damping + extra + time_step * self._stiffness
-        self._armature = built.arrays.armature.copy()
+        self._damping = built.arrays.joints.damping + extra + time_step * self._stiffness
+        self._armature = built.arrays.joints.armature.copy()
         if approximation == "tamsi":
             # It takes the damping of v0; with this inertia on top that is the damping of v:
             # (M + h D) (v - v0) = h (tau - D v0).
@@ -113,15 +113,17 @@ class DrakePlant:
             # Drake has announced that it will remove "tamsi".
             warnings.simplefilter("ignore")
             self.plant, self.graph = AddMultibodyPlant(config, builder)
-        if np.any(built.arrays.friction):
-            joints = [n for n, dof in built.joints.items() if built.arrays.friction[dof] > 0.0]
+        if np.any(built.arrays.joints.friction):
+            joints = [
+                n for n, dof in built.joints.items() if built.arrays.joints.friction[dof] > 0.0
+            ]
             raise ModelError(f"Drake has no friction in joints, but these have: {joints}")
         self._set_gravity()
         self.joints: dict[int, Joint] = {}
         self.actuators: dict[int, JointActuator] = {}
         self._mimics: list[tuple[Joint, int, int]] = []
         self._bodies: list[RigidBody] = []
-        for body in range(len(built.arrays.parent)):
+        for body in range(len(built.arrays.bodies.parent)):
             self._add_body(body)
         self.shape_of: dict[GeometryId, int] = {}
         for shape in range(len(built.shapes)):
@@ -131,7 +133,7 @@ class DrakePlant:
         self.velocity_map = self._velocity_map()
 
     def _set_gravity(self) -> None:
-        gravity = self.built.arrays.gravity
+        gravity = self.built.arrays.inertias.gravity
         heavy = gravity[np.any(gravity != 0.0, axis=1)]
         common = heavy[0] if len(heavy) else np.zeros(3)
         if np.any(heavy != common):
@@ -142,18 +144,22 @@ class DrakePlant:
 
     def _add_body(self, body: int) -> None:
         arrays, plant = self.built.arrays, self.plant
-        weight = HEAVY if np.any(arrays.gravity[body]) else WEIGHTLESS
+        weight = HEAVY if np.any(arrays.inertias.gravity[body]) else WEIGHTLESS
         instance = plant.GetModelInstanceByName(weight)
         inertia = SpatialInertia.MakeFromCentralInertia(
-            arrays.mass[body], arrays.center[body], _rotational(arrays.inertia[body])
+            arrays.inertias.mass[body],
+            arrays.inertias.center[body],
+            _rotational(arrays.inertias.inertia[body]),
         )
         added = plant.AddRigidBody(f"body_{body}", instance, inertia)
         self._bodies.append(added)
-        if arrays.joint_type[body] == FREE:
+        if arrays.bodies.joint_type[body] == FREE:
             return
-        parent = arrays.parent[body]
+        parent = arrays.bodies.parent[body]
         parent_body = self._bodies[parent] if parent >= 0 else plant.world_body()
-        placement = _transform(arrays.joint_rotation[body], arrays.joint_position[body])
+        placement = _transform(
+            arrays.bodies.joint_rotation[body], arrays.bodies.joint_position[body]
+        )
         frame = plant.AddFrame(
             FixedOffsetFrame(f"joint_{body}", parent_body.body_frame(), placement, instance)
         )
@@ -161,17 +167,20 @@ class DrakePlant:
 
     def _add_joint(self, body: int, frame: FixedOffsetFrame, added: RigidBody) -> None:
         arrays, plant = self.built.arrays, self.plant
-        dof = int(arrays.column_dof[arrays.first_column[body]])
-        revolute = arrays.joint_type[body] == REVOLUTE
+        dof = int(arrays.bodies.column_dof[arrays.bodies.first_column[body]])
+        revolute = arrays.bodies.joint_type[body] == REVOLUTE
         kind = RevoluteJoint if revolute else PrismaticJoint
-        name, axis = f"joint_{body}", arrays.joint_axis[body]
+        name, axis = f"joint_{body}", arrays.bodies.joint_axis[body]
         if dof in self.joints:
             joint = plant.AddJoint(kind(name, frame, added.body_frame(), axis))
-            ratio, offset = arrays.joint_ratio[body], arrays.joint_offset[body]
+            ratio, offset = arrays.bodies.joint_ratio[body], arrays.bodies.joint_offset[body]
             plant.AddCouplerConstraint(joint, self.joints[dof], ratio, offset)
             self._mimics.append((joint, body, dof))
             return
-        limits = {"pos_lower_limit": arrays.lower[dof], "pos_upper_limit": arrays.upper[dof]}
+        limits = {
+            "pos_lower_limit": arrays.joints.lower[dof],
+            "pos_upper_limit": arrays.joints.upper[dof],
+        }
         joint = plant.AddJoint(
             kind(name, frame, added.body_frame(), axis, **limits, damping=self._damping[dof])
         )
@@ -193,10 +202,10 @@ class DrakePlant:
             friction=CoulombFriction(surface.friction, surface.friction),
             properties=properties,
         )
-        body = arrays.shape_body[shape]
+        body = arrays.geometry.body[shape]
         geometry = self.plant.RegisterCollisionGeometry(
             self._bodies[body] if body >= 0 else self.plant.world_body(),
-            _transform(arrays.shape_rotation[shape], arrays.shape_position[shape]),
+            _transform(arrays.geometry.rotation[shape], arrays.geometry.position[shape]),
             _shape(ShapeKind(placed.shape.kind), placed.shape.size),
             f"shape_{shape}",
             properties,
@@ -206,7 +215,7 @@ class DrakePlant:
     def _filter_pairs(self) -> None:
         """Let collide what the model lets collide, and nothing else."""
         geometries = list(self.shape_of)
-        allowed = {frozenset(map(int, pair)) for pair in self.built.arrays.pair_shapes}
+        allowed = {frozenset(map(int, pair)) for pair in self.built.arrays.pairs.shapes}
         manager = self.graph.collision_filter_manager()
         for a, geometry in enumerate(geometries):
             others = [
@@ -220,11 +229,11 @@ class DrakePlant:
             manager.Apply(excluded)
 
     def _velocity_map(self) -> np.ndarray:
-        mapping = np.zeros((self.plant.num_velocities(), len(self.built.arrays.dof_q)))
+        mapping = np.zeros((self.plant.num_velocities(), len(self.built.arrays.joints.q)))
         for dof, joint in self.joints.items():
             mapping[joint.velocity_start(), dof] = 1.0
         for joint, body, dof in self._mimics:
-            mapping[joint.velocity_start(), dof] = self.built.arrays.joint_ratio[body]
+            mapping[joint.velocity_start(), dof] = self.built.arrays.bodies.joint_ratio[body]
         for floating, _, dof in self._free_bodies():
             first = floating.floating_velocities_start_in_v()
             for k in range(3):
@@ -236,9 +245,9 @@ class DrakePlant:
     def _free_bodies(self) -> Iterator[tuple[RigidBody, int, int]]:
         """Yield Drake's body, first entry of q, first degree of freedom."""
         arrays = self.built.arrays
-        for body in np.flatnonzero(arrays.joint_type == FREE):
-            dof = arrays.column_dof[arrays.first_column[body]]
-            yield self._bodies[body], int(arrays.q_index[body]), int(dof)
+        for body in np.flatnonzero(arrays.bodies.joint_type == FREE):
+            dof = arrays.bodies.column_dof[arrays.bodies.first_column[body]]
+            yield self._bodies[body], int(arrays.bodies.q_index[body]), int(dof)
 
     def set_state(self, context: Context, q: np.ndarray, v: np.ndarray) -> None:
         """Put the plant into a state of ours.
@@ -251,10 +260,10 @@ class DrakePlant:
         arrays = self.built.arrays
         positions = self.plant.GetPositions(context)
         for dof, joint in self.joints.items():
-            positions[joint.position_start()] = q[arrays.dof_q[dof]]
+            positions[joint.position_start()] = q[arrays.joints.q[dof]]
         for joint, body, dof in self._mimics:
-            master = q[arrays.dof_q[dof]]
-            follower = arrays.joint_ratio[body] * master + arrays.joint_offset[body]
+            master = q[arrays.joints.q[dof]]
+            follower = arrays.bodies.joint_ratio[body] * master + arrays.bodies.joint_offset[body]
             positions[joint.position_start()] = follower
         for floating, iq, _ in self._free_bodies():
             first = floating.floating_positions_start()
@@ -275,9 +284,9 @@ class DrakePlant:
         arrays = self.built.arrays
         positions = self.plant.GetPositions(context)
         velocities = self.plant.GetVelocities(context)
-        q, v = np.zeros(len(self.built.q)), np.zeros(len(arrays.dof_q))
+        q, v = np.zeros(len(self.built.q)), np.zeros(len(arrays.joints.q))
         for dof, joint in self.joints.items():
-            q[arrays.dof_q[dof]] = positions[joint.position_start()]
+            q[arrays.joints.q[dof]] = positions[joint.position_start()]
             v[dof] = velocities[joint.velocity_start()]
         for floating, iq, dof in self._free_bodies():
             first = floating.floating_positions_start()

@@ -19,7 +19,8 @@ from rclpy.task import Future
 from sensor_msgs.msg import JointState
 
 from contact_ros.stamps import to_nanoseconds
-from tamsi_sim.robot.plant import CommandError, GripperCommand, Measurement
+from tamsi_sim.robot.plant import CommandError, GripperCommand
+from tamsi_sim.robot.report import DriverReport
 
 REACHED = 1e-3
 """Distance to the commanded position at which it counts as reached [m]."""
@@ -309,7 +310,7 @@ class _Goal:
         )
 
 
-def gripper_state(measurement: Measurement, joint: str, stamp: Time) -> JointState:
+def gripper_state(measurement: DriverReport, joint: str, stamp: Time) -> JointState:
     """Return what the gripper's driver reports.
 
     Args:

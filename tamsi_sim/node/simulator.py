@@ -45,7 +45,8 @@ from tamsi_sim.node.gripper import (
     gripper_state,
 )
 from tamsi_sim.node.truth_topics import TruthTopics
-from tamsi_sim.robot.plant import Measurement, Plant
+from tamsi_sim.robot.plant import Plant
+from tamsi_sim.robot.report import DriverReport
 
 NAME = "tamsi_sim"
 COMMAND = "a command"
@@ -365,7 +366,7 @@ def main() -> int:
 
 
 def _arm_state(
-    measurement: Measurement, stamp: int, commanding: bool, command_mode: CommandMode
+    measurement: DriverReport, stamp: int, commanding: bool, command_mode: CommandMode
 ) -> ArmState:
     """Return what the driver reports about the arm; the stamp [ns] is on the graph's clock."""
     return ArmState(

@@ -12,7 +12,7 @@ from tf2_msgs.msg import TFMessage
 from contact_ros.geometry import to_point, to_quaternion, to_vector
 from contact_ros.qos import signal_publisher
 from tamsi_sim.robot.plant import Plant
-from tamsi_sim.robot.truth import TrueContact, Truth
+from tamsi_sim.robot.report import TrueContact, Truth
 
 
 class TruthTopics:

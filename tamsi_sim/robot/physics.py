@@ -7,13 +7,17 @@ from typing import Protocol
 import numpy as np
 
 from contact_core.scene import Scene
+from tamsi_sim.arrays.data import Drives
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.engine import ContactPoint, Engine
 from tamsi_sim.simulation.model import BuiltModel, build_model
 
 
-class PhysicsWork(Protocol):
-    """State, inputs and results; arrays that are read and written in place, see ``Work``."""
+class Physics(Protocol):
+    """What simulates a scene."""
+
+    built: BuiltModel
+    time_step: float
 
     @property
     def q(self) -> np.ndarray:
@@ -24,32 +28,8 @@ class PhysicsWork(Protocol):
         """(nv) velocities."""
 
     @property
-    def applied(self) -> np.ndarray:
-        """(nv) constant generalised force [Nm or N]."""
-
-    @property
-    def stiffness(self) -> np.ndarray:
-        """(nv) K of the joints' position controllers [Nm/rad or N/m]."""
-
-    @property
-    def drive_damping(self) -> np.ndarray:
-        """(nv) their constant damping [Nm s/rad or N s/m]."""
-
-    @property
-    def damping_ratio(self) -> np.ndarray:
-        """(nv) their damping relative to critical, 2 ratio sqrt(K m_ii)."""
-
-    @property
-    def effort_limit(self) -> np.ndarray:
-        """(nv) bounds on their efforts [Nm or N]."""
-
-    @property
-    def target(self) -> np.ndarray:
-        """(nv) their target positions at the start of the next step."""
-
-    @property
-    def target_rate(self) -> np.ndarray:
-        """(nv) change of the targets per step."""
+    def drives(self) -> Drives:
+        """Inputs of the next steps; written in place."""
 
     @property
     def contact_impulse(self) -> np.ndarray:
@@ -62,25 +42,6 @@ class PhysicsWork(Protocol):
     @property
     def counters(self) -> np.ndarray:
         """What was counted, see ``tamsi_sim.arrays.data``."""
-
-
-class Physics(Protocol):
-    """What simulates a scene."""
-
-    built: BuiltModel
-    time_step: float
-
-    @property
-    def work(self) -> PhysicsWork:
-        """State, inputs and results."""
-
-    @property
-    def q(self) -> np.ndarray:
-        """(nq) positions."""
-
-    @property
-    def v(self) -> np.ndarray:
-        """(nv) velocities."""
 
     def step(self, steps: int = 1) -> StepStatus:
         """Advance by some steps, or up to the first that fails; return how the last one ended."""
@@ -114,7 +75,7 @@ def build_physics(scene: Scene) -> Physics:
     else:
         engine = Engine(built, config.time_step, config.solver)
     for joint, position in scene.initial_joints().items():
-        engine.q[built.arrays.dof_q[built.joints[joint]]] = position
+        engine.q[built.arrays.joints.q[built.joints[joint]]] = position
     if isinstance(engine, Engine):
         engine.observer.check_start()
     return engine

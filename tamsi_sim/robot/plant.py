@@ -14,10 +14,9 @@ from contact_core.scene import ROBOT, Scene
 from contact_core.scene_config import AXES
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.robot.cartesian_impedance import CartesianImpedance
-from tamsi_sim.robot.joint_torque import JointTorqueSensor
 from tamsi_sim.robot.physics import Physics, build_physics
-from tamsi_sim.robot.sensing import TorqueSensor
-from tamsi_sim.robot.truth import TrueContact, TrueObject, Truth
+from tamsi_sim.robot.report import DriverReport, TrueContact, TrueObject, Truth
+from tamsi_sim.robot.sensors import JointTorqueSensor, TorqueSensor
 
 
 class CommandError(ContactStackError):
@@ -37,35 +36,6 @@ class GripperCommand:
     position: float
     max_effort: float
     max_speed: float = math.inf
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What the driver reports at the end of a tick.
-
-    Attributes:
-        time_ns: Simulated time [ns].
-        position: (7) measured q [rad].
-        velocity: (7) [rad/s].
-        commanded_position: (7) the command the robot is at [rad].
-        external_torque: (7) tau_ext = J^T f, f of the environment on the robot [Nm].
-        joint_torque: (7) tau_m with M qdd + C qd + g = tau_m + tau_ext [Nm].
-        gripper_position: Finger position [m]; zero without gripper.
-        gripper_velocity: [m/s].
-        gripper_effort: Force of the drive per finger, positive when opening [N].
-        status: How the tick's steps ended; the state is the last good one unless OK.
-    """
-
-    time_ns: int
-    position: np.ndarray
-    velocity: np.ndarray
-    commanded_position: np.ndarray
-    external_torque: np.ndarray
-    joint_torque: np.ndarray
-    gripper_position: float
-    gripper_velocity: float
-    gripper_effort: float
-    status: StepStatus
 
 
 class Plant:
@@ -92,13 +62,13 @@ class Plant:
         self.engine: Physics = build_physics(scene)
         built = self.engine.built
         self._arm = np.array([built.joints[name] for name in scene.robot.arm_joints])
-        self._arm_q = built.arrays.dof_q[self._arm]
+        self._arm_q = built.arrays.joints.q[self._arm]
         self._finger = built.joints.get(scene.robot.gripper_joint)
         fingers = [scene.robot.gripper_joint] if self._finger is not None else []
         self._joint_names = (*scene.robot.arm_joints, *fingers)
         self._joints = np.array([built.joints[name] for name in self._joint_names])
         # The drive moves all mimicking fingers, so its force is the sum over them.
-        self._fingers = float(np.sum(built.arrays.column_dof == self._finger))
+        self._fingers = float(np.sum(built.arrays.bodies.column_dof == self._finger))
         self._start = self.engine.q.copy()
         self._impedance: CartesianImpedance | None = None
         self._mode = scene.config.robot.command_mode
@@ -113,17 +83,18 @@ class Plant:
         return round(self.scene.config.period * 1e9)
 
     def _set_gains(self) -> None:
-        config, arrays, work = self.scene.config.robot, self.engine.built.arrays, self.engine.work
+        config, drives = self.scene.config.robot, self.engine.drives
+        armature = self.engine.built.arrays.joints.armature
         if self._mode is CommandMode.POSITION:
-            work.stiffness[self._arm] = config.stiffness
-            work.damping_ratio[self._arm] = config.damping_ratio
-        arrays.armature[self._arm] = config.effective_armature
+            drives.stiffness[self._arm] = config.stiffness
+            drives.damping_ratio[self._arm] = config.damping_ratio
+        armature[self._arm] = config.effective_armature
         if self._finger is not None:
-            work.stiffness[self._finger] = config.gripper.stiffness
-            work.damping_ratio[self._finger] = config.gripper.damping_ratio
-            arrays.armature[self._finger] = config.gripper.armature
+            drives.stiffness[self._finger] = config.gripper.stiffness
+            drives.damping_ratio[self._finger] = config.gripper.damping_ratio
+            armature[self._finger] = config.gripper.armature
 
-    def reset(self, seed: int) -> Measurement:
+    def reset(self, seed: int) -> DriverReport:
         """Return to the start of the scene.
 
         Args:
@@ -132,23 +103,24 @@ class Plant:
         Returns:
             The first measurement, at time zero.
         """
-        config, work = self.scene.config, self.engine.work
+        config, engine = self.scene.config, self.engine
+        drives = engine.drives
         self._sensor = TorqueSensor(config.torque_sensor, config.period, seed)
         self._joint_sensor = JointTorqueSensor(self.scene, seed)
         self._ticks = 0
         self._status = StepStatus.OK
         self._push = np.zeros(7)
-        work.q[:] = self._start
+        engine.q[:] = self._start
         for array in (
-            work.v, work.target, work.target_rate, work.counters, work.contact_impulse,
-            work.applied,
+            engine.v, drives.target, drives.target_rate, engine.counters,
+            engine.contact_impulse, drives.applied,
         ):  # fmt: skip
             array[:] = 0
-        work.target[self._arm] = config.robot.initial_positions
+        drives.target[self._arm] = config.robot.initial_positions
         gripper = config.robot.gripper
         self._gripper = GripperCommand(gripper.initial_target, gripper.initial_effort)
         if self._finger is not None:
-            work.target[self._finger] = gripper.initial_target
+            drives.target[self._finger] = gripper.initial_target
         self.engine.evaluate()
         return self._measure(np.zeros(7), np.zeros(7), np.zeros(7))
 
@@ -157,7 +129,7 @@ class Plant:
         position_command: np.ndarray,
         gripper: GripperCommand | None = None,
         overlay: np.ndarray | None = None,
-    ) -> Measurement:
+    ) -> DriverReport:
         """Advance by one period; the joints' target ramps from the last command to this one.
 
         Args:
@@ -177,39 +149,41 @@ class Plant:
         """
         command = _checked(position_command, gripper)
         extra = self._checked_overlay(overlay)
-        work = self.engine.work
+        engine = self.engine
         if gripper is not None:
             self._start_gripper(gripper)
-        work.target_rate[self._arm] = (command - work.target[self._arm]) / self._steps
+        engine.drives.target_rate[self._arm] = (
+            command - engine.drives.target[self._arm]
+        ) / self._steps
         if self._finger is not None:
             self._drive_gripper(self._finger)
-        work.contact_impulse[:] = 0.0
-        before = work.v[self._arm].copy()
+        engine.contact_impulse[:] = 0.0
+        before = engine.v[self._arm].copy()
         drive = self._step(command, extra)
         self._ticks += 1
-        work.target[self._arm] = command
+        engine.drives.target[self._arm] = command
         period = self.scene.config.period
-        torque = work.contact_impulse[self._arm] / period + self._push
-        return self._measure(torque, drive, (work.v[self._arm] - before) / period)
+        torque = engine.contact_impulse[self._arm] / period + self._push
+        return self._measure(torque, drive, (engine.v[self._arm] - before) / period)
 
     def _step(self, command: np.ndarray, overlay: np.ndarray) -> np.ndarray:
         """Simulate one period, and return the mean torque of the arm's drives [Nm].
 
         The Cartesian controller is evaluated at every step of it.
         """
-        work = self.engine.work
+        engine = self.engine
         drive = np.zeros(7)
         control = overlay if self._mode is CommandMode.TORQUE else np.zeros(7)
         if self._impedance is not None:
-            self._impedance.start_tick(work.q[self._arm_q], command, overlay)
+            self._impedance.start_tick(engine.q[self._arm_q], command, overlay)
         for _ in range(self._steps):
             if self._impedance is not None:
-                control = self._impedance.torque(work.q[self._arm_q], work.v[self._arm])
-            work.applied[self._arm] = control + self._push
+                control = self._impedance.torque(engine.q[self._arm_q], engine.v[self._arm])
+            engine.drives.applied[self._arm] = control + self._push
             self._status = self.engine.step()
             if self._status is not StepStatus.OK:
                 break
-            drive += (control + work.joint_force[self._arm]) / self._steps
+            drive += (control + engine.joint_force[self._arm]) / self._steps
         return drive
 
     def _checked_overlay(self, overlay: np.ndarray | None) -> np.ndarray:
@@ -241,33 +215,33 @@ class Plant:
     def _start_gripper(self, command: GripperCommand) -> None:
         """Take a new command; its motion starts from where the fingers are."""
         if self._finger is not None and command.position != self._gripper.position:
-            q = self.engine.built.arrays.dof_q[self._finger]
-            self.engine.work.target[self._finger] = self.engine.q[q]
+            q = self.engine.built.arrays.joints.q[self._finger]
+            self.engine.drives.target[self._finger] = self.engine.q[q]
         self._gripper = command
 
     def _drive_gripper(self, finger: int) -> None:
         """Move the fingers' target towards the command at the gripper's speed."""
-        work, config = self.engine.work, self.scene.config.robot.gripper
+        drives, config = self.engine.drives, self.scene.config.robot.gripper
         reach = min(config.speed, self._gripper.max_speed) * self.scene.config.period
-        change = min(max(self._gripper.position - work.target[finger], -reach), reach)
-        work.target_rate[finger] = change / self._steps
+        change = min(max(self._gripper.position - drives.target[finger], -reach), reach)
+        drives.target_rate[finger] = change / self._steps
         effort = min(self._gripper.max_effort, self.engine.built.efforts[finger])
-        work.effort_limit[finger] = self._fingers * effort
+        drives.effort_limit[finger] = self._fingers * effort
 
     def _measure(
         self, torque: np.ndarray, drive: np.ndarray, acceleration: np.ndarray
-    ) -> Measurement:
-        work, finger = self.engine.work, self._finger
+    ) -> DriverReport:
+        engine, finger = self.engine, self._finger
         gripper = (0.0, 0.0, 0.0)
         if finger is not None:
-            opening = work.q[self.engine.built.arrays.dof_q[finger]]
-            gripper = (opening, work.v[finger], work.joint_force[finger] / self._fingers)
-        position = work.q[self._arm_q].copy()
-        return Measurement(
+            opening = engine.q[self.engine.built.arrays.joints.q[finger]]
+            gripper = (opening, engine.v[finger], engine.joint_force[finger] / self._fingers)
+        position = engine.q[self._arm_q].copy()
+        return DriverReport(
             time_ns=self._ticks * self.period_ns,
             position=position,
-            velocity=work.v[self._arm].copy(),
-            commanded_position=work.target[self._arm].copy(),
+            velocity=engine.v[self._arm].copy(),
+            commanded_position=engine.drives.target[self._arm].copy(),
             external_torque=self._sensor.sample(torque),
             joint_torque=self._joint_sensor.sample(position, drive, acceleration),
             gripper_position=float(gripper[0]),
@@ -278,7 +252,7 @@ class Plant:
 
     def truth(self) -> Truth:
         """Return the ground truth at the end of the last tick."""
-        work, contacts = self.engine.work, []
+        engine, contacts = self.engine, []
         for contact in self.engine.contacts():
             if ROBOT not in (contact.instance_a, contact.instance_b):
                 continue
@@ -297,24 +271,24 @@ class Plant:
         joints = self._joints
         return Truth(
             joint_names=self._joint_names,
-            joint_position=work.q[self.engine.built.arrays.dof_q[joints]],
-            joint_velocity=work.v[joints],
+            joint_position=engine.q[self.engine.built.arrays.joints.q[joints]],
+            joint_velocity=engine.v[joints],
             contacts=tuple(contacts),
             objects=tuple(self._object(name) for name in self.scene.objects),
         )
 
     def _object(self, name: str) -> TrueObject:
-        work = self.engine.work
+        engine = self.engine
         if name not in self.engine.built.free_bodies:
             pose = pin.SE3ToXYZQUAT(self.scene.object_placement(name))
             return TrueObject(name, pose[:3], pose[3:], np.zeros(3), np.zeros(3))
         q, v = self.engine.built.free_bodies[name]
         return TrueObject(
             name=name,
-            position=work.q[q : q + 3].copy(),
-            quaternion=work.q[q + 3 : q + 7].copy(),
-            velocity=work.v[v : v + 3].copy(),
-            angular_velocity=work.v[v + 3 : v + 6].copy(),
+            position=engine.q[q : q + 3].copy(),
+            quaternion=engine.q[q + 3 : q + 7].copy(),
+            velocity=engine.v[v : v + 3].copy(),
+            angular_velocity=engine.v[v + 3 : v + 6].copy(),
         )
 
 

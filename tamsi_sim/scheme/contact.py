@@ -3,48 +3,16 @@
 from __future__ import annotations
 
 import math
-from enum import IntEnum
 
 import numpy as np
 
-from contact_core.scene_config import SolverConfig
-from tamsi_sim.arrays.borrowing import inlined_kernel, inner_kernel, leaf_kernel
-from tamsi_sim.arrays.data import NORMAL, Model, Settings, Work
-
-
-class FrictionLaw(IntEnum):
-    """How friction grows inside stiction, s = slip speed / v_s.
-
-    LINEAR is mu s, ``tamsi`` (7); QUADRATIC is mu s (2 - s), which is smooth at s = 1 and
-    what Drake implements.
-    """
-
-    LINEAR = 0
-    QUADRATIC = 1
-
+from contact_core.collision.arrays import NORMAL, Contacts, Pairs
+from contact_core.kernel import inlined_kernel, inner_kernel, leaf_kernel
+from contact_core.rigid_body.arrays import Jacobian
+from tamsi_sim.arrays.data import ContactForces
+from tamsi_sim.arrays.settings import FrictionLaw, Settings
 
 QUADRATIC = int(FrictionLaw.QUADRATIC)
-
-
-def scheme_settings(solver: SolverConfig, time_step: float) -> Settings:
-    """Return the scalars the kernels read.
-
-    Args:
-        solver: Settings of the scheme.
-        time_step: h [s].
-    """
-    return Settings(
-        time_step=float(time_step),
-        stiction_velocity=solver.stiction_velocity,
-        relative_tolerance=solver.relative_tolerance,
-        max_iterations=solver.max_iterations,
-        max_substeps=solver.max_substeps,
-        friction_law=int(FrictionLaw[solver.friction_law.upper()]),
-        line_search=int(solver.line_search),
-        cos_max_angle=math.cos(solver.max_angle),
-        landing=solver.landing,
-        soft_norm=solver.soft_norm,
-    )
 
 
 @leaf_kernel
@@ -107,37 +75,53 @@ def friction_coefficient(
 
 @inner_kernel
 def update_contact_forces(
-    model: Model, work: Work, settings: Settings, contacts: int, h: float
+    pairs: Pairs,
+    contacts: Contacts,
+    jacobian: Jacobian,
+    settings: Settings,
+    forces: ContactForces,
+    v: np.ndarray,
+    count: int,
+    h: float,
 ) -> None:
     """Compute velocity, force and minus the force's derivative at every contact.
 
     Args:
-        model: The model.
-        work: Reads v_next and the Jacobians; writes contact_velocity, contact_force and
-            contact_gradient.
+        pairs: Parameters of the pairs.
+        contacts: The contacts.
+        jacobian: Their Jacobians.
         settings: The settings.
-        contacts: Number of contact points.
+        forces: Reads elastic; writes velocity, force and gradient.
+        v: (nv) velocity at the end of the (sub-)step.
+        count: Number of contact points.
         h: Length of the (sub-)step [s].
     """
-    for c in range(contacts):
-        project(work, c, work.v_next, work.contact_velocity)
-        update_contact_force(model, work, settings, c, h)
+    for c in range(count):
+        project(jacobian, c, v, forces.velocity)
+        update_contact_force(pairs, contacts, settings, forces, c, h)
 
 
 @inlined_kernel
-def update_contact_force(model: Model, work: Work, settings: Settings, c: int, h: float) -> None:
+def update_contact_force(
+    pairs: Pairs,
+    contacts: Contacts,
+    settings: Settings,
+    forces: ContactForces,
+    c: int,
+    h: float,
+) -> None:
     """Compute force and minus its derivative at one contact from its velocity, see above."""
     stiction = settings.stiction_velocity
     soft = settings.soft_norm * stiction
-    velocity = work.contact_velocity[c]
+    velocity = forces.velocity[c]
     x, y = velocity[0], velocity[1]
-    pair = work.contact_pair[c]
-    dissipation, mu = model.pair_dissipation[pair], model.pair_friction[pair]
+    pair = contacts.pair[c]
+    dissipation, mu = pairs.dissipation[pair], pairs.friction[pair]
     pi, slope = normal_force(
-        work.contact_elastic[c], work.contact_stiffness[c], dissipation, velocity[NORMAL], h
+        forces.elastic[c], contacts.stiffness[c], dissipation, velocity[NORMAL], h
     )
     g, bend = friction_coefficient(settings.friction_law, mu, x, y, stiction, soft)
-    force, gradient = work.contact_force[c], work.contact_gradient[c]
+    force, gradient = forces.force[c], forces.gradient[c]
     force[0], force[1], force[NORMAL] = -pi * g * x, -pi * g * y, pi
     gradient[0, 0] = pi * (g + bend * x * x)
     gradient[0, 1] = gradient[1, 0] = pi * bend * x * y
@@ -148,20 +132,20 @@ def update_contact_force(model: Model, work: Work, settings: Settings, c: int, h
 
 
 @inlined_kernel
-def project(work: Work, c: int, v: np.ndarray, out: np.ndarray) -> None:
+def project(jacobian: Jacobian, c: int, v: np.ndarray, out: np.ndarray) -> None:
     """Write the contact-frame velocity J v of one contact.
 
     Args:
-        work: Reads the Jacobian.
+        jacobian: The Jacobians.
         c: The contact.
         v: (nv) generalised velocity.
         out: (nc, 3) its row c is written.
     """
     x, y, z = 0.0, 0.0, 0.0
-    jacobian, dofs = work.jacobian[c], work.jacobian_dof[c]
-    for k in range(work.jacobian_columns[c]):
+    entries, dofs = jacobian.entry[c], jacobian.dof[c]
+    for k in range(jacobian.columns[c]):
         rate = v[dofs[k]]
-        x += jacobian[0, k] * rate
-        y += jacobian[1, k] * rate
-        z += jacobian[2, k] * rate
+        x += entries[0, k] * rate
+        y += entries[1, k] * rate
+        z += entries[2, k] * rate
     out[c, 0], out[c, 1], out[c, 2] = x, y, z

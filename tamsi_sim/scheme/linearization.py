@@ -12,15 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.lapack import dgesv
 
-from contact_core.kernel import kernel
-from tamsi_sim.arrays.borrowing import inner_kernel
-from tamsi_sim.arrays.data import ISLANDS, SUBSTEPS, Model, Settings, Work
-from tamsi_sim.arrays.handle import Handle
+from contact_core.kernel import inner_kernel, kernel
+from contact_core.rigid_body.configuration import differentiate_move, move_configuration
+from tamsi_sim.arrays.data import ISLANDS, SUBSTEPS, Work
+from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.body.configuration import differentiate_move, move_configuration
-from tamsi_sim.body.dynamics import update_dynamics
-from tamsi_sim.body.kinematics import update_kinematics
 from tamsi_sim.scheme.contact import project, update_contact_forces
 from tamsi_sim.scheme.joint_forces import update_joint_forces
 from tamsi_sim.scheme.solver import assemble, solve
@@ -30,6 +28,7 @@ from tamsi_sim.scheme.stepper import (
     finish_substep,
     set_momentum,
     start_substeps,
+    update_motion,
 )
 
 # Blocks of columns, and how far their variables are shifted. The residual is quadratic in the
@@ -59,11 +58,11 @@ class Linearization:
     B_target: np.ndarray
 
 
-def linearize(handle: Handle, work: Work, steps: int) -> Linearization:
+def linearize(simulation: Simulation, work: Work, steps: int) -> Linearization:
     """Advance, and differentiate the state at the end.
 
     Args:
-        handle: The simulation; it moves as by ``advance``.
+        simulation: The simulation; it moves as by ``advance``.
         work: Its workspace.
         steps: How many steps.
 
@@ -71,11 +70,11 @@ def linearize(handle: Handle, work: Work, steps: int) -> Linearization:
         The derivatives. Where contact begins or ends, or an effort saturates, the step is
         not differentiable; they are then those of one side.
     """
-    nv = len(work.v)
+    nv = len(work.state.v)
     total = np.eye(2 * nv, 4 * nv)
     one = np.empty((2 * nv, 4 * nv))
     for _ in range(steps):
-        status = _linearize_step(handle, work, one)
+        status = _linearize_step(simulation, work, one)
         if status != StepStatus.OK:
             total[:] = np.nan
             break
@@ -86,141 +85,178 @@ def linearize(handle: Handle, work: Work, steps: int) -> Linearization:
     return Linearization(status, *np.split(total, [2 * nv, 3 * nv], axis=1))
 
 
-def _linearize_step(handle: Handle, work: Work, jacobian: np.ndarray) -> StepStatus:
+def _linearize_step(simulation: Simulation, work: Work, jacobian: np.ndarray) -> StepStatus:
     """Advance by one step and write its (2 nv, 4 nv) derivative if it succeeds."""
-    moving = (work.q, work.v, work.applied, work.target, work.contact_impulse, work.counters)
+    state, drives = work.state, work.drives
+    moving = (
+        state.q, state.v, drives.applied, drives.target, work.contact_impulse, work.counters,
+    )  # fmt: skip
     start = [array.copy() for array in moving]
-    status = StepStatus(advance(handle, 1))
+    status = StepStatus(advance(simulation, 1))
     if status == StepStatus.OK:
-        work.q[:], work.v[:] = start[:2]
-        differentiate_step(handle, work.counters[SUBSTEPS], jacobian)
+        state.q[:], state.v[:] = start[:2]
+        differentiate_step(simulation, work.counters[SUBSTEPS], jacobian)
         # Step once more, to leave the workspace as a step leaves it.
         for array, value in zip(moving, start, strict=True):
             array[:] = value
-        advance(handle, 1)
+        advance(simulation, 1)
     return status
 
 
-@kernel
-def differentiate_step(handle: Handle, parts: int, jacobian: np.ndarray) -> None:
+def differentiate_step(simulation: Simulation, parts: int, jacobian: np.ndarray) -> None:
     """Differentiate a step.
 
     Args:
-        handle: The simulation at the step's start, but with the joints' targets of the step;
-            its state stays, its workspace is overwritten.
+        simulation: At the step's start, but with the joints' targets of the step; its state
+            stays, its workspace is overwritten.
         parts: How many sub-steps the step needs.
         jacobian: (2 nv, 4 nv) receives d(q+, v+)/d(q, v, applied, target), changes of
             configurations in the coordinates of a velocity.
     """
-    model, work, settings = handle.model, handle.work, handle.settings
-    nv = work.v.shape[0]
+    nv = jacobian.shape[0] // 2
     # Velocities at the end of each sub-step, and their derivatives; 0 is the initial one.
     velocities = np.empty((parts + 1, nv))
     changes = np.zeros((parts + 1, nv, 4 * nv))
+    changes[0, :, nv : 2 * nv] = np.eye(nv)
     systems = np.zeros((parts, nv, nv))
-    _solve_again(model, work, settings, velocities, systems)
-    for i in range(nv):
-        changes[0, i, nv + i] = 1.0
+    solve_again(simulation, velocities, systems)
     for part in range(parts):
-        _differentiate_residual(model, work, settings, part, velocities, changes)
-        changes[part + 1] = np.linalg.solve(systems[part], changes[part + 1])
-    moved = np.zeros((nv, 4 * nv))
-    for i in range(nv):
-        moved[i, i] = 1.0
-    differentiate_move(model, velocities[parts], settings.time_step, changes[parts], moved)
+        differentiate_residual(simulation, part, velocities, changes)
+        _, _, solution, singular = dgesv(systems[part], changes[part + 1])
+        changes[part + 1] = np.nan if singular else solution
+    moved = np.eye(nv, 4 * nv)
+    differentiate_motion(simulation, velocities[parts], changes[parts], moved)
     jacobian[:nv] = moved
     jacobian[nv:] = changes[parts]
 
 
-@inner_kernel
-def _solve_again(
-    model: Model,
-    work: Work,
-    settings: Settings,
-    velocities: np.ndarray,
-    systems: np.ndarray,
+@kernel
+def solve_again(simulation: Simulation, velocities: np.ndarray, systems: np.ndarray) -> None:
+    """Take a step's sub-steps once more.
+
+    Args:
+        simulation: At the step's start; its state stays.
+        velocities: (n + 1, nv) receives the initial velocity and those at the sub-steps' ends.
+        systems: (n, nv, nv) receives Newton's matrices there.
+    """
+    _solve_again(simulation, velocities, systems)
+
+
+@kernel
+def differentiate_residual(
+    simulation: Simulation, part: int, velocities: np.ndarray, changes: np.ndarray
 ) -> None:
-    """Write the velocities at the sub-steps' ends, and Newton's matrices there."""
-    nv, parts = work.v.shape[0], systems.shape[0]
-    h = settings.time_step / parts
-    contacts = evaluate(model, work)
-    start_substeps(work, contacts)
+    """Differentiate the residual of a sub-step, its end velocity held.
+
+    Args:
+        simulation: At the step's start; its state stays.
+        part: Which sub-step.
+        velocities: (n + 1, nv) from :func:`solve_again`.
+        changes: (n + 1, nv, 4 nv) derivatives of these velocities up to the sub-step's start;
+            receives -dr/dtheta as that of its end.
+    """
+    _differentiate_residual(simulation, part, velocities, changes)
+
+
+@kernel
+def differentiate_motion(
+    simulation: Simulation, v: np.ndarray, change: np.ndarray, moved: np.ndarray
+) -> None:
+    """Differentiate the motion of the configuration over the whole step.
+
+    Args:
+        simulation: At the step's start.
+        v: (nv) velocity at its end.
+        change: (nv, 4 nv) its derivative.
+        moved: (nv, 4 nv) see :func:`differentiate_move`.
+    """
+    _differentiate_motion(simulation, v, change, moved)
+
+
+@inner_kernel
+def _differentiate_motion(
+    simulation: Simulation, v: np.ndarray, change: np.ndarray, moved: np.ndarray
+) -> None:
+    h = simulation.settings.time_step
+    differentiate_move(simulation.bodies, simulation.joints.q, v, h, change, moved)
+
+
+@inner_kernel
+def _solve_again(simulation: Simulation, velocities: np.ndarray, systems: np.ndarray) -> None:
+    parts, nv, _ = systems.shape
+    h = simulation.settings.time_step / parts
+    contacts = evaluate(simulation)
+    points, forces = simulation.contacts, simulation.contact_forces
+    joint_forces, newton, islands = (
+        simulation.joint_forces, simulation.newton, simulation.islands,
+    )  # fmt: skip
+    v = simulation.state.v
+    start_substeps(v, points, forces, joint_forces, newton.v, contacts)
     for i in range(nv):
-        velocities[0, i] = work.v[i]
+        velocities[0, i] = v[i]
     for part in range(parts):
-        set_momentum(model, work, h)
-        solve(model, work, settings, contacts, h)
-        _assemble_all(model, work, h)
+        set_momentum(simulation.trees, simulation.dynamics, simulation.drives.applied, newton, h)
+        solve(simulation)
+        _assemble_all(simulation, h)
         for i in range(nv):
-            velocities[part + 1, i] = work.v_next[i]
+            velocities[part + 1, i] = newton.v[i]
         for row in range(nv):
             # The envelope is symmetric.
-            for column in range(row, work.row_end[row] + 1):
-                i, j = work.order[row], work.order[column]
-                systems[part, i, j] = work.system[row, column]
-                systems[part, j, i] = work.system[column, row]
-        finish_substep(work, contacts, h)
+            for column in range(row, islands.row_end[row] + 1):
+                i, j = islands.order[row], islands.order[column]
+                systems[part, i, j] = newton.system[row, column]
+                systems[part, j, i] = newton.system[column, row]
+        finish_substep(points.stiffness, forces, joint_forces, newton.v, contacts, h)
 
 
 @inner_kernel
 def _differentiate_residual(
-    model: Model,
-    work: Work,
-    settings: Settings,
-    part: int,
-    velocities: np.ndarray,
-    changes: np.ndarray,
+    simulation: Simulation, part: int, velocities: np.ndarray, changes: np.ndarray
 ) -> None:
-    """Write -dr/dtheta of a sub-step to its changes, those of earlier ones included."""
-    nv = work.v.shape[0]
-    contacts = evaluate(model, work)
-    room = work.contact_depth.shape[0]
+    nv = changes.shape[1]
+    right_side, place = simulation.newton.right_side, simulation.islands.place
+    contacts = evaluate(simulation)
+    room = simulation.contacts.depth.shape[0]
     # Inputs first, then velocities, then positions: each leaves more of the workspace changed.
     for column in range(4 * nv - 1, -1, -1):
         kind, i = column // nv, column % nv
         for sign in (1.0, -1.0):
-            _shift(model, work, kind, i, sign * SHIFTS[kind])
+            _shift(simulation, kind, i, sign * SHIFTS[kind])
             if kind == POSITION:
-                contacts = min(evaluate(model, work), room)
+                contacts = min(evaluate(simulation), room)
             elif kind == VELOCITY:
-                update_kinematics(model, work)
-                update_dynamics(model, work)
+                update_motion(simulation)
             amount = sign * SHIFTS[kind]
-            _hold_velocity(
-                model, work, settings, contacts, part, velocities, changes, column, amount
-            )
+            _hold_velocity(simulation, contacts, part, velocities, changes, column, amount)
             for k in range(nv):
-                changes[part + 1, k, column] = (
-                    work.right_side[work.place[k]] - changes[part + 1, k, column]
-                )
-            _shift(model, work, kind, i, -amount)
+                changes[part + 1, k, column] = right_side[place[k]] - changes[part + 1, k, column]
+            _shift(simulation, kind, i, -amount)
         # The second residual less the first one belongs to a step of -2 shifts.
         for k in range(nv):
             changes[part + 1, k, column] *= -0.5 / SHIFTS[kind]
 
 
 @inner_kernel
-def _shift(model: Model, work: Work, kind: int, i: int, amount: float) -> None:
+def _shift(simulation: Simulation, kind: int, i: int, amount: float) -> None:
     """Shift one entry of the state or the inputs."""
+    state, drives = simulation.state, simulation.drives
     if kind == EFFORT:
-        work.applied[i] += amount
+        drives.applied[i] += amount
     elif kind == TARGET:
-        work.target[i] += amount
+        drives.target[i] += amount
     elif kind == VELOCITY:
-        work.v[i] += amount
+        state.v[i] += amount
     else:
-        direction = work.update
+        direction = simulation.newton.update
         for k in range(direction.shape[0]):
             direction[k] = 0.0
         direction[i] = 1.0
-        move_configuration(model, work.q, direction, amount)
+        move_configuration(simulation.bodies, simulation.joints.q, state.q, direction, amount)
 
 
 @inner_kernel
 def _hold_velocity(
-    model: Model,
-    work: Work,
-    settings: Settings,
+    simulation: Simulation,
     contacts: int,
     part: int,
     velocities: np.ndarray,
@@ -229,24 +265,39 @@ def _hold_velocity(
     amount: float,
 ) -> None:
     """Write minus the residual of a sub-step at its nominal end, after changed earlier ones."""
+    settings = simulation.settings
     h = settings.time_step / (velocities.shape[0] - 1)
-    start_substeps(work, contacts)
+    points, jacobian, forces = (
+        simulation.contacts, simulation.jacobian, simulation.contact_forces,
+    )  # fmt: skip
+    joint_forces, newton, drives = (
+        simulation.joint_forces, simulation.newton, simulation.drives,
+    )  # fmt: skip
+    v = newton.v
+    start_substeps(simulation.state.v, points, forces, joint_forces, v, contacts)
     for earlier in range(part + 1):
-        for i in range(work.v_next.shape[0]):
-            work.v_next[i] = velocities[earlier, i] + amount * changes[earlier, i, column]
+        for i in range(v.shape[0]):
+            v[i] = velocities[earlier, i] + amount * changes[earlier, i, column]
         if earlier > 0:
             for c in range(contacts):
-                project(work, c, work.v_next, work.contact_velocity)
-            finish_substep(work, contacts, h)
-    set_momentum(model, work, h)
-    for i in range(work.v_next.shape[0]):
-        work.v_next[i] = velocities[part + 1, i]
-    update_contact_forces(model, work, settings, contacts, h)
-    update_joint_forces(model, work, settings.stiction_velocity, h)
-    _assemble_all(model, work, h)
+                project(jacobian, c, v, forces.velocity)
+            finish_substep(points.stiffness, forces, joint_forces, v, contacts, h)
+    set_momentum(simulation.trees, simulation.dynamics, drives.applied, newton, h)
+    for i in range(v.shape[0]):
+        v[i] = velocities[part + 1, i]
+    update_contact_forces(simulation.pairs, points, jacobian, settings, forces, v, contacts, h)
+    update_joint_forces(
+        simulation.joints, drives, simulation.state.q, v, joint_forces,
+        settings.stiction_velocity, h,
+    )  # fmt: skip
+    _assemble_all(simulation, h)
 
 
 @inner_kernel
-def _assemble_all(model: Model, work: Work, h: float) -> None:
-    for island in range(work.counters[ISLANDS]):
-        assemble(model, work, island, h)
+def _assemble_all(simulation: Simulation, h: float) -> None:
+    trees, islands, jacobian = simulation.trees, simulation.islands, simulation.jacobian
+    for island in range(simulation.counters[ISLANDS]):
+        assemble(
+            trees, islands, jacobian, simulation.dynamics.mass_matrix,
+            simulation.contact_forces, simulation.joint_forces, simulation.newton, island, h,
+        )  # fmt: skip

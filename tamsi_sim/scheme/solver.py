@@ -1,190 +1,308 @@
-"""One TAMSI solve: Newton's method with the two-way Jacobian (23), limited by TALS."""
+"""One TAMSI solve: Newton's method with the two-way Jacobian (23), limited by TALS.
+
+Contact couples few bodies, so most entries of Newton's matrix are zero and stay zero. It is
+close to symmetric positive definite, so it is factorised within its rows' envelope, with the
+pivots on the diagonal.
+"""
 
 from __future__ import annotations
 
 import math
 
-from tamsi_sim.arrays.borrowing import inlined_kernel, inner_kernel
-from tamsi_sim.arrays.data import ISLANDS, ITERATIONS, NORMAL, Model, Settings, Work
+import numpy as np
+
+from contact_core.collision.arrays import NORMAL, Contacts, Pairs
+from contact_core.kernel import inlined_kernel, inner_kernel, leaf_kernel
+from contact_core.rigid_body.arrays import Jacobian, Joints, Trees
+from tamsi_sim.arrays.data import (
+    ISLANDS,
+    ITERATIONS,
+    ContactForces,
+    Drives,
+    Islands,
+    JointForces,
+    Newton,
+)
+from tamsi_sim.arrays.settings import Settings
+from tamsi_sim.arrays.simulation import SOLVE, Simulation, phase
 from tamsi_sim.scheme.contact import project, update_contact_force
-from tamsi_sim.scheme.factorization import solve_in_place
 from tamsi_sim.scheme.joint_forces import update_joint_force
 from tamsi_sim.scheme.line_search import transition_limit
 
 
-@inner_kernel
-def solve(model: Model, work: Work, settings: Settings, contacts: int, h: float) -> bool:
+@phase(SOLVE)
+def solve(simulation: Simulation) -> int:
     """Solve tamsi (21) for the velocity at the end of a (sub-)step, island by island.
 
     Args:
-        model: The model.
-        work: Reads the mass matrix, momentum p*, islands, Jacobians and contact_elastic, and
-            v_next as the first guess; writes v_next and the forces that belong to it.
-        settings: The settings.
-        contacts: Number of contact points.
-        h: Length of the (sub-)step [s].
+        simulation: Reads the mass matrix, momentum p*, islands, Jacobians and the contacts'
+            elastic forces, and Newton's v as the first guess; writes it and the forces that
+            belong to it.
 
     Returns:
-        Whether Newton's method converged, on every island.
+        1 if Newton's method converged on every island, else 0.
     """
+    counters, settings = simulation.counters, simulation.settings
+    pairs, joints, trees = simulation.pairs, simulation.joints, simulation.trees
+    drives, q = simulation.drives, simulation.state.q
+    contacts, jacobian, islands = simulation.contacts, simulation.jacobian, simulation.islands
+    contact_forces, joint_forces = simulation.contact_forces, simulation.joint_forces
+    mass_matrix, newton = simulation.dynamics.mass_matrix, simulation.newton
+    h = newton.duration[0]
+    tolerance = settings.relative_tolerance * settings.stiction_velocity
     most = 0
-    for island in range(work.counters[ISLANDS]):
-        iterations = _solve_island(model, work, settings, island, h)
+    for island in range(counters[ISLANDS]):
+        first, last = islands.first_row[island], islands.first_row[island + 1]
+        _start_velocities(jacobian, islands, newton.v, contact_forces.velocity, island)
+        _update_forces(
+            pairs, contacts, joints, drives, q, islands, settings, newton.v,
+            contact_forces, joint_forces, island, h,
+        )  # fmt: skip
+        iterations = settings.max_iterations + 1
+        for iteration in range(settings.max_iterations):
+            newton.residuals[iteration] = assemble(
+                trees, islands, jacobian, mass_matrix, contact_forces, joint_forces,
+                newton, island, h,
+            )  # fmt: skip
+            solve_in_place(newton.system, newton.right_side, islands.row_end, first, last)
+            for row in range(first, last):
+                newton.update[islands.order[row]] = newton.right_side[row]
+            alpha, change = _limit_update(
+                jacobian, islands, joints.friction, settings, newton, contact_forces,
+                island, tolerance,
+            )  # fmt: skip
+            _move_velocities(islands, newton, contact_forces, island, alpha)
+            changed = _update_forces(
+                pairs, contacts, joints, drives, q, islands, settings, newton.v,
+                contact_forces, joint_forces, island, h,
+            )  # fmt: skip
+            if change < tolerance and not changed:
+                newton.residuals[iteration + 1] = 0.0
+                iterations = iteration + 1
+                break
         most = max(most, iterations)
         if iterations > settings.max_iterations:
-            work.counters[ITERATIONS] += settings.max_iterations
-            return False
-    work.counters[ITERATIONS] += most
-    return True
+            counters[ITERATIONS] += settings.max_iterations
+            return 0
+    counters[ITERATIONS] += most
+    return 1
 
 
 @inlined_kernel
-def _solve_island(model: Model, work: Work, settings: Settings, island: int, h: float) -> int:
-    """Return how many iterations one island took, one more than allowed if it failed."""
-    tolerance = settings.relative_tolerance * settings.stiction_velocity
-    first, last = work.island_dof[island], work.island_dof[island + 1]
-    _start_velocities(work, island)
-    _update_forces(model, work, settings, island, h)
-    for iteration in range(settings.max_iterations):
-        work.residuals[iteration] = assemble(model, work, island, h)
-        solve_in_place(work.system, work.right_side, work.row_end, first, last)
-        for row in range(first, last):
-            work.update[work.order[row]] = work.right_side[row]
-        alpha, change = _limit_update(model, work, settings, island, tolerance)
-        _move_velocities(work, island, alpha)
-        changed = _update_forces(model, work, settings, island, h)
-        if change < tolerance and not changed:
-            work.residuals[iteration + 1] = 0.0
-            return iteration + 1
-    return settings.max_iterations + 1
+def _start_velocities(
+    jacobian: Jacobian, islands: Islands, v: np.ndarray, velocity: np.ndarray, island: int
+) -> None:
+    """Compute the velocities at an island's contacts that belong to v."""
+    for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
+        project(jacobian, islands.contact[k], v, velocity)
 
 
 @inlined_kernel
-def _start_velocities(work: Work, island: int) -> None:
-    """Compute the velocities at an island's contacts that belong to v_next."""
-    for k in range(work.island_contact[island], work.island_contact[island + 1]):
-        project(work, work.contact_order[k], work.v_next, work.contact_velocity)
-
-
-@inlined_kernel
-def _move_velocities(work: Work, island: int, alpha: float) -> None:
+def _move_velocities(
+    islands: Islands, newton: Newton, forces: ContactForces, island: int, alpha: float
+) -> None:
     """Add a share of Newton's update to an island's velocities, and to those at its contacts."""
-    for row in range(work.island_dof[island], work.island_dof[island + 1]):
-        dof = work.order[row]
-        work.v_next[dof] += alpha * work.update[dof]
-    for k in range(work.island_contact[island], work.island_contact[island + 1]):
-        c = work.contact_order[k]
+    for row in range(islands.first_row[island], islands.first_row[island + 1]):
+        dof = islands.order[row]
+        newton.v[dof] += alpha * newton.update[dof]
+    for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
+        c = islands.contact[k]
         for i in range(3):
-            work.contact_velocity[c, i] += alpha * work.contact_update[c, i]
+            forces.velocity[c, i] += alpha * forces.update[c, i]
 
 
 @inlined_kernel
-def _update_forces(model: Model, work: Work, settings: Settings, island: int, h: float) -> bool:
+def _update_forces(
+    pairs: Pairs,
+    contacts: Contacts,
+    joints: Joints,
+    drives: Drives,
+    q: np.ndarray,
+    islands: Islands,
+    settings: Settings,
+    v: np.ndarray,
+    contact_forces: ContactForces,
+    joint_forces: JointForces,
+    island: int,
+    h: float,
+) -> bool:
     """Compute an island's forces; return whether a joint moved to another piece of its law."""
-    for k in range(work.island_contact[island], work.island_contact[island + 1]):
-        update_contact_force(model, work, settings, work.contact_order[k], h)
+    for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
+        update_contact_force(pairs, contacts, settings, contact_forces, islands.contact[k], h)
     changed = False
-    for row in range(work.island_dof[island], work.island_dof[island + 1]):
-        dof = work.order[row]
-        if model.dof_q[dof] >= 0:
-            moved = update_joint_force(model, work, dof, settings.stiction_velocity, h)
+    for row in range(islands.first_row[island], islands.first_row[island + 1]):
+        dof = islands.order[row]
+        if joints.q[dof] >= 0:
+            moved = update_joint_force(
+                joints, drives, q, v, joint_forces, dof, settings.stiction_velocity, h
+            )
             changed = changed or moved
     return changed
 
 
 @inner_kernel
-def assemble(model: Model, work: Work, island: int, h: float) -> float:
+def assemble(
+    trees: Trees,
+    islands: Islands,
+    jacobian: Jacobian,
+    mass_matrix: np.ndarray,
+    contact_forces: ContactForces,
+    joint_forces: JointForces,
+    newton: Newton,
+    island: int,
+    h: float,
+) -> float:
     """Write Newton's matrix (23) and minus the residual (21) of one island.
 
     Args:
-        model: The model.
-        work: Reads the mass matrix, momentum p*, v_next, the Jacobians and the forces and
-            gradients that belong to v_next; writes the island's rows of system, within
-            their envelope, and of right_side.
+        trees: The trees.
+        islands: The islands.
+        jacobian: The contacts' Jacobians.
+        mass_matrix: (nv, nv) M.
+        contact_forces: Forces and gradients that belong to Newton's v.
+        joint_forces: The joints' ones.
+        newton: Reads momentum p* and v; writes the island's rows of system, within their
+            envelope, and of right_side.
         island: The island.
         h: Length of the (sub-)step [s].
 
     Returns:
         The residual's norm [Nms or Ns].
     """
-    first, last = work.island_dof[island], work.island_dof[island + 1]
-    _assemble_trees(model, work, first, last, h)
-    for k in range(work.island_contact[island], work.island_contact[island + 1]):
-        c = work.contact_order[k]
+    first, last = islands.first_row[island], islands.first_row[island + 1]
+    _assemble_trees(trees, islands, mass_matrix, joint_forces, newton, first, last, h)
+    for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
+        c = islands.contact[k]
         # Apart at the end of the step: no force, no stiffness.
-        if work.contact_force[c, NORMAL] != 0.0:
-            _assemble_contact(work, c, h)
+        if contact_forces.force[c, NORMAL] != 0.0:
+            _assemble_contact(jacobian, islands.jacobian_row, contact_forces, newton, c, h)
     square = 0.0
     for row in range(first, last):
-        square += work.right_side[row] * work.right_side[row]
+        square += newton.right_side[row] * newton.right_side[row]
     return math.sqrt(square)
 
 
 @inlined_kernel
-def _assemble_trees(model: Model, work: Work, first: int, last: int, h: float) -> None:
+def _assemble_trees(
+    trees: Trees,
+    islands: Islands,
+    mass_matrix: np.ndarray,
+    joint_forces: JointForces,
+    newton: Newton,
+    first: int,
+    last: int,
+    h: float,
+) -> None:
     """Start an island's system with what its trees have without contacts."""
-    system, v = work.system, work.v_next
+    system, v = newton.system, newton.v
     start = first
     for row in range(first, last):
-        while work.row_end[start] < row:
+        while islands.row_end[start] < row:
             start += 1
-        for column in range(start, work.row_end[row] + 1):
+        for column in range(start, islands.row_end[row] + 1):
             system[row, column] = 0.0
-        dof = work.order[row]
-        tree = model.dof_tree[dof]
+        dof = islands.order[row]
+        tree = trees.of_dof[dof]
         shift = row - dof
-        value = work.momentum[dof] + h * work.joint_force[dof]
-        for other in range(model.tree_dof[tree], model.tree_dof[tree + 1]):
-            entry = work.mass_matrix[dof, other]
+        value = newton.momentum[dof] + h * joint_forces.force[dof]
+        for other in range(trees.first_dof[tree], trees.first_dof[tree + 1]):
+            entry = mass_matrix[dof, other]
             system[row, other + shift] = entry
             value -= entry * v[other]
-        system[row, row] += h * work.joint_gradient[dof]
-        work.right_side[row] = value
+        system[row, row] += h * joint_forces.gradient[dof]
+        newton.right_side[row] = value
 
 
 @inlined_kernel
-def _assemble_contact(work: Work, c: int, h: float) -> None:
+def _assemble_contact(
+    jacobian: Jacobian,
+    jacobian_row: np.ndarray,
+    forces: ContactForces,
+    newton: Newton,
+    c: int,
+    h: float,
+) -> None:
     """Add a contact's force and stiffness."""
-    force, gradient, jacobian = work.contact_force[c], work.contact_gradient[c], work.jacobian[c]
-    system, right_side, rows = work.system, work.right_side, work.jacobian_row[c]
-    columns = work.jacobian_columns[c]
+    force, gradient, entries = forces.force[c], forces.gradient[c], jacobian.entry[c]
+    system, right_side, rows = newton.system, newton.right_side, jacobian_row[c]
+    columns = jacobian.columns[c]
     for a in range(columns):
         i = rows[a]
-        x, y, z = h * jacobian[0, a], h * jacobian[1, a], h * jacobian[2, a]
+        x, y, z = h * entries[0, a], h * entries[1, a], h * entries[2, a]
         right_side[i] += x * force[0] + y * force[1] + z * force[2]
         g0 = x * gradient[0, 0] + y * gradient[1, 0]
         g1 = x * gradient[0, 1] + y * gradient[1, 1]
         g2 = x * gradient[0, 2] + y * gradient[1, 2] + z * gradient[2, 2]
         for b in range(columns):
-            system[i, rows[b]] += g0 * jacobian[0, b] + g1 * jacobian[1, b] + g2 * jacobian[2, b]
+            system[i, rows[b]] += g0 * entries[0, b] + g1 * entries[1, b] + g2 * entries[2, b]
 
 
 @inlined_kernel
 def _limit_update(
-    model: Model, work: Work, settings: Settings, island: int, tolerance: float
+    jacobian: Jacobian,
+    islands: Islands,
+    friction: np.ndarray,
+    settings: Settings,
+    newton: Newton,
+    forces: ContactForces,
+    island: int,
+    tolerance: float,
 ) -> tuple[float, float]:
     """Return TALS's alpha = min alpha_i and the size of the update at the contacts [m/s]."""
     alpha = 1.0
     normal, tangential = 0.0, 0.0
     stiction, cosine = settings.stiction_velocity, settings.cos_max_angle
     landing = settings.landing
-    for k in range(work.island_contact[island], work.island_contact[island + 1]):
-        c = work.contact_order[k]
-        project(work, c, work.update, work.contact_update)
-        dx, dy, dn = work.contact_update[c]
+    for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
+        c = islands.contact[k]
+        project(jacobian, c, newton.update, forces.update)
+        dx, dy, dn = forces.update[c]
         normal += dn * dn
         tangential += dx * dx + dy * dy
         if settings.line_search:
-            x, y = work.contact_velocity[c, 0], work.contact_velocity[c, 1]
+            x, y = forces.velocity[c, 0], forces.velocity[c, 1]
             share = transition_limit(x, y, dx, dy, stiction, tolerance, cosine, landing)
             alpha = min(alpha, share)
     if settings.line_search:
-        for row in range(work.island_dof[island], work.island_dof[island + 1]):
-            dof = work.order[row]
-            if model.friction[dof] > 0.0:
-                rate, change = work.v_next[dof], work.update[dof]
+        for row in range(islands.first_row[island], islands.first_row[island + 1]):
+            dof = islands.order[row]
+            if friction[dof] > 0.0:
+                rate, change = newton.v[dof], newton.update[dof]
                 share = transition_limit(
                     rate, 0.0, change, 0.0, stiction, tolerance, cosine, landing
                 )
                 alpha = min(alpha, share)
     return alpha, math.sqrt(max(normal, tangential))
+
+
+@leaf_kernel
+def solve_in_place(
+    matrix: np.ndarray, vector: np.ndarray, row_end: np.ndarray, first: int, last: int
+) -> None:
+    """Solve matrix x = vector by LU without pivoting, for a block on the diagonal.
+
+    Args:
+        matrix: (n, n), its block is destroyed.
+        vector: (n) right-hand side on entry, solution on exit; NaN or infinite if the
+            block is singular.
+        row_end: (n) the last non-zero column of each row, never decreasing; columns have
+            their last non-zero row there too.
+        first: First row and column of the block.
+        last: The one behind its last.
+    """
+    for k in range(first, last):
+        end = row_end[k] + 1
+        inverse = 1.0 / matrix[k, k]
+        matrix[k, k] = inverse
+        for i in range(k + 1, end):
+            factor = matrix[i, k]
+            if factor != 0.0:
+                factor *= inverse
+                for j in range(k + 1, end):
+                    matrix[i, j] -= factor * matrix[k, j]
+                vector[i] -= factor * vector[k]
+    for i in range(last - 1, first - 1, -1):
+        value = vector[i]
+        for j in range(i + 1, row_end[i] + 1):
+            value -= matrix[i, j] * vector[j]
+        vector[i] = value * matrix[i, i]

@@ -6,27 +6,28 @@ import math
 
 import numpy as np
 
-from contact_core.kernel import kernel
-from tamsi_sim.arrays.borrowing import borrowed, inlined_kernel, inner_kernel, leaf_kernel
+from contact_core.collision.arrays import NORMAL, Contacts
+from contact_core.collision.narrow_phase import update_contacts
+from contact_core.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
+from contact_core.rigid_body.arrays import Dynamics, Jacobian, Trees
+from contact_core.rigid_body.configuration import move_configuration
+from contact_core.rigid_body.dynamics import update_dynamics
+from contact_core.rigid_body.jacobian import update_jacobians
+from contact_core.rigid_body.kinematics import update_kinematics
 from tamsi_sim.arrays.data import (
     CONTACTS,
-    NORMAL,
+    ISLANDS,
     RETRIES,
     STEPS,
     SUBSTEPS,
     WORST_SUBSTEPS,
-    Model,
-    Settings,
-    Work,
+    ContactForces,
+    JointForces,
+    Newton,
 )
-from tamsi_sim.arrays.handle import Handle
+from tamsi_sim.arrays.simulation import COLLIDE, EVALUATE, STEP, Simulation, phase
 from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.body.configuration import move_configuration
-from tamsi_sim.body.dynamics import update_dynamics
-from tamsi_sim.body.jacobian import update_jacobians
-from tamsi_sim.body.kinematics import update_kinematics
-from tamsi_sim.collision.narrow_phase import update_contacts
-from tamsi_sim.scheme.islands import update_islands
+from tamsi_sim.scheme.islands import number_rows, update_islands
 from tamsi_sim.scheme.solver import solve
 
 OK = int(StepStatus.OK)
@@ -38,46 +39,29 @@ TOO_MANY_CONTACTS = int(StepStatus.TOO_MANY_CONTACTS)
 
 
 @kernel
-def advance(handle: Handle, steps: int) -> int:
+def advance(simulation: Simulation, steps: int) -> int:
     """Advance by a number of steps, or up to the first that fails.
 
     Args:
-        handle: The simulation; its work's q and v move, contact_impulse accumulates, the
-            joints' targets move by target_rate every step.
+        simulation: Its q and v move, contact_impulse accumulates, the joints' targets move by
+            target_rate every step.
         steps: How many steps.
 
     Returns:
         The status of the last step, a StepStatus.
     """
-    return _advance(handle, steps)
+    return _advance(simulation, steps)
 
 
 @kernel
-def evaluate_now(handle: Handle) -> int:
+def evaluate_now(simulation: Simulation) -> int:
     """Compute all that depends on the current q and v, see :func:`evaluate`."""
-    return evaluate(handle.model, handle.work)
+    return evaluate(simulation)
 
 
 @kernel
-def roll(handle: Handle, forces: np.ndarray, positions: np.ndarray, velocities: np.ndarray) -> int:
-    """Advance under a force that changes every step, and record the states.
-
-    Args:
-        handle: The simulation; its work's ``applied`` is overwritten.
-        forces: (n, nv) generalised force of each step [Nm or N].
-        positions: (n + 1, nq) row 0 is the state now, row k the one after k steps; rows
-            behind a failed step are not written.
-        velocities: (n + 1, nv)
-
-    Returns:
-        The status of the last step, a StepStatus.
-    """
-    return _roll(handle, forces, EFFORT, positions, velocities)
-
-
-@kernel
-def roll_batch(
-    handle: Handle,
+def roll(
+    simulation: Simulation,
     q: np.ndarray,
     v: np.ndarray,
     inputs: np.ndarray,
@@ -89,195 +73,297 @@ def roll_batch(
     """Advance from several states under inputs of their own, one after the other.
 
     Args:
-        handle: The simulation; every sample starts with its targets.
+        simulation: Every sample starts with its targets; what the inputs are is overwritten.
         q: (n, nq) initial positions.
         v: (n, nv) initial velocities.
         inputs: (n, T, nv) input of each step.
         command: EFFORT or TARGET, what the inputs are.
-        positions: (n, T + 1, nq) as of :func:`roll`.
+        positions: (n, T + 1, nq) row 0 is the initial state, row k the one after k steps;
+            rows behind a failed step are not written.
         velocities: (n, T + 1, nv)
         statuses: (n) the StepStatus of each sample's last step.
     """
-    work = handle.work
-    target = work.target.copy()
+    target = simulation.drives.target.copy()
     for sample in range(q.shape[0]):
-        work.q[:], work.v[:], work.target[:] = q[sample], v[sample], target
         statuses[sample] = _roll(
-            handle, inputs[sample], command, positions[sample], velocities[sample]
-        )
+            simulation, q[sample], v[sample], target, inputs[sample], command,
+            positions[sample], velocities[sample],
+        )  # fmt: skip
 
 
 @inner_kernel
 def _roll(
-    handle: Handle,
+    simulation: Simulation,
+    q: np.ndarray,
+    v: np.ndarray,
+    target: np.ndarray,
     inputs: np.ndarray,
     command: int,
     positions: np.ndarray,
     velocities: np.ndarray,
 ) -> int:
-    fields: tuple[Model, Work, Settings] = borrowed(handle)
-    model, work, settings = fields
-    driven = work.target if command == TARGET else work.applied
+    state, drives = simulation.state, simulation.drives
+    _copy(q, state.q)
+    _copy(v, state.v)
+    _copy(target, drives.target)
+    driven = drives.target if command == TARGET else drives.applied
     for k in range(inputs.shape[0] + 1):
-        for i in range(work.q.shape[0]):
-            positions[k, i] = work.q[i]
-        for i in range(work.v.shape[0]):
-            velocities[k, i] = work.v[i]
+        _copy(state.q, positions[k])
+        _copy(state.v, velocities[k])
         if k < inputs.shape[0]:
-            for i in range(work.v.shape[0]):
-                driven[i] = inputs[k, i]
-            _move_targets(work.target, work.target_rate)
-            status = step(model, work, settings)
+            _copy(inputs[k], driven)
+            move_targets(drives.target, drives.target_rate)
+            status = step(simulation)
             if status != OK:
                 return status
     return OK
 
 
 @inner_kernel
-def _advance(handle: Handle, steps: int) -> int:
-    fields: tuple[Model, Work, Settings] = borrowed(handle)
-    model, work, settings = fields
+def _advance(simulation: Simulation, steps: int) -> int:
+    drives = simulation.drives
     for _ in range(steps):
-        _move_targets(work.target, work.target_rate)
-        status = step(model, work, settings)
+        move_targets(drives.target, drives.target_rate)
+        status = step(simulation)
         if status != OK:
             return status
     return OK
 
 
 @leaf_kernel
-def _move_targets(target: np.ndarray, rate: np.ndarray) -> None:
+def move_targets(target: np.ndarray, rate: np.ndarray) -> None:
     """Let the joints' targets (nv) change by their rate per step (nv)."""
     for i in range(target.shape[0]):
         target[i] += rate[i]
 
 
-@inner_kernel
-def step(model: Model, work: Work, settings: Settings) -> int:
+@leaf_kernel
+def _copy(source: np.ndarray, target: np.ndarray) -> None:
+    for i in range(target.shape[0]):
+        target[i] = source[i]
+
+
+@phase(STEP)
+def step(simulation: Simulation) -> int:
     """Advance by one step of tamsi (10), (21), everything but the velocity frozen at q0.
 
     A step that Newton's method cannot solve is repeated with 2, 3, ... sub-steps, in which
     the kinematics stay frozen.
 
     Args:
-        model: The model.
-        work: Its q and v move if the step succeeds.
-        settings: The settings.
+        simulation: Its q and v move if the step succeeds.
 
     Returns:
         A StepStatus.
     """
-    work.counters[STEPS] += 1
-    contacts = evaluate(model, work)
-    if contacts > work.contact_depth.shape[0]:
+    counters, settings = simulation.counters, simulation.settings
+    counters[STEPS] += 1
+    contacts = evaluate(simulation)
+    if contacts > simulation.contacts.depth.shape[0]:
         return TOO_MANY_CONTACTS
-    work.counters[CONTACTS] += contacts
+    counters[CONTACTS] += contacts
     for substeps in range(1, settings.max_substeps + 1):
-        if _try_substeps(model, work, settings, contacts, substeps):
+        if _try_substeps(simulation, contacts, substeps):
             if substeps > 1:
-                work.counters[RETRIES] += 1
-                work.counters[WORST_SUBSTEPS] = max(work.counters[WORST_SUBSTEPS], substeps)
-            if not _finite(work):
+                counters[RETRIES] += 1
+                counters[WORST_SUBSTEPS] = max(counters[WORST_SUBSTEPS], substeps)
+            if not _finite(simulation.state.q, simulation.newton.v):
                 return NOT_FINITE
-            _accept(model, work, settings.time_step, contacts)
+            _accept(simulation, settings.time_step, contacts)
             return OK
-    return NOT_CONVERGED if _finite(work) else NOT_FINITE
+    return NOT_CONVERGED if _finite(simulation.state.q, simulation.newton.v) else NOT_FINITE
 
 
-@inner_kernel
-def evaluate(model: Model, work: Work) -> int:
-    """Compute all that depends on q and v at the start of a step.
+@phase(COLLIDE)
+def collide(simulation: Simulation) -> int:
+    """Find the contact points where the bodies are now.
 
     Args:
-        model: The model.
-        work: Reads q and v; writes kinematics, dynamics, contacts, islands, Jacobians.
+        simulation: Reads the bodies' poses; writes those of the shapes, and the contacts.
 
     Returns:
         The number of contact points, possibly more than the workspace holds.
     """
-    update_kinematics(model, work)
-    update_dynamics(model, work)
-    contacts = update_contacts(model, work)
-    held = min(contacts, work.contact_depth.shape[0])
-    update_islands(model, work, held)
-    update_jacobians(model, work, held)
-    for i in range(work.stiffness.shape[0]):
-        critical = 2.0 * math.sqrt(work.stiffness[i] * work.mass_matrix[i, i])
-        work.drive_damping_now[i] = work.drive_damping[i] + work.damping_ratio[i] * critical
-    return contacts
+    return update_contacts(
+        simulation.geometry,
+        simulation.hulls,
+        simulation.meshes,
+        simulation.pairs,
+        simulation.kinematics,
+        simulation.poses,
+        simulation.contacts,
+        simulation.scratch,
+    )
+
+
+@phase(EVALUATE)
+def evaluate(simulation: Simulation) -> int:
+    """Compute all that depends on q and v at the start of a step.
+
+    Args:
+        simulation: Reads q and v; writes kinematics, dynamics, contacts, islands, Jacobians
+            and the damping of the joints' controllers.
+
+    Returns:
+        The number of contact points, possibly more than the workspace holds.
+    """
+    update_motion(simulation)
+    geometry, pairs, trees = simulation.geometry, simulation.pairs, simulation.trees
+    contacts, kinematics = simulation.contacts, simulation.kinematics
+    count = collide(simulation)
+    held = min(count, contacts.depth.shape[0])
+    islands, jacobian = simulation.islands, simulation.jacobian
+    simulation.counters[ISLANDS] = update_islands(
+        trees, geometry.tree, pairs.shapes, contacts.pair, islands, held
+    )
+    update_jacobians(
+        simulation.bodies, kinematics.motion, geometry.body, pairs.shapes, contacts, jacobian, held
+    )
+    number_rows(jacobian, islands, held)
+    drives, damping = simulation.drives, simulation.joint_forces.damping
+    mass_matrix = simulation.dynamics.mass_matrix
+    for i in range(damping.shape[0]):
+        critical = 2.0 * math.sqrt(drives.stiffness[i] * mass_matrix[i, i])
+        damping[i] = drives.damping[i] + drives.damping_ratio[i] * critical
+    return count
+
+
+@inner_kernel
+def update_motion(simulation: Simulation) -> None:
+    """Compute kinematics and dynamics of the current q and v."""
+    bodies, kinematics = simulation.bodies, simulation.kinematics
+    update_kinematics(bodies, simulation.state, kinematics)
+    update_dynamics(
+        bodies, simulation.inertias, simulation.trees, simulation.joints.armature, kinematics,
+        simulation.dynamics,
+    )  # fmt: skip
 
 
 @inlined_kernel
-def _try_substeps(
-    model: Model, work: Work, settings: Settings, contacts: int, substeps: int
-) -> bool:
-    """Solve a step in equal parts; leave the mean contact forces in contact_mean_force."""
-    h = settings.time_step / substeps
-    work.counters[SUBSTEPS] = substeps
-    start_substeps(work, contacts)
+def _try_substeps(simulation: Simulation, contacts: int, substeps: int) -> bool:
+    """Solve a step in equal parts; leave the mean contact forces in mean_force."""
+    h = simulation.settings.time_step / substeps
+    simulation.counters[SUBSTEPS] = substeps
+    points, forces = simulation.contacts, simulation.contact_forces
+    joint_forces, newton = simulation.joint_forces, simulation.newton
+    start_substeps(simulation.state.v, points, forces, joint_forces, newton.v, contacts)
     for _ in range(substeps):
-        set_momentum(model, work, h)
-        if not solve(model, work, settings, contacts, h):
+        set_momentum(simulation.trees, simulation.dynamics, simulation.drives.applied, newton, h)
+        if not solve(simulation):
             return False
-        finish_substep(work, contacts, h)
+        finish_substep(points.stiffness, forces, joint_forces, newton.v, contacts, h)
         for c in range(contacts):
             for i in range(3):
-                work.contact_mean_force[c, i] += work.contact_force[c, i] / substeps
+                forces.mean_force[c, i] += forces.force[c, i] / substeps
     return True
 
 
 @inlined_kernel
-def start_substeps(work: Work, contacts: int) -> None:
-    """Begin a step's sub-steps at its initial velocity and penetrations."""
-    for i in range(work.v.shape[0]):
-        work.v_next[i] = work.v[i]
-        work.joint_shift[i] = 0.0
-    for c in range(contacts):
-        work.contact_elastic[c] = work.contact_stiffness[c] * work.contact_depth[c]
+def start_substeps(
+    v: np.ndarray,
+    contacts: Contacts,
+    forces: ContactForces,
+    joint_forces: JointForces,
+    v_next: np.ndarray,
+    count: int,
+) -> None:
+    """Begin a step's sub-steps at its initial velocity and penetrations.
+
+    Args:
+        v: (nv) the initial velocity.
+        contacts: The contacts.
+        forces: Gets elastic and a mean force of zero.
+        joint_forces: Gets a shift of zero.
+        v_next: (nv) gets the velocity.
+        count: Number of contact points.
+    """
+    for i in range(v.shape[0]):
+        v_next[i] = v[i]
+        joint_forces.shift[i] = 0.0
+    for c in range(count):
+        forces.elastic[c] = contacts.stiffness[c] * contacts.depth[c]
         for i in range(3):
-            work.contact_mean_force[c, i] = 0.0
+            forces.mean_force[c, i] = 0.0
 
 
 @inlined_kernel
-def set_momentum(model: Model, work: Work, h: float) -> None:
-    """p* = M v + h tau, without the forces that depend on the velocity's end value."""
-    for i in range(work.v_next.shape[0]):
-        value = h * (work.applied[i] - work.bias[i])
-        tree = model.dof_tree[i]
-        for j in range(model.tree_dof[tree], model.tree_dof[tree + 1]):
-            value += work.mass_matrix[i, j] * work.v_next[j]
-        work.momentum[i] = value
+def set_momentum(
+    trees: Trees, dynamics: Dynamics, applied: np.ndarray, newton: Newton, h: float
+) -> None:
+    """Begin a (sub-)step: p* = M v + h tau, without forces that depend on the end velocity.
+
+    Args:
+        trees: The trees.
+        dynamics: Mass matrix and bias.
+        applied: (nv) generalised force [Nm or N].
+        newton: Reads v; writes momentum and duration.
+        h: Length of the (sub-)step [s].
+    """
+    newton.duration[0] = h
+    for i in range(newton.v.shape[0]):
+        value = h * (applied[i] - dynamics.bias[i])
+        tree = trees.of_dof[i]
+        for j in range(trees.first_dof[tree], trees.first_dof[tree + 1]):
+            value += dynamics.mass_matrix[i, j] * newton.v[j]
+        newton.momentum[i] = value
 
 
 @inlined_kernel
-def finish_substep(work: Work, contacts: int, h: float) -> None:
-    """Move joints and penetrations, (19), to where the next sub-step starts."""
-    for i in range(work.v_next.shape[0]):
-        work.joint_shift[i] += h * work.v_next[i]
+def finish_substep(
+    stiffness: np.ndarray,
+    forces: ContactForces,
+    joint_forces: JointForces,
+    v: np.ndarray,
+    contacts: int,
+    h: float,
+) -> None:
+    """Move joints and penetrations, (19), to where the next sub-step starts.
+
+    Args:
+        stiffness: (nc) k [N/m].
+        forces: Reads the contacts' velocities; moves elastic.
+        joint_forces: Moves shift.
+        v: (nv) velocity at the end of the sub-step.
+        contacts: Number of contact points.
+        h: Length of the sub-step [s].
+    """
+    for i in range(v.shape[0]):
+        joint_forces.shift[i] += h * v[i]
     for c in range(contacts):
-        change = h * work.contact_stiffness[c] * work.contact_velocity[c, NORMAL]
-        work.contact_elastic[c] = max(0.0, work.contact_elastic[c] - change)
+        change = h * stiffness[c] * forces.velocity[c, NORMAL]
+        forces.elastic[c] = max(0.0, forces.elastic[c] - change)
 
 
 @inlined_kernel
-def _finite(work: Work) -> bool:
+def _finite(q: np.ndarray, v: np.ndarray) -> bool:
     total = 0.0
-    for i in range(work.v_next.shape[0]):
-        total += work.v_next[i]
-    for i in range(work.q.shape[0]):
-        total += work.q[i]
+    for i in range(v.shape[0]):
+        total += v[i]
+    for i in range(q.shape[0]):
+        total += q[i]
     return math.isfinite(total)
 
 
 @inlined_kernel
-def _accept(model: Model, work: Work, h: float, contacts: int) -> None:
+def _accept(simulation: Simulation, h: float, contacts: int) -> None:
     """Take the new velocity, move the positions with it, and sum up contact impulses."""
+    state, newton = simulation.state, simulation.newton
+    _add_impulses(
+        simulation.jacobian, simulation.contact_forces.mean_force, simulation.contact_impulse,
+        h, contacts,
+    )  # fmt: skip
+    for i in range(state.v.shape[0]):
+        state.v[i] = newton.v[i]
+    move_configuration(simulation.bodies, simulation.joints.q, state.q, state.v, h)
+
+
+@inlined_kernel
+def _add_impulses(
+    jacobian: Jacobian, mean_force: np.ndarray, impulse: np.ndarray, h: float, contacts: int
+) -> None:
     for c in range(contacts):
-        force, jacobian, dofs = work.contact_mean_force[c], work.jacobian[c], work.jacobian_dof[c]
-        for k in range(work.jacobian_columns[c]):
-            work.contact_impulse[dofs[k]] += h * (
-                jacobian[0, k] * force[0] + jacobian[1, k] * force[1] + jacobian[2, k] * force[2]
+        force, entries, dofs = mean_force[c], jacobian.entry[c], jacobian.dof[c]
+        for k in range(jacobian.columns[c]):
+            impulse[dofs[k]] += h * (
+                entries[0, k] * force[0] + entries[1, k] * force[1] + entries[2, k] * force[2]
             )
-    for i in range(work.v.shape[0]):
-        work.v[i] = work.v_next[i]
-    move_configuration(model, work.q, work.v, h)

@@ -8,14 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
+from contact_core.collision.arrays import NORMAL
 from contact_core.errors import ConfigError, ModelError
 from contact_core.scene_config import SolverConfig
-from tamsi_sim.arrays.data import CONTACT_COUNT, NORMAL, Work
-from tamsi_sim.arrays.handle import make_handle, make_work
+from tamsi_sim.arrays.data import Drives, Work, make_work
+from tamsi_sim.arrays.settings import scheme_settings
+from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import STATUSES, StepStatus
-from tamsi_sim.scheme.contact import scheme_settings
 from tamsi_sim.scheme.linearization import Linearization, linearize
-from tamsi_sim.scheme.stepper import advance, evaluate_now, roll
+from tamsi_sim.scheme.stepper import EFFORT, advance, evaluate_now, roll
 from tamsi_sim.simulation.model import BuiltModel
 from tamsi_sim.simulation.observer import Observer
 from tamsi_sim.simulation.rollouts import Rollouts, rollouts
@@ -77,8 +78,8 @@ class Trajectory:
 class Engine:
     """A model in motion.
 
-    Its arrays are shared with the kernels: read and write ``q``, ``v``, ``applied`` and
-    the fields of ``work`` in place.
+    Its arrays are shared with the kernels: read and write ``q``, ``v``, ``applied``, the
+    ``drives`` and all else in ``work`` in place.
     """
 
     def __init__(
@@ -97,25 +98,27 @@ class Engine:
         if not 0.0 < time_step < math.inf:
             raise ConfigError(f"time_step must be > 0 s, got {time_step:g}")
         solver = solver or SolverConfig()
-        pairs = len(built.arrays.pair_routine)
+        pairs = len(built.arrays.pairs.routine)
         room = min(solver.max_contacts, POINTS_PER_PAIR * pairs)
         self.built = built
         self.solver = solver
         self.time_step = time_step
         self.work: Work = make_work(built.arrays, len(built.q), max(room, 1), solver.max_iterations)
-        self.work.q[:] = built.q
-        self.work.effort_limit[:] = built.efforts
-        self._handle = make_handle(built.arrays, self.work, scheme_settings(solver, time_step))
+        self.work.state.q[:] = built.q
+        self.work.drives.effort_limit[:] = built.efforts
+        self._simulation = make_simulation(
+            built.arrays, self.work, scheme_settings(solver, time_step)
+        )
 
     @property
     def q(self) -> np.ndarray:
         """(nq) positions."""
-        return self.work.q
+        return self.work.state.q
 
     @property
     def v(self) -> np.ndarray:
         """(nv) velocities."""
-        return self.work.v
+        return self.work.state.v
 
     def set_state(self, q: np.ndarray, v: np.ndarray) -> None:
         """Set the state, checked; :attr:`q` and :attr:`v` can also be written in place.
@@ -144,12 +147,32 @@ class Engine:
     @cached_property
     def observer(self) -> Observer:
         """Poses, energy and warnings of the current state."""
-        return Observer(self)
+        return Observer(self.built, self.work, self.solver, self.time_step)
 
     @property
     def applied(self) -> np.ndarray:
         """(nv) generalised force applied during the next steps [Nm or N]."""
-        return self.work.applied
+        return self.work.drives.applied
+
+    @property
+    def drives(self) -> Drives:
+        """Inputs of the next steps: applied forces, and the joints' position controllers."""
+        return self.work.drives
+
+    @property
+    def contact_impulse(self) -> np.ndarray:
+        """(nv) sum of J^T f h since it was last cleared [Nms or Ns]."""
+        return self.work.contact_impulse
+
+    @property
+    def joint_force(self) -> np.ndarray:
+        """(nv) of position controller, friction, damping and limits [Nm or N]."""
+        return self.work.joint_forces.force
+
+    @property
+    def counters(self) -> np.ndarray:
+        """What was counted, see ``tamsi_sim.arrays.data``."""
+        return self.work.counters
 
     def step(self, steps: int = 1) -> StepStatus:
         """Advance the state; it stays at the last good one if a step fails.
@@ -160,7 +183,7 @@ class Engine:
         Returns:
             OK, or why the last step failed.
         """
-        return STATUSES[advance(self._handle, steps)]
+        return STATUSES[advance(self._simulation, steps)]
 
     def roll(self, forces: np.ndarray) -> tuple[StepStatus, np.ndarray, np.ndarray]:
         """Advance under given forces in one call, and record the states.
@@ -173,10 +196,12 @@ class Engine:
             now on, NaN behind a failed step.
         """
         forces = np.ascontiguousarray(forces, dtype=float)
-        positions = np.full((len(forces) + 1, len(self.q)), np.nan)
-        velocities = np.full((len(forces) + 1, len(self.v)), np.nan)
-        status = STATUSES[roll(self._handle, forces, positions, velocities)]
-        return status, positions, velocities
+        positions = np.full((1, len(forces) + 1, len(self.q)), np.nan)
+        velocities = np.full((1, len(forces) + 1, len(self.v)), np.nan)
+        status = np.zeros(1, dtype=np.int64)
+        q, v = self.q[None].copy(), self.v[None].copy()
+        roll(self._simulation, q, v, forces[None], EFFORT, positions, velocities, status)
+        return STATUSES[status[0]], positions[0], velocities[0]
 
     def simulate(self, duration: float) -> Trajectory:
         """Advance for some time under constant inputs, and record the states.
@@ -214,7 +239,9 @@ class Engine:
         Raises:
             ConfigError: If a shape does not fit, or there is no such command.
         """
-        return rollouts(self, q, v, inputs, command, threads)
+        return rollouts(
+            self.built, self.work, self.solver, self.time_step, q, v, inputs, command, threads
+        )
 
     def linearize(self, steps: int = 1) -> Linearization:
         """Advance like :meth:`step`, and return the derivatives of the new state.
@@ -225,7 +252,7 @@ class Engine:
         Returns:
             A = dx+/dx and B = dx+/du, by efforts and by position targets.
         """
-        return linearize(self._handle, self.work, steps)
+        return linearize(self._simulation, self.work, steps)
 
     def evaluate(self) -> int:
         """Compute kinematics, mass matrix, bias and contacts of the current state.
@@ -233,19 +260,18 @@ class Engine:
         Returns:
             The number of contact points.
         """
-        return int(evaluate_now(self._handle))
+        return int(evaluate_now(self._simulation))
 
     def contacts(self) -> list[ContactPoint]:
         """Return the contact points of the last step that carry a force."""
-        work, built = self.work, self.built
-        count = min(int(work.counters[CONTACT_COUNT]), len(work.contact_depth))
+        found, forces, built = self.work.contacts, self.work.contact_forces, self.built
         points = []
-        for c in range(count):
-            local = work.contact_mean_force[c]
+        for c in range(min(int(found.number[0]), len(found.depth))):
+            local = forces.mean_force[c]
             if not local.any():
                 continue
-            frame = work.contact_frame[c]
-            a, b = built.arrays.pair_shapes[work.contact_pair[c]]
+            frame = found.frame[c]
+            a, b = built.arrays.pairs.shapes[found.pair[c]]
             points.append(
                 ContactPoint(
                     shape_a=built.shapes[a].name,
@@ -254,12 +280,12 @@ class Engine:
                     link_b=built.shapes[b].body,
                     instance_a=built.instances[a],
                     instance_b=built.instances[b],
-                    point=work.contact_point[c].copy(),
+                    point=found.point[c].copy(),
                     normal=frame[NORMAL].copy(),
-                    depth=float(work.contact_depth[c]),
+                    depth=float(found.depth[c]),
                     force=frame.T @ local,
                     impulse=self.time_step * frame.T @ local,
-                    slip=float(np.hypot(*work.contact_velocity[c, :NORMAL])),
+                    slip=float(np.hypot(*forces.velocity[c, :NORMAL])),
                 )
             )
         return points

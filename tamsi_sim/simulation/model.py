@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from contact_core.convex_mesh import ConvexMesh
+from contact_core.collision.arrays import Geometry, Hulls, Pairs
+from contact_core.collision.convex_mesh import ConvexMesh, Meshes
+from contact_core.collision.narrow_phase import routine_of
+from contact_core.collision.shapes import PlacedShape, ShapeKind
 from contact_core.description import collision_shapes
 from contact_core.errors import ModelError
-from contact_core.joints import (
+from contact_core.rigid_body.arrays import Bodies, Inertias, Joints, Trees
+from contact_core.rigid_body.joints import (
     FREE,
     PRISMATIC,
     REVOLUTE,
@@ -22,17 +26,15 @@ from contact_core.joints import (
     mimic_law,
 )
 from contact_core.scene import Instance, Link
-from contact_core.shapes import PlacedShape, ShapeKind
 from contact_core.surface import Material, Surface, combine
 from tamsi_sim.arrays.data import Model
-from tamsi_sim.collision.narrow_phase import routine_of
 
 UNLIMITED = 1e300  # Pinocchio's and URDF's ways to say that there is no limit are larger.
 # URDF has no stiffness of end stops: these give way by some degrees or millimetres at the
 # greatest effort of an arm's joints [Nm/rad and N/m], and dissipate [s/rad and s/m].
 END_STOP_STIFFNESS = {REVOLUTE: 2e3, PRISMATIC: 1e4}
 END_STOP_DISSIPATION = 1.0
-_DOF_COLUMNS = ("armature", "damping", "friction", "limit_stiffness", "limit_dissipation")
+_FREE_DOF = {"q": -1, "lower": -np.inf, "upper": np.inf}
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ class _Builder:
     """Collects the rows of the arrays, instance by instance."""
 
     def __init__(self) -> None:
-        self.rows: dict[str, list[Any]] = {name: [] for name in Model._fields}
+        self.rows = _Rows()
+        self.body_tree: list[int] = []
         self.q: list[float] = []
         self.efforts: list[float] = []
         self.velocities: list[float] = []
@@ -113,16 +116,16 @@ class _Builder:
         except (ValueError, RuntimeError) as error:
             raise ModelError(f"{instance.name}: {error}") from error
         check_inertias(instance.name, model)
-        first_body = len(self.rows["parent"])
-        first_dof, tree = len(self.rows["dof_q"]), len(self.rows["tree_dof"])
+        first_body = len(self.rows.bodies["parent"])
+        first_dof, tree = len(self.rows.joints["q"]), len(self.rows.trees["first_dof"])
         for joint in range(1, model.njoints):
             # Pinocchio hides what kind of joint a mimic joint is; the plain model shows it.
             kind = plain.joints[plain.getJointId(model.names[joint])]
             self._add_body(instance, model, joint, first_body, kind)
-        if len(self.rows["dof_q"]) > first_dof:
-            self.rows["tree_dof"].append(first_dof)
-            self.rows["dof_tree"] += [tree] * (len(self.rows["dof_q"]) - first_dof)
-            self.rows["body_tree"] += [tree] * (len(self.rows["parent"]) - first_body)
+        if len(self.rows.joints["q"]) > first_dof:
+            self.rows.trees["first_dof"].append(first_dof)
+            self.rows.trees["of_dof"] += [tree] * (len(self.rows.joints["q"]) - first_dof)
+            self.body_tree += [tree] * (len(self.rows.bodies["parent"]) - first_body)
         self._add_links(instance, model, first_body)
         self._add_shapes(instance, model, first_body)
 
@@ -135,7 +138,6 @@ class _Builder:
         source: pin.JointModel,
     ) -> None:
         rows = self.rows
-        body = len(rows["parent"])
         parent = model.parents[joint]
         placement = model.jointPlacements[joint]
         if parent == 0 and not instance.free:
@@ -144,26 +146,25 @@ class _Builder:
         ratio, offset = mimic_law(model.joints[joint])
         parent_body = parent - 1 + first_body if parent > 0 else -1
         inertia = model.inertias[joint]
-        rows["parent"].append(parent_body)
-        rows["joint_type"].append(kind)
-        rows["joint_axis"].append(axis)
-        rows["joint_rotation"].append(placement.rotation)
-        rows["joint_position"].append(placement.translation)
-        rows["joint_ratio"].append(ratio)
-        rows["joint_offset"].append(offset)
-        rows["mass"].append(inertia.mass)
-        rows["center"].append(inertia.lever)
-        rows["inertia"].append(inertia.inertia)
-        rows["gravity"].append(instance.gravity)
+        rows.bodies["parent"].append(parent_body)
+        rows.bodies["joint_type"].append(kind)
+        rows.bodies["joint_axis"].append(axis)
+        rows.bodies["joint_rotation"].append(placement.rotation)
+        rows.bodies["joint_position"].append(placement.translation)
+        rows.bodies["joint_ratio"].append(ratio)
+        rows.bodies["joint_offset"].append(offset)
+        rows.inertias["mass"].append(inertia.mass)
+        rows.inertias["center"].append(inertia.lever)
+        rows.inertias["inertia"].append(inertia.inertia)
+        rows.inertias["gravity"].append(instance.gravity)
         dof = self._add_dofs(instance, model, joint, kind)
-        rows["first_column"].append(len(rows["column_body"]))
-        column_parent = rows["last_column"][parent_body] if parent_body >= 0 else -1
+        rows.bodies["first_column"].append(len(rows.bodies["column_dof"]))
+        column_parent = rows.bodies["last_column"][parent_body] if parent_body >= 0 else -1
         for k in range(6 if kind == FREE else 1):
-            rows["column_body"].append(body)
-            rows["column_dof"].append(dof + k)
-            rows["column_parent"].append(column_parent)
-            column_parent = len(rows["column_body"]) - 1
-        rows["last_column"].append(column_parent)
+            rows.bodies["column_dof"].append(dof + k)
+            rows.bodies["column_parent"].append(column_parent)
+            column_parent = len(rows.bodies["column_dof"]) - 1
+        rows.bodies["last_column"].append(column_parent)
 
     def _add_dofs(
         self,
@@ -178,18 +179,15 @@ class _Builder:
         if is_mimic(source):
             masters = dict(zip(model.mimicking_joints, model.mimicked_joints, strict=True))
             master = self.joints[model.names[masters[joint]]]
-            rows["q_index"].append(rows["dof_q"][master])
+            rows.bodies["q_index"].append(rows.joints["q"][master])
             return master
-        dof = len(rows["dof_q"])
-        rows["q_index"].append(len(self.q))
+        dof = len(rows.joints["q"])
+        rows.bodies["q_index"].append(len(self.q))
         if kind == FREE:
             self.free_bodies[instance.name] = (len(self.q), dof)
             self.q += list(pin.SE3ToXYZQUAT(instance.placement))
-            for column in _DOF_COLUMNS:
-                rows[column] += [0.0] * 6
-            rows["lower"] += [-np.inf] * 6
-            rows["upper"] += [np.inf] * 6
-            rows["dof_q"] += [-1] * 6
+            for field, entries in rows.joints.items():
+                entries += [_FREE_DOF.get(field, 0.0)] * 6
             self.efforts += [np.inf] * 6
             self.velocities += [np.inf] * 6
             return dof
@@ -203,20 +201,20 @@ class _Builder:
                 (model.upperPositionLimit, np.inf),
             )
         )
-        rows["dof_q"].append(len(self.q))
-        rows["armature"].append(model.armature[source.idx_v])
-        rows["damping"].append(model.damping[source.idx_v])
-        rows["friction"].append(model.upperDryFrictionLimit[source.idx_v])
-        rows["lower"].append(lower)
-        rows["upper"].append(upper)
+        rows.joints["q"].append(len(self.q))
+        rows.joints["armature"].append(model.armature[source.idx_v])
+        rows.joints["damping"].append(model.damping[source.idx_v])
+        rows.joints["friction"].append(model.upperDryFrictionLimit[source.idx_v])
+        rows.joints["lower"].append(lower)
+        rows.joints["upper"].append(upper)
         for limits, values in (
             (self.efforts, model.upperEffortLimit),
             (self.velocities, model.upperVelocityLimit),
         ):
             limit = values[source.idx_v]
             limits.append(limit if 0.0 < limit < UNLIMITED else np.inf)
-        rows["limit_stiffness"].append(END_STOP_STIFFNESS[kind])
-        rows["limit_dissipation"].append(END_STOP_DISSIPATION)
+        rows.joints["limit_stiffness"].append(END_STOP_STIFFNESS[kind])
+        rows.joints["limit_dissipation"].append(END_STOP_DISSIPATION)
         self.q.append(0.0)
         return dof
 
@@ -236,31 +234,31 @@ class _Builder:
         for placed in shapes:
             body, pose = self.links[instance.name, placed.body]
             placement = pose * placed.placement
-            self.rows["shape_kind"].append(int(placed.shape.kind))
+            self.rows.geometry["kind"].append(int(placed.shape.kind))
             mesh = placed.shape.mesh
-            self.rows["shape_size"].append(
+            self.rows.geometry["size"].append(
                 placed.shape.size if mesh is None else (self._add_mesh(mesh), 0.0, 0.0)
             )
-            self.rows["shape_body"].append(body)
-            self.rows["shape_tree"].append(self.rows["body_tree"][body] if body >= 0 else -1)
-            self.rows["shape_rotation"].append(placement.rotation)
-            self.rows["shape_position"].append(placement.translation)
-            self.rows["shape_radius"].append(placed.shape.bounding_radius)
+            self.rows.geometry["body"].append(body)
+            self.rows.geometry["tree"].append(self.body_tree[body] if body >= 0 else -1)
+            self.rows.geometry["rotation"].append(placement.rotation)
+            self.rows.geometry["position"].append(placement.translation)
+            self.rows.geometry["radius"].append(placed.shape.bounding_radius)
             self.shapes.append(placed)
             self.instances.append(instance.name)
 
     def _add_mesh(self, mesh: ConvexMesh) -> int:
         """Add a mesh; return its index."""
         rows = self.rows
-        first = len(rows["mesh_vertex"])
-        rows["mesh_first_vertex"].append(first)
-        rows["mesh_first_face"].append(len(rows["mesh_plane"]))
-        rows["mesh_vertex"] += list(mesh.vertices)
-        rows["mesh_plane"] += list(mesh.planes)
+        first = len(rows.meshes["vertex"])
+        rows.meshes["first_vertex"].append(first)
+        rows.meshes["first_face"].append(len(rows.meshes["plane"]))
+        rows.meshes["vertex"] += list(mesh.vertices)
+        rows.meshes["plane"] += list(mesh.planes)
         for face in mesh.faces:
-            rows["mesh_first_corner"].append(len(rows["mesh_corner"]))
-            rows["mesh_corner"] += list(face + first)
-        return len(rows["mesh_first_vertex"]) - 1
+            rows.meshes["first_corner"].append(len(rows.meshes["corner"]))
+            rows.meshes["corner"] += list(face + first)
+        return len(rows.meshes["first_vertex"]) - 1
 
     def finish(
         self,
@@ -269,15 +267,15 @@ class _Builder:
         material_of: Callable[[Link, Link], Material | None],
     ) -> BuiltModel:
         """Add the pairs of shapes and turn the rows into arrays."""
-        self.rows["tree_dof"].append(len(self.rows["dof_q"]))
-        self.rows["mesh_first_vertex"].append(len(self.rows["mesh_vertex"]))
-        self.rows["mesh_first_face"].append(len(self.rows["mesh_plane"]))
-        self.rows["mesh_first_corner"].append(len(self.rows["mesh_corner"]))
+        self.rows.trees["first_dof"].append(len(self.rows.joints["q"]))
+        self.rows.meshes["first_vertex"].append(len(self.rows.meshes["vertex"]))
+        self.rows.meshes["first_face"].append(len(self.rows.meshes["plane"]))
+        self.rows.meshes["first_corner"].append(len(self.rows.meshes["corner"]))
         links = [(i, s.body) for i, s in zip(self.instances, self.shapes, strict=True)]
         hulls = self._add_hulls()
         for i, hull_a in enumerate(hulls):
             for j in range(i + 1, len(hulls)):
-                before = len(self.rows["pair_shapes"])
+                before = len(self.rows.pairs["shapes"])
                 for a in hull_a:
                     for b in hulls[j]:
                         if self._moves(a, b) and may_touch(links[a], links[b]):
@@ -285,13 +283,12 @@ class _Builder:
                                 surface_of(*links[a]), surface_of(*links[b])
                             )
                             self._add_pair(a, b, material)
-                end = len(self.rows["pair_shapes"])
+                end = len(self.rows.pairs["shapes"])
                 if end > before:
-                    self.rows["hull_pair"].append((i, j))
-                    self.rows["hull_pair_end"].append(end)
-        arrays = {name: _array(name, rows) for name, rows in self.rows.items()}
+                    self.rows.hulls["pair"].append((i, j))
+                    self.rows.hulls["pair_end"].append(end)
         return BuiltModel(
-            arrays=Model(**arrays),
+            arrays=self.rows.arrays(),
             q=np.array(self.q),
             efforts=np.array(self.efforts),
             velocities=np.array(self.velocities),
@@ -304,57 +301,99 @@ class _Builder:
 
     def _moves(self, a: int, b: int) -> bool:
         """Whether two shapes move relative to each other."""
-        return bool(self.rows["shape_body"][a] != self.rows["shape_body"][b])
+        return bool(self.rows.geometry["body"][a] != self.rows.geometry["body"][b])
 
     def _add_hulls(self) -> list[list[int]]:
         """Add the hulls, moving ones first; return their shapes."""
         rows = self.rows
-        bodies = rows["shape_body"]
-        moving = [body for body in range(len(rows["parent"])) if body in bodies]
+        bodies = rows.geometry["body"]
+        moving = [body for body in range(len(rows.bodies["parent"])) if body in bodies]
         hulls = [[s for s, b in enumerate(bodies) if b == body] for body in moving]
         hulls += [[s] for s, b in enumerate(bodies) if b < 0]
         for hull in hulls:
-            positions = np.array([rows["shape_position"][s] for s in hull])
+            positions = np.array([rows.geometry["position"][s] for s in hull])
             center = 0.5 * (positions.min(axis=0) + positions.max(axis=0))
             reach = np.linalg.norm(positions - center, axis=1)
-            radius = np.max(reach + [rows["shape_radius"][s] for s in hull])
-            rows["hull_body"].append(bodies[hull[0]])
-            rows["hull_center"].append(center)
-            rows["hull_radius"].append(radius)
-            rows["hull_shape"].append(hull[0] if len(hull) == 1 else -1)
+            radius = np.max(reach + [rows.geometry["radius"][s] for s in hull])
+            rows.hulls["body"].append(bodies[hull[0]])
+            rows.hulls["center"].append(center)
+            rows.hulls["radius"].append(radius)
+            rows.hulls["shape"].append(hull[0] if len(hull) == 1 else -1)
         return hulls
 
     def _add_pair(self, a: int, b: int, material: Material) -> None:
-        kinds = (ShapeKind(self.rows["shape_kind"][shape]) for shape in (a, b))
+        kinds = (ShapeKind(self.rows.geometry["kind"][shape]) for shape in (a, b))
         try:
             routine, swapped = routine_of(*kinds)
         except ModelError as error:
             names = f"'{self.shapes[a].name}' and '{self.shapes[b].name}'"
             raise ModelError(f"{names}: {error}") from error
-        self.rows["pair_shapes"].append((b, a) if swapped else (a, b))
-        self.rows["pair_routine"].append(routine)
-        self.rows["pair_stiffness"].append(material.stiffness)
-        self.rows["pair_dissipation"].append(material.dissipation)
-        self.rows["pair_friction"].append(material.friction)
+        self.rows.pairs["shapes"].append((b, a) if swapped else (a, b))
+        self.rows.pairs["routine"].append(routine)
+        self.rows.pairs["stiffness"].append(material.stiffness)
+        self.rows.pairs["dissipation"].append(material.dissipation)
+        self.rows.pairs["friction"].append(material.friction)
 
 
 # Arrays that hold indices; all others hold numbers.
-_INTEGERS = {
-    "parent", "joint_type", "q_index", "first_column", "last_column", "body_tree",
-    "column_body", "column_dof", "column_parent", "tree_dof", "dof_tree", "dof_q", "shape_kind",
-    "shape_body", "shape_tree", "hull_body", "hull_shape", "hull_pair", "hull_pair_end",
-    "mesh_corner", "mesh_first_vertex", "mesh_first_face", "mesh_first_corner",
-    "pair_shapes", "pair_routine",
+_INDICES: dict[type, set[str]] = {
+    Bodies: {
+        "parent", "joint_type", "q_index", "first_column", "last_column", "column_dof",
+        "column_parent",
+    },
+    Joints: {"q"},
+    Trees: {"first_dof", "of_dof"},
+    Geometry: {"kind", "body", "tree"},
+    Hulls: {"body", "shape", "pair", "pair_end"},
+    Meshes: {"corner", "first_vertex", "first_face", "first_corner"},
+    Pairs: {"shapes", "routine"},
 }  # fmt: skip
 # Shape of one row, so that an empty array has the right number of dimensions too.
-_ROWS = {
-    "joint_axis": (3,), "joint_rotation": (3, 3), "joint_position": (3,), "center": (3,),
-    "inertia": (3, 3), "gravity": (3,), "shape_size": (3,), "shape_rotation": (3, 3),
-    "shape_position": (3,), "hull_center": (3,), "hull_pair": (2,), "mesh_vertex": (3,),
-    "mesh_plane": (4,), "pair_shapes": (2,),
-}  # fmt: skip
+_ROWS: dict[type, dict[str, tuple[int, ...]]] = {
+    Bodies: {"joint_axis": (3,), "joint_rotation": (3, 3), "joint_position": (3,)},
+    Inertias: {"center": (3,), "inertia": (3, 3), "gravity": (3,)},
+    Geometry: {"size": (3,), "rotation": (3, 3), "position": (3,)},
+    Hulls: {"center": (3,), "pair": (2,)},
+    Meshes: {"vertex": (3,), "plane": (4,)},
+    Pairs: {"shapes": (2,)},
+}
 
 
-def _array(name: str, rows: list[Any]) -> np.ndarray:
-    kind = np.int64 if name in _INTEGERS else np.float64
-    return np.array(rows, dtype=kind).reshape(len(rows), *_ROWS.get(name, ()))
+class _Rows:
+    """The rows of the arrays, by selection and field."""
+
+    def __init__(self) -> None:
+        self.bodies = _fields(Bodies)
+        self.inertias = _fields(Inertias)
+        self.joints = _fields(Joints)
+        self.trees = _fields(Trees)
+        self.geometry = _fields(Geometry)
+        self.hulls = _fields(Hulls)
+        self.meshes = _fields(Meshes)
+        self.pairs = _fields(Pairs)
+
+    def arrays(self) -> Model:
+        """Turn the rows into arrays."""
+        return Model(
+            Bodies(**_arrays(Bodies, self.bodies)),
+            Inertias(**_arrays(Inertias, self.inertias)),
+            Joints(**_arrays(Joints, self.joints)),
+            Trees(**_arrays(Trees, self.trees)),
+            Geometry(**_arrays(Geometry, self.geometry)),
+            Hulls(**_arrays(Hulls, self.hulls)),
+            Meshes(**_arrays(Meshes, self.meshes)),
+            Pairs(**_arrays(Pairs, self.pairs)),
+        )
+
+
+def _fields(selection: Any) -> dict[str, list[Any]]:
+    return {name: [] for name in selection._fields}
+
+
+def _arrays(selection: type, fields: dict[str, list[Any]]) -> dict[str, np.ndarray]:
+    arrays = {}
+    for name, rows in fields.items():
+        kind = np.int64 if name in _INDICES.get(selection, set()) else np.float64
+        shape = _ROWS.get(selection, {}).get(name, ())
+        arrays[name] = np.array(rows, dtype=kind).reshape(len(rows), *shape)
+    return arrays

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pinocchio as pin
 
+from contact_core.collision.shapes import PlacedShape, ShapeKind
 from contact_core.errors import ModelError, choices
-from contact_core.shapes import PlacedShape, ShapeKind
-from tamsi_sim.arrays.handle import make_handle, make_work
-from tamsi_sim.scheme.contact import scheme_settings
+from contact_core.scene_config import SolverConfig
+from tamsi_sim.arrays.data import Work, make_work
+from tamsi_sim.arrays.settings import scheme_settings
+from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.scheme.stepper import evaluate_now
-
-if TYPE_CHECKING:
-    from tamsi_sim.simulation.engine import Engine
+from tamsi_sim.simulation.model import BuiltModel
 
 # A pair of shapes that starts deeper than this share of the thinner one was placed by mistake.
 DEEPEST_START = 0.25
@@ -91,25 +90,31 @@ class Penetration:
 
 
 class Observer:
-    """Answers questions about the current state of an engine."""
+    """Answers questions about the current state of a simulation."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(
+        self, built: BuiltModel, observed: Work, solver: SolverConfig, time_step: float
+    ) -> None:
         """Allocate a workspace.
 
         Args:
-            engine: The simulation.
+            built: The model.
+            observed: Workspace of the simulation.
+            solver: Settings of its scheme.
+            time_step: h [s].
         """
-        self._engine = engine
-        arrays, work = engine.built.arrays, engine.work
-        self._work = make_work(arrays, len(work.q), len(work.contact_depth), 1)
-        self._handle = make_handle(
-            arrays, self._work, scheme_settings(engine.solver, engine.time_step)
+        self._built, self._solver, self._state = built, solver, observed.state
+        room = len(observed.contacts.depth)
+        self._work = make_work(built.arrays, len(observed.state.q), room, 1)
+        self._simulation = make_simulation(
+            built.arrays, self._work, scheme_settings(solver, time_step)
         )
 
     def _evaluate(self) -> int:
         """Bring the workspace to the engine's state; return the number of contact points."""
-        self._work.q[:], self._work.v[:] = self._engine.q, self._engine.v
-        return min(int(evaluate_now(self._handle)), len(self._work.contact_depth))
+        state = self._work.state
+        state.q[:], state.v[:] = self._state
+        return min(int(evaluate_now(self._simulation)), len(self._work.contacts.depth))
 
     def pose(self, instance: str, link: str | None = None) -> pin.SE3:
         """Return the pose of a link in the world.
@@ -121,7 +126,7 @@ class Observer:
         Raises:
             ModelError: If there is no such instance or link.
         """
-        links = self._engine.built.links
+        links = self._built.links
         if link is None:
             link = next((name for owner, name in links if owner == instance), "")
         if (instance, link) not in links:
@@ -131,28 +136,34 @@ class Observer:
         if body < 0:
             return placement.copy()
         self._evaluate()
-        return pin.SE3(self._work.rotation[body], self._work.position[body]) * placement
+        kinematics = self._work.kinematics
+        return pin.SE3(kinematics.rotation[body], kinematics.position[body]) * placement
 
     def energy(self) -> Energy:
         """Return the mechanical energy of the current state."""
         contacts = self._evaluate()
-        work, arrays = self._work, self._engine.built.arrays
-        centers = work.position + np.einsum("bij,bj->bi", work.rotation, arrays.center)
-        depth, stiffness = work.contact_depth[:contacts], work.contact_stiffness[:contacts]
+        inertias, bodies, found = (
+            self._built.arrays.inertias,
+            self._work.kinematics,
+            self._work.contacts,
+        )
+        centers = bodies.position + np.einsum("bij,bj->bi", bodies.rotation, inertias.center)
+        depth, stiffness = found.depth[:contacts], found.stiffness[:contacts]
+        v = self._state.v
         return Energy(
-            kinetic=0.5 * float(work.v @ work.mass_matrix @ work.v),
-            potential=-float(np.sum(arrays.mass[:, None] * arrays.gravity * centers)),
+            kinetic=0.5 * float(v @ self._work.dynamics.mass_matrix @ v),
+            potential=-float(np.sum(inertias.mass[:, None] * inertias.gravity * centers)),
             elastic=0.5 * float(np.sum(stiffness * depth**2)),
         )
 
     def penetrations(self) -> list[Penetration]:
         """Return the pairs of shapes that touch, each with its deepest contact."""
         count = self._evaluate()
-        built, work = self._engine.built, self._work
+        built, contacts = self._built, self._work.contacts
         found = []
-        pairs, depths = work.contact_pair[:count], work.contact_depth[:count]
+        pairs, depths = contacts.pair[:count], contacts.depth[:count]
         for pair in np.unique(pairs):
-            a, b = built.arrays.pair_shapes[pair]
+            a, b = built.arrays.pairs.shapes[pair]
             names = [f"{built.instances[s]}/{built.shapes[s].body}" for s in (a, b)]
             found.append(
                 Penetration(
@@ -167,19 +178,18 @@ class Observer:
 
     def warnings(self) -> list[Warning]:
         """Return what may be wrong now; empty if nothing is."""
-        engine = self._engine
+        built, room = self._built, len(self._work.contacts.depth)
         found = [
             Warning(WarningKind.DEEP_PENETRATION, p.subject, p.depth, DEEPEST_START * p.thickness)
             for p in self.penetrations()
             if p.depth > DEEPEST_START * p.thickness
         ]
-        for name, dof in engine.built.joints.items():
-            speed, limit = abs(float(engine.v[dof])), float(engine.built.velocities[dof])
+        for name, dof in built.joints.items():
+            speed, limit = abs(float(self._state.v[dof])), float(built.velocities[dof])
             if speed > limit:
                 found.append(Warning(WarningKind.TOO_FAST, name, speed, limit))
-        room = len(self._work.contact_depth)
         count = self._evaluate()
-        if 10 * count > 9 * room and room == engine.solver.max_contacts:
+        if 10 * count > 9 * room and room == self._solver.max_contacts:
             found.append(Warning(WarningKind.CONTACTS_NEARLY_FULL, "contacts", count, float(room)))
         return found
 
@@ -207,13 +217,13 @@ class Observer:
             ModelError: If one is not finite or a quaternion has no unit norm; the message
                 names the joint or body.
         """
-        engine, built = self._engine, self._engine.built
+        built, state = self._built, self._state
         for name, dof in built.joints.items():
-            q, v = engine.q[built.arrays.dof_q[dof]], engine.v[dof]
+            q, v = state.q[built.arrays.joints.q[dof]], state.v[dof]
             if not np.isfinite([q, v]).all():
                 raise ModelError(f"joint '{name}' has position {q:g} and velocity {v:g}")
         for name, (i, dof) in built.free_bodies.items():
-            q, v = engine.q[i : i + 7], engine.v[dof : dof + 6]
+            q, v = state.q[i : i + 7], state.v[dof : dof + 6]
             if not (np.isfinite(q).all() and np.isfinite(v).all()):
                 raise ModelError(f"free body '{name}' has pose {q.tolist()}, velocity {v.tolist()}")
             if abs(np.linalg.norm(q[3:]) - 1.0) > 1e-6:

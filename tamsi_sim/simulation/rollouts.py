@@ -6,29 +6,18 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from contact_core.errors import ConfigError, choices
-from tamsi_sim.arrays.handle import Handle, make_handle, make_work
-from tamsi_sim.scheme.contact import scheme_settings
-from tamsi_sim.scheme.stepper import EFFORT, TARGET, roll_batch
-
-if TYPE_CHECKING:
-    from tamsi_sim.simulation.engine import Engine
+from contact_core.scene_config import SolverConfig
+from tamsi_sim.arrays.data import Work, make_work
+from tamsi_sim.arrays.settings import scheme_settings
+from tamsi_sim.arrays.simulation import Simulation, make_simulation
+from tamsi_sim.scheme.stepper import EFFORT, TARGET, roll
+from tamsi_sim.simulation.model import BuiltModel
 
 COMMANDS = {"effort": EFFORT, "target": TARGET}
-# What a simulation is given besides its state; a sample starts with the engine's.
-_INPUTS = (
-    "applied",
-    "stiffness",
-    "drive_damping",
-    "damping_ratio",
-    "effort_limit",
-    "target",
-    "target_rate",
-)
 
 
 @dataclass(frozen=True)
@@ -47,7 +36,10 @@ class Rollouts:
 
 
 def rollouts(
-    engine: Engine,
+    built: BuiltModel,
+    work: Work,
+    solver: SolverConfig,
+    time_step: float,
     q: np.ndarray,
     v: np.ndarray,
     inputs: np.ndarray,
@@ -57,8 +49,11 @@ def rollouts(
     """Simulate samples side by side; the result does not depend on the number of threads.
 
     Args:
-        engine: The simulation; it stays as it is, and gives gains, limits and the inputs
-            that ``inputs`` does not replace.
+        built: The model.
+        work: The simulation; it stays as it is, and gives gains, limits and the inputs that
+            ``inputs`` does not replace.
+        solver: Settings of the scheme.
+        time_step: h [s].
         q: (n, nq) initial positions, or (nq) for all.
         v: (n, nv) initial velocities, or (nv) for all.
         inputs: (n, T, nv) input of each step.
@@ -75,7 +70,7 @@ def rollouts(
     if command not in COMMANDS:
         raise ConfigError(f"no command '{command}' ({choices(COMMANDS)})")
     inputs = np.ascontiguousarray(inputs, dtype=float)
-    nq, nv = len(engine.q), len(engine.v)
+    nq, nv = len(work.state.q), len(work.state.v)
     if inputs.ndim != 3 or inputs.shape[2] != nv:
         raise ConfigError(f"inputs must be (n, T, {nv}), got {inputs.shape}")
     n, steps, _ = inputs.shape
@@ -93,9 +88,9 @@ def rollouts(
     workers = max(1, min(threads or os.cpu_count() or 1, n))
 
     def run(part: slice) -> None:
-        handle = _twin(engine, COMMANDS[command])
-        roll_batch(
-            handle, starts[0][part], starts[1][part], inputs[part], COMMANDS[command],
+        twin = _twin(built, work, solver, time_step, COMMANDS[command])
+        roll(
+            twin, starts[0][part], starts[1][part], inputs[part], COMMANDS[command],
             result.q[part], result.v[part], result.status[part],
         )  # fmt: skip
 
@@ -106,12 +101,14 @@ def rollouts(
     return result
 
 
-def _twin(engine: Engine, command: int) -> Handle:
+def _twin(
+    built: BuiltModel, work: Work, solver: SolverConfig, time_step: float, command: int
+) -> Simulation:
     """Return a simulation of the same model with a workspace of its own."""
-    arrays, solver, mine = engine.built.arrays, engine.solver, engine.work
-    work = make_work(arrays, len(mine.q), len(mine.contact_depth), solver.max_iterations)
-    for name in _INPUTS:
-        getattr(work, name)[:] = getattr(mine, name)
+    room = len(work.contacts.depth)
+    twin = make_work(built.arrays, len(work.state.q), room, solver.max_iterations)
+    for array, given in zip(twin.drives, work.drives, strict=True):
+        array[:] = given
     if command == TARGET:
-        work.target_rate[:] = 0.0
-    return make_handle(arrays, work, scheme_settings(solver, engine.time_step))
+        twin.drives.target_rate[:] = 0.0
+    return make_simulation(built.arrays, twin, scheme_settings(solver, time_step))

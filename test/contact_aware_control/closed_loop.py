@@ -29,15 +29,15 @@ from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_stack.demo.contact_tracking.experiments import Experiment, MugPlacement
 from contact_stack.demo.statistics import ContactSample, ExperimentData, summarize
-from tamsi_sim.robot.plant import GripperCommand, Measurement, Plant
-from tamsi_sim.robot.truth import TrueContact
+from tamsi_sim.robot.plant import GripperCommand, Plant
+from tamsi_sim.robot.report import DriverReport, TrueContact
 
 # Free space before the motion, in which the estimator tares [s].
 TARE_TIME = 0.5
 # Where the mug's centre of mass is while it is held, tool frame [m].
 MUG_CENTER = np.array([0.025, 0.0, 0.0])
 
-Estimate = Callable[[Measurement, Plant], Sequence[ContactEstimate]]
+Estimate = Callable[[DriverReport, Plant], Sequence[ContactEstimate]]
 
 
 class ClosedLoopRun:
@@ -151,8 +151,8 @@ class ClosedLoopRun:
         return summarize(data, self.loop.config.force.limit, self.experiment.passes)
 
     def _tick(
-        self, measurement: Measurement, goal: Goal | None, gripper: GripperCommand | None
-    ) -> tuple[Measurement, tuple[ContactSample, ...], float]:
+        self, measurement: DriverReport, goal: Goal | None, gripper: GripperCommand | None
+    ) -> tuple[DriverReport, tuple[ContactSample, ...], float]:
         """Advance by one period; return what was measured, estimated, and the compute time."""
         now = measurement.time_ns
         sag = np.zeros(7)

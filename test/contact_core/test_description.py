@@ -4,6 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from contact_core.collision.shapes import ShapeKind
 from contact_core.description import (
     Part,
     RobotDescription,
@@ -13,7 +14,6 @@ from contact_core.description import (
     share,
 )
 from contact_core.errors import ConfigError, ModelError
-from contact_core.shapes import ShapeKind
 
 ARM = Part(urdf="urdf/iiwa14.urdf", prefix="lbr_")
 OBJECTS = ("mug", "table", "cart", "pedestal", "parallel_gripper", "box", "slab", "pusher")

@@ -8,11 +8,11 @@ import pinocchio as pin
 import pytest
 
 from contact_aware_control.config import StartTolerance
+from contact_core.collision.shapes import shape_to_coal
 from contact_core.description import collision_shapes, read_urdf
 from contact_core.inverse_kinematics import InverseKinematics
 from contact_core.robot import Robot
 from contact_core.scene import Scene
-from contact_core.shapes import shape_to_coal
 from contact_stack.demo.contact_tracking.demo import GROUPS, VARIANTS, selected, verdict
 from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS, Experiment, MugMoving
 from contact_stack.demo.motion import JointMotion

@@ -6,10 +6,10 @@ import pinocchio as pin
 import pytest
 import quadprog
 
+from contact_core.collision.shapes import shape_to_coal
 from contact_core.errors import ConfigError, ModelError
 from contact_core.robot import Robot
 from contact_core.scene import Scene
-from contact_core.shapes import shape_to_coal
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scenes import (
     SpatialScene,

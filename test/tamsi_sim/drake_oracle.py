@@ -53,7 +53,7 @@ class DrakeSimulation:
             if not np.any(instance.gravity):
                 self.plant.set_gravity_enabled(index, False)
         for name, dof in built.joints.items():
-            armature = built.arrays.armature[dof]
+            armature = built.arrays.joints.armature[dof]
             if armature > 0.0:
                 actuator = self.plant.AddJointActuator(
                     f"{name}_drive", self.plant.GetJointByName(name)
@@ -126,7 +126,7 @@ class DrakeSimulation:
         velocities = self.plant.GetVelocities(self.context)
         for name, dof in self.built.joints.items():
             joint = self.plant.GetJointByName(name)
-            positions[joint.position_start()] = q[self.built.arrays.dof_q[dof]]
+            positions[joint.position_start()] = q[self.built.arrays.joints.q[dof]]
             velocities[joint.velocity_start()] = v[dof]
         self.plant.SetPositions(self.context, positions)
         self.plant.SetVelocities(self.context, velocities)
@@ -140,12 +140,12 @@ class DrakeSimulation:
 
     def state(self):
         """Return positions and velocities in our order."""
-        q, v = np.zeros(len(self.built.q)), np.zeros(len(self.built.arrays.dof_q))
+        q, v = np.zeros(len(self.built.q)), np.zeros(len(self.built.arrays.joints.q))
         positions = self.plant.GetPositions(self.context)
         velocities = self.plant.GetVelocities(self.context)
         for name, dof in self.built.joints.items():
             joint = self.plant.GetJointByName(name)
-            q[self.built.arrays.dof_q[dof]] = positions[joint.position_start()]
+            q[self.built.arrays.joints.q[dof]] = positions[joint.position_start()]
             v[dof] = velocities[joint.velocity_start()]
         for body, iq, iv in self._free_bodies():
             w, x, y, z, *position = self.plant.GetPositions(self.context, body.model_instance())

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from contact_core.surface import Surface, combine
-from tamsi_sim.scheme.contact import FrictionLaw, friction_coefficient, normal_force
+from tamsi_sim.arrays.settings import FrictionLaw
+from tamsi_sim.scheme.contact import friction_coefficient, normal_force
 
 STICTION = 1e-4
 

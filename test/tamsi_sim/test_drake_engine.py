@@ -73,9 +73,9 @@ def test_contact_of_a_resting_ball():
 def test_contact_impulse_is_the_weight_over_the_time():
     _, drake = ball(0.0495)
     drake.step(500)
-    drake.work.contact_impulse[:] = 0.0
+    drake.contact_impulse[:] = 0.0
     drake.step(100)
-    np.testing.assert_allclose(drake.work.contact_impulse[2], 9.81 * 0.1, rtol=1e-3)
+    np.testing.assert_allclose(drake.contact_impulse[2], 9.81 * 0.1, rtol=1e-3)
 
 
 def test_arm_that_holds_the_mug_feels_the_same_torques():
@@ -136,11 +136,11 @@ def test_reset_reproduces_bit_for_bit():
 
 def test_a_step_that_fails_leaves_the_last_good_state():
     _, drake = ball(0.1)
-    drake.work.applied[0] = np.nan
+    drake.drives.applied[0] = np.nan
     before = drake.q.copy()
     assert drake.step(3) is StepStatus.NOT_FINITE
     np.testing.assert_array_equal(drake.q, before)
-    drake.work.applied[0] = 0.0
+    drake.drives.applied[0] = 0.0
     drake.v[1] = np.nan
     assert drake.step(3) is StepStatus.NOT_FINITE
     drake.v[1] = 0.0

@@ -68,10 +68,10 @@ def test_arm_shakes_a_mug():
     instances = [robot, mug_instance()]
     engine = engine_of(instances, 1e-3, Surface(2e4, 5.0, 0.9), DRAKE, pads_only)
     joints, arrays = engine.built.joints, engine.built.arrays
-    arrays.damping[:] = 0.0
-    arrays.armature[:7] = [3.4, 3.4, 3.4, 3.4, 1.3, 1.2, 1.2]
-    arrays.armature[7:9] = 0.5
-    arrays.upper[:], arrays.lower[:] = np.inf, -np.inf
+    arrays.joints.damping[:] = 0.0
+    arrays.joints.armature[:7] = [3.4, 3.4, 3.4, 3.4, 1.3, 1.2, 1.2]
+    arrays.joints.armature[7:9] = 0.5
+    arrays.joints.upper[:], arrays.joints.lower[:] = np.inf, -np.inf
     engine.q[:7] = arm
     fingers = [joints["finger_left_joint"], joints["finger_right_joint"]]
     engine.q[fingers] = 0.0395

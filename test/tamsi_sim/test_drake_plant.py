@@ -36,8 +36,8 @@ def in_drake(built, approximation="sap"):
 def arm_and_mug():
     """Return our engine and Drake's model of an arm with a mimicking finger, and a mug."""
     built = build([arm_instance(), mug_instance(pose(0.5, 0.1, 0.9, roll=0.3, yaw=-1.0))])
-    built.arrays.armature[:8] = 0.3
-    built.arrays.friction[:] = 0.0
+    built.arrays.joints.armature[:8] = 0.3
+    built.arrays.joints.friction[:] = 0.0
     engine = Engine(built, 1e-3)
     model, context = in_drake(built)
     rng = np.random.default_rng(5)
@@ -60,7 +60,7 @@ def test_mass_matrix_with_mimic_joint(arm_and_mug):
     engine, model, context = arm_and_mug
     drakes = model.plant.CalcMassMatrix(context)
     ours = model.velocity_map.T @ drakes @ model.velocity_map
-    np.testing.assert_allclose(ours, engine.work.mass_matrix, atol=1e-10)
+    np.testing.assert_allclose(ours, engine.work.dynamics.mass_matrix, atol=1e-10)
 
 
 def test_bias_with_gravity_and_joint_damping(arm_and_mug):
@@ -68,7 +68,7 @@ def test_bias_with_gravity_and_joint_damping(arm_and_mug):
     forces = MultibodyForces(model.plant)
     model.plant.CalcForceElementsContribution(context, forces)
     bias = model.plant.CalcInverseDynamics(context, np.zeros(len(model.velocity_map)), forces)
-    expected = engine.work.bias + engine.built.arrays.damping * engine.v
+    expected = engine.work.dynamics.bias + engine.built.arrays.joints.damping * engine.v
     np.testing.assert_allclose(model.velocity_map.T @ bias, expected, atol=1e-9)
 
 
@@ -88,12 +88,12 @@ def test_only_listed_pairs_may_collide(arm_and_mug):
         frozenset(model.shape_of[geometry] for geometry in pair)
         for pair in inspector.GetCollisionCandidates()
     }
-    assert candidates == {frozenset(map(int, p)) for p in engine.built.arrays.pair_shapes}
+    assert candidates == {frozenset(map(int, p)) for p in engine.built.arrays.pairs.shapes}
 
 
 def test_friction_in_a_joint_is_refused_by_name():
     built = build([arm_instance(), mug_instance()])
-    built.arrays.friction[built.joints["lbr_A3"]] = 1.0
+    built.arrays.joints.friction[built.joints["lbr_A3"]] = 1.0
     with pytest.raises(ModelError, match="lbr_A3"):
         in_drake(built)
 

@@ -36,7 +36,7 @@ def test_mass_matrix_of_the_arm_with_mimic_fingers(engine):
         random_state(engine, rng)
         expected = pin.crba(model, data, coupling @ engine.q[:8])
         expected = np.triu(expected) + np.triu(expected, 1).T
-        ours = engine.work.mass_matrix[:8, :8]
+        ours = engine.work.dynamics.mass_matrix[:8, :8]
         np.testing.assert_allclose(ours, coupling.T @ expected @ coupling, atol=1e-10)
 
 
@@ -48,7 +48,7 @@ def test_bias_of_the_arm_with_mimic_fingers(engine):
         expected = pin.nonLinearEffects(
             model, data, coupling @ engine.q[:8], coupling @ engine.v[:8]
         )
-        np.testing.assert_allclose(engine.work.bias[:8], coupling.T @ expected, atol=1e-10)
+        np.testing.assert_allclose(engine.work.dynamics.bias[:8], coupling.T @ expected, atol=1e-10)
 
 
 def test_free_body(engine):
@@ -62,22 +62,22 @@ def test_free_body(engine):
         # Pinocchio's velocity is in the body's frame; ours = turn @ theirs.
         turn = np.kron(np.eye(2), rotation)
         expected = turn @ pin.crba(model, data, q) @ turn.T
-        np.testing.assert_allclose(engine.work.mass_matrix[8:, 8:], expected, atol=1e-10)
-        assert not engine.work.mass_matrix[:8, 8:].any()
+        np.testing.assert_allclose(engine.work.dynamics.mass_matrix[8:, 8:], expected, atol=1e-10)
+        assert not engine.work.dynamics.mass_matrix[:8, 8:].any()
         local = turn.T @ v
         # d/dt (R^T v_linear) at constant world velocity is -omega x v in the body.
         drift = np.concatenate([-np.cross(local[3:], local[:3]), np.zeros(3)])
         expected = turn @ pin.rnea(model, data, q, local, drift)
-        np.testing.assert_allclose(engine.work.bias[8:], expected, atol=1e-10)
+        np.testing.assert_allclose(engine.work.dynamics.bias[8:], expected, atol=1e-10)
 
 
 def test_armature_adds_to_the_diagonal(engine):
     engine.evaluate()
-    before = engine.work.mass_matrix.copy()
-    engine.built.arrays.armature[:3] = [1.0, 2.0, 3.0]
+    before = engine.work.dynamics.mass_matrix.copy()
+    engine.built.arrays.joints.armature[:3] = [1.0, 2.0, 3.0]
     engine.evaluate()
-    change = engine.work.mass_matrix - before
-    engine.built.arrays.armature[:3] = 0.0
+    change = engine.work.dynamics.mass_matrix - before
+    engine.built.arrays.joints.armature[:3] = 0.0
     np.testing.assert_allclose(change, np.diag([1.0, 2.0, 3.0] + [0.0] * 11), atol=1e-12)
 
 
@@ -85,9 +85,9 @@ def test_only_bodies_without_compensation_weigh(engine):
     engine.q[:8] = [0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0, 0.0]
     engine.v[:] = 0.0
     engine.evaluate()
-    assert abs(engine.work.bias[1]) > 1.0
+    assert abs(engine.work.dynamics.bias[1]) > 1.0
     light = engine_of([arm_instance(gravity=(0.0, 0.0, 0.0)), mug_instance()])
     light.q[:8] = engine.q[:8]
     light.evaluate()
-    np.testing.assert_allclose(light.work.bias[:8], 0.0, atol=1e-12)
-    np.testing.assert_allclose(light.work.bias[10], -0.1 * GRAVITY[2], atol=1e-12)
+    np.testing.assert_allclose(light.work.dynamics.bias[:8], 0.0, atol=1e-12)
+    np.testing.assert_allclose(light.work.dynamics.bias[10], -0.1 * GRAVITY[2], atol=1e-12)

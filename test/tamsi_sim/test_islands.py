@@ -23,8 +23,8 @@ def groups(engine):
     work = engine.work
     found = []
     for island in range(work.counters[ISLANDS]):
-        rows = slice(work.island_dof[island], work.island_dof[island + 1])
-        found.append(set((work.order[rows] // 6).tolist()))
+        rows = slice(work.islands.first_row[island], work.islands.first_row[island + 1])
+        found.append(set((work.islands.order[rows] // 6).tolist()))
     return found
 
 
@@ -45,18 +45,20 @@ def test_every_contact_belongs_to_the_island_of_its_bodies():
     engine = boxes([(0.3 * (k % 3), 0.0, 0.049 + 0.099 * (k // 3)) for k in range(9)])
     count = engine.evaluate()
     work = engine.work
-    assert sorted(work.contact_order[:count]) == list(range(count))
+    assert sorted(work.islands.contact[:count]) == list(range(count))
     for island, members in enumerate(groups(engine)):
-        first, last = work.island_contact[island], work.island_contact[island + 1]
-        for c in work.contact_order[first:last]:
-            columns = work.jacobian_columns[c]
-            assert set((work.jacobian_dof[c, :columns] // 6).tolist()) <= members
+        first, last = work.islands.first_contact[island], work.islands.first_contact[island + 1]
+        for c in work.islands.contact[first:last]:
+            columns = work.jacobian.columns[c]
+            assert set((work.jacobian.dof[c, :columns] // 6).tolist()) <= members
 
 
 def test_rows_and_degrees_of_freedom_are_inverse_orders():
     engine = boxes([(0.0, 0.0, 0.049), (1.0, 0.0, 3.0), (0.0, 0.0, 0.148)])
     engine.evaluate()
-    np.testing.assert_array_equal(engine.work.place[engine.work.order], np.arange(18))
+    np.testing.assert_array_equal(
+        engine.work.islands.place[engine.work.islands.order], np.arange(18)
+    )
 
 
 def test_a_shuffled_tower_has_the_band_of_an_ordered_one():
@@ -67,14 +69,14 @@ def test_a_shuffled_tower_has_the_band_of_an_ordered_one():
     work = engine.work
     assert work.counters[ISLANDS] == 1
     for row in range(36):
-        assert work.row_end[row] == min(6 * (row // 6) + 11, 35)
+        assert work.islands.row_end[row] == min(6 * (row // 6) + 11, 35)
 
 
 def test_an_arm_without_contact_is_one_island():
     engine = engine_of([arm_instance()], touch=lambda a, b: False)
     engine.evaluate()
     assert engine.work.counters[ISLANDS] == 1
-    np.testing.assert_array_equal(engine.work.order, np.arange(8))
+    np.testing.assert_array_equal(engine.work.islands.order, np.arange(8))
 
 
 def test_separate_boxes_move_as_if_each_were_alone():

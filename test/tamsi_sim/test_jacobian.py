@@ -13,9 +13,9 @@ def dense(engine, contact):
     """Return the contact's Jacobian with all columns, in world axes."""
     work = engine.work
     jacobian = np.zeros((3, len(engine.v)))
-    for k in range(work.jacobian_columns[contact]):
-        jacobian[:, work.jacobian_dof[contact, k]] = work.jacobian[contact, :, k]
-    return work.contact_frame[contact].T @ jacobian
+    for k in range(work.jacobian.columns[contact]):
+        jacobian[:, work.jacobian.dof[contact, k]] = work.jacobian.entry[contact, :, k]
+    return work.contacts.frame[contact].T @ jacobian
 
 
 def test_link_in_a_wall_against_pinocchio():
@@ -32,11 +32,11 @@ def test_link_in_a_wall_against_pinocchio():
     pin.updateFramePlacements(model, data)
     assert contacts > 3
     for c in range(contacts):
-        shape = engine.built.arrays.pair_shapes[engine.work.contact_pair[c], 0]
+        shape = engine.built.arrays.pairs.shapes[engine.work.contacts.pair[c], 0]
         link = engine.built.shapes[shape].body
         frame = model.getFrameId(link)
         at_link = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
-        arm = engine.work.contact_point[c] - data.oMf[frame].translation
+        arm = engine.work.contacts.point[c] - data.oMf[frame].translation
         expected = (at_link[:3] - pin.skew(arm) @ at_link[3:]) @ coupling
         np.testing.assert_allclose(dense(engine, c), expected, atol=1e-10)
 
@@ -45,7 +45,7 @@ def test_contact_frames_are_right_handed_and_orthonormal():
     engine = engine_of([arm_instance(), mug_instance(pose(x=0.1, y=0.05, z=0.9))])
     count = engine.evaluate()
     assert count > 0
-    for frame in engine.work.contact_frame[:count]:
+    for frame in engine.work.contacts.frame[:count]:
         np.testing.assert_allclose(frame @ frame.T, np.eye(3), atol=1e-12)
         assert np.linalg.det(frame) == pytest.approx(1.0)
 
@@ -58,9 +58,9 @@ def test_normal_velocity_is_minus_the_rate_of_the_penetration():
     engine = engine_of([brick, ground])
     engine.v[:] = [0.01, -0.02, 0.1, 0.2, 0.1, 0.3]
     count = engine.evaluate()
-    depth = engine.work.contact_depth[:count].copy()
+    depth = engine.work.contacts.depth[:count].copy()
     rates = np.array(
-        [engine.work.contact_frame[c, 2] @ dense(engine, c) @ engine.v for c in range(count)]
+        [engine.work.contacts.frame[c, 2] @ dense(engine, c) @ engine.v for c in range(count)]
     )
     h = 1e-6
     rotation = pin.Quaternion(engine.q[3:].copy())
@@ -68,4 +68,4 @@ def test_normal_velocity_is_minus_the_rate_of_the_penetration():
     engine.q[:3] += h * engine.v[:3]
     engine.q[3:] = turned.coeffs()
     assert engine.evaluate() == count > 0
-    np.testing.assert_allclose((engine.work.contact_depth[:count] - depth) / h, -rates, atol=1e-4)
+    np.testing.assert_allclose((engine.work.contacts.depth[:count] - depth) / h, -rates, atol=1e-4)

@@ -24,8 +24,8 @@ def slider(time_step=1e-3, friction=0.0, effort=100.0):
 def test_implicit_controller_is_stable_at_any_stiffness():
     engine = slider(time_step=0.01, effort=1e12)
     # Explicit integration would need h < 2 sqrt(m / K) = 9e-5 s.
-    engine.work.stiffness[:] = 1e9
-    engine.work.drive_damping[:] = 1e6
+    engine.work.drives.stiffness[:] = 1e9
+    engine.work.drives.damping[:] = 1e6
     engine.q[:], engine.v[:] = 0.1, 1.0
     for _ in range(200):
         assert engine.step(1) == StepStatus.OK
@@ -35,9 +35,9 @@ def test_implicit_controller_is_stable_at_any_stiffness():
 
 def test_static_deflection_is_load_over_stiffness():
     engine = slider()
-    engine.work.stiffness[:] = 400.0
-    engine.work.damping_ratio[:] = 1.0
-    engine.work.target[:] = 0.02
+    engine.work.drives.stiffness[:] = 400.0
+    engine.work.drives.damping_ratio[:] = 1.0
+    engine.work.drives.target[:] = 0.02
     engine.applied[:] = 8.0
     engine.step(4000)
     assert engine.q[0] == pytest.approx(0.02 + 8.0 / 400.0, abs=1e-9)
@@ -47,8 +47,8 @@ def test_damping_ratio_one_does_not_overshoot_and_a_smaller_one_does():
     peaks = []
     for ratio in (1.0, 0.2):
         engine = slider()
-        engine.work.stiffness[:] = 400.0
-        engine.work.damping_ratio[:] = ratio
+        engine.work.drives.stiffness[:] = 400.0
+        engine.work.drives.damping_ratio[:] = ratio
         engine.q[:] = 0.1
         _, positions, _ = engine.roll(np.zeros((2000, 1)))
         peaks.append(positions.min())
@@ -59,15 +59,15 @@ def test_damping_ratio_one_does_not_overshoot_and_a_smaller_one_does():
 
 def test_target_ramps_by_its_rate():
     engine = slider()
-    engine.work.target_rate[:] = 1e-3
+    engine.work.drives.target_rate[:] = 1e-3
     engine.step(5)
-    assert engine.work.target[0] == pytest.approx(5e-3)
+    assert engine.work.drives.target[0] == pytest.approx(5e-3)
 
 
 def test_the_urdfs_effort_limit_bounds_the_force():
     engine = slider(effort=3.0)
-    engine.work.stiffness[:] = 1e6
-    engine.work.target[:] = 0.4
+    engine.work.drives.stiffness[:] = 1e6
+    engine.work.drives.target[:] = 0.4
     engine.step(100)
     assert engine.v[0] == pytest.approx(3.0 / 2.0 * 0.1)
 
@@ -76,7 +76,7 @@ def test_end_stop_holds_a_load():
     engine = slider()
     engine.applied[:] = 50.0
     engine.step(5000)
-    stiffness = engine.built.arrays.limit_stiffness[0]
+    stiffness = engine.built.arrays.joints.limit_stiffness[0]
     assert engine.q[0] == pytest.approx(0.5 + 50.0 / stiffness, abs=1e-6)
     assert engine.v[0] == pytest.approx(0.0, abs=1e-6)
 

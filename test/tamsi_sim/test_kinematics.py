@@ -45,22 +45,26 @@ def test_poses_against_pinocchio(engine):
         pin.forwardKinematics(model, data, np.append(q[:8], q[7]))
         for body in range(9):
             expected = data.oMi[body + 1]
-            np.testing.assert_allclose(work.rotation[body], expected.rotation, atol=1e-12)
-            np.testing.assert_allclose(work.position[body], expected.translation, atol=1e-12)
+            np.testing.assert_allclose(
+                work.kinematics.rotation[body], expected.rotation, atol=1e-12
+            )
+            np.testing.assert_allclose(
+                work.kinematics.position[body], expected.translation, atol=1e-12
+            )
         expected = pin.Quaternion(q[11:].copy()).matrix()
-        np.testing.assert_allclose(work.rotation[9], expected, atol=1e-12)
+        np.testing.assert_allclose(work.kinematics.rotation[9], expected, atol=1e-12)
 
 
 def test_velocities_are_the_rates_of_the_poses(engine):
     h = 1e-6
     for q, v in states(5):
         work = at(engine, q, v)
-        velocity, rotation = work.velocity.copy(), work.rotation.copy()
-        position = work.position.copy()
+        velocity, rotation = work.kinematics.velocity.copy(), work.kinematics.rotation.copy()
+        position = work.kinematics.position.copy()
         work = at(engine, moved(q, v, h), v)
         for body in range(10):
-            angular = pin.log3(work.rotation[body] @ rotation[body].T) / h
-            linear = (work.position[body] - position[body]) / h
+            angular = pin.log3(work.kinematics.rotation[body] @ rotation[body].T) / h
+            linear = (work.kinematics.position[body] - position[body]) / h
             # Linear part: velocity of the body's point at the world origin.
             linear = linear - np.cross(angular, position[body])
             np.testing.assert_allclose(velocity[body], [*angular, *linear], atol=1e-5)
@@ -70,6 +74,11 @@ def test_accelerations_at_constant_velocity_are_the_rates_of_the_velocities(engi
     h = 1e-6
     for q, v in states(5):
         work = at(engine, q, v)
-        velocity, acceleration = work.velocity.copy(), work.acceleration.copy()
+        velocity, acceleration = (
+            work.kinematics.velocity.copy(),
+            work.kinematics.acceleration.copy(),
+        )
         work = at(engine, moved(q, v, h), v)
-        np.testing.assert_allclose(acceleration, (work.velocity - velocity) / h, atol=1e-4)
+        np.testing.assert_allclose(
+            acceleration, (work.kinematics.velocity - velocity) / h, atol=1e-4
+        )

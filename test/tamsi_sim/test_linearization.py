@@ -34,7 +34,7 @@ def brick(placement):
 def moved(engine, q, change):
     """Return q moved by a change in the coordinates of a velocity."""
     q = q.copy()
-    joints = engine.built.arrays.dof_q
+    joints = engine.built.arrays.joints.q
     q[joints[joints >= 0]] += change[joints >= 0]
     for i, dof in engine.built.free_bodies.values():
         q[i : i + 3] += change[dof : dof + 3]
@@ -45,7 +45,7 @@ def moved(engine, q, change):
 
 def difference(engine, end, start):
     """Return the change of coordinates that moves one q to the other."""
-    joints = engine.built.arrays.dof_q
+    joints = engine.built.arrays.joints.q
     change = np.zeros(len(joints))
     change[joints >= 0] = (end - start)[joints[joints >= 0]]
     for i, dof in engine.built.free_bodies.values():
@@ -58,7 +58,7 @@ def difference(engine, end, start):
 def finite_differences(engine, steps, size=1e-6):
     """Return d(q+, v+)/d(q, v, applied, target) by central differences of steps."""
     work, nv = engine.work, len(engine.v)
-    arrays = (work.q, work.v, work.applied, work.target)
+    arrays = (work.state.q, work.state.v, work.drives.applied, work.drives.target)
     start = [array.copy() for array in arrays]
     columns = []
     for j in range(4 * nv):
@@ -69,11 +69,11 @@ def finite_differences(engine, steps, size=1e-6):
             change = np.zeros(nv)
             change[j % nv] = sign * size
             if j < nv:
-                work.q[:] = moved(engine, start[0], change)
+                work.state.q[:] = moved(engine, start[0], change)
             else:
-                (work.v, work.applied, work.target)[j // nv - 1][:] += change
+                (work.state.v, work.drives.applied, work.drives.target)[j // nv - 1][:] += change
             assert engine.step(steps) == StepStatus.OK
-            ends.append((work.q.copy(), work.v.copy()))
+            ends.append((work.state.q.copy(), work.state.v.copy()))
         (q_up, v_up), (q_down, v_down) = ends
         columns.append(np.concatenate([difference(engine, q_up, q_down), v_up - v_down]))
     for array, value in zip(arrays, start, strict=True):
@@ -139,11 +139,11 @@ def test_arm_with_position_commands_on_a_table():
     table = Instance("table", body_urdf("table", box(0.4, 0.4, 0.4)), pose(x=0.62))
     engine = engine_of([arm_instance(), table, mug_instance(pose(x=-1.0))], 1e-3, solver=EXACT)
     work = engine.work
-    work.q[:8] = [0.1, 1.2, 0.05, -1.3, 0.1, 0.6, 0.0, 0.02]
-    work.target[:8] = work.q[:8]
-    work.stiffness[:8] = [800, 600, 600, 600, 400, 200, 200, 2000]
-    work.damping_ratio[:8] = 0.7
-    engine.built.arrays.armature[:7] = 0.3
+    work.state.q[:8] = [0.1, 1.2, 0.05, -1.3, 0.1, 0.6, 0.0, 0.02]
+    work.drives.target[:8] = work.state.q[:8]
+    work.drives.stiffness[:8] = [800, 600, 600, 600, 400, 200, 200, 2000]
+    work.drives.damping_ratio[:8] = 0.7
+    engine.built.arrays.joints.armature[:7] = 0.3
     assert engine.step(200) == StepStatus.OK
     assert engine.contacts()
     found = check(engine)
@@ -153,10 +153,10 @@ def test_arm_with_position_commands_on_a_table():
 def test_saturated_joint_ignores_its_target():
     engine = engine_of([arm_instance()], 1e-3, solver=EXACT)
     work = engine.work
-    work.q[7] = 0.02
-    work.stiffness[:7] = 500.0
-    work.target[:7] = 0.3
-    work.effort_limit[0] = 10.0
+    work.state.q[7] = 0.02
+    work.drives.stiffness[:7] = 500.0
+    work.drives.target[:7] = 0.3
+    work.drives.effort_limit[0] = 10.0
     found = check(engine)
     assert not found.B_target[:, 0].any()
     assert found.B_target[:, 1].any()

@@ -15,10 +15,10 @@ from builders import (
     pose,
 )
 
+from contact_core.collision.manifold import POINTS
+from contact_core.collision.narrow_phase import routine_of
+from contact_core.collision.shapes import ShapeKind
 from contact_core.scene import Instance
-from contact_core.shapes import ShapeKind
-from tamsi_sim.collision.manifold import POINTS
-from tamsi_sim.collision.narrow_phase import routine_of
 
 STIFFNESS = 1e4  # of one contact point: two surfaces of 2e4 N/m in series
 DEPTH = 1e-4
@@ -42,11 +42,11 @@ def contacts_of(upper, placement, lower):
     )
     count, work = engine.evaluate(), engine.work
     # Mesh and cylinder may be swapped, but normals point up or down.
-    np.testing.assert_allclose(np.abs(work.contact_frame[:count, 2, 2]), 1.0, atol=1e-6)
+    np.testing.assert_allclose(np.abs(work.contacts.frame[:count, 2, 2]), 1.0, atol=1e-6)
     return (
-        work.contact_point[:count].copy(),
-        work.contact_depth[:count].copy(),
-        work.contact_stiffness[:count].copy(),
+        work.contacts.point[:count].copy(),
+        work.contacts.depth[:count].copy(),
+        work.contacts.stiffness[:count].copy(),
     )
 
 
@@ -131,11 +131,11 @@ def test_a_half_space_is_like_the_top_of_a_big_box(meshes, pitch):
     placement = pin.SE3(turn, np.array([0.0, 0.0, -low - DEPTH]))
     engine = engine_of([Instance("drum", drum, placement, True), ground_instance()])
     count, work = engine.evaluate(), engine.work
-    expected = work.contact_point[:count].copy(), work.contact_depth[:count].copy()
+    expected = work.contacts.point[:count].copy(), work.contacts.depth[:count].copy()
     arrays = engine.built.arrays
-    arrays.shape_kind[1], arrays.shape_position[1] = ShapeKind.HALF_SPACE, 0.0
-    arrays.pair_routine[0], swapped = routine_of(ShapeKind.MESH, ShapeKind.HALF_SPACE)
+    arrays.geometry.kind[1], arrays.geometry.position[1] = ShapeKind.HALF_SPACE, 0.0
+    arrays.pairs.routine[0], swapped = routine_of(ShapeKind.MESH, ShapeKind.HALF_SPACE)
     assert not swapped
     assert engine.evaluate() == count
-    np.testing.assert_allclose(work.contact_point[:count], expected[0], atol=1e-9)
-    np.testing.assert_allclose(work.contact_depth[:count], expected[1], atol=1e-9)
+    np.testing.assert_allclose(work.contacts.point[:count], expected[0], atol=1e-9)
+    np.testing.assert_allclose(work.contacts.depth[:count], expected[1], atol=1e-9)

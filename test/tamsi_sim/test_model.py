@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from builders import arm_instance, body_urdf, box, engine_of, mug_instance, pose, sphere
 
+from contact_core.collision.shapes import shape_from_coal
 from contact_core.errors import ModelError
 from contact_core.scene import Instance
-from contact_core.shapes import shape_from_coal
 from contact_core.surface import Surface
 from tamsi_sim.simulation.model import build_model
 
@@ -30,7 +30,7 @@ def test_inertia_must_be_positive_definite():
 
 def test_a_fixed_thing_needs_no_mass():
     built = build(Instance("wall", body_urdf("brick", box(1, 1, 1), mass=0.0)))
-    assert len(built.arrays.parent) == 0
+    assert len(built.arrays.bodies.parent) == 0
 
 
 def test_unsupported_joint_is_named():
@@ -87,7 +87,7 @@ def test_joint_names_are_unique():
 def test_pairs_that_cannot_move_relative_to_each_other_are_left_out():
     ball = body_urdf("ball", sphere(0.1))
     built = build(Instance("a", ball), Instance("b", ball), Instance("c", ball, free=True))
-    assert sorted(map(sorted, built.arrays.pair_shapes.tolist())) == [[0, 2], [1, 2]]
+    assert sorted(map(sorted, built.arrays.pairs.shapes.tolist())) == [[0, 2], [1, 2]]
 
 
 def test_mimic_finger_shares_its_masters_degree_of_freedom():
@@ -95,7 +95,7 @@ def test_mimic_finger_shares_its_masters_degree_of_freedom():
     assert len(engine.v) == 8
     engine.q[7] = 0.03
     engine.evaluate()
-    left, right = engine.work.position[7:9]
+    left, right = engine.work.kinematics.position[7:9]
     assert np.linalg.norm(left - right) == pytest.approx(0.06)
 
 
@@ -103,6 +103,6 @@ def test_limits_damping_and_names_come_from_the_urdf():
     built = build(arm_instance(), mug_instance())
     assert list(built.joints)[:2] == ["lbr_A1", "lbr_A2"]
     assert built.free_bodies == {"mug": (8, 8)}
-    assert built.arrays.upper[1] == pytest.approx(np.deg2rad(120.0), abs=1e-5)
-    assert built.arrays.damping[0] == 0.5
-    assert np.isinf(built.arrays.upper[9])
+    assert built.arrays.joints.upper[1] == pytest.approx(np.deg2rad(120.0), abs=1e-5)
+    assert built.arrays.joints.damping[0] == 0.5
+    assert np.isinf(built.arrays.joints.upper[9])

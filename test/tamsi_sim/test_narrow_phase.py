@@ -16,10 +16,10 @@ from builders import (
     sphere,
 )
 
+from contact_core.collision.narrow_phase import ROUTINES, routine_of
+from contact_core.collision.shapes import ShapeKind, shape_to_coal
 from contact_core.errors import ModelError
 from contact_core.scene import Instance
-from contact_core.shapes import ShapeKind, shape_to_coal
-from tamsi_sim.collision.narrow_phase import ROUTINES, routine_of
 
 SHAPES = {
     "sphere": (sphere(0.05), False),
@@ -42,9 +42,9 @@ def pair_engine(a, b):
 def coal_distance(engine):
     """Return Coal's signed distance and normal, which points from the first to the second."""
     arrays, work = engine.built.arrays, engine.work
-    shapes = arrays.pair_shapes[0]
+    shapes = arrays.pairs.shapes[0]
     solids = [shape_to_coal(engine.built.shapes[s].shape) for s in shapes]
-    poses = [coal.Transform3s(work.shape_rotation[s], work.shape_position[s]) for s in shapes]
+    poses = [coal.Transform3s(work.poses.rotation[s], work.poses.position[s]) for s in shapes]
     result = coal.DistanceResult()
     request = coal.DistanceRequest()
     distance = coal.distance(solids[0], poses[0], solids[1], poses[1], request, result)
@@ -76,12 +76,12 @@ def test_touching_and_depth_against_coal(a, b):
         elif -0.015 < distance < -1e-6:
             # Deeper poses have no well-defined normal.
             assert count > 0, f"no contact at {distance:g}"
-            deepest = np.argmax(engine.work.contact_depth[:count])
+            deepest = np.argmax(engine.work.contacts.depth[:count])
             found += 1
             # Ours points into the first body.
-            alignment = -normal @ engine.work.contact_frame[deepest, 2]
+            alignment = -normal @ engine.work.contacts.frame[deepest, 2]
             if (a, b) not in SAMPLED:
-                assert engine.work.contact_depth[deepest] == pytest.approx(-distance, abs=1e-4)
+                assert engine.work.contacts.depth[deepest] == pytest.approx(-distance, abs=1e-4)
                 assert alignment > 0.99
     assert found > 30
 
@@ -90,9 +90,11 @@ def test_contact_point_is_midway_between_the_surfaces():
     engine = pair_engine("sphere", "box")
     engine.q[:3] = [0.01, 0.02, 0.08 + 0.05 - 0.004]
     assert engine.evaluate() == 1
-    np.testing.assert_allclose(engine.work.contact_point[0], [0.01, 0.02, 0.08 - 0.002], atol=1e-12)
-    np.testing.assert_allclose(engine.work.contact_frame[0, 2], [0.0, 0.0, 1.0], atol=1e-12)
-    assert engine.work.contact_depth[0] == pytest.approx(0.004)
+    np.testing.assert_allclose(
+        engine.work.contacts.point[0], [0.01, 0.02, 0.08 - 0.002], atol=1e-12
+    )
+    np.testing.assert_allclose(engine.work.contacts.frame[0, 2], [0.0, 0.0, 1.0], atol=1e-12)
+    assert engine.work.contacts.depth[0] == pytest.approx(0.004)
 
 
 def on_ground(kind, z, **angles):
@@ -101,7 +103,7 @@ def on_ground(kind, z, **angles):
     body = Instance("body", body_urdf("body", geometry, capsule=capsule), pose(z=z, **angles), True)
     engine = engine_of([body, ground])
     count = engine.evaluate()
-    return engine.work.contact_point[:count].copy(), engine.work.contact_depth[:count].copy()
+    return engine.work.contacts.point[:count].copy(), engine.work.contacts.depth[:count].copy()
 
 
 def test_standing_cylinder_touches_at_four_points():
@@ -144,7 +146,7 @@ def overlap_stiffness(yaw, shift):
     upper = Instance("upper", cube, pose(x=shift, z=0.0999, yaw=yaw), True)
     engine = engine_of([upper, Instance("lower", cube, pose(), True)])
     count = engine.evaluate()
-    return engine.work.contact_stiffness[:count].sum(), count
+    return engine.work.contacts.stiffness[:count].sum(), count
 
 
 def test_box_on_box_is_as_stiff_however_many_corners_overlap():
@@ -166,8 +168,8 @@ def test_capsule_rounds_an_edge_with_a_smoothly_turning_normal():
         engine.q[:] = pin.SE3ToXYZQUAT(pose(*centre, roll=np.pi / 2))
         count = engine.evaluate()
         assert count > 0
-        normals.append(engine.work.contact_frame[0, 2].copy())
-        assert engine.work.contact_depth[:count].max() == pytest.approx(0.001, abs=1e-9)
+        normals.append(engine.work.contacts.frame[0, 2].copy())
+        assert engine.work.contacts.depth[:count].max() == pytest.approx(0.001, abs=1e-9)
     turns = np.linalg.norm(np.diff(normals, axis=0), axis=1)
     assert turns.max() < 1.1 * (np.pi / 2) / 399
     np.testing.assert_allclose(normals[0], [0, 0, 1], atol=1e-9)
@@ -184,7 +186,7 @@ def test_force_is_continuous_when_a_capsule_tips_over_an_edge():
         engine.q[:] = pin.SE3ToXYZQUAT(pose(z=0.069, pitch=np.pi / 2 + tilt))
         count = engine.evaluate()
         work = engine.work
-        forces.append((work.contact_stiffness[:count] * work.contact_depth[:count]).sum())
+        forces.append((work.contacts.stiffness[:count] * work.contacts.depth[:count]).sum())
     assert np.abs(np.diff(forces)).max() < 0.02 * max(forces)
 
 

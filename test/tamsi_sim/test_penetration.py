@@ -15,8 +15,8 @@ from builders import (
 )
 from scipy.spatial import ConvexHull
 
+from contact_core.collision.collide_convex import FACE_MARGIN
 from contact_core.scene import Instance
-from tamsi_sim.collision.collide_convex import FACE_MARGIN
 
 SHALLOW = 0.01  # deeper, the corners of a face may be beyond the other face [m]
 FLAT_TOP = 0.5
@@ -29,12 +29,12 @@ def world_corners(engine, shape):
         box_points(*(2.0 * np.array(solid.size))) if solid.mesh is None else solid.mesh.vertices
     )
     work = engine.work
-    return corners @ work.shape_rotation[shape].T + work.shape_position[shape]
+    return corners @ work.poses.rotation[shape].T + work.poses.position[shape]
 
 
 def exact_penetration(engine):
     """Return the distance of the origin from the surface of B - A; negative if they are apart."""
-    a, b = engine.built.arrays.pair_shapes[0]
+    a, b = engine.built.arrays.pairs.shapes[0]
     difference = world_corners(engine, b)[:, None] - world_corners(engine, a)[None]
     return -ConvexHull(difference.reshape(-1, 3)).equations[:, 3].max()
 
@@ -72,7 +72,7 @@ def test_resting_things_are_as_deep_as_their_lowest_corner(tmp_path, lower, size
         count = engine.evaluate()
         exact = FLAT_TOP - world_corners(engine, DRUM)[:, 2].min()
         assert count > 0
-        found = engine.work.contact_depth[:count].max()
+        found = engine.work.contacts.depth[:count].max()
         # Files are read in single precision, which gives the slab's height a relative 1e-7.
         assert -0.01 * exact - 1e-7 <= found - exact <= FACE_MARGIN + 1e-7
 
@@ -97,6 +97,6 @@ def test_random_polyhedra_are_as_deep_as_the_minkowski_difference_says(tmp_path)
         assert (count > 0) == (exact > 0.0)
         if 0.0 < exact < SHALLOW:
             shallow += 1
-            found = engine.work.contact_depth[:count].max()
+            found = engine.work.contacts.depth[:count].max()
             assert found == pytest.approx(exact, abs=2.0 * FACE_MARGIN)
     assert shallow > 20

@@ -130,12 +130,12 @@ def test_command_ramps_over_the_tick():
     q = plant.reset(0).position
     steps = []
     target = q + 0.01
-    before = plant.engine.work.target.copy()
+    before = plant.engine.work.drives.target.copy()
     plant.tick(target)
-    steps.append(plant.engine.work.target_rate[0] * 5)
+    steps.append(plant.engine.work.drives.target_rate[0] * 5)
     np.testing.assert_allclose(steps, 0.01, atol=1e-12)
-    np.testing.assert_array_equal(plant.engine.work.target, target)
-    assert not np.array_equal(before, plant.engine.work.target)
+    np.testing.assert_array_equal(plant.engine.work.drives.target, target)
+    assert not np.array_equal(before, plant.engine.work.drives.target)
 
 
 def test_free_arm_follows_without_external_torque():

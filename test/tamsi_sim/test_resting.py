@@ -134,8 +134,8 @@ def test_box_fingers_hold_a_mesh_mug(shapes):
     """10 N per finger at mu 0.5 carry 3 N; creep stays below the stiction velocity for 5 s."""
     mug = free("mug", shapes["drum"], pose(), mass=0.3)
     engine = engine_of([Instance("gripper", GRIPPER, gravity=GRAVITY), mug])
-    engine.q[engine.built.arrays.dof_q[engine.built.joints["slide_left"]]] = 0.01
-    engine.work.applied[engine.built.joints["slide_left"]] = 20.0
+    engine.q[engine.built.arrays.joints.q[engine.built.joints["slide_left"]]] = 0.01
+    engine.work.drives.applied[engine.built.joints["slide_left"]] = 20.0
     assert engine.step(5000) == StepStatus.OK
     place = engine.built.free_bodies["mug"][0]
     assert abs(engine.q[place + 2]) < 5.0 * STICTION

@@ -37,12 +37,12 @@ def test_a_sample_is_what_the_engine_does():
 
 def test_position_targets():
     engine = engine_of([arm_instance(), mug_instance(pose(x=1.0, y=1.0))])
-    engine.work.stiffness[:7] = 500.0
-    engine.work.damping_ratio[:7] = 1.0
+    engine.work.drives.stiffness[:7] = 500.0
+    engine.work.drives.damping_ratio[:7] = 1.0
     targets = np.tile(engine.built.q[: len(engine.v)] * 0.0, (2, 50, 1))
     targets[1, :, 0] = 0.2
     result = engine.rollouts(engine.q, engine.v, targets, "target")
-    engine.work.target[0] = 0.2
+    engine.work.drives.target[0] = 0.2
     engine.step(50)
     np.testing.assert_allclose(result.q[1, -1], engine.q, atol=1e-12)
     assert result.q[1, -1, 0] > result.q[0, -1, 0] + 0.01

@@ -8,10 +8,10 @@ import pinocchio as pin
 import pytest
 import yaml
 
+from contact_core.collision.shapes import shape_to_coal
 from contact_core.description import collision_shapes, read_urdf, share
 from contact_core.errors import ConfigError, ModelError
 from contact_core.scene import Scene
-from contact_core.shapes import shape_to_coal
 from tamsi_sim.robot.physics import build_physics
 
 
@@ -101,7 +101,7 @@ def test_weight_is_felt_if_it_is_not_compensated():
     values = mapping("free_space") | {"gravity_compensated": False}
     engine = build_physics(Scene.from_mapping(values))
     engine.evaluate()
-    assert abs(engine.work.bias[1]) > 10.0
+    assert abs(engine.work.dynamics.bias[1]) > 10.0
 
 
 def test_only_link_6_is_in_the_tables_way_by_the_nominal_interference():

@@ -26,13 +26,13 @@ def test_pairs_have_materials_of_their_own():
     world.set_material("b", "ground", Material(500.0, 1.0, 0.9))
     arrays = world.build().built.arrays
     names = {}
-    for pair, (a, b) in enumerate(arrays.pair_shapes):
+    for pair, (a, b) in enumerate(arrays.pairs.shapes):
         names[frozenset((int(a), int(b)))] = pair
     a_ground, b_ground, a_b = (names[frozenset(p)] for p in ((0, 1), (0, 2), (1, 2)))
-    assert arrays.pair_friction[a_ground] == pytest.approx(2 * 0.5 * 0.3 / 0.8)
-    assert arrays.pair_stiffness[b_ground] == 500.0
-    assert arrays.pair_friction[b_ground] == 0.9
-    assert arrays.pair_stiffness[a_b] == pytest.approx(1e4)
+    assert arrays.pairs.friction[a_ground] == pytest.approx(2 * 0.5 * 0.3 / 0.8)
+    assert arrays.pairs.stiffness[b_ground] == 500.0
+    assert arrays.pairs.friction[b_ground] == 0.9
+    assert arrays.pairs.stiffness[a_b] == pytest.approx(1e4)
 
 
 def test_ignored_pairs_pass_through_each_other():

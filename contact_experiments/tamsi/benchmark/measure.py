@@ -107,9 +107,9 @@ def measure(
     arrays = scene.built.arrays
     return SceneResult(
         name=scene.name,
-        nv=len(arrays.dof_q),
-        bodies=len(arrays.parent),
-        pairs=len(arrays.pair_routine),
+        nv=len(arrays.joints.q),
+        bodies=len(arrays.bodies.parent),
+        pairs=len(arrays.pairs.routine),
         microseconds={name: np.array(values) for name, values in times.items()},
         contacts={name: runner.contacts() for name, runner in runners.items()},
         missing=missing,

@@ -192,7 +192,7 @@ class MujocoRunner(SceneRunner):
             scene.built, scene.time_step, scene.surface.friction, scene.stiffness, scene.damping
         )
         self._data = mujoco.MjData(self._model)
-        actuated = scene.built.arrays.dof_q >= 0
+        actuated = scene.built.arrays.joints.q >= 0
         self._control = np.ascontiguousarray(scene.forces[:, actuated])[None]
         self.restart()
 

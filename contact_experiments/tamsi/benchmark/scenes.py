@@ -91,10 +91,10 @@ class BenchmarkScene:
             solver: Settings of the scheme.
         """
         engine = Engine(self.built, self.time_step, solver)
-        engine.work.stiffness[:] = self.stiffness
-        engine.work.drive_damping[:] = self.damping
+        engine.work.drives.stiffness[:] = self.stiffness
+        engine.work.drives.damping[:] = self.damping
         # A spring towards zero and the force K q_d cancel to a large part.
-        engine.work.effort_limit[:] = np.inf
+        engine.work.drives.effort_limit[:] = np.inf
         self.restart(engine)
         return engine
 
@@ -139,12 +139,12 @@ def arm_mug(name: str) -> BenchmarkScene:
     mug = Instance("mug", read_urdf("urdf/mug.urdf"), _mug_in_gripper(), True, GRAVITY)
     built = build_model([robot, mug], lambda instance, link: surface, _pads_and_mug)
     arrays, dofs = built.arrays, [built.joints[finger] for finger in fingers]
-    arrays.armature[:7] = ARM_ARMATURE
-    arrays.armature[dofs] = 0.5
+    arrays.joints.armature[:7] = ARM_ARMATURE
+    arrays.joints.armature[dofs] = 0.5
     _remove_limits(built)
     built.q[:7] = ARM
     built.q[dofs] = FINGER_OPENING
-    nv = len(arrays.dof_q)
+    nv = len(arrays.joints.q)
     stiffness, damping = np.zeros(nv), np.zeros(nv)
     stiffness[:7], damping[:7] = 3000.0, 150.0
     stiffness[dofs], damping[dofs] = 4000.0, 60.0
@@ -157,7 +157,7 @@ def arm_mug(name: str) -> BenchmarkScene:
     # The weight of the arm is carried as it is at the start, as a controller would.
     engine = Engine(built, time_step)
     engine.evaluate()
-    forces[:, :7] += engine.work.bias[:7]
+    forces[:, :7] += engine.work.dynamics.bias[:7]
     return BenchmarkScene(
         name, built, surface, time_step, built.q, np.zeros(nv), stiffness, damping, forces
     )
@@ -250,7 +250,7 @@ def _passive(name: str, engine: Engine, surface: Surface, forces: np.ndarray) ->
 
 def _remove_limits(built: BuiltModel) -> None:
     """Let joints move freely: every simulator has end stops of its own kind."""
-    built.arrays.lower[:], built.arrays.upper[:] = -np.inf, np.inf
+    built.arrays.joints.lower[:], built.arrays.joints.upper[:] = -np.inf, np.inf
 
 
 def _two_finger_arm() -> str:

@@ -1,10 +1,12 @@
-"""LU factorisation with row exchanges, kept for several right-hand sides, without allocating."""
+"""LU factorisation with row exchanges, kept for several right-hand sides, and vectors."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from tamsi_sim.arrays.borrowing import leaf_kernel
+from contact_core.kernel import inner_kernel, leaf_kernel
 
 
 @leaf_kernel
@@ -53,3 +55,19 @@ def substitute(matrix: np.ndarray, pivots: np.ndarray, vector: np.ndarray) -> No
         for j in range(i + 1, n):
             vector[i] -= matrix[i, j] * vector[j]
         vector[i] /= matrix[i, i]
+
+
+@inner_kernel
+def copy(source: np.ndarray, target: np.ndarray) -> None:
+    """Copy a vector into another."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
+@inner_kernel
+def norm(vector: np.ndarray) -> float:
+    """Return the Euclidean norm."""
+    square = 0.0
+    for i in range(vector.shape[0]):
+        square += vector[i] * vector[i]
+    return math.sqrt(square)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from contact_core.kernel import kernel
+from contact_core.kernel import inner_kernel, kernel
 from contact_experiments.tamsi.integrators.data import (
     FRESH,
     KNOWN,
@@ -17,12 +17,11 @@ from contact_experiments.tamsi.integrators.data import (
     Memory,
     Options,
 )
+from contact_experiments.tamsi.integrators.dense_lu import copy
 from contact_experiments.tamsi.integrators.excitation import Excitation, excite
 from contact_experiments.tamsi.integrators.newton import OK, solve_implicit
-from contact_experiments.tamsi.integrators.vectors import copy
-from tamsi_sim.arrays.borrowing import inner_kernel
-from tamsi_sim.arrays.data import Model, Settings, Work
-from tamsi_sim.arrays.handle import Handle
+from tamsi_sim.arrays.simulation import Simulation
+from tamsi_sim.scheme.stepper import move_targets
 
 # The step that error control chooses, relative to the last one.
 SAFETY = 0.9
@@ -37,36 +36,41 @@ ROUND_OFF = 1e-9
 
 @kernel
 def advance_implicit(
-    handle: Handle, options: Options, excitation: Excitation, memory: Memory, steps: int
+    simulation: Simulation, options: Options, excitation: Excitation, memory: Memory, steps: int
 ) -> int:
     """Advance by a number of steps h, each covered by as few as converge and are accurate.
 
     Args:
-        handle: The simulation; its work's q and v move, applied is overwritten.
+        simulation: Its q and v move, applied is overwritten.
         options: The options.
         excitation: Forces.
         memory: The time moves.
-        steps: How many steps of the handle's settings.
+        steps: How many steps of the simulation's settings.
 
     Returns:
         The status of the last step, a StepStatus.
     """
-    work, clock, span = handle.work, memory.clock, handle.settings.time_step
-    copy(work.q, memory.q_start)
-    copy(work.v, memory.v_start)
+    return _advance(simulation, options, excitation, memory, steps)
+
+
+@inner_kernel
+def _advance(
+    simulation: Simulation, options: Options, excitation: Excitation, memory: Memory, steps: int
+) -> int:
+    state, drives = simulation.state, simulation.drives
+    clock, span = memory.clock, simulation.settings.time_step
+    copy(state.q, memory.q_start)
+    copy(state.v, memory.v_start)
     status = OK
     for _ in range(steps):
-        for i in range(work.target.shape[0]):
-            work.target[i] += work.target_rate[i]
+        move_targets(drives.target, drives.target_rate)
         end = clock[TIME] + span
         if options.error_control == 0:
             clock[NEXT_STEP] = span
         while end - clock[TIME] > ROUND_OFF * span:
             left = end - clock[TIME]
             h = min(clock[NEXT_STEP], left)
-            status, error = _try_step(
-                handle.model, work, handle.settings, options, excitation, memory, h
-            )
+            status, error = _try_step(simulation, options, excitation, memory, h)
             if status != OK:
                 memory.counters[RETRIES] += 1
                 clock[NEXT_STEP] = HALF * h
@@ -78,8 +82,8 @@ def advance_implicit(
                 copy(memory.v, memory.v_start)
         if status != OK:
             break
-    copy(memory.q_start, work.q)
-    copy(memory.v_start, work.v)
+    copy(memory.q_start, state.q)
+    copy(memory.v_start, state.v)
     return status
 
 
@@ -105,9 +109,7 @@ def _accepts(options: Options, memory: Memory, error: float, h: float, left: flo
 
 @inner_kernel
 def _try_step(
-    model: Model,
-    work: Work,
-    settings: Settings,
+    simulation: Simulation,
     options: Options,
     excitation: Excitation,
     memory: Memory,
@@ -129,12 +131,12 @@ def _try_step(
     time, status = start, OK
     for part in range(parts):
         length = h if part == 0 else HALF * h
-        excite(excitation, time + length, work.applied)
-        status = solve_implicit(model, work, settings, options, memory, length)
+        excite(excitation, time + length, simulation.drives.applied)
+        status = solve_implicit(simulation, options, memory, length)
         if status != OK and state[FRESH] == 0:
             # It may be the old Jacobian's fault.
             state[KNOWN] = 0
-            status = solve_implicit(model, work, settings, options, memory, length)
+            status = solve_implicit(simulation, options, memory, length)
         if status != OK:
             state[KNOWN] = 0
             break

@@ -8,18 +8,81 @@ import numpy as np
 
 from contact_experiments.tamsi.integrators import data
 from contact_experiments.tamsi.integrators.config import IntegratorConfig
-from contact_experiments.tamsi.integrators.data import Options, make_memory
+from contact_experiments.tamsi.integrators.data import (
+    IMPLICIT_EULER,
+    ONE_WAY,
+    TWO_WAY,
+    Options,
+    make_memory,
+)
 from contact_experiments.tamsi.integrators.excitation import Excitation
 from contact_experiments.tamsi.integrators.implicit_euler import advance_implicit
-from contact_experiments.tamsi.integrators.one_way import advance_one_way
-from contact_experiments.tamsi.integrators.scheme import Scheme
-from contact_experiments.tamsi.integrators.warning import WARNING_RATIO, ExplicitNormalsWarning
-from tamsi_sim.arrays.data import ITERATIONS, RETRIES, STEPS, Work
-from tamsi_sim.arrays.handle import make_handle
+from contact_experiments.tamsi.integrators.one_way import (
+    WARNING_RATIO,
+    ExplicitNormalsWarning,
+    advance_one_way,
+)
+from tamsi_sim.arrays.data import ITERATIONS, RETRIES, STEPS, Model, Work
+from tamsi_sim.arrays.settings import scheme_settings
+from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.scheme.contact import scheme_settings
-from tamsi_sim.scheme.stepper import roll
+from tamsi_sim.scheme.stepper import EFFORT, roll
 from tamsi_sim.simulation.engine import Engine
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """One way to integrate (1) and (2) of ``tamsi``.
+
+    Attributes:
+        title: Its name in a plot's legend, as in the paper.
+        kernel: IMPLICIT_EULER, ONE_WAY or TWO_WAY.
+        frictionless: Whether it leaves out friction, Sec. V-B.
+        full_newton: Whether implicit Euler renews its Jacobian in every iteration.
+        error_control: Whether implicit Euler chooses its steps by their error.
+        line_search: Whether implicit Euler limits its updates by TALS.
+    """
+
+    title: str
+    kernel: int
+    frictionless: bool = False
+    full_newton: bool = False
+    error_control: bool = False
+    line_search: bool = False
+
+    def adapt(self, model: Model) -> Model:
+        """Return the model that the scheme's kernel takes.
+
+        Args:
+            model: The engine's.
+        """
+        if self.frictionless:
+            return model._replace(
+                pairs=model.pairs._replace(friction=np.zeros_like(model.pairs.friction)),
+                joints=model.joints._replace(friction=np.zeros_like(model.joints.friction)),
+            )
+        if self.kernel == ONE_WAY:
+            none = np.zeros_like(model.pairs.dissipation)
+            return model._replace(pairs=model.pairs._replace(dissipation=none))
+        return model
+
+
+def implicit_euler(full_newton: bool, error_control: bool, line_search: bool) -> Scheme:
+    """Return a variant of implicit Euler, ``tamsi`` Sec. III.
+
+    Args:
+        full_newton: See :class:`Scheme`.
+        error_control: See :class:`Scheme`.
+        line_search: See :class:`Scheme`.
+    """
+    parts = ["IE", "FN" if full_newton else "QN"]
+    parts += ["EC"] * error_control + ["TALS"] * line_search
+    return Scheme("+".join(parts), IMPLICIT_EULER, False, full_newton, error_control, line_search)
+
+
+SEMI_IMPLICIT = Scheme("semi-implicit Euler (one-way)", ONE_WAY)
+FRICTIONLESS = Scheme("implicit normal forces, no friction", TWO_WAY, frictionless=True)
+TAMSI = Scheme("TAMSI", TWO_WAY)
 
 
 @dataclass(frozen=True)
@@ -93,9 +156,11 @@ class Integrator:
             min_step=config.min_step,
         )
         iterations = max(config.max_iterations, solver.max_iterations)
-        self._memory = make_memory(len(engine.q), len(engine.v), model.pair_dissipation, iterations)
+        self._memory = make_memory(
+            len(engine.q), len(engine.v), model.pairs.dissipation, iterations
+        )
         self._excitation = excitation or Excitation.constant(engine.applied)
-        self._handle = make_handle(
+        self._simulation = make_simulation(
             scheme.adapt(model), engine.work, scheme_settings(solver, engine.time_step)
         )
 
@@ -131,10 +196,10 @@ class Integrator:
         if self.scheme.kernel == data.TWO_WAY:
             return self._step_two_way(steps)
         if self.scheme.kernel == data.ONE_WAY:
-            status = advance_one_way(self._handle, self._excitation, self._memory, steps)
+            status = advance_one_way(self._simulation, self._excitation, self._memory, steps)
         else:
             status = advance_implicit(
-                self._handle, self._options, self._excitation, self._memory, steps
+                self._simulation, self._options, self._excitation, self._memory, steps
             )
         return StepStatus(status)
 
@@ -142,9 +207,12 @@ class Integrator:
         """Advance by TAMSI's own kernel, which retries by sub-steps."""
         h, memory, counters = self.engine.time_step, self._memory, self.work.counters
         forces = self._excitation.at(self.time + h * np.arange(1, steps + 1))
-        states = (np.empty((steps + 1, len(x))) for x in (self.q, self.v))
+        q, v = (np.empty((1, steps + 1, len(x))) for x in (self.q, self.v))
+        ended = np.zeros(1, dtype=np.int64)
+        start = self.q[None].copy(), self.v[None].copy()
         before = counters.copy()
-        status = StepStatus(roll(self._handle, forces, *states))
+        roll(self._simulation, *start, forces[None], EFFORT, q, v, ended)
+        status = StepStatus(ended[0])
         done = counters - before
         failed = int(status != StepStatus.OK)
         memory.counters[data.EVALUATIONS] += done[STEPS]
@@ -153,7 +221,7 @@ class Integrator:
         # The time-stepping schemes factorise once per iteration.
         memory.counters[[data.ITERATIONS, data.FACTORIZATIONS]] += done[ITERATIONS]
         memory.clock[data.TIME] += h * (done[STEPS] - failed)
-        memory.residuals[:] = self.work.residuals[: len(memory.residuals)]
+        memory.residuals[:] = self.work.newton.residuals[: len(memory.residuals)]
         return status
 
     def roll(self, samples: int, every: int = 1) -> tuple[StepStatus, np.ndarray, np.ndarray]:

@@ -1,8 +1,19 @@
-"""Semi-implicit Euler: tamsi Sec. V-A, where normal forces couple into friction, one way."""
+"""Semi-implicit Euler: tamsi Sec. V-A, where normal forces couple into friction, one way.
+
+And how stiff the normal forces are for their explicit treatment: symplectic Euler with explicit
+damping, M (v - v0) = -h (C v0 + K q0), turns unstable where a mode changes its sign in every
+step, (h^2 K + 2 h C) x = 4 M x. A contact's damping thus acts like the additional stiffness
+2 c / h, and with it the limit is h sqrt(k/m) = 2.
+"""
 
 from __future__ import annotations
 
-from contact_core.kernel import kernel
+import math
+from dataclasses import dataclass
+
+from contact_core.collision.arrays import NORMAL
+from contact_core.kernel import inner_kernel, kernel
+from contact_core.rigid_body.configuration import move_configuration
 from contact_experiments.tamsi.integrators.data import (
     EVALUATIONS,
     FACTORIZATIONS,
@@ -13,19 +24,110 @@ from contact_experiments.tamsi.integrators.data import (
     WARNED_SINCE,
     Memory,
 )
+from contact_experiments.tamsi.integrators.dense_lu import copy, factorize, substitute
 from contact_experiments.tamsi.integrators.excitation import Excitation, excite
-from contact_experiments.tamsi.integrators.normal_stiffness import highest_frequency
-from contact_experiments.tamsi.integrators.vectors import copy
-from contact_experiments.tamsi.integrators.warning import WARNING_RATIO
-from tamsi_sim.arrays.borrowing import inner_kernel
 from tamsi_sim.arrays.data import ITERATIONS as SOLVER_ITERATIONS
-from tamsi_sim.arrays.data import NORMAL, Work
-from tamsi_sim.arrays.handle import Handle
+from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.body.configuration import move_configuration
 from tamsi_sim.scheme.contact import normal_force, project
 from tamsi_sim.scheme.solver import solve
-from tamsi_sim.scheme.stepper import evaluate, set_momentum, start_substeps
+from tamsi_sim.scheme.stepper import evaluate, move_targets, set_momentum, start_substeps
+
+# Symplectic Euler of an oscillator is unstable from h sqrt(k/m) = 2 on.
+STABILITY_LIMIT = 2.0
+WARNING_RATIO = 1.0
+
+
+@dataclass(frozen=True)
+class ExplicitNormalsWarning:
+    """Normal forces that are treated explicitly are, or soon will be, unstable.
+
+    Attributes:
+        ratio: Largest h sqrt(k/m) so far, of the stiffest mode of the contacts; k counts
+            their damping too.
+        since: When it first came so close to its limit that it is warned of [s].
+    """
+
+    ratio: float
+    since: float
+
+    @property
+    def limit(self) -> float:
+        """The ratio from which on the scheme is unstable."""
+        return STABILITY_LIMIT
+
+    @property
+    def remedy(self) -> str:
+        """What is wrong, and what to do about it."""
+        state = "unstable" if self.ratio >= self.limit else "close to unstable"
+        return (
+            f"explicit normal forces are {state} since {self.since:.4g} s: h sqrt(k/m) = "
+            f"{self.ratio:.2g}, the limit is {self.limit:g}; choose the integrator 'tamsi', or a "
+            "smaller time_step"
+        )
+
+
+POWER_ITERATIONS = 10
+
+
+@inner_kernel
+def _highest_frequency(simulation: Simulation, memory: Memory, contacts: int, h: float) -> float:
+    """Estimate sqrt(k/m) of the stiffest mode of J_n^T (K + 2 C / h) J_n x = omega^2 M x.
+
+    Some power iterations, each of which brings the Rayleigh quotient closer from below.
+
+    Args:
+        simulation: Reads mass matrix, Jacobians, contacts and their elastic forces.
+        memory: Reads dissipation; scratch: mode, mode_force, matrix and pivots.
+        contacts: Number of contact points.
+        h: Time step [s].
+
+    Returns:
+        omega [rad/s], never more than the true one.
+    """
+    mass_matrix = simulation.dynamics.mass_matrix
+    mode, force, nv = memory.mode, memory.mode_force, memory.mode.shape[0]
+    for i in range(nv):
+        # Not orthogonal to any likely mode.
+        mode[i] = 1.0 + i / math.sqrt(2.0)
+        copy(mass_matrix[i], memory.matrix[i])
+    factorize(memory.matrix, memory.pivots)
+    square = 0.0
+    for _ in range(POWER_ITERATIONS):
+        _normal_forces(simulation, memory, contacts, h)
+        elastic, kinetic = 0.0, 0.0
+        for i in range(nv):
+            elastic += mode[i] * force[i]
+            for j in range(nv):
+                kinetic += mode[i] * mass_matrix[i, j] * mode[j]
+        square = elastic / kinetic
+        if square == 0.0:
+            return 0.0
+        substitute(memory.matrix, memory.pivots, force)
+        for i in range(nv):
+            # Divided by omega^2, the mode keeps its size.
+            mode[i] = force[i] / square
+    return math.sqrt(square)
+
+
+@inner_kernel
+def _normal_forces(simulation: Simulation, memory: Memory, contacts: int, h: float) -> None:
+    """Write J_n^T (K + 2 C / h) J_n x of the mode x, with c = d k delta of (5)."""
+    points, jacobian = simulation.contacts, simulation.jacobian
+    elastic = simulation.contact_forces.elastic
+    mode, force = memory.mode, memory.mode_force
+    for i in range(force.shape[0]):
+        force[i] = 0.0
+    for c in range(contacts):
+        entries, dofs = jacobian.entry[c, NORMAL], jacobian.dof[c]
+        damping = memory.dissipation[points.pair[c]] * elastic[c]
+        stiffness = points.stiffness[c] + 2.0 * damping / h
+        rate = 0.0
+        for k in range(jacobian.columns[c]):
+            rate += entries[k] * mode[dofs[k]]
+        for k in range(jacobian.columns[c]):
+            force[dofs[k]] += stiffness * rate * entries[k]
+
 
 OK = int(StepStatus.OK)
 NOT_CONVERGED = int(StepStatus.NOT_CONVERGED)
@@ -33,12 +135,14 @@ TOO_MANY_CONTACTS = int(StepStatus.TOO_MANY_CONTACTS)
 
 
 @kernel
-def advance_one_way(handle: Handle, excitation: Excitation, memory: Memory, steps: int) -> int:
+def advance_one_way(
+    simulation: Simulation, excitation: Excitation, memory: Memory, steps: int
+) -> int:
     """Advance by steps of ``tamsi`` (10) and (11), or up to the first that fails.
 
     Args:
-        handle: The simulation; its work's q and v move, applied is overwritten. The pairs
-            of its model have no dissipation, since (5) is evaluated here.
+        simulation: Its q and v move, applied is overwritten. The pairs of its model have no
+            dissipation, since (5) is evaluated here.
         excitation: Forces, taken at the end of a step.
         memory: The time moves; the stability of the explicit normal forces is noted.
         steps: How many steps.
@@ -46,43 +150,51 @@ def advance_one_way(handle: Handle, excitation: Excitation, memory: Memory, step
     Returns:
         The status of the last step, a StepStatus.
     """
-    model, work, settings = handle.model, handle.work, handle.settings
-    h, clock = settings.time_step, memory.clock
+    return _advance(simulation, excitation, memory, steps)
+
+
+@inner_kernel
+def _advance(simulation: Simulation, excitation: Excitation, memory: Memory, steps: int) -> int:
+    h, clock, counters = simulation.settings.time_step, memory.clock, simulation.counters
+    state, drives, newton = simulation.state, simulation.drives, simulation.newton
+    points, forces = simulation.contacts, simulation.contact_forces
     for _ in range(steps):
-        for i in range(work.target.shape[0]):
-            work.target[i] += work.target_rate[i]
-        excite(excitation, clock[TIME] + h, work.applied)
+        move_targets(drives.target, drives.target_rate)
+        excite(excitation, clock[TIME] + h, drives.applied)
         memory.counters[EVALUATIONS] += 1
-        contacts = evaluate(model, work)
-        if contacts > work.contact_depth.shape[0]:
+        contacts = evaluate(simulation)
+        if contacts > points.depth.shape[0]:
             return TOO_MANY_CONTACTS
-        start_substeps(work, contacts)
-        ratio = h * highest_frequency(work, memory, contacts, h)
+        start_substeps(state.v, points, forces, simulation.joint_forces, newton.v, contacts)
+        ratio = h * _highest_frequency(simulation, memory, contacts, h)
         clock[NORMAL_RATIO] = max(ratio, clock[NORMAL_RATIO])
         if ratio >= WARNING_RATIO:
             clock[WARNED_SINCE] = min(clock[TIME], clock[WARNED_SINCE])
-        _freeze_normal_forces(work, memory, contacts)
-        set_momentum(model, work, h)
-        before = work.counters[SOLVER_ITERATIONS]
-        converged = solve(model, work, settings, contacts, h)
-        memory.counters[ITERATIONS] += work.counters[SOLVER_ITERATIONS] - before
-        memory.counters[FACTORIZATIONS] += work.counters[SOLVER_ITERATIONS] - before
+        _freeze_normal_forces(simulation, memory, contacts)
+        set_momentum(simulation.trees, simulation.dynamics, drives.applied, newton, h)
+        before = counters[SOLVER_ITERATIONS]
+        converged = solve(simulation)
+        memory.counters[ITERATIONS] += counters[SOLVER_ITERATIONS] - before
+        memory.counters[FACTORIZATIONS] += counters[SOLVER_ITERATIONS] - before
         if not converged:
             return NOT_CONVERGED
-        copy(work.v_next, work.v)
-        move_configuration(model, work.q, work.v, h)
+        copy(newton.v, state.v)
+        move_configuration(simulation.bodies, simulation.joints.q, state.q, state.v, h)
         clock[TIME] += h
         memory.counters[STEPS] += 1
     return OK
 
 
 @inner_kernel
-def _freeze_normal_forces(work: Work, memory: Memory, contacts: int) -> None:
+def _freeze_normal_forces(simulation: Simulation, memory: Memory, contacts: int) -> None:
     """Make pi_0 = k delta_0 (1 - d v_n0)_+ the contact's force, whatever its velocity."""
+    points, forces, jacobian = (
+        simulation.contacts, simulation.contact_forces, simulation.jacobian,
+    )  # fmt: skip
     for c in range(contacts):
-        project(work, c, work.v, work.contact_velocity)
-        stiffness, dissipation = work.contact_stiffness[c], memory.dissipation[work.contact_pair[c]]
-        separation = work.contact_velocity[c, NORMAL]
-        pi, _ = normal_force(work.contact_elastic[c], stiffness, dissipation, separation, 0.0)
-        work.contact_elastic[c] = pi
-        work.contact_stiffness[c] = 0.0
+        project(jacobian, c, simulation.state.v, forces.velocity)
+        stiffness, dissipation = points.stiffness[c], memory.dissipation[points.pair[c]]
+        separation = forces.velocity[c, NORMAL]
+        pi, _ = normal_force(forces.elastic[c], stiffness, dissipation, separation, 0.0)
+        forces.elastic[c] = pi
+        points.stiffness[c] = 0.0

@@ -7,11 +7,11 @@ import itertools
 from contact_core.registry import Registry
 from contact_experiments.tamsi.integrators.config import IntegratorConfig
 from contact_experiments.tamsi.integrators.excitation import Excitation
-from contact_experiments.tamsi.integrators.integrator import Integrator
-from contact_experiments.tamsi.integrators.scheme import (
+from contact_experiments.tamsi.integrators.integrator import (
     FRICTIONLESS,
     SEMI_IMPLICIT,
     TAMSI,
+    Integrator,
     Scheme,
     implicit_euler,
 )

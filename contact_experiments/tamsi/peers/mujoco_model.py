@@ -6,9 +6,9 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 
+from contact_core.collision.shapes import ShapeKind
 from contact_core.errors import ModelError, choices
-from contact_core.joints import FREE, REVOLUTE
-from contact_core.shapes import ShapeKind
+from contact_core.rigid_body.joints import FREE, REVOLUTE
 from tamsi_sim.simulation.model import BuiltModel
 
 # At most so many classes of shapes can be told apart by MuJoCo's collision bits.
@@ -58,15 +58,19 @@ def mujoco_model(
     spec.option.impratio = IMPRATIO
     spec.option.gravity = _common_gravity(built)
     bodies: list[mujoco.MjsBody] = []
-    for body in range(len(arrays.parent)):
-        parent = bodies[arrays.parent[body]] if arrays.parent[body] >= 0 else spec.worldbody
+    for body in range(len(arrays.bodies.parent)):
+        parent = (
+            bodies[arrays.bodies.parent[body]]
+            if arrays.bodies.parent[body] >= 0
+            else spec.worldbody
+        )
         bodies.append(_add_body(parent, built, body))
-        if arrays.joint_type[body] != FREE:
-            dof = arrays.column_dof[arrays.first_column[body]]
-            total = arrays.damping[dof] + damping[dof] + time_step * stiffness[dof]
+        if arrays.bodies.joint_type[body] != FREE:
+            dof = arrays.bodies.column_dof[arrays.bodies.first_column[body]]
+            total = arrays.joints.damping[dof] + damping[dof] + time_step * stiffness[dof]
             _add_joint(spec, bodies[-1], built, body, stiffness[dof], total)
     for shape, bits in enumerate(_collision_bits(built)):
-        body = arrays.shape_body[shape]
+        body = arrays.geometry.body[shape]
         owner = bodies[body] if body >= 0 else spec.worldbody
         _add_shape(owner, built, shape, friction, bits)
     return spec.compile()
@@ -84,8 +88,11 @@ def mujoco_state(built: BuiltModel, q: np.ndarray, v: np.ndarray) -> tuple[np.nd
         MuJoCo's qpos and qvel: scalar-first quaternions, angular velocities in body axes.
     """
     arrays, qpos, qvel = built.arrays, q.copy(), v.copy()
-    for body in np.flatnonzero(arrays.joint_type == FREE):
-        iq, iv = arrays.q_index[body], arrays.column_dof[arrays.first_column[body]]
+    for body in np.flatnonzero(arrays.bodies.joint_type == FREE):
+        iq, iv = (
+            arrays.bodies.q_index[body],
+            arrays.bodies.column_dof[arrays.bodies.first_column[body]],
+        )
         x, y, z, w = q[iq + 3 : iq + 7]
         qpos[iq + 3 : iq + 7] = w, x, y, z
         rotation = pin.Quaternion(w, x, y, z).matrix()
@@ -98,8 +105,11 @@ def our_state(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Turn MuJoCo's state into ours, the inverse of :func:`mujoco_state`."""
     arrays, q, v = built.arrays, qpos.copy(), qvel.copy()
-    for body in np.flatnonzero(arrays.joint_type == FREE):
-        iq, iv = arrays.q_index[body], arrays.column_dof[arrays.first_column[body]]
+    for body in np.flatnonzero(arrays.bodies.joint_type == FREE):
+        iq, iv = (
+            arrays.bodies.q_index[body],
+            arrays.bodies.column_dof[arrays.bodies.first_column[body]],
+        )
         w, x, y, z = qpos[iq + 3 : iq + 7]
         q[iq + 3 : iq + 7] = x, y, z, w
         v[iv + 3 : iv + 6] = pin.Quaternion(w, x, y, z).matrix() @ qvel[iv + 3 : iv + 6]
@@ -107,7 +117,7 @@ def our_state(
 
 
 def _common_gravity(built: BuiltModel) -> np.ndarray:
-    gravity = built.arrays.gravity
+    gravity = built.arrays.inertias.gravity
     if np.any(gravity != gravity[0]):
         raise ModelError("this translation to MuJoCo needs the same gravity for all bodies")
     return np.asarray(gravity[0])
@@ -115,17 +125,17 @@ def _common_gravity(built: BuiltModel) -> np.ndarray:
 
 def _add_body(parent: mujoco.MjsBody, built: BuiltModel, body: int) -> mujoco.MjsBody:
     arrays, name = built.arrays, f"body_{body}"
-    (ixx, ixy, ixz), (_, iyy, iyz), (_, _, izz) = arrays.inertia[body]
+    (ixx, ixy, ixz), (_, iyy, iyz), (_, _, izz) = arrays.inertias.inertia[body]
     added = parent.add_body(
         name=name,
-        pos=arrays.joint_position[body],
-        quat=_quaternion(arrays.joint_rotation[body]),
-        mass=arrays.mass[body],
-        ipos=arrays.center[body],
+        pos=arrays.bodies.joint_position[body],
+        quat=_quaternion(arrays.bodies.joint_rotation[body]),
+        mass=arrays.inertias.mass[body],
+        ipos=arrays.inertias.center[body],
         fullinertia=[ixx, iyy, izz, ixy, ixz, iyz],
         explicitinertial=True,
     )
-    if arrays.joint_type[body] == FREE:
+    if arrays.bodies.joint_type[body] == FREE:
         added.add_freejoint(name=name)
     return added
 
@@ -139,15 +149,15 @@ def _add_joint(
     damping: float,
 ) -> None:
     arrays, name = built.arrays, f"body_{body}"
-    dof = arrays.column_dof[arrays.first_column[body]]
-    if np.count_nonzero(arrays.column_dof == dof) > 1:
+    dof = arrays.bodies.column_dof[arrays.bodies.first_column[body]]
+    if np.count_nonzero(arrays.bodies.column_dof == dof) > 1:
         raise ModelError("this translation to MuJoCo knows no mimic joints")
-    revolute = arrays.joint_type[body] == REVOLUTE
+    revolute = arrays.bodies.joint_type[body] == REVOLUTE
     owner.add_joint(
         name=name,
         type=mujoco.mjtJoint.mjJNT_HINGE if revolute else mujoco.mjtJoint.mjJNT_SLIDE,
-        axis=arrays.joint_axis[body],
-        armature=arrays.armature[dof],
+        axis=arrays.bodies.joint_axis[body],
+        armature=arrays.joints.armature[dof],
         stiffness=stiffness,
         damping=damping,
     )
@@ -159,16 +169,16 @@ def _add_shape(
     owner: mujoco.MjsBody, built: BuiltModel, shape: int, friction: float, bits: tuple[int, int]
 ) -> None:
     arrays = built.arrays
-    kind = ShapeKind(arrays.shape_kind[shape])
+    kind = ShapeKind(arrays.geometry.kind[shape])
     if kind not in _KINDS:
         known = choices(known.name.lower() for known in _KINDS)
         raise ModelError(f"MuJoCo gets no {kind.name.lower()} from us ({known})")
     contype, conaffinity = bits
     owner.add_geom(
         type=_KINDS[kind],
-        size=arrays.shape_size[shape],
-        pos=arrays.shape_position[shape],
-        quat=_quaternion(arrays.shape_rotation[shape]),
+        size=arrays.geometry.size[shape],
+        pos=arrays.geometry.position[shape],
+        quat=_quaternion(arrays.geometry.rotation[shape]),
         friction=[friction, 0.0, 0.0],
         condim=3,
         mass=0.0,
@@ -185,7 +195,7 @@ def _collision_bits(built: BuiltModel) -> list[tuple[int, int]]:
     bit = {name: 1 << k for k, name in enumerate(names)}
     own = [bit[shape.body] for shape in built.shapes]
     others = [0] * len(own)
-    for a, b in built.arrays.pair_shapes:
+    for a, b in built.arrays.pairs.shapes:
         others[a] |= own[b]
         others[b] |= own[a]
     _check_bits(built, own, others)
@@ -194,8 +204,8 @@ def _collision_bits(built: BuiltModel) -> list[tuple[int, int]]:
 
 def _check_bits(built: BuiltModel, own: list[int], others: list[int]) -> None:
     """Make sure that the bits let collide what the model lets collide, and nothing else."""
-    allowed = {frozenset(map(int, pair)) for pair in built.arrays.pair_shapes}
-    body = built.arrays.shape_body
+    allowed = {frozenset(map(int, pair)) for pair in built.arrays.pairs.shapes}
+    body = built.arrays.geometry.body
     for a in range(len(own)):
         for b in range(a + 1, len(own)):
             meet = body[a] != body[b] and (own[a] & others[b] or own[b] & others[a])

@@ -14,10 +14,10 @@ import numpy as np
 import pinocchio as pin
 from scipy.interpolate import CubicSpline
 
+from contact_core.collision.shapes import ShapeKind
 from contact_core.description import collision_shapes, read_urdf
 from contact_core.robot import Robot
 from contact_core.scene import Scene
-from contact_core.shapes import ShapeKind
 from contact_stack.demo.client_node import SETTLING
 from contact_stack.demo.motion import JointMotion, Motion, PoseMotion, joints_along, tilt
 

@@ -90,15 +90,17 @@ def test_normal_force_is_the_weight():
     engine = StickSlipBox().engine()
     assert engine.evaluate() == 1
     work = engine.work
-    assert work.contact_stiffness[0] * work.contact_depth[0] == pytest.approx(BOX_WEIGHT, rel=1e-12)
-    assert engine.built.arrays.mass[0] == BOX_MASS
+    assert work.contacts.stiffness[0] * work.contacts.depth[0] == pytest.approx(
+        BOX_WEIGHT, rel=1e-12
+    )
+    assert engine.built.arrays.inertias.mass[0] == BOX_MASS
 
 
 def test_gripper_has_eight_velocities_and_sixteen_pairs():
     case = ParallelGripper.load()
     engine = case.engine()
     assert len(engine.v) == 8
-    assert len(engine.built.arrays.pair_routine) == 16
+    assert len(engine.built.arrays.pairs.routine) == 16
     assert case.time_step == 3e-3
 
 

@@ -22,8 +22,8 @@ CONTROLLED = ["ie_fn_ec", "ie_fn_ec_tals", "ie_qn_ec", "ie_qn_ec_tals"]
 def swinging_arm():
     """Return an arm without contact, friction, damping or end stops near, in fast motion."""
     engine = engine_of([arm_instance()], H, touch=lambda a, b: False)
-    engine.built.arrays.friction[:] = 0.0
-    engine.built.arrays.damping[:] = 0.0
+    engine.built.arrays.joints.friction[:] = 0.0
+    engine.built.arrays.joints.damping[:] = 0.0
     rng = np.random.default_rng(0)
     engine.q[:7], engine.v[:7] = rng.uniform(-1.0, 1.0, (2, 7))
     engine.q[7] = 0.03
@@ -37,7 +37,7 @@ def test_the_step_solves_its_equation_by_pinocchio(name):
     engine = swinging_arm()
     model = pin.buildModelFromXML(RobotDescription.load("iiwa14_wsg50").urdf, True)
     model.gravity.linear = np.array(GRAVITY)
-    model.armature[:] = engine.built.arrays.armature
+    model.armature[:] = engine.built.arrays.joints.armature
     q0, v0 = engine.q.copy(), engine.v.copy()
     assert make_integrator(name, engine).step() == StepStatus.OK
     q, v = engine.q, engine.v

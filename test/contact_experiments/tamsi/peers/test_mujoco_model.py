@@ -23,7 +23,7 @@ def build(instances, touch=lambda a, b: a[0] != b[0]):
 
 
 def in_mujoco(built):
-    zeros = np.zeros(len(built.arrays.dof_q))
+    zeros = np.zeros(len(built.arrays.joints.q))
     model = mujoco_model.mujoco_model(built, 1e-3, SURFACE.friction, zeros, zeros)
     return model, mujoco.MjData(model)
 
@@ -32,7 +32,7 @@ def in_mujoco(built):
 def hand_and_mug():
     hand = Instance("hand", read_urdf("urdf/allegro_hand.urdf"), gravity=GRAVITY)
     built = build([hand, mug_instance(pose(0.3, 0.1, 0.9, roll=0.3, yaw=-1.0))])
-    built.arrays.armature[:16] = 0.136
+    built.arrays.joints.armature[:16] = 0.136
     engine = Engine(built, 1e-3)
     rng = np.random.default_rng(7)
     engine.q[:16] = rng.uniform(0.0, 1.0, 16)
@@ -56,20 +56,22 @@ def test_mass_matrix_of_the_hand(hand_and_mug):
     engine, model, data = hand_and_mug
     full = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, full)
-    np.testing.assert_allclose(full[:16, :16], engine.work.mass_matrix[:16, :16], atol=1e-9)
+    np.testing.assert_allclose(
+        full[:16, :16], engine.work.dynamics.mass_matrix[:16, :16], atol=1e-9
+    )
 
 
 def test_kinetic_energy_with_the_mug(hand_and_mug):
     engine, model, data = hand_and_mug
     full = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, full)
-    ours = engine.v @ engine.work.mass_matrix @ engine.v
+    ours = engine.v @ engine.work.dynamics.mass_matrix @ engine.v
     assert data.qvel @ full @ data.qvel == pytest.approx(ours, rel=1e-9)
 
 
 def test_bias_of_the_hand_with_gravity(hand_and_mug):
     engine, _, data = hand_and_mug
-    np.testing.assert_allclose(data.qfrc_bias[:16], engine.work.bias[:16], atol=1e-9)
+    np.testing.assert_allclose(data.qfrc_bias[:16], engine.work.dynamics.bias[:16], atol=1e-9)
 
 
 def test_falling_ball_lands_where_gravity_takes_it():

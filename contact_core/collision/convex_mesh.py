@@ -1,0 +1,218 @@
+"""Convex polyhedra: how a cloud of points becomes one, and what contact asks of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+from contact_core.errors import ModelError
+from contact_core.kernel import inner_kernel
+
+# Corners this close to a face's plane, as a share of the hull's extent, belong to the face:
+# files hold coordinates in single precision.
+FLATNESS = 1e-6
+# More would make every step slow, and contact no better.
+MAX_FACES = 256
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexMesh:
+    """A convex polyhedron whose frame's origin is the middle of the box around it.
+
+    Attributes:
+        vertices: (n, 3) its corners [m].
+        faces: For each face its corners, counter-clockwise as seen from outside.
+        planes: (m, 4) outward unit normal of each face and its distance from the origin [m].
+    """
+
+    vertices: np.ndarray
+    faces: tuple[np.ndarray, ...]
+    planes: np.ndarray
+
+    @property
+    def area(self) -> float:
+        """Area [m^2] of the surface."""
+        doubled = 0.0
+        for face, plane in zip(self.faces, self.planes, strict=True):
+            corners = self.vertices[face]
+            doubled += np.cross(corners, np.roll(corners, -1, axis=0)).sum(axis=0) @ plane[:3]
+        return 0.5 * float(doubled)
+
+
+class Meshes(NamedTuple):
+    """Polyhedra as kernels read them, one after the other.
+
+    Attributes:
+        vertex: (n, 3) corners of all meshes in their frames [m].
+        plane: (m, 4) outward unit normals of their faces and distances from the origin [m].
+        corner: corners of the faces, counter-clockwise, face by face.
+        first_vertex: (number of meshes + 1) first corner of each, then n.
+        first_face: (number of meshes + 1) first face of each, then m.
+        first_corner: (m + 1) first entry of ``corner`` of each face, then its length.
+    """
+
+    vertex: np.ndarray
+    plane: np.ndarray
+    corner: np.ndarray
+    first_vertex: np.ndarray
+    first_face: np.ndarray
+    first_corner: np.ndarray
+
+
+def convex_hull(points: np.ndarray, name: str) -> tuple[ConvexMesh, np.ndarray]:
+    """Return the convex hull of a cloud of points, with coplanar triangles merged.
+
+    Args:
+        points: (n, 3) [m].
+        name: Name of the collision element, for the error.
+
+    Returns:
+        The hull, and (3) where its frame's origin is among the points [m].
+
+    Raises:
+        ModelError: If the points span no volume, or the hull has more than MAX_FACES faces.
+    """
+    try:
+        hull = ConvexHull(points)
+    except (QhullError, ValueError) as error:
+        raise ModelError(f"collision '{name}' is a mesh without a volume") from error
+    corners = points[hull.vertices]
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    center = 0.5 * (low + high)
+    vertices = corners - center
+    normals = hull.equations[:, :3]
+    planes = np.column_stack([normals, -hull.equations[:, 3] - normals @ center])
+    faces, kept = _merge_triangles(hull, vertices, planes, FLATNESS * (high - low).max())
+    if len(faces) > MAX_FACES:
+        raise ModelError(
+            f"collision '{name}' is a mesh whose convex hull has more than {MAX_FACES} faces: "
+            "simplify it, or use primitive shapes"
+        )
+    return ConvexMesh(vertices, tuple(faces), planes[kept]), center
+
+
+def _merge_triangles(
+    hull: ConvexHull, vertices: np.ndarray, planes: np.ndarray, tolerance: float
+) -> tuple[list[np.ndarray], list[int]]:
+    """Join the hull's triangles to faces, around the biggest triangle first.
+
+    Returns:
+        The faces, no more than one beyond MAX_FACES, and the triangle whose plane each has.
+    """
+    place = np.empty(hull.vertices.max() + 1, dtype=np.int64)
+    place[hull.vertices] = np.arange(len(hull.vertices))
+    triangles = place[hull.simplices]
+    p, q, r = np.moveaxis(vertices[triangles], 1, 0)
+    area = np.linalg.norm(np.cross(q - p, r - p), axis=1)
+    joined = np.zeros(len(triangles), dtype=bool)
+    faces: list[np.ndarray] = []
+    kept: list[int] = []
+    for triangle in np.argsort(-area, kind="stable"):
+        if joined[triangle] or len(faces) > MAX_FACES:
+            continue
+        normal, offset = planes[triangle, :3], planes[triangle, 3]
+        flat = np.abs(vertices @ normal - offset) <= tolerance
+        joined |= flat[triangles].all(axis=1)
+        faces.append(_counter_clockwise(vertices, np.flatnonzero(flat), normal))
+        kept.append(int(triangle))
+    return faces, kept
+
+
+def _counter_clockwise(vertices: np.ndarray, members: np.ndarray, normal: np.ndarray) -> np.ndarray:
+    """Sort the corners of a face by their angle about its middle."""
+    arms = vertices[members] - vertices[members].mean(axis=0)
+    angles = np.arctan2(np.cross(arms[0], arms) @ normal, arms @ arms[0])
+    return members[np.argsort(angles, kind="stable")]
+
+
+@inner_kernel
+def mesh_distance(
+    meshes: Meshes, mesh: int, x: float, y: float, z: float
+) -> tuple[float, float, float, float]:
+    """Return the signed distance of a point to a convex mesh, and the outward normal.
+
+    Args:
+        meshes: The meshes.
+        mesh: Which one.
+        x: First coordinate of the point in the mesh's frame [m].
+        y: Second coordinate.
+        z: Third coordinate.
+
+    Returns:
+        (distance [m], negative inside; then the unit normal's x, y, z, mesh frame).
+    """
+    first, last = meshes.first_face[mesh], meshes.first_face[mesh + 1]
+    plane = meshes.plane
+    inside, nearest = -math.inf, first
+    for face in range(first, last):
+        height = plane[face, 0] * x + plane[face, 1] * y + plane[face, 2] * z - plane[face, 3]
+        if height > inside:
+            inside, nearest = height, face
+    if inside <= 0.0:
+        return inside, plane[nearest, 0], plane[nearest, 1], plane[nearest, 2]
+    # Outside, the closest point lies on a face that looks at the point.
+    best, px, py, pz = math.inf, 0.0, 0.0, 0.0
+    for face in range(first, last):
+        height = plane[face, 0] * x + plane[face, 1] * y + plane[face, 2] * z - plane[face, 3]
+        if height > 0.0 and height * height < best:
+            u, v, w = _closest_on_face(meshes, face, x, y, z)
+            square = (x - u) * (x - u) + (y - v) * (y - v) + (z - w) * (z - w)
+            if square < best:
+                best, px, py, pz = square, u, v, w
+    distance = math.sqrt(best)
+    if distance < 1e-12:
+        return distance, plane[nearest, 0], plane[nearest, 1], plane[nearest, 2]
+    return distance, (x - px) / distance, (y - py) / distance, (z - pz) / distance
+
+
+@inner_kernel
+def _closest_on_face(
+    meshes: Meshes, face: int, x: float, y: float, z: float
+) -> tuple[float, float, float]:
+    """Closest point of a face: its projection if that is inside, else on a side."""
+    p = (x, y, z)
+    plane = meshes.plane[face]
+    height = plane[0] * x + plane[1] * y + plane[2] * z - plane[3]
+    best = math.inf
+    closest = (x - height * plane[0], y - height * plane[1], z - height * plane[2])
+    outside = False
+    found = closest
+    previous = meshes.corner[meshes.first_corner[face + 1] - 1]
+    for k in range(meshes.first_corner[face], meshes.first_corner[face + 1]):
+        a, b = meshes.vertex[previous], meshes.vertex[meshes.corner[k]]
+        previous = meshes.corner[k]
+        side = (b[0] - a[0], b[1] - a[1], b[2] - a[2])
+        way = (p[0] - a[0], p[1] - a[1], p[2] - a[2])
+        # The normal times the side points into the face.
+        inward = (
+            (plane[1] * side[2] - plane[2] * side[1]) * way[0]
+            + (plane[2] * side[0] - plane[0] * side[2]) * way[1]
+            + (plane[0] * side[1] - plane[1] * side[0]) * way[2]
+        )
+        if inward < 0.0:
+            outside = True
+            length = side[0] * side[0] + side[1] * side[1] + side[2] * side[2]
+            t = (side[0] * way[0] + side[1] * way[1] + side[2] * way[2]) / length
+            t = min(max(t, 0.0), 1.0)
+            q = (a[0] + t * side[0], a[1] + t * side[1], a[2] + t * side[2])
+            dx, dy, dz = p[0] - q[0], p[1] - q[1], p[2] - q[2]
+            square = dx * dx + dy * dy + dz * dz
+            if square < best:
+                best, found = square, q
+    return found if outside else closest
+
+
+@inner_kernel
+def furthest_vertex(meshes: Meshes, mesh: int, x: float, y: float, z: float) -> int:
+    """Return the vertex of a mesh that is furthest in a direction of its frame."""
+    best, most = meshes.first_vertex[mesh], -math.inf
+    for vertex in range(meshes.first_vertex[mesh], meshes.first_vertex[mesh + 1]):
+        v = meshes.vertex[vertex]
+        reach = v[0] * x + v[1] * y + v[2] * z
+        if reach > most:
+            best, most = vertex, reach
+    return best

@@ -1,0 +1,164 @@
+"""Collision shapes: primitives and convex meshes, and how a URDF's geometry becomes one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import coal
+import numpy as np
+import pinocchio as pin
+
+from contact_core.collision.convex_mesh import ConvexMesh, convex_hull
+from contact_core.errors import ModelError, choices
+
+
+class ShapeKind(IntEnum):
+    """The kinds of shape; the numbers are what kernels branch on."""
+
+    SPHERE = 0
+    BOX = 1
+    CAPSULE = 2
+    CYLINDER = 3
+    HALF_SPACE = 4
+    MESH = 5
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A shape in its own frame; capsules and cylinders lie along z.
+
+    Attributes:
+        kind: Which primitive.
+        size: Three numbers [m]. Sphere: (radius, 0, 0). Box: half extents. Capsule and
+            cylinder: (radius, half length, 0), the capsule's without its caps. Half
+            space: unused, the solid is below the plane z = 0. Mesh: half extents of the
+            box around it, along its axes.
+        mesh: The polyhedron of a mesh; None for all others.
+    """
+
+    kind: ShapeKind
+    size: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    mesh: ConvexMesh | None = None
+
+    @property
+    def bounding_radius(self) -> float:
+        """Radius [m] of the sphere about the shape's origin that holds the shape."""
+        a, b, _ = self.size
+        match self.kind:
+            case ShapeKind.SPHERE:
+                return a
+            case ShapeKind.BOX:
+                return float(np.linalg.norm(self.size))
+            case ShapeKind.CAPSULE:
+                return a + b
+            case ShapeKind.CYLINDER:
+                return float(np.hypot(a, b))
+        if self.mesh is not None:
+            return float(np.linalg.norm(self.mesh.vertices, axis=1).max())
+        return np.inf
+
+    @property
+    def area(self) -> float:
+        """Area [m^2] of the surface; infinite for a half space."""
+        a, b, c = self.size
+        match self.kind:
+            case ShapeKind.SPHERE:
+                return 4 * np.pi * a**2
+            case ShapeKind.BOX:
+                return 8 * (a * b + b * c + c * a)
+            case ShapeKind.CAPSULE:
+                return 4 * np.pi * a * (a + b)
+            case ShapeKind.CYLINDER:
+                return 2 * np.pi * a * (a + 2 * b)
+        if self.mesh is not None:
+            return self.mesh.area
+        return np.inf
+
+
+@dataclass(frozen=True)
+class PlacedShape:
+    """A shape rigidly attached to a body.
+
+    Attributes:
+        name: Name of the collision element.
+        body: Name of the link it belongs to.
+        shape: The shape.
+        placement: Pose of the shape's frame in the frame of the body it is attached to.
+    """
+
+    name: str
+    body: str
+    shape: Shape
+    placement: pin.SE3
+
+
+def shape_from_coal(geometry: coal.CollisionGeometry, name: str) -> Shape:
+    """Convert a Coal geometry, as Pinocchio makes it from a URDF.
+
+    Args:
+        geometry: The geometry.
+        name: Name of the collision element, for the error.
+
+    Returns:
+        The shape.
+
+    Raises:
+        ModelError: If the geometry is no primitive we know.
+    """
+    match geometry:
+        case coal.Sphere():
+            return Shape(ShapeKind.SPHERE, (geometry.radius, 0.0, 0.0))
+        case coal.Box():
+            x, y, z = geometry.halfSide
+            return Shape(ShapeKind.BOX, (x, y, z))
+        case coal.Capsule():
+            return Shape(ShapeKind.CAPSULE, (geometry.radius, geometry.halfLength, 0.0))
+        case coal.Cylinder():
+            return Shape(ShapeKind.CYLINDER, (geometry.radius, geometry.halfLength, 0.0))
+    kinds = [kind.name.lower() for kind in ShapeKind if kind is not ShapeKind.MESH]
+    raise ModelError(f"collision '{name}' is a {type(geometry).__name__} ({choices(kinds)})")
+
+
+def mesh_from_coal(geometry: coal.BVHModelBase, name: str) -> tuple[Shape, np.ndarray]:
+    """Convert a mesh to the convex polyhedron that it stands for.
+
+    Args:
+        geometry: The mesh; where it is not convex, its convex hull is meant.
+        name: Name of the collision element, for the error.
+
+    Returns:
+        The shape, and (3) where its frame's origin is in the mesh's frame [m].
+
+    Raises:
+        ModelError: If the mesh has no volume or its hull has too many faces.
+    """
+    mesh, center = convex_hull(np.array(geometry.vertices()), name)
+    x, y, z = (float(extent) for extent in np.abs(mesh.vertices).max(axis=0))
+    return Shape(ShapeKind.MESH, (x, y, z), mesh), center
+
+
+def shape_to_coal(shape: Shape) -> coal.CollisionGeometry:
+    """Convert a shape to Coal's, the oracle of our narrow phase.
+
+    Args:
+        shape: The shape.
+
+    Returns:
+        Coal's geometry of the same extent.
+    """
+    a, b, c = shape.size
+    match shape.kind:
+        case ShapeKind.SPHERE:
+            return coal.Sphere(a)
+        case ShapeKind.BOX:
+            return coal.Box(2 * a, 2 * b, 2 * c)
+        case ShapeKind.CAPSULE:
+            return coal.Capsule(a, 2 * b)
+        case ShapeKind.CYLINDER:
+            return coal.Cylinder(a, 2 * b)
+    if shape.mesh is not None:
+        points = coal.StdVec_Vec3s()
+        points.extend(list(shape.mesh.vertices))
+        return coal.Convex.convexHull(points, True, "Qt")
+    return coal.Halfspace(0.0, 0.0, 1.0, 0.0)

@@ -1,0 +1,170 @@
+"""What kernels read of rigid bodies, and what they compute.
+
+Sizes: nb moving bodies, nm motion columns, nq positions, nv velocities (degrees of freedom),
+nt trees.
+
+A motion column is the spatial velocity of a body per unit of one degree of freedom. A free
+body has six columns, another joint one; a mimic joint has a column of its own that is driven
+by its master's degree of freedom.
+
+A tree is what the mass matrix couples: the degrees of freedom of one instance.
+
+Spatial vectors are (angular, linear), expressed in world axes about the world origin.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Bodies(NamedTuple):
+    """Moving bodies, how joints connect them, and their motion columns.
+
+    Attributes:
+        parent: (nb) parent body, -1 for the world; parents come first.
+        joint_type: (nb) REVOLUTE, PRISMATIC or FREE.
+        joint_axis: (nb, 3) unit axis in the joint's frame.
+        joint_rotation: (nb, 3, 3) joint's frame in the parent's frame at q = 0.
+        joint_position: (nb, 3) [m].
+        joint_ratio: (nb) joint coordinate per master coordinate; 1 unless mimic.
+        joint_offset: (nb) joint coordinate where the master's is zero.
+        q_index: (nb) first entry in q; a mimic joint's is its master's.
+        first_column: (nb) first motion column.
+        last_column: (nb) last motion column of the body or of its nearest moving ancestor.
+        column_dof: (nm) degree of freedom that drives the column.
+        column_parent: (nm) next column towards the world, -1 at its end.
+    """
+
+    parent: np.ndarray
+    joint_type: np.ndarray
+    joint_axis: np.ndarray
+    joint_rotation: np.ndarray
+    joint_position: np.ndarray
+    joint_ratio: np.ndarray
+    joint_offset: np.ndarray
+    q_index: np.ndarray
+    first_column: np.ndarray
+    last_column: np.ndarray
+    column_dof: np.ndarray
+    column_parent: np.ndarray
+
+
+class Inertias(NamedTuple):
+    """Inertia and weight of the moving bodies.
+
+    Attributes:
+        mass: (nb) [kg].
+        center: (nb, 3) centre of mass in the body's frame [m].
+        inertia: (nb, 3, 3) about the centre of mass, body axes [kg m^2].
+        gravity: (nb, 3) [m/s^2]; zero where a controller compensates it.
+    """
+
+    mass: np.ndarray
+    center: np.ndarray
+    inertia: np.ndarray
+    gravity: np.ndarray
+
+
+class Joints(NamedTuple):
+    """Degrees of freedom; only those of joints have anything but zeros here.
+
+    Attributes:
+        q: (nv) entry of q, -1 for those of free bodies.
+        armature: (nv) effective rotor inertia [kg m^2 or kg].
+        damping: (nv) viscous joint damping [Nm s/rad or N s/m].
+        friction: (nv) Coulomb friction of the joint [Nm or N].
+        lower: (nv) position limit; infinite if there is none.
+        upper: (nv) position limit.
+        limit_stiffness: (nv) stiffness of the joint's end stop [Nm/rad or N/m].
+        limit_dissipation: (nv) dissipation of the end stop [s/rad or s/m].
+    """
+
+    q: np.ndarray
+    armature: np.ndarray
+    damping: np.ndarray
+    friction: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    limit_stiffness: np.ndarray
+    limit_dissipation: np.ndarray
+
+
+class Trees(NamedTuple):
+    """Which degrees of freedom belong together.
+
+    Attributes:
+        first_dof: (nt + 1) first degree of freedom of each tree, then nv.
+        of_dof: (nv) tree.
+    """
+
+    first_dof: np.ndarray
+    of_dof: np.ndarray
+
+
+class State(NamedTuple):
+    """Positions and velocities.
+
+    Attributes:
+        q: (nq) positions; free bodies (x, y, z, qx, qy, qz, qw) in the world.
+        v: (nv) velocities; free bodies (linear velocity of the origin, angular), world axes.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+
+
+class Kinematics(NamedTuple):
+    """Where bodies are, and how they move.
+
+    Attributes:
+        rotation: (nb, 3, 3) bodies in the world.
+        position: (nb, 3) [m].
+        motion: (nm, 6) motion columns.
+        velocity: (nb, 6) spatial velocities.
+        acceleration: (nb, 6) velocity-dependent part of the spatial accelerations.
+    """
+
+    rotation: np.ndarray
+    position: np.ndarray
+    motion: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+
+
+class Dynamics(NamedTuple):
+    """Mass matrix and bias forces, and the subtrees they are summed over.
+
+    Attributes:
+        mass_matrix: (nv, nv) M with the effective armature.
+        bias: (nv) C(q, v) v - gravity.
+        force: (nb, 6) spatial bias forces, then summed over subtrees.
+        composite_mass: (nb) [kg] of the subtree.
+        composite_moment: (nb, 3) first mass moment of the subtree [kg m].
+        composite_inertia: (nb, 3, 3) of the subtree about the world origin [kg m^2].
+        momentum: (6) scratch, a column's spatial momentum.
+    """
+
+    mass_matrix: np.ndarray
+    bias: np.ndarray
+    force: np.ndarray
+    composite_mass: np.ndarray
+    composite_moment: np.ndarray
+    composite_inertia: np.ndarray
+    momentum: np.ndarray
+
+
+class Jacobian(NamedTuple):
+    """Contact Jacobians, their non-zero columns only; n is what the widest pair needs.
+
+    Attributes:
+        entry: (nc, 3, n) velocity of A relative to B in the contact's frame per unit of a
+            degree of freedom.
+        dof: (nc, n) degrees of freedom of the columns.
+        columns: (nc) how many there are.
+    """
+
+    entry: np.ndarray
+    dof: np.ndarray
+    columns: np.ndarray

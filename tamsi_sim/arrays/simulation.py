@@ -1,0 +1,207 @@
+"""The whole simulation behind one pointer, and the phases of a step that are compiled once.
+
+Passing all arrays to a function one by one would cost microseconds per call and seconds of
+compilation per function. A :class:`Simulation` is one pointer; a kernel that gets it borrows
+just the selections that it hands on: ``simulation.state`` is a few loads from memory, without
+reference counting (inside a kernel of ``contact_core.kernel`` that borrows).
+
+Numba compiles what a function calls once more with each of its callers, over all levels. A
+:func:`phase` ends that: it is compiled by itself, once, and called by its address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+from numba import typeof, types
+from numba.core import cgutils, imputils
+from numba.core.runtime.context import NRTContext
+from numba.experimental import structref
+from numba.extending import intrinsic, lower_getattr_generic
+
+from contact_core.collision.arrays import Contacts, Geometry, Hulls, Pairs, Scratch, ShapePoses
+from contact_core.collision.convex_mesh import Meshes
+from contact_core.kernel import Function, inner_kernel, kernel
+from contact_core.rigid_body.arrays import (
+    Bodies,
+    Dynamics,
+    Inertias,
+    Jacobian,
+    Joints,
+    Kinematics,
+    State,
+    Trees,
+)
+from tamsi_sim.arrays.data import (
+    ContactForces,
+    Drives,
+    Islands,
+    JointForces,
+    Model,
+    Newton,
+    Work,
+)
+from tamsi_sim.arrays.settings import Settings
+
+
+@structref.register
+class _SimulationType(types.StructRef):
+    """Numba type of :class:`Simulation`."""
+
+
+class Simulation(structref.StructRefProxy):
+    """Model, workspace and settings behind one pointer; the arrays stay shared with Python.
+
+    Attributes:
+        phases: Addresses of the compiled phases.
+        settings: The scalars of the scheme.
+    """
+
+    phases: np.ndarray
+    settings: Settings
+    bodies: Bodies
+    inertias: Inertias
+    joints: Joints
+    trees: Trees
+    geometry: Geometry
+    hulls: Hulls
+    meshes: Meshes
+    pairs: Pairs
+    state: State
+    drives: Drives
+    contact_impulse: np.ndarray
+    counters: np.ndarray
+    kinematics: Kinematics
+    dynamics: Dynamics
+    poses: ShapePoses
+    contacts: Contacts
+    scratch: Scratch
+    jacobian: Jacobian
+    islands: Islands
+    contact_forces: ContactForces
+    joint_forces: JointForces
+    newton: Newton
+
+
+structref.define_proxy(
+    Simulation, _SimulationType, ["phases", "settings", *Model._fields, *Work._fields]
+)
+
+
+@lower_getattr_generic(_SimulationType)
+def _borrow(context: Any, builder: Any, handle: Any, value: Any, name: str) -> Any:
+    """Load a selection; it is only counted where a kernel has Numba's run-time."""
+    proxy = cgutils.create_struct_proxy(handle)(context, builder, value=value)
+    # Kernels that borrow have no run-time of their own; this only computes an address.
+    address = NRTContext(context, True).meminfo_data(builder, proxy.meminfo)
+    payload = handle.get_data_type()
+    layout = context.data_model_manager[payload].get_value_type()
+    data = cgutils.create_struct_proxy(payload)(
+        context, builder, ref=builder.bitcast(address, layout.as_pointer())
+    )
+    return imputils.impl_ret_borrowed(
+        context, builder, handle.field_dict[name], getattr(data, name)
+    )
+
+
+@kernel
+def _bundle(phases: np.ndarray, settings: Settings, model: Model, work: Work) -> Simulation:
+    return Simulation(
+        phases,
+        settings,
+        model.bodies,
+        model.inertias,
+        model.joints,
+        model.trees,
+        model.geometry,
+        model.hulls,
+        model.meshes,
+        model.pairs,
+        work.state,
+        work.drives,
+        work.contact_impulse,
+        work.counters,
+        work.kinematics,
+        work.dynamics,
+        work.poses,
+        work.contacts,
+        work.scratch,
+        work.jacobian,
+        work.islands,
+        work.contact_forces,
+        work.joint_forces,
+        work.newton,
+    )
+
+
+COLLIDE, EVALUATE, SOLVE, STEP = 0, 1, 2, 3
+"""Numbers of the phases: they are part of compiled code."""
+
+_kernels: dict[int, Any] = {}
+_addresses = np.zeros(STEP + 1, dtype=np.int64)
+
+
+def make_simulation(model: Model, work: Work, settings: Settings) -> Simulation:
+    """Bundle model, workspace and settings for the kernels.
+
+    Args:
+        model: The model.
+        work: The workspace.
+        settings: The settings.
+    """
+    simulation = _bundle(_addresses, settings, model, work)
+    for number, compiled in _kernels.items():
+        if _addresses[number] == 0:
+            _addresses[number] = _address(compiled, typeof(simulation))
+    return simulation
+
+
+def _address(compiled: Any, handle: types.Type) -> int:
+    """Compile a phase, or load it from disk, and return where it is."""
+    compiled.compile((handle,))
+    result = compiled.overloads[(handle,)]
+    return int(result.library.get_pointer_to_function(result.fndesc.mangled_name))
+
+
+def phase(number: int) -> Callable[[Function], Function]:
+    """Compile a function of a simulation that returns an integer, and call it by its address.
+
+    Args:
+        number: Its number, see above.
+
+    Returns:
+        A decorator of a function in Numba's nopython subset, which must not allocate arrays;
+        it returns an inner kernel that calls the compiled one.
+    """
+
+    def decorate(function: Function) -> Function:
+        _kernels[number] = inner_kernel(function)
+
+        def call(simulation: Simulation) -> int:
+            return _call(simulation.phases[number], simulation)
+
+        call.__doc__ = function.__doc__
+        return cast(Function, inner_kernel(call))
+
+    return decorate
+
+
+@intrinsic
+def _called(typing_context: Any, address: Any, simulation: Any) -> Any:
+    """Call the compiled function at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        location, handle = arguments
+        layout = context.call_conv.get_function_type(types.int64, (simulation,))
+        function = builder.inttoptr(location, layout.as_pointer())
+        _, result = context.call_conv.call_function(
+            builder, function, types.int64, (simulation,), [handle]
+        )
+        return result
+
+    return types.int64(types.int64, simulation), generate
+
+
+_call = cast(Callable[[int, Simulation], int], _called)
