@@ -5,6 +5,7 @@ from __future__ import annotations
 from builtin_interfaces.msg import Duration, Time
 
 NANOSECONDS = 1_000_000_000
+"""Nanoseconds in a second."""
 
 
 def to_time(nanoseconds: int) -> Time:

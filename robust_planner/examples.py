@@ -211,6 +211,7 @@ EXAMPLES: Registry[Callable[[], Example]] = Registry(
     "problem",
     {"block": block, "hopper": hopper, "sled": sled, "table_approach": table_approach},
 )
+"""Name -> function that builds the problem with its settings."""
 
 
 def make_example(name: str) -> Example:

@@ -33,6 +33,7 @@ CONTROLLERS: Registry[Callable[[Robot, ControllerConfig], Controller]] = Registr
         "greedy": GreedyController,
     },
 )
+"""Name -> controller, made of the arm and every parameter."""
 
 
 def make_controller(robot: Robot, config: ControllerConfig) -> Controller:

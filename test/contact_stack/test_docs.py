@@ -78,6 +78,13 @@ def test_the_reference_renders_every_public_name(site: Path, package: str) -> No
     assert all(f'href="{room}/"' in page for room in rooms)
 
 
+def test_the_files_that_the_architecture_names_exist() -> None:
+    page = (REPOSITORY / "docs/architecture.md").read_text()
+    files = re.findall(r"`(\w+/[\w/]+\.py)`", page)
+    assert len(files) > 40
+    assert [file for file in files if not (REPOSITORY / file).is_file()] == []
+
+
 def test_docstrings_are_readable_in_the_reference(site: Path) -> None:
     """No role of Sphinx is left, and units in brackets are no links."""
     for path in (site / "reference").rglob("index.html"):

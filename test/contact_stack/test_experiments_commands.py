@@ -1,0 +1,60 @@
+"""Commands whose modules live in contact_experiments: imported alone, and honest about extras."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from contact_stack import cli
+
+WORKS = "def add_arguments(parser): pass\ndef main(args): return 3\n"
+
+
+@pytest.fixture
+def write_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Return a function: name, text -> a module that can be imported."""
+    monkeypatch.syspath_prepend(tmp_path)
+    return lambda name, text: (tmp_path / f"{name}.py").write_text(text)
+
+
+def test_a_missing_library_is_named_with_what_installs_it(write_module, monkeypatch, capsys):
+    write_module("peer_command", "import no_such_peer\n" + WORKS)
+    command = cli.Command("peer_command", "compare", cli.EXPERIMENTS)
+    monkeypatch.setitem(cli.COMMANDS, "compare", command)
+    assert cli.main(["compare"]) == 2
+    assert capsys.readouterr().err == (
+        "contact-stack: 'no_such_peer' is not installed: pip install 'contact_stack[experiments]'\n"
+    )
+
+
+def test_a_module_of_ours_that_is_missing_is_a_bug(write_module, monkeypatch):
+    write_module("broken_command", "import contact_core.no_such_module\n" + WORKS)
+    command = cli.Command("broken_command", "compare", cli.EXPERIMENTS)
+    monkeypatch.setitem(cli.COMMANDS, "compare", command)
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        cli.main(["compare"])
+
+
+def test_of_a_group_only_the_command_that_is_asked_for_is_imported(
+    write_module, monkeypatch, capsys
+):
+    write_module("first_of_group", WORKS)
+    commands = {
+        "first": cli.Command("first_of_group", "the first"),
+        "second": cli.Command("no_such_command", "the second"),
+    }
+    monkeypatch.setitem(cli.COMMANDS, "many", cli.Group("both", commands, "WHICH", "examples:"))
+    assert cli.main(["many", "first"]) == 3
+    with pytest.raises(SystemExit):
+        cli.main(["many", "--help"])
+    output = capsys.readouterr().out
+    assert "the first" in output
+    assert "the second" in output
+
+
+def test_the_extra_of_the_commands_exists_under_both_names():
+    setup = (Path(cli.__file__).parents[1] / "setup.py").read_text()
+    assert f'"{cli.EXPERIMENTS}": EXPERIMENTS' in setup
+    assert '"bench": EXPERIMENTS' in setup
