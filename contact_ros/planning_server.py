@@ -174,6 +174,7 @@ class _Job(Generic[Problem, Plan]):
         try:
             plan = self._planner.solve(problem, self._stop, self.handle.publish_feedback)
             answer = self._planner.answer(problem, plan)
+            answer.result()  # the action may lack the status
         except BaseException as error:  # whatever it is, the client gets an answer
             answer = explain(error, self._planner)
         self.planned.set_result(answer)
