@@ -15,6 +15,7 @@ from __future__ import annotations
 import array
 import dataclasses
 import json
+import time
 import zipfile
 from collections.abc import Mapping
 from enum import Enum
@@ -81,6 +82,9 @@ ENUMS: dict[str, type[Enum]] = {
     kind.__name__: kind
     for kind in (Activity, CommandMode, Following, Latch, Mode, Pause, Request, Status)
 }
+
+PAUSE_EVERY = 20
+"""Objects written before the control loop's thread is let in: about every millisecond."""
 
 
 def save(incident: Incident, path: Path) -> None:
@@ -201,8 +205,9 @@ class _Writer:
             else:
                 raise ModelError(f"cannot write a {name} ({choices([*DATA, *MOTIONS])})")
             content = {field: self.encode(getattr(value, field)) for field in fields}
-            # Line by line: a long call would keep the control loop's thread waiting.
             self.objects.append(json.dumps({"kind": name, **content}))
+            if len(self.objects) % PAUSE_EVERY == 0:
+                time.sleep(0.0)
             # The object is kept, so that no other one gets its id.
             self._known[id(value)] = len(self.objects) - 1, value
         return self._known[id(value)][0]

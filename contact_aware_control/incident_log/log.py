@@ -23,6 +23,10 @@ BAD = frozenset((Status.STATE_STALE, Status.QP_FAILED, Status.FORCE_EXCEEDED, St
 """Statuses that are worth a record, besides faults."""
 
 
+SEGMENTS = 2
+"""The requested time is divided into this many segments; one more is kept."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TickRecord:
     """One tick.
@@ -62,7 +66,7 @@ class Incident:
 
 
 class IncidentLog:
-    """A ring of the last ticks: the state before each, its inputs and its answer.
+    """The last ticks: the state now and then, and every input and answer.
 
     Logging a tick keeps references to what nobody changes; nothing is copied or written
     until :meth:`record` is called.
@@ -77,16 +81,17 @@ class IncidentLog:
             config: Every parameter of the loop.
             robot: The robot it was built from.
             state: What it remembers now.
-            duration: How far back a record goes [s].
+            duration: How far back a record goes at least [s].
         """
         self._config = config
         self._robot = robot
-        self._state = state
-        length = max(1, round(duration / config.period))
-        self._ring: deque[tuple[LoopState, TickRecord]] = deque(maxlen=length)
+        self._length = max(1, round(duration / config.period / SEGMENTS))
+        # The state before the first tick of a segment, and its ticks.
+        self._segments: deque[tuple[LoopState, list[TickRecord]]] = deque(maxlen=SEGMENTS + 1)
+        self._segments.append((state, []))
         self._requests: list[tuple[Request, str]] = []
         self._fault = False
-        self._good_ticks = length
+        self._good_ticks = self._length * SEGMENTS
 
     def note(self, request: Request, detail: str = "") -> None:
         """Note what was asked of the loop before its next tick.
@@ -117,12 +122,13 @@ class IncidentLog:
             as the log.
         """
         tick = TickRecord(tuple(self._requests), inputs, command, status.mode, status.status)
-        self._ring.append((self._state, tick))
+        self._segments[-1][1].append(tick)
+        if len(self._segments[-1][1]) >= self._length:
+            self._segments.append((state, []))
         self._requests.clear()
-        self._state = state
         fault = status.mode is Mode.FAULT
         bad = fault or status.status in BAD
-        began = bad and self._good_ticks >= (self._ring.maxlen or 0)
+        began = bad and self._good_ticks >= self._length * SEGMENTS
         began |= fault and not self._fault
         self._fault = fault
         self._good_ticks = 0 if bad else self._good_ticks + 1
@@ -137,8 +143,8 @@ class IncidentLog:
         Returns:
             The record.
         """
-        state = self._ring[0][0] if self._ring else self._state
-        return Incident(reason, self._robot, self._config, state, [tick for _, tick in self._ring])
+        ticks = [tick for _, segment in self._segments for tick in segment]
+        return Incident(reason, self._robot, self._config, self._segments[0][0], ticks)
 
 
 @dataclass(frozen=True)

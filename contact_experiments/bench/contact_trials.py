@@ -1,8 +1,12 @@
-"""Contacts made from the robot's own model, tau = J^T f + noise + bias, for the estimator."""
+"""Trials of the contact estimator, and what many of them amount to.
+
+Contacts are made from the robot's own model, tau = J^T f + noise + bias.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +52,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """How well one contact was found.
 
     Attributes:
@@ -174,7 +178,7 @@ class TrialRobot:
         return point, force, robot.torque_of_force(link, point, force)
 
 
-def run_single(trial: TrialRobot, setting: Setting, seed: int) -> Outcome:
+def run_single(trial: TrialRobot, setting: Setting, seed: int) -> TrialOutcome:
     """Touch one link of the robot and compare the estimate with the truth.
 
     Args:
@@ -193,7 +197,7 @@ def run_single(trial: TrialRobot, setting: Setting, seed: int) -> Outcome:
         errors.append(_nearest(contacts[:1], point))
     location = np.array(errors)
     found = contacts[0] if contacts else None
-    return Outcome(
+    return TrialOutcome(
         location_error=float(location[-1]),
         force_error=float(np.linalg.norm(found.force_world - force)) if found else np.inf,
         settling_time=_settling_time(location),
@@ -246,3 +250,112 @@ def _nearest(contacts: tuple[ContactEstimate, ...], point: np.ndarray) -> float:
         (float(np.linalg.norm(contact.point_world - point)) for contact in contacts),
         default=np.inf,
     )
+
+
+@dataclass(frozen=True)
+class Row:
+    """Figures of many trials of one setting.
+
+    Attributes:
+        setting: What was varied.
+        trials: Number of trials.
+        location_p50: Median location error [m].
+        location_p90: 90th percentile [m].
+        force_p50: Median force error [N].
+        settling_p90: 90th percentile of the settling time [s].
+        right_link: Share of estimates on the right link.
+        identifiable: Share of estimates called identifiable.
+        misleading: Share called identifiable that are more than 10 cm wrong.
+        modes: Mean number of places considered possible.
+    """
+
+    setting: Setting
+    trials: int
+    location_p50: float
+    location_p90: float
+    force_p50: float
+    settling_p90: float
+    right_link: float
+    identifiable: float
+    misleading: float
+    modes: float
+
+    @classmethod
+    def of(cls, setting: Setting, outcomes: Sequence[TrialOutcome]) -> Row:
+        """Summarise the trials of a setting.
+
+        Args:
+            setting: The setting.
+            outcomes: Its trials, at least one.
+
+        Returns:
+            Their figures.
+        """
+        location = [outcome.location_error for outcome in outcomes]
+        return cls(
+            setting=setting,
+            trials=len(outcomes),
+            location_p50=float(np.median(location)),
+            location_p90=float(np.percentile(location, 90, method="higher")),
+            force_p50=float(np.median([outcome.force_error for outcome in outcomes])),
+            settling_p90=float(
+                np.percentile([o.settling_time for o in outcomes], 90, method="higher")
+            ),
+            right_link=float(np.mean([outcome.right_link for outcome in outcomes])),
+            identifiable=float(np.mean([outcome.identifiable for outcome in outcomes])),
+            misleading=float(np.mean([outcome.misleading for outcome in outcomes])),
+            modes=float(np.mean([outcome.modes for outcome in outcomes])),
+        )
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """Figures of a second contact.
+
+    Attributes:
+        first: Link touched first.
+        second: Link touched second.
+        first_p50: Median location error of the first [m].
+        second_p50: Median location error of the second [m].
+        found: Share of second contacts found within 5 cm.
+        two: Share of trials in which two contacts are reported.
+        ended: Share in which the first alone is left when the second has ended.
+    """
+
+    first: str
+    second: str
+    first_p50: float
+    second_p50: float
+    found: float
+    two: float
+    ended: float
+
+    @classmethod
+    def of(cls, first: str, second: str, outcomes: Sequence[PairOutcome]) -> PairRow:
+        """Summarise the trials of a pair of links."""
+        return cls(
+            first=first,
+            second=second,
+            first_p50=float(np.median([outcome.first_error for outcome in outcomes])),
+            second_p50=float(np.median([outcome.second_error for outcome in outcomes])),
+            found=float(np.mean([outcome.second_error <= 0.05 for outcome in outcomes])),
+            two=float(np.mean([outcome.contacts == 2 for outcome in outcomes])),
+            ended=float(np.mean([outcome.ended for outcome in outcomes])),
+        )
+
+
+@dataclass(frozen=True)
+class SpeedRow:
+    """Duration of an update of the whole estimator, one contact.
+
+    Attributes:
+        particles: Number of particles.
+        p50_ms: Median [ms].
+        p99_ms: 99th percentile [ms].
+        particles_per_second: Number of particles / median.
+    """
+
+    particles: int
+    p50_ms: float
+    p99_ms: float
+    particles_per_second: float

@@ -13,14 +13,19 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from contact_experiments.bench import jitter, problems, solvers
-from contact_experiments.bench.control_case import MOST_CONTACTS, ControlCase
-from contact_experiments.bench.jitter import JitterResult
+from contact_experiments.bench import solvers
+from contact_experiments.bench.control_case import (
+    HEADER,
+    LOOP_CONTACTS,
+    MOST_CONTACTS,
+    JitterResult,
+    Timing,
+    measure_loop,
+    time_ticks,
+)
 from contact_experiments.bench.solvers import SolverResult
-from contact_experiments.bench.timing import HEADER, Timing, durations
 
 RATES = (200.0, 1000.0)
-WARM_UP = 300
 
 BUSY_LOAD = 0.3
 """Load per processor above which figures say more about the machine than about us."""
@@ -45,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--record",
         type=Path,
         metavar="FILE",
-        help="flight record whose problems the solvers get, instead of a made-up motion's",
+        help="incident record whose problems the solvers get, instead of a made-up motion's",
     )
 
 
@@ -63,18 +68,18 @@ def main(args: argparse.Namespace) -> int:
     if load > BUSY_LOAD * len(os.sched_getaffinity(0)):
         print(f"the machine is busy (load {load:.1f}): expect large percentiles\n")
     recorded = (
-        problems.of_record(args.record)
+        solvers.recorded_problems(args.record)
         if args.record
-        else problems.of_controller(round(10000 * share))
+        else solvers.controller_problems(round(10000 * share))
     )
     solved = [
-        *solvers.measure("controller", recorded),
-        *solvers.measure("random", problems.random(round(10000 * share))),
+        *solvers.measure_solvers("controller", recorded),
+        *solvers.measure_solvers("random", solvers.random_problems(round(10000 * share))),
     ]
     print(render_solvers(solved), flush=True)
     ticks = {n: time_ticks(n, round(6000 * share)) for n in range(MOST_CONTACTS + 1)}
     print(render_ticks(ticks), flush=True)
-    loops = [jitter.measure(rate, 60.0 * share, idle) for rate in RATES for idle in (False, True)]
+    loops = [measure_loop(rate, 60.0 * share, idle) for rate in RATES for idle in (False, True)]
     print(render_loops(loops), flush=True)
     plot(solved, ticks, loops, args.plot)
     print(f"\nplot: {args.plot}")
@@ -82,21 +87,6 @@ def main(args: argparse.Namespace) -> int:
         args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps(summary(solved, ticks, loops), indent=2) + "\n")
     return 0
-
-
-def time_ticks(contacts: int, count: int) -> Timing:
-    """Time the whole tick of the control loop.
-
-    Args:
-        contacts: Number of contacts.
-        count: Number of ticks.
-
-    Returns:
-        The durations.
-    """
-    case = ControlCase(contacts)
-    durations(case.tick, case.many(WARM_UP))
-    return Timing.of(durations(case.tick, case.many(count)))
 
 
 def summary(
@@ -148,7 +138,7 @@ def render_loops(loops: Sequence[JitterResult]) -> str:
         name = f"{_name(loop)} for {loop.duration:.0f} s"
         lines.append(f"{name:28} {loop.delay} {100 * loop.miss_fraction:8.3f}%")
         if not loop.idle:
-            lines.append(f"{f'  its tick, {jitter.CONTACTS} contacts':28} {loop.tick}")
+            lines.append(f"{f'  its tick, {LOOP_CONTACTS} contacts':28} {loop.tick}")
     return "\n".join([*lines, f"scheduling: {loops[0].scheduling}"])
 
 

@@ -1,22 +1,33 @@
-"""A control loop that is busy: it follows a pose while it is touched at several places."""
+"""A control loop that is busy, and how long its ticks take: one by one, and in real time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import pinocchio as pin
 
-from contact_aware_control.config import ControllerConfig
-from contact_aware_control.contact import ContactEstimate, ContactReport
-from contact_aware_control.control_loop import ControlLoop
-from contact_aware_control.loop_state import LoopInputs
-from contact_aware_control.reference import Goal, PoseTrajectory
+from contact_aware_control import (
+    ContactEstimate,
+    ContactReport,
+    ControllerConfig,
+    ControlLoop,
+    Goal,
+    LoopInputs,
+    PoseTrajectory,
+)
 from contact_core.arm_state import ArmState
+from contact_core.config import from_mapping
 from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError
 from contact_core.robot import Robot
 from contact_core.seeds import generator
+from contact_ros.entry_point import freeze_garbage_collector
+from contact_ros.loop import FixedRateLoop, RealTimeConfig, RealTimeReport, enter_real_time
 
 ROBOT = "iiwa14_wsg50"
 START = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
@@ -26,6 +37,76 @@ LINKS = ("lbr_link_4", "lbr_link_5", "lbr_link_6", "lbr_link_7")
 MOST_CONTACTS = len(LINKS)
 LARGEST_COSINE = 0.8
 """Contacts whose joint torques are closer to parallel would be merged to one."""
+
+LOOP_CONTACTS = MOST_CONTACTS
+"""Contacts of the loop that runs in real time."""
+
+WARM_UP = 300
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Percentiles of durations.
+
+    Attributes:
+        count: Number of durations.
+        p50_us: Median [us].
+        p99_us: 99th percentile [us].
+        p999_us: 99.9th percentile [us].
+        max_us: Largest [us].
+    """
+
+    count: int
+    p50_us: float
+    p99_us: float
+    p999_us: float
+    max_us: float
+
+    @classmethod
+    def of(cls, nanoseconds: np.ndarray) -> Timing:
+        """Summarise durations.
+
+        Args:
+            nanoseconds: Durations [ns], at least one.
+
+        Returns:
+            Their percentiles.
+        """
+        p50, p99, p999, largest = np.percentile(nanoseconds, (50, 99, 99.9, 100)) * 1e-3
+        return cls(len(nanoseconds), float(p50), float(p99), float(p999), float(largest))
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the percentiles for JSON."""
+        return dataclasses.asdict(self)
+
+    def __str__(self) -> str:
+        """Render one row of a table."""
+        numbers = (self.p50_us, self.p99_us, self.p999_us, self.max_us)
+        return " ".join(f"{number:10.1f}" for number in numbers)
+
+
+HEADER = " ".join(f"{name:>10}" for name in ("p50 [us]", "p99 [us]", "p99.9 [us]", "max [us]"))
+"""Column names of a table of timings."""
+
+
+def durations(call: Callable[[Item], object], items: Iterable[Item]) -> np.ndarray:
+    """Time a call for each of many arguments.
+
+    Args:
+        call: What is timed.
+        items: Its arguments.
+
+    Returns:
+        The duration of each call [ns].
+    """
+    measured = []
+    for item in items:
+        start = time.perf_counter_ns()
+        call(item)
+        measured.append(time.perf_counter_ns() - start)
+    return np.array(measured)
 
 
 class ControlCase:
@@ -135,3 +216,98 @@ class ControlCase:
                 age=1.0,
                 modes=(),
             )
+
+
+def time_ticks(contacts: int, count: int) -> Timing:
+    """Time the whole tick of the control loop.
+
+    Args:
+        contacts: Number of contacts.
+        count: Number of ticks.
+
+    Returns:
+        The durations.
+    """
+    case = ControlCase(contacts)
+    durations(case.tick, case.many(WARM_UP))
+    return Timing.of(durations(case.tick, case.many(count)))
+
+
+@dataclass(frozen=True)
+class JitterResult:
+    """One run of the loop.
+
+    Attributes:
+        rate: Ticks per second [Hz].
+        duration: Length of the run [s].
+        idle: Whether a tick did nothing: then the delays are those of the machine itself.
+        delay: How late ticks began after the moment they were due.
+        tick: Duration of a tick, making its inputs included.
+        deadline_misses: Ticks that began half a period late, or took longer than a period.
+        miss_fraction: Their share.
+        scheduling: What the system granted the thread.
+    """
+
+    rate: float
+    duration: float
+    idle: bool
+    delay: Timing
+    tick: Timing
+    deadline_misses: int
+    miss_fraction: float
+    scheduling: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result for JSON."""
+        return dataclasses.asdict(self)
+
+
+def measure_loop(rate: float, duration: float, idle: bool = False) -> JitterResult:
+    """Run a control loop in real time.
+
+    Args:
+        rate: Ticks per second [Hz].
+        duration: Length of the run [s].
+        idle: Do nothing in a tick, for comparison.
+
+    Returns:
+        Its timing.
+
+    Raises:
+        BaseException: What a tick raised.
+    """
+    case = ControlCase(LOOP_CONTACTS, config=from_mapping(ControllerConfig, {"rate": rate}))
+    delays: list[int] = []
+    lengths: list[int] = []
+    reports: list[RealTimeReport] = []
+    errors: list[BaseException] = []
+
+    def tick() -> None:
+        start = time.monotonic_ns()
+        delays.append(loop.delay)
+        if not idle:
+            case.tick(case.inputs())
+        lengths.append(time.monotonic_ns() - start)
+
+    loop = FixedRateLoop(
+        1.0 / rate,
+        tick,
+        errors.append,
+        on_start=lambda: reports.append(enter_real_time(RealTimeConfig())),
+    )
+    freeze_garbage_collector()
+    loop.start()
+    time.sleep(duration)
+    loop.stop()
+    if errors:
+        raise errors[0]
+    return JitterResult(
+        rate,
+        duration,
+        idle,
+        Timing.of(np.array(delays)),
+        Timing.of(np.array(lengths)),
+        loop.deadline_misses,
+        loop.deadline_misses / len(delays),
+        reports[0].scheduling,
+    )

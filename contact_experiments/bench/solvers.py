@@ -1,24 +1,113 @@
-"""Time and accuracy of QP solvers."""
+"""Time and accuracy of QP solvers, on the controller's own problems and on random ones."""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
+from contact_aware_control.incident_log import load, replay
 from contact_core.errors import ConfigError
-from contact_core.quadratic_program import SOLVERS, QuadraticProgram, make_solver
-from contact_experiments.bench.timing import Timing, durations
+from contact_core.quadratic_program import (
+    SOLVERS,
+    DualActiveSetSolver,
+    QuadraticProgram,
+    QuadraticProgramSolution,
+    make_solver,
+)
+from contact_core.seeds import generator
+from contact_experiments.bench.control_case import MOST_CONTACTS, ControlCase, Timing, durations
 
+JOINTS = 7
 ORACLE = "quadprog"
 WARM_UP = 50
 
 Solve = Callable[[QuadraticProgram], "np.ndarray | None"]
+
+
+def controller_problems(count: int) -> list[QuadraticProgram]:
+    """Return problems that the controller solves with 0 to 4 contacts.
+
+    Args:
+        count: About how many.
+
+    Returns:
+        The problems.
+    """
+    with _noted() as problems:
+        for contacts in range(MOST_CONTACTS + 1):
+            case = ControlCase(contacts)
+            for inputs in case.many(count // (MOST_CONTACTS + 1)):
+                case.tick(inputs)
+    return problems
+
+
+def recorded_problems(path: Path) -> list[QuadraticProgram]:
+    """Return the problems of an incident record.
+
+    Args:
+        path: The record.
+
+    Returns:
+        The problems.
+
+    Raises:
+        ContactStackError: If it cannot be replayed.
+    """
+    with _noted() as problems:
+        for _ in replay(load(path)):
+            pass
+    return problems
+
+
+def random_problems(count: int, seed: int = 0) -> list[QuadraticProgram]:
+    """Return random problems of the controller's size; about one in ten is infeasible.
+
+    Args:
+        count: How many.
+        seed: Seed of the problems.
+
+    Returns:
+        The problems.
+    """
+    rng = generator(seed, "bench problems")
+    problems = []
+    for _ in range(count):
+        rows = int(rng.integers(0, 7))
+        factor = rng.normal(size=(JOINTS, JOINTS))
+        problems.append(
+            QuadraticProgram.from_arrays(
+                factor @ factor.T + 10.0 ** rng.uniform(-4, 0) * np.eye(JOINTS),
+                rng.normal(size=JOINTS),
+                rng.normal(size=(rows, JOINTS)),
+                rng.normal(loc=0.5, size=rows),
+                -rng.uniform(0.0, 1.0, size=JOINTS),
+                rng.uniform(0.0, 1.0, size=JOINTS),
+            )
+        )
+    return problems
+
+
+@contextmanager
+def _noted() -> Iterator[list[QuadraticProgram]]:
+    """Keep every problem that the default solver is given."""
+    problems: list[QuadraticProgram] = []
+    solve = DualActiveSetSolver.solve
+
+    def noting(solver: DualActiveSetSolver, problem: QuadraticProgram) -> QuadraticProgramSolution:
+        problems.append(problem)
+        return solve(solver, problem)
+
+    with patch.object(DualActiveSetSolver, "solve", noting):
+        yield problems
 
 
 @dataclass(frozen=True)
@@ -53,7 +142,7 @@ def has_oracle() -> bool:
     return importlib.util.find_spec(ORACLE) is not None
 
 
-def measure(name: str, problems: Sequence[QuadraticProgram]) -> list[SolverResult]:
+def measure_solvers(name: str, problems: Sequence[QuadraticProgram]) -> list[SolverResult]:
     """Measure every solver that is installed.
 
     Args:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from contact_aware_control.incident_log import load, replay
-from contact_stack.replay.report import Comparison, compare, render
+from contact_stack.replay.report import ReplayComparison, compare, render
 
 EXIT_DIFFERENT = 1
 
@@ -51,6 +51,6 @@ def main(args: argparse.Namespace) -> int:
         0 if the replay agrees with the record, else 1.
     """
     record = load(args.file)
-    result: Comparison = compare(record, replay(record), args.tolerance)
+    result: ReplayComparison = compare(record, replay(record), args.tolerance)
     print(json.dumps(result.as_dict(), indent=2) if args.json else render(result))
     return 0 if result.agrees else EXIT_DIFFERENT

@@ -34,7 +34,7 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ReplayComparison:
     """A record beside its replay.
 
     Attributes:
@@ -62,7 +62,9 @@ class Comparison:
         }
 
 
-def compare(record: Incident, replayed: Iterable[ReplayedTick], tolerance: float) -> Comparison:
+def compare(
+    record: Incident, replayed: Iterable[ReplayedTick], tolerance: float
+) -> ReplayComparison:
     """Compare a record with its replay.
 
     Args:
@@ -81,12 +83,12 @@ def compare(record: Incident, replayed: Iterable[ReplayedTick], tolerance: float
         else:
             stretches.append([tick])
     origin = record.ticks[0].inputs.now if record.ticks else 0
-    return Comparison(
+    return ReplayComparison(
         record.reason, tolerance, tuple(_stretch(s, origin, tolerance) for s in stretches)
     )
 
 
-def render(comparison: Comparison) -> str:
+def render(comparison: ReplayComparison) -> str:
     """Show a comparison to a person.
 
     Args:

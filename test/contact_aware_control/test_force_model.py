@@ -17,7 +17,7 @@ UP = np.array([0.0, 0.0, 1.0])
 POINT = np.array([0.55, 0.0, 0.45])
 
 
-class Contacts:
+class RememberedContacts:
     """A selection of contacts together with what is remembered of them."""
 
     def __init__(self, selection):
@@ -41,7 +41,7 @@ class Contacts:
 
 @pytest.fixture
 def contacts(robot):
-    return Contacts(ContactSelection(robot, K, ForceConfig(), PERIOD))
+    return RememberedContacts(ContactSelection(robot, K, ForceConfig(), PERIOD))
 
 
 def test_row_is_the_velocity_along_the_force(robot, contacts, contact):

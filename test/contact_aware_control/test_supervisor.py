@@ -24,7 +24,7 @@ from contact_aware_control.safety.supervisor import (
 PERIOD = 0.005
 
 
-class Machine:
+class RunningSupervisor:
     """A supervisor together with what it remembers."""
 
     def __init__(self):
@@ -52,18 +52,18 @@ GOOD = Conditions(state_age=0.0, contacts_age=0.0, has_reference=True)
 
 @pytest.fixture
 def supervisor():
-    machine = Machine()
+    machine = RunningSupervisor()
     machine.activate()
     machine.update(GOOD)
     return machine
 
 
 def test_inactive_until_activated():
-    assert Machine().update(GOOD) == (Mode.INACTIVE, Status.OK)
+    assert RunningSupervisor().update(GOOD) == (Mode.INACTIVE, Status.OK)
 
 
 def test_nothing_is_sent_before_the_first_state():
-    machine = Machine()
+    machine = RunningSupervisor()
     machine.activate()
     waiting = replace(GOOD, state_age=math.inf)
     assert machine.update(waiting) == (Mode.INACTIVE, Status.WAITING_FOR_STATE)
@@ -72,7 +72,7 @@ def test_nothing_is_sent_before_the_first_state():
 
 def test_states_that_are_all_rejected_are_named_as_the_reason():
     """For instance those of a robot that sends at another period than ours."""
-    machine = Machine()
+    machine = RunningSupervisor()
     machine.activate()
     for _ in range(SafetyConfig().bad_input_limit):
         machine.reject_input("every 10 ms instead of every 5 ms")
@@ -265,7 +265,7 @@ def test_a_reset_does_not_resume_a_robot_that_left(supervisor):
 
 def test_at_the_start_the_robot_may_come_after_us():
     """The session of a robot begins without following commands: no resume is needed then."""
-    machine = Machine()
+    machine = RunningSupervisor()
     machine.activate()
     machine.robot_left()
     assert machine.update(GOOD) == (Mode.HOLD, Status.NOT_COMMANDING)

@@ -8,9 +8,13 @@ import pytest
 
 from contact_core.errors import ConfigError
 from contact_core.quadratic_program import SOLVERS, DualActiveSetSolver
-from contact_experiments.bench import jitter, problems, solvers
-from contact_experiments.bench.control_case import MOST_CONTACTS, ControlCase
-from contact_experiments.bench.timing import Timing
+from contact_experiments.bench import solvers
+from contact_experiments.bench.control_case import (
+    MOST_CONTACTS,
+    ControlCase,
+    Timing,
+    measure_loop,
+)
 from contact_stack import cli
 
 
@@ -28,7 +32,7 @@ def test_more_contacts_than_there_are_places_are_refused():
 
 def test_solvers_agree_with_the_oracle():
     """Also about what is infeasible, which some of the random problems are."""
-    by_name = {r.solver: r for r in solvers.measure("random", problems.random(600))}
+    by_name = {r.solver: r for r in solvers.measure_solvers("random", solvers.random_problems(600))}
     assert set(by_name) == {"dual_active_set", "osqp", "quadprog"}
     exact = by_name["dual_active_set"]
     assert exact.largest_error < 1e-9
@@ -38,7 +42,7 @@ def test_solvers_agree_with_the_oracle():
 
 
 def test_problems_are_the_controllers_own():
-    noted = problems.of_controller(100)
+    noted = solvers.controller_problems(100)
     assert len(noted) >= 100
     assert SOLVERS["dual_active_set"] is DualActiveSetSolver
     assert {p.constraints for p in noted} >= set(range(MOST_CONTACTS + 1))
@@ -53,7 +57,7 @@ def test_percentiles():
 @pytest.mark.parametrize("idle", [False, True])
 def test_loop_ticks_at_its_rate_and_never_faster(idle):
     start = time.monotonic()
-    result = jitter.measure(100.0, 0.5, idle)
+    result = measure_loop(100.0, 0.5, idle)
     assert 10 <= result.tick.count <= 100.0 * (time.monotonic() - start) + 1
     assert result.delay.p50_us >= 0.0
 
@@ -62,7 +66,7 @@ def test_missing_oracle_is_said_and_not_fatal(monkeypatch):
     from contact_experiments.bench import control
 
     monkeypatch.setattr(solvers, "has_oracle", lambda: False)
-    results = solvers.measure("random", problems.random(20))
+    results = solvers.measure_solvers("random", solvers.random_problems(20))
     assert {r.largest_error for r in results} == {None}
     assert "quadprog is not installed" in control.render_solvers(results)
 

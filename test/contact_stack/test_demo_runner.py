@@ -14,8 +14,7 @@ from contact_core.errors import ConfigError
 from contact_stack.demo import command, runner
 from contact_stack.demo.client_node import ClientNode, Connection
 from contact_stack.demo.runner import Demo, run_demo, table
-from contact_stack.launch.command import find_launch_file
-from contact_stack.launch.parser import parse
+from contact_stack.launch import find_launch_file, parse
 
 
 def parsed(*words: str) -> argparse.Namespace:

@@ -4,6 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+from contact_experiments.irs import contact_figures, smoothing_figures
 from contact_experiments.irs.benchmark import summarise
 from irs_planner import PlannerSettings, build_problem, load_example, plan
 
@@ -19,7 +20,8 @@ def assert_shows_something(path):
 
 @pytest.mark.parametrize("number", [2, 3, 4, 5, 7, 8])
 def test_figures_of_the_paper(number, tmp_path):
-    path = getattr(plots, f"figure_{number}")(tmp_path, samples=20)
+    module = smoothing_figures if number <= 4 else contact_figures
+    path = getattr(module, f"figure_{number}")(tmp_path, samples=20)
     assert path.name == f"fig{number}.png"
     assert_shows_something(path)
 

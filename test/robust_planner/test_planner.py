@@ -222,7 +222,7 @@ def test_impossible_horizon_returns_its_residuals(sled: Example) -> None:
         continuation=ContinuationConfig(penalties=(1.0,), restarts=0),
     )
     result = plan(problem, config)
-    assert result.status is PlanStatus.NOT_CONVERGED
+    assert result.status is PlanStatus.INFEASIBLE
     assert result.residuals.worst > 1e-3
 
 

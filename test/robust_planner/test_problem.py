@@ -64,6 +64,6 @@ def test_every_named_problem_is_posed_correctly(name: str) -> None:
 
 def test_unknown_problem_lists_the_names() -> None:
     with pytest.raises(
-        PlanningProblemError, match=r"unknown problem 'cart'.*block, hopper, sled, table_approach"
+        ConfigError, match=r"unknown problem 'cart'.*block, hopper, sled, table_approach"
     ):
         make_example("cart")

@@ -48,7 +48,7 @@ def test_cancel_ends_planning_within_an_iteration(client) -> None:
 
 
 def test_a_time_budget_returns_the_best_plan_so_far(client) -> None:
-    state, result = client.plan(**LONG, time_budget=to_duration(400_000_000))
+    state, result = client.plan(**LONG, time_budget=to_duration(1_500_000_000))
     assert state == GoalStatus.STATUS_SUCCEEDED
     assert result.status == Result.TIME_BUDGET_REACHED
     assert 0 < result.iterations_done < LONG["iterations"]
