@@ -6,9 +6,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import contact_aware_control as cac
+from contact_core import Robot, RobotDescription
 from contact_core.arm_state import ArmState
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
 
 description, config = RobotDescription.load("iiwa14_wsg50"), cac.ControllerConfig()
 arm, stiffness = Robot.from_description(description), np.array(config.joint_stiffness)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from contact_core.scene import Scene
+from contact_core import Scene
 from tamsi_sim.robot.plant import GripperCommand, Plant
 
 for engine in ("tamsi", "drake"):
