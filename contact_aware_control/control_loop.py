@@ -28,9 +28,12 @@ from contact_aware_control.loop_state import NANOSECONDS, LoopInputs, LoopState,
 from contact_aware_control.reference.base import Goal
 from contact_aware_control.safety.command_limits import CommandGuard, CommandLimits
 from contact_aware_control.safety.status import Mode, Request, Status
-from contact_aware_control.safety.supervisor import Conditions, Supervisor
+from contact_aware_control.safety.supervisor import Conditions, Supervisor, SupervisorState
 from contact_core.arm_state import ArmState
 from contact_core.robot import Robot
+
+NOTHING = LoopInputs(0)
+"""What the tick before the first one was given."""
 
 
 class ControlLoop:
@@ -101,78 +104,75 @@ class ControlLoop:
         late = state.last is not None and (
             (inputs.now - state.last.now) * NANOSECONDS > 1.5 * self.config.period
         )
-        state = self._receive(state, inputs, late)
+        supervisor, arm, report = self._receive(state, inputs)
+        goal, controller, reference_time = self._take(state, inputs.goal)
         supervisor, mode, status = self._supervisor.update(
-            state.supervisor, self._conditions(state, inputs.now)
+            supervisor, self._conditions(inputs.now, arm, report, goal)
         )
-        if mode is Mode.INACTIVE:
-            state = replace(state, supervisor=supervisor)
-            return state, None, _status(state, mode, status, None)
-        arm = state.arm
-        assert arm is not None
-        command = self._start_command(arm) if state.command is None else state.command
-        ramp_ticks = 0 if mode is Mode.FAULT else state.ramp_ticks + 1
-        controller, reference_time = state.controller, state.reference_time
-        output = None
-        if mode in (Mode.TRACKING, Mode.CONSERVATIVE):
-            fraction, told = self._controller_input(state, arm, command, mode, ramp_ticks)
-            controller, output = self._controller.step(controller, told)
-            if output.status is Status.QP_FAILED:
-                command = self._give_way(state, arm, command)
-            else:
-                command, output = self._limited(told, output, fraction)
-                reference_time += self.config.period
-            status = output.status if status is Status.OK else status
-        elif status is not Status.STATE_STALE:
-            command = self._give_way(state, arm, command)
-        if late and status is Status.OK:
-            status = Status.DEADLINE_MISSED
+        command, ramp_ticks, output = state.command, state.ramp_ticks, None
+        if mode is not Mode.INACTIVE:
+            assert arm is not None
+            if command is None:
+                command = self._start_command(arm)
+            ramp_ticks = 0 if mode is Mode.FAULT else ramp_ticks + 1
+            if mode in (Mode.TRACKING, Mode.CONSERVATIVE):
+                blind = _age(inputs.now, report) > self.config.safety.contacts_timeout
+                fraction = self._step_fraction(blind, ramp_ticks)
+                lower, upper = self._limits.box(arm.position, command, fraction)
+                told = ControllerInput(
+                    time=reference_time,
+                    position=arm.position,
+                    command=command,
+                    lower=lower,
+                    upper=upper,
+                    contacts=None if blind or report is None else report.contacts,
+                    conservative=mode is Mode.CONSERVATIVE,
+                )
+                controller, output = self._controller.step(controller, told)
+                if output.status is Status.QP_FAILED:
+                    command = self._give_way(arm, report, goal, command)
+                else:
+                    command, output = self._limited(told, output, fraction)
+                    reference_time += self.config.period
+                status = output.status if status is Status.OK else status
+            elif status is not Status.STATE_STALE:
+                command = self._give_way(arm, report, goal, command)
+            if late and status is Status.OK:
+                status = Status.DEADLINE_MISSED
         state = LoopState(
             supervisor=supervisor,
             controller=controller,
             command=command,
             arm=arm,
-            report=state.report,
-            goal=state.goal,
+            report=report,
+            goal=goal,
             reference_time=reference_time,
             last=inputs,
-            ticks=state.ticks,
-            deadline_misses=state.deadline_misses,
+            ticks=state.ticks + 1,
+            deadline_misses=state.deadline_misses + late,
             ramp_ticks=ramp_ticks,
         )
-        return state, command.copy(), _status(state, mode, status, output)
+        sent = None if mode is Mode.INACTIVE or command is None else command.copy()
+        return state, sent, _status(state, mode, status, output)
 
-    def _receive(self, state: LoopState, inputs: LoopInputs, late: bool) -> LoopState:
-        """Take over new messages that are sound, count those that are not; take a new goal."""
+    def _receive(
+        self, state: LoopState, inputs: LoopInputs
+    ) -> tuple[SupervisorState, ArmState | None, ContactReport | None]:
+        """Take over new messages that are sound, count those that are not."""
         supervisor, arm, report = state.supervisor, state.arm, state.report
-        known_arm, known_report = (
-            (None, None) if state.last is None else (state.last.arm, state.last.report)
-        )
-        if inputs.arm is not known_arm and inputs.arm is not None:
+        last = state.last or NOTHING
+        if inputs.arm is not last.arm and inputs.arm is not None:
             if is_sound_state(inputs.arm, self._robot.n):
                 supervisor = self._supervisor.accept_input(supervisor)
                 arm = inputs.arm
             else:
                 supervisor = self._supervisor.reject_input(supervisor)
-        if inputs.report is not known_report and inputs.report is not None:
+        if inputs.report is not last.report and inputs.report is not None:
             if are_sound_contacts(inputs.report.contacts, self._robot.link_names):
                 report = inputs.report
             else:
                 supervisor = self._supervisor.reject_input(supervisor)
-        goal, controller, reference_time = self._take(state, inputs.goal)
-        return LoopState(
-            supervisor,
-            controller,
-            state.command,
-            arm,
-            report,
-            goal,
-            reference_time,
-            inputs,
-            state.ticks + 1,
-            state.deadline_misses + late,
-            state.ramp_ticks,
-        )
+        return supervisor, arm, report
 
     def _take(
         self, state: LoopState, goal: Goal | None
@@ -189,37 +189,35 @@ class ControlLoop:
         controller = self._controller.follow(goal.reference, state.command, goal.force_limits)
         return goal, controller, 0.0
 
-    def _conditions(self, state: LoopState, now: int) -> Conditions:
+    def _conditions(
+        self, now: int, arm: ArmState | None, report: ContactReport | None, goal: Goal | None
+    ) -> Conditions:
         """Measure what the watchdogs look at."""
-        refreshed = state.goal.refreshed if state.goal is not None else None
-        contacts = state.report.contacts if state.report is not None else ()
+        refreshed = goal.refreshed if goal is not None else None
+        contacts = report.contacts if report is not None else ()
         considered = self.config.force.contact_on
         return Conditions(
-            state_age=_age(now, state.arm),
-            contacts_age=_age(now, state.report),
+            state_age=_age(now, arm),
+            contacts_age=_age(now, report),
             reference_age=0.0 if refreshed is None else (now - refreshed) * NANOSECONDS,
-            has_reference=state.goal is not None,
+            has_reference=goal is not None,
             identifiable=all(
-                contact.identifiable
+                contact.identifiable or magnitude(contact.force_world) < considered
                 for contact in contacts
-                if magnitude(contact.force_world) >= considered
             ),
-            force_ratio=self._force_ratio(state, [c for c in contacts if c.identifiable]),
+            force_ratio=self._force_ratio(goal, [c for c in contacts if c.identifiable]),
         )
 
-    def _force_ratio(self, state: LoopState, contacts: Sequence[ContactEstimate]) -> float:
+    def _force_ratio(self, goal: Goal | None, contacts: Sequence[ContactEstimate]) -> float:
         """Largest contact force over its limit; 0 for baselines, which have no limit."""
-        if not self._controller.limits_force:
+        if not contacts or not self._controller.limits_force:
             return 0.0
-        limits = state.goal.force_limits if state.goal is not None else {}
+        limits = goal.force_limits if goal is not None else {}
         default = self.config.force.limit
         return max(
-            (
-                magnitude(contact.force_world)
-                / max(limits.get(contact.link, default), self.config.force.contact_off, 1e-3)
-                for contact in contacts
-            ),
-            default=0.0,
+            magnitude(contact.force_world)
+            / max(limits.get(contact.link, default), self.config.force.contact_off, 1e-3)
+            for contact in contacts
         )
 
     def _start_command(self, arm: ArmState) -> np.ndarray:
@@ -228,24 +226,6 @@ class ControlLoop:
         allowed = self.config.safety.start_command_distance
         start: np.ndarray = np.clip(known, arm.position - allowed, arm.position + allowed)
         return start
-
-    def _controller_input(
-        self, state: LoopState, arm: ArmState, command: np.ndarray, mode: Mode, ramp_ticks: int
-    ) -> tuple[float, ControllerInput]:
-        """Return the share of the step bound to use, and what the controller is told."""
-        assert state.last is not None
-        blind = _age(state.last.now, state.report) > self.config.safety.contacts_timeout
-        fraction = self._step_fraction(blind, ramp_ticks)
-        lower, upper = self._limits.box(arm.position, command, fraction)
-        return fraction, ControllerInput(
-            time=state.reference_time,
-            position=arm.position,
-            command=command,
-            lower=lower,
-            upper=upper,
-            contacts=None if blind or state.report is None else state.report.contacts,
-            conservative=mode is Mode.CONSERVATIVE,
-        )
 
     def _step_fraction(self, blind: bool, ramp_ticks: int) -> float:
         """Return the share of the step bound to use: little at the start, or without contacts."""
@@ -268,10 +248,15 @@ class ControlLoop:
             output = replace(output, status=guarded or Status.LIMIT_REACHED)
         return command, output
 
-    def _give_way(self, state: LoopState, arm: ArmState, command: np.ndarray) -> np.ndarray:
+    def _give_way(
+        self,
+        arm: ArmState,
+        report: ContactReport | None,
+        goal: Goal | None,
+        command: np.ndarray,
+    ) -> np.ndarray:
         """Hold; where a contact force is above its limit, relax the springs slowly."""
-        contacts = state.report.contacts if state.report is not None else ()
-        if self._force_ratio(state, contacts) <= 1.0:
+        if report is None or self._force_ratio(goal, report.contacts) <= 1.0:
             return command
         step = self.config.safety.relax_speed * self.config.period
         relaxed: np.ndarray = command + np.clip(arm.position - command, -step, step)
@@ -330,7 +315,8 @@ def is_finite(vector: np.ndarray, size: int) -> bool:
         True if so.
     """
     # The scalar product is NaN or infinite if any number is; it costs one short call.
-    return np.shape(vector) == (size,) and math.isfinite(np.dot(vector, vector))
+    shape = vector.shape if isinstance(vector, np.ndarray) else np.shape(vector)
+    return shape == (size,) and math.isfinite(np.dot(vector, vector))
 
 
 def are_sound_contacts(contacts: Sequence[ContactEstimate], links: Sequence[str]) -> bool:
