@@ -53,6 +53,7 @@ setup(
             "tamsi_sim*",
         ],
     ),
+    package_data={"contact_core": ["py.typed"], "tamsi_sim": ["py.typed"]},
     data_files=shared_files(),
     python_requires=">=3.11,<3.14",
     install_requires=[
