@@ -9,9 +9,9 @@ allocate or keep an array.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from numba import njit, types
+from numba import njit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -40,7 +40,8 @@ def kernel(function: Function) -> Function:
     Returns:
         The compiled function. Division by zero yields inf or NaN, as in C.
     """
-    return _compile(function, _OPTIONS)
+    compiled: Function = njit(**_OPTIONS)(function)
+    return compiled
 
 
 def inner_kernel(function: Function) -> Function:
@@ -52,7 +53,8 @@ def inner_kernel(function: Function) -> Function:
     Returns:
         The compiled function, with the options of :func:`kernel`.
     """
-    return _compile(function, {**_BORROWING, **_NOT_FOR_PYTHON})
+    compiled: Function = njit(**_BORROWING, **_NOT_FOR_PYTHON)(function)
+    return compiled
 
 
 def inlined_kernel(function: Function) -> Function:
@@ -61,13 +63,17 @@ def inlined_kernel(function: Function) -> Function:
     A call hands over a description of every array of its arguments. Functions of one contact
     or one joint would take longer to call than to run.
 
+    Numba hands the option down: inner kernels that are first compiled for an inlined one become
+    part of it, too. So the routines of the narrow phase are one function in the end.
+
     Args:
         function: A function in Numba's nopython subset.
 
     Returns:
         The compiled function, with the options of :func:`kernel`.
     """
-    return _compile(function, {**_BORROWING, **_NOT_FOR_PYTHON, "forceinline": True})
+    compiled: Function = njit(forceinline=True, **_BORROWING, **_NOT_FOR_PYTHON)(function)
+    return compiled
 
 
 def pasted_kernel(function: Function) -> Function:
@@ -81,7 +87,8 @@ def pasted_kernel(function: Function) -> Function:
     Returns:
         The function for kernels to call.
     """
-    return _compile(function, {**_BORROWING, **_NOT_FOR_PYTHON, "inline": "always"})
+    compiled: Function = njit(inline="always", **_BORROWING, **_NOT_FOR_PYTHON)(function)
+    return compiled
 
 
 def leaf_kernel(function: Function) -> Function:
@@ -93,21 +100,5 @@ def leaf_kernel(function: Function) -> Function:
     Returns:
         The compiled function, with the options of :func:`kernel`.
     """
-    return _compile(function, _BORROWING)
-
-
-def _compile(function: Function, options: dict[str, Any]) -> Function:
-    """Compile a function when it is first called with arguments of some types.
-
-    A number in the source is a type of its own to Numba; it is an integer like all others here,
-    lest a function is compiled once more for every number it is called with.
-    """
-    compiled: Any = njit(**options)(function)
-    of_types = compiled.get_call_template
-
-    def get_call_template(args: Any, kws: Any) -> Any:
-        plain = {name: types.unliteral(kind) for name, kind in kws.items()}
-        return of_types(tuple(types.unliteral(kind) for kind in args), plain)
-
-    compiled.get_call_template = get_call_template
-    return cast(Function, compiled)
+    compiled: Function = njit(**_BORROWING)(function)
+    return compiled

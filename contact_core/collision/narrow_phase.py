@@ -5,6 +5,8 @@ A new pair of shapes needs one routine, one name, one entry of ROUTINES, and one
 
 from __future__ import annotations
 
+import numpy as np
+
 from contact_core.collision.arrays import (
     Contacts,
     Encounter,
@@ -31,7 +33,7 @@ from contact_core.collision.collide_segments import (
 from contact_core.collision.convex_mesh import Meshes
 from contact_core.collision.shapes import ShapeKind
 from contact_core.errors import ModelError, choices
-from contact_core.kernel import pasted_kernel
+from contact_core.kernel import inlined_kernel, pasted_kernel
 from contact_core.rigid_body.arrays import Kinematics
 
 SPHERE_ANY = 0
@@ -133,32 +135,39 @@ def update_contacts(
         last = hulls.pair_end[close]
         if hulls_close(hulls, poses.hull, shapes, close):
             for pair in range(first, last):
-                a, b = pairs.shapes[pair, 0], pairs.shapes[pair, 1]
-                if shapes_close(shapes, a, b, geometry.radius[a], geometry.radius[b]):
-                    routine = pairs.routine[pair]
-                    if routine == SPHERE_ANY:
-                        collide_sphere(shapes, encounter, pair)
-                    elif routine == CAPSULE_BOX:
-                        collide_capsule_box(shapes, encounter, pair)
-                    elif routine == CYLINDER_BOX:
-                        collide_cylinder_box(shapes, encounter, pair)
-                    elif routine == BOX_BOX:
-                        collide_box_box(shapes, encounter, pair)
-                    elif routine == CAPSULE_HALF_SPACE:
-                        collide_capsule_half_space(shapes, encounter, pair)
-                    elif routine == CYLINDER_HALF_SPACE:
-                        collide_cylinder_half_space(shapes, encounter, pair)
-                    elif routine == BOX_HALF_SPACE:
-                        collide_box_half_space(shapes, encounter, pair)
-                    elif routine == CAPSULE_CAPSULE:
-                        collide_capsule_capsule(shapes, encounter, pair)
-                    elif routine == CAPSULE_CYLINDER:
-                        collide_capsule_cylinder(shapes, encounter, pair)
-                    elif routine == CYLINDER_CYLINDER:
-                        collide_cylinder_cylinder(shapes, encounter, pair)
-                    elif routine == MESH_HALF_SPACE:
-                        collide_mesh_half_space(shapes, encounter, pair)
-                    else:
-                        collide_convex(shapes, encounter, pair)
+                _collide(shapes, encounter, geometry.radius, pair, pairs.routine[pair])
         first = last
     return contacts.number[0]
+
+
+@inlined_kernel
+def _collide(
+    shapes: Shapes, contacts: Encounter, radius: np.ndarray, pair: int, routine: int
+) -> None:
+    """Add the contact points of one pair of shapes."""
+    a, b = contacts.pair_shapes[pair, 0], contacts.pair_shapes[pair, 1]
+    if shapes_close(shapes, a, b, radius[a], radius[b]):
+        if routine == SPHERE_ANY:
+            collide_sphere(shapes, contacts, pair)
+        elif routine == CAPSULE_BOX:
+            collide_capsule_box(shapes, contacts, pair)
+        elif routine == CYLINDER_BOX:
+            collide_cylinder_box(shapes, contacts, pair)
+        elif routine == BOX_BOX:
+            collide_box_box(shapes, contacts, pair)
+        elif routine == CAPSULE_HALF_SPACE:
+            collide_capsule_half_space(shapes, contacts, pair)
+        elif routine == CYLINDER_HALF_SPACE:
+            collide_cylinder_half_space(shapes, contacts, pair)
+        elif routine == BOX_HALF_SPACE:
+            collide_box_half_space(shapes, contacts, pair)
+        elif routine == CAPSULE_CAPSULE:
+            collide_capsule_capsule(shapes, contacts, pair)
+        elif routine == CAPSULE_CYLINDER:
+            collide_capsule_cylinder(shapes, contacts, pair)
+        elif routine == CYLINDER_CYLINDER:
+            collide_cylinder_cylinder(shapes, contacts, pair)
+        elif routine == MESH_HALF_SPACE:
+            collide_mesh_half_space(shapes, contacts, pair)
+        else:
+            collide_convex(shapes, contacts, pair)

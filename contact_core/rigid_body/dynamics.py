@@ -10,7 +10,7 @@ from contact_core.rigid_body.joints import FREE
 from contact_core.rigid_body.kinematics import cross
 
 
-@inner_kernel
+@inlined_kernel
 def update_dynamics(
     bodies: Bodies,
     inertias: Inertias,

@@ -40,7 +40,7 @@ def update_kinematics(bodies: Bodies, state: State, kinematics: Kinematics) -> N
             _move(bodies, state.v, kinematics, body)
 
 
-@inner_kernel
+@inlined_kernel
 def _free_body(bodies: Bodies, state: State, kinematics: Kinematics, body: int) -> None:
     q, v = state.q, state.v
     rotation, position = kinematics.rotation[body], kinematics.position[body]
@@ -85,7 +85,7 @@ def rotation_from_quaternion(x: float, y: float, z: float, w: float, rotation: n
     rotation[2, 2] = 1.0 - 2.0 * (x * x + y * y)
 
 
-@inner_kernel
+@inlined_kernel
 def _place(bodies: Bodies, q: np.ndarray, kinematics: Kinematics, body: int) -> None:
     """Pose and motion column of a revolute or prismatic body."""
     rotation, position = kinematics.rotation[body], kinematics.position[body]
@@ -157,7 +157,7 @@ def _turn(rotation: np.ndarray, axis: np.ndarray, angle: float) -> None:
         rotation[i, 2] = x0 * r02 + x1 * r12 + x2 * r22
 
 
-@inner_kernel
+@inlined_kernel
 def _move(bodies: Bodies, v: np.ndarray, kinematics: Kinematics, body: int) -> None:
     """Velocity, and acceleration at zero generalised acceleration: V x S v."""
     column = bodies.first_column[body]

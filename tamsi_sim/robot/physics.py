@@ -14,34 +14,27 @@ from tamsi_sim.simulation.model import BuiltModel, build_model
 
 
 class Physics(Protocol):
-    """What simulates a scene."""
+    """What simulates a scene; its arrays are read and written in place.
+
+    Attributes:
+        built: The model.
+        time_step: h [s].
+        q: (nq) positions.
+        v: (nv) velocities.
+        drives: Inputs of the next steps.
+        contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
+        joint_force: (nv) of position controller, friction, damping and limits [Nm or N].
+        counters: What was counted, see ``tamsi_sim.arrays.data``.
+    """
 
     built: BuiltModel
     time_step: float
-
-    @property
-    def q(self) -> np.ndarray:
-        """(nq) positions."""
-
-    @property
-    def v(self) -> np.ndarray:
-        """(nv) velocities."""
-
-    @property
-    def drives(self) -> Drives:
-        """Inputs of the next steps; written in place."""
-
-    @property
-    def contact_impulse(self) -> np.ndarray:
-        """(nv) sum of J^T f h since it was last cleared [Nms or Ns]."""
-
-    @property
-    def joint_force(self) -> np.ndarray:
-        """(nv) of position controller, friction, damping and limits [Nm or N]."""
-
-    @property
-    def counters(self) -> np.ndarray:
-        """What was counted, see ``tamsi_sim.arrays.data``."""
+    q: np.ndarray
+    v: np.ndarray
+    drives: Drives
+    contact_impulse: np.ndarray
+    joint_force: np.ndarray
+    counters: np.ndarray
 
     def step(self, steps: int = 1) -> StepStatus:
         """Advance by some steps, or up to the first that fails; return how the last one ended."""

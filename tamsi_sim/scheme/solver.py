@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from contact_core.collision.arrays import NORMAL, Contacts, Pairs
-from contact_core.kernel import inlined_kernel, inner_kernel, leaf_kernel
+from contact_core.kernel import inlined_kernel, leaf_kernel
 from contact_core.rigid_body.arrays import Jacobian, Joints, Trees
 from tamsi_sim.arrays.data import (
     ISLANDS,
@@ -140,7 +140,7 @@ def _update_forces(
     return changed
 
 
-@inner_kernel
+@inlined_kernel
 def assemble(
     trees: Trees,
     islands: Islands,

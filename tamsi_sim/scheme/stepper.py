@@ -228,7 +228,7 @@ def evaluate(simulation: Simulation) -> int:
     return count
 
 
-@inner_kernel
+@inlined_kernel
 def update_motion(simulation: Simulation) -> None:
     """Compute kinematics and dynamics of the current q and v."""
     bodies, kinematics = simulation.bodies, simulation.kinematics

@@ -78,8 +78,20 @@ class Trajectory:
 class Engine:
     """A model in motion.
 
-    Its arrays are shared with the kernels: read and write ``q``, ``v``, ``applied``, the
-    ``drives`` and all else in ``work`` in place.
+    Its arrays are shared with the kernels: read and write them in place.
+
+    Attributes:
+        built: The model.
+        time_step: h [s].
+        solver: Settings of the scheme.
+        q: (nq) positions.
+        v: (nv) velocities.
+        applied: (nv) generalised force applied during the next steps [Nm or N].
+        drives: Inputs of the next steps: ``applied``, and the joints' position controllers.
+        contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
+        joint_force: (nv) of position controller, friction, damping and limits [Nm or N].
+        counters: What was counted, see ``tamsi_sim.arrays.data``.
+        work: All arrays of the simulation, these among them.
     """
 
     def __init__(
@@ -104,21 +116,17 @@ class Engine:
         self.solver = solver
         self.time_step = time_step
         self.work: Work = make_work(built.arrays, len(built.q), max(room, 1), solver.max_iterations)
-        self.work.state.q[:] = built.q
-        self.work.drives.effort_limit[:] = built.efforts
+        self.q, self.v = self.work.state
+        self.drives: Drives = self.work.drives
+        self.applied = self.drives.applied
+        self.contact_impulse = self.work.contact_impulse
+        self.joint_force = self.work.joint_forces.force
+        self.counters = self.work.counters
+        self.q[:] = built.q
+        self.drives.effort_limit[:] = built.efforts
         self._simulation = make_simulation(
             built.arrays, self.work, scheme_settings(solver, time_step)
         )
-
-    @property
-    def q(self) -> np.ndarray:
-        """(nq) positions."""
-        return self.work.state.q
-
-    @property
-    def v(self) -> np.ndarray:
-        """(nv) velocities."""
-        return self.work.state.v
 
     def set_state(self, q: np.ndarray, v: np.ndarray) -> None:
         """Set the state, checked; :attr:`q` and :attr:`v` can also be written in place.
@@ -148,31 +156,6 @@ class Engine:
     def observer(self) -> Observer:
         """Poses, energy and warnings of the current state."""
         return Observer(self.built, self.work, self.solver, self.time_step)
-
-    @property
-    def applied(self) -> np.ndarray:
-        """(nv) generalised force applied during the next steps [Nm or N]."""
-        return self.work.drives.applied
-
-    @property
-    def drives(self) -> Drives:
-        """Inputs of the next steps: applied forces, and the joints' position controllers."""
-        return self.work.drives
-
-    @property
-    def contact_impulse(self) -> np.ndarray:
-        """(nv) sum of J^T f h since it was last cleared [Nms or Ns]."""
-        return self.work.contact_impulse
-
-    @property
-    def joint_force(self) -> np.ndarray:
-        """(nv) of position controller, friction, damping and limits [Nm or N]."""
-        return self.work.joint_forces.force
-
-    @property
-    def counters(self) -> np.ndarray:
-        """What was counted, see ``tamsi_sim.arrays.data``."""
-        return self.work.counters
 
     def step(self, steps: int = 1) -> StepStatus:
         """Advance the state; it stays at the last good one if a step fails.

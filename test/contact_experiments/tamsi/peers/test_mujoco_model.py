@@ -13,7 +13,7 @@ from tamsi_sim.simulation.model import build_model
 
 mujoco = pytest.importorskip("mujoco")
 
-from tamsi_sim.drake import mujoco_model  # noqa: E402
+from contact_experiments.tamsi.peers import mujoco_model  # noqa: E402
 
 SURFACE = Surface(2e4, 5.0, 0.5)
 
