@@ -106,7 +106,7 @@ class Dynamics(ABC):
 
 
 @dataclass(frozen=True)
-class ContactForces:
+class PairForces:
     """What touches what along a motion.
 
     Attributes:
@@ -156,7 +156,7 @@ class ContactDynamics(Dynamics):
         """
 
     @abstractmethod
-    def contact_forces(self, states: np.ndarray, inputs: np.ndarray) -> ContactForces:
+    def contact_forces(self, states: np.ndarray, inputs: np.ndarray) -> PairForces:
         """Return the contact forces during a batch of steps.
 
         Args:

@@ -133,7 +133,7 @@ class Kinematics(NamedTuple):
     acceleration: np.ndarray
 
 
-class Dynamics(NamedTuple):
+class BodyDynamics(NamedTuple):
     """Mass matrix and bias forces, and the subtrees they are summed over.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from contact_core.kernel import inlined_kernel, inner_kernel
-from contact_core.rigid_body.arrays import Bodies, Dynamics, Inertias, Kinematics, Trees
+from contact_core.rigid_body.arrays import Bodies, BodyDynamics, Inertias, Kinematics, Trees
 from contact_core.rigid_body.joints import FREE
 from contact_core.rigid_body.kinematics import cross
 
@@ -17,7 +17,7 @@ def update_dynamics(
     trees: Trees,
     armature: np.ndarray,
     kinematics: Kinematics,
-    dynamics: Dynamics,
+    dynamics: BodyDynamics,
 ) -> None:
     """Compute the mass matrix and the bias forces, so that M vdot + bias = applied + J^T f.
 
@@ -48,7 +48,7 @@ def update_dynamics(
 
 @inlined_kernel
 def _world_inertia(
-    inertias: Inertias, kinematics: Kinematics, dynamics: Dynamics, body: int
+    inertias: Inertias, kinematics: Kinematics, dynamics: BodyDynamics, body: int
 ) -> None:
     """Spatial inertia of one body about the world origin."""
     mass, center = inertias.mass[body], inertias.center[body]
@@ -87,7 +87,7 @@ def _row(matrix: np.ndarray, i: int, vector: np.ndarray) -> float:
 
 @inlined_kernel
 def _bias_force(
-    gravities: np.ndarray, kinematics: Kinematics, dynamics: Dynamics, body: int
+    gravities: np.ndarray, kinematics: Kinematics, dynamics: BodyDynamics, body: int
 ) -> None:
     """Spatial force I (A - g) + V x* (I V) of one body; gyroscopic terms are explicit."""
     mass, gravity = dynamics.composite_mass[body], gravities[body]
@@ -123,7 +123,7 @@ def _bias_force(
 
 
 @inlined_kernel
-def _project(bodies: Bodies, motion: np.ndarray, dynamics: Dynamics, body: int) -> None:
+def _project(bodies: Bodies, motion: np.ndarray, dynamics: BodyDynamics, body: int) -> None:
     """Entries of the mass matrix and of the bias that this body's columns contribute."""
     mass, moment = dynamics.composite_mass[body], dynamics.composite_moment[body]
     inertia, force = dynamics.composite_inertia[body], dynamics.force[body]
@@ -166,7 +166,7 @@ def _project(bodies: Bodies, motion: np.ndarray, dynamics: Dynamics, body: int) 
 
 
 @inlined_kernel
-def _add_to_parent(dynamics: Dynamics, body: int, parent: int) -> None:
+def _add_to_parent(dynamics: BodyDynamics, body: int, parent: int) -> None:
     """Add a finished subtree to its parent's composite body."""
     dynamics.composite_mass[parent] += dynamics.composite_mass[body]
     for i in range(3):

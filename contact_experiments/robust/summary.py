@@ -10,7 +10,7 @@ import numpy as np
 from contact_experiments.robust.tamsi_world import can_simulate, simulate_plan
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.execution import final_errors, impacts
-from robust_planner.evaluation.time_stepping import Simulation
+from robust_planner.evaluation.time_stepping import SteppedMotion
 from robust_planner.examples import Example
 from robust_planner.problem import RobustProblem
 from robust_planner.report import error_entry, impact_entry, report
@@ -61,7 +61,7 @@ def _in_tamsi(
     }
 
 
-def _max_speed(runs: Iterable[Simulation]) -> float:
+def _max_speed(runs: Iterable[SteppedMotion]) -> float:
     return max(float(np.abs(run.velocity).max()) for run in runs)
 
 

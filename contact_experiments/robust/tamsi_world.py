@@ -9,7 +9,7 @@ from contact_core.errors import ContactStackError
 from contact_core.scene import Instance
 from contact_core.surface import Surface
 from robust_planner.contact_model import GRAVITY
-from robust_planner.evaluation.time_stepping import Simulation, raised_start
+from robust_planner.evaluation.time_stepping import SteppedMotion, raised_start
 from robust_planner.problem import RobustProblem
 from robust_planner.trajectory import ContactTrajectory
 from tamsi_sim.arrays.status import StepStatus
@@ -49,7 +49,7 @@ def can_simulate(problem: RobustProblem) -> bool:
 
 def simulate_plan(
     trajectory: ContactTrajectory, problem: RobustProblem, friction: float, height: float = 0.0
-) -> Simulation:
+) -> SteppedMotion:
     """Apply a plan's controls to a cube of the model's mass and height.
 
     It has the signature of :class:`robust_planner.evaluation.time_stepping.Simulator`.
@@ -84,7 +84,7 @@ def simulate_plan(
     # What accelerates the body upwards beside its weight and the control is contact.
     normal = np.zeros((len(velocity), 1))
     normal[1:, 0] = mass * (np.diff(velocity[:, -1]) / TIME_STEP + GRAVITY) - push[:, -1]
-    return Simulation(
+    return SteppedMotion(
         time=TIME_STEP * np.arange(len(positions)),
         position=positions[:, [q + axis for axis in axes]],
         velocity=velocity,

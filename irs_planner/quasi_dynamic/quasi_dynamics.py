@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.errors import ModelError
-from irs_planner.dynamics import ContactDynamics, ContactForces, Jacobians
+from irs_planner.dynamics import ContactDynamics, Jacobians, PairForces
 from irs_planner.quasi_dynamic import batch_kernels
 from irs_planner.quasi_dynamic.batch_kernels import StepBatch
 from irs_planner.quasi_dynamic.contact_step import (
@@ -198,7 +198,7 @@ class QuasiDynamics(ContactDynamics):
         gap = self.find_contacts(state[np.newaxis]).gap
         return float(max(0.0, -gap.min(initial=0.0)))
 
-    def contact_forces(self, states: np.ndarray, inputs: np.ndarray) -> ContactForces:
+    def contact_forces(self, states: np.ndarray, inputs: np.ndarray) -> PairForces:
         """Return the contact forces during a batch of steps.
 
         Args:
@@ -214,7 +214,7 @@ class QuasiDynamics(ContactDynamics):
         normal = ray.sum(axis=2, keepdims=True)
         tangential = self.friction[:, np.newaxis] * (ray @ self._edges)
         local = np.concatenate((normal, tangential), axis=2)
-        return ContactForces(self.pair_names, np.einsum("kpi,kpij->kpj", local, frames.frame))
+        return PairForces(self.pair_names, np.einsum("kpi,kpij->kpj", local, frames.frame))
 
     def spring_model(self, state: np.ndarray) -> SpringModel:
         """Return the objective of a step from a state.

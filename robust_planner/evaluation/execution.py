@@ -9,8 +9,8 @@ import numpy as np
 
 from robust_planner.evaluation.time_stepping import (
     ComplementarityError,
-    Simulation,
     Simulator,
+    SteppedMotion,
     simulate_plan,
 )
 from robust_planner.problem import RobustProblem
@@ -31,7 +31,7 @@ class FinalErrors:
     friction: tuple[float, ...]
     height: tuple[float, ...]
     errors: np.ndarray
-    simulations: tuple[Simulation, ...]
+    simulations: tuple[SteppedMotion, ...]
 
     @property
     def mean(self) -> float:
@@ -114,7 +114,7 @@ class Impacts:
 
     height: tuple[float, ...]
     speeds: np.ndarray
-    simulations: tuple[Simulation, ...]
+    simulations: tuple[SteppedMotion, ...]
 
     @property
     def mean(self) -> float:
@@ -154,12 +154,12 @@ def impacts(
     return Impacts(height, np.array([_impact_speed(run, vertical) for run in runs]), runs)
 
 
-def touchdown(run: Simulation) -> int | None:
+def touchdown(run: SteppedMotion) -> int | None:
     """Return the last sample before the first contact, None if there is none."""
     acting = np.flatnonzero(run.normal_force.sum(axis=1) > SMALLEST_FORCE)
     return int(acting[0]) - 1 if acting.size else None
 
 
-def _impact_speed(run: Simulation, vertical: int) -> float:
+def _impact_speed(run: SteppedMotion, vertical: int) -> float:
     sample = touchdown(run)
     return math.nan if sample is None else float(-run.velocity[sample, vertical])

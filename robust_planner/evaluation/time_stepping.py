@@ -81,7 +81,7 @@ def _blocking_row(tableau: np.ndarray, column: int, basis: np.ndarray, artificia
 
 
 @dataclass(frozen=True)
-class Simulation:
+class SteppedMotion:
     """The motion that followed from a sequence of controls.
 
     Attributes:
@@ -106,7 +106,7 @@ class Simulator(Protocol):
         problem: RobustProblem,
         friction: float,
         height: float = 0.0,
-    ) -> Simulation:
+    ) -> SteppedMotion:
         """Apply a plan's controls.
 
         Args:
@@ -159,7 +159,7 @@ class TimeStepping:
         )
         self._cone = np.kron(np.eye(model.contacts), np.ones((model.directions, 1)))
 
-    def simulate(self, start: np.ndarray, controls: np.ndarray, time: np.ndarray) -> Simulation:
+    def simulate(self, start: np.ndarray, controls: np.ndarray, time: np.ndarray) -> SteppedMotion:
         """Apply controls one after the other.
 
         Args:
@@ -177,7 +177,7 @@ class TimeStepping:
         for k, step in enumerate(np.diff(time)):
             v[k + 1], normal[k + 1] = self.step(q[k], v[k], controls[k], step)
             q[k + 1] = q[k] + step * v[k + 1]
-        return Simulation(time, q, v, normal)
+        return SteppedMotion(time, q, v, normal)
 
     def step(
         self, q: np.ndarray, v: np.ndarray, control: np.ndarray, step: float
@@ -220,7 +220,7 @@ class TimeStepping:
 
 def simulate_plan(
     trajectory: ContactTrajectory, problem: RobustProblem, friction: float, height: float = 0.0
-) -> Simulation:
+) -> SteppedMotion:
     """Apply a plan's controls with Stewart-Trinkle time stepping; see :class:`Simulator`."""
     world = TimeStepping(problem.model, friction, height)
     return world.simulate(raised_start(problem, height), trajectory.control, trajectory.time)

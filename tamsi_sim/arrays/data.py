@@ -26,7 +26,7 @@ from contact_core.collision.arrays import (
 from contact_core.collision.convex_mesh import Meshes
 from contact_core.rigid_body.arrays import (
     Bodies,
-    Dynamics,
+    BodyDynamics,
     Inertias,
     Jacobian,
     Joints,
@@ -199,7 +199,7 @@ class Work(NamedTuple):
     contact_impulse: np.ndarray
     counters: np.ndarray
     kinematics: Kinematics
-    dynamics: Dynamics
+    dynamics: BodyDynamics
     poses: ShapePoses
     contacts: Contacts
     scratch: Scratch
@@ -238,7 +238,7 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
             velocity=zeros((nb, 6)),
             acceleration=zeros((nb, 6)),
         ),
-        dynamics=Dynamics(
+        dynamics=BodyDynamics(
             mass_matrix=zeros((nv, nv)),
             bias=zeros(nv),
             force=zeros((nb, 6)),

@@ -26,7 +26,7 @@ from contact_core.collision.convex_mesh import Meshes
 from contact_core.kernel import Function, inner_kernel, kernel
 from contact_core.rigid_body.arrays import (
     Bodies,
-    Dynamics,
+    BodyDynamics,
     Inertias,
     Jacobian,
     Joints,
@@ -74,7 +74,7 @@ class Simulation(structref.StructRefProxy):
     contact_impulse: np.ndarray
     counters: np.ndarray
     kinematics: Kinematics
-    dynamics: Dynamics
+    dynamics: BodyDynamics
     poses: ShapePoses
     contacts: Contacts
     scratch: Scratch

@@ -9,7 +9,7 @@ import numpy as np
 from contact_core.collision.arrays import NORMAL, Contacts
 from contact_core.collision.narrow_phase import update_contacts
 from contact_core.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
-from contact_core.rigid_body.arrays import Dynamics, Jacobian, Trees
+from contact_core.rigid_body.arrays import BodyDynamics, Jacobian, Trees
 from contact_core.rigid_body.configuration import move_configuration
 from contact_core.rigid_body.dynamics import update_dynamics
 from contact_core.rigid_body.jacobian import update_jacobians
@@ -288,7 +288,7 @@ def start_substeps(
 
 @inlined_kernel
 def set_momentum(
-    trees: Trees, dynamics: Dynamics, applied: np.ndarray, newton: Newton, h: float
+    trees: Trees, dynamics: BodyDynamics, applied: np.ndarray, newton: Newton, h: float
 ) -> None:
     """Begin a (sub-)step: p* = M v + h tau, without forces that depend on the end velocity.
 
