@@ -9,9 +9,9 @@ allocate or keep an array.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import njit, types
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -40,8 +40,7 @@ def kernel(function: Function) -> Function:
     Returns:
         The compiled function. Division by zero yields inf or NaN, as in C.
     """
-    compiled: Function = njit(**_OPTIONS)(function)
-    return compiled
+    return _compile(function, _OPTIONS)
 
 
 def inner_kernel(function: Function) -> Function:
@@ -53,8 +52,7 @@ def inner_kernel(function: Function) -> Function:
     Returns:
         The compiled function, with the options of :func:`kernel`.
     """
-    compiled: Function = njit(**_BORROWING, **_NOT_FOR_PYTHON)(function)
-    return compiled
+    return _compile(function, {**_BORROWING, **_NOT_FOR_PYTHON})
 
 
 def inlined_kernel(function: Function) -> Function:
@@ -72,8 +70,7 @@ def inlined_kernel(function: Function) -> Function:
     Returns:
         The compiled function, with the options of :func:`kernel`.
     """
-    compiled: Function = njit(forceinline=True, **_BORROWING, **_NOT_FOR_PYTHON)(function)
-    return compiled
+    return _compile(function, {**_BORROWING, **_NOT_FOR_PYTHON, "forceinline": True})
 
 
 def pasted_kernel(function: Function) -> Function:
@@ -87,8 +84,7 @@ def pasted_kernel(function: Function) -> Function:
     Returns:
         The function for kernels to call.
     """
-    compiled: Function = njit(inline="always", **_BORROWING, **_NOT_FOR_PYTHON)(function)
-    return compiled
+    return _compile(function, {**_BORROWING, **_NOT_FOR_PYTHON, "inline": "always"})
 
 
 def leaf_kernel(function: Function) -> Function:
@@ -100,5 +96,21 @@ def leaf_kernel(function: Function) -> Function:
     Returns:
         The compiled function, with the options of :func:`kernel`.
     """
-    compiled: Function = njit(**_BORROWING)(function)
-    return compiled
+    return _compile(function, _BORROWING)
+
+
+def _compile(function: Function, options: dict[str, Any]) -> Function:
+    """Compile a function when it is first called with arguments of some types.
+
+    A number in the source is a type of its own to Numba; it is an integer like all others here,
+    lest a function is compiled once more for every number it is called with.
+    """
+    compiled: Any = njit(**options)(function)
+    of_types = compiled.get_call_template
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        plain = {name: types.unliteral(kind) for name, kind in kws.items()}
+        return of_types(tuple(types.unliteral(kind) for kind in args), plain)
+
+    compiled.get_call_template = get_call_template
+    return cast(Function, compiled)

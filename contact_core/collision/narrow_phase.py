@@ -33,7 +33,7 @@ from contact_core.collision.collide_segments import (
 from contact_core.collision.convex_mesh import Meshes
 from contact_core.collision.shapes import ShapeKind
 from contact_core.errors import ModelError, choices
-from contact_core.kernel import inlined_kernel, pasted_kernel
+from contact_core.kernel import pasted_kernel
 from contact_core.rigid_body.arrays import Kinematics
 
 SPHERE_ANY = 0
@@ -140,7 +140,7 @@ def update_contacts(
     return contacts.number[0]
 
 
-@inlined_kernel
+@pasted_kernel
 def _collide(
     shapes: Shapes, contacts: Encounter, radius: np.ndarray, pair: int, routine: int
 ) -> None:
