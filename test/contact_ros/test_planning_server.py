@@ -25,10 +25,11 @@ from contact_ros.stamps import to_duration
 pytestmark = pytest.mark.graph
 
 SLOW = 0.5
-"""How long the servers of these tests take over one feedback message [s]."""
+"""How long the servers of these tests take over a feedback message, and to make place [s]."""
 
 FAULTS = f"""
 import sys, time
+from contact_core.planning import PlanStatus
 
 def broken(*args, **kwargs):
     return 1 / 0
@@ -49,6 +50,9 @@ from irs_planner.smooth_dynamics import Bicycle, Quadrotor
 Bicycle.formula = broken
 Quadrotor.__init__ = broken
 server.feedback_message = slow(server.feedback_message)
+server.result_message = slow(
+    server.result_message, lambda plan, *rest: plan.best.status is PlanStatus.CANCELED
+)
 sys.exit(server.main())
 """
 )
@@ -67,6 +71,9 @@ make = goal.make_example
 goal.make_example = lambda name: broken() if name == "table_approach" else make(name)
 # Only the hopper begins with a penalty of 1.
 server.plan_feedback = slow(server.plan_feedback, lambda phase, step: step.penalty == 1.0)
+server.plan_result = slow(
+    server.plan_result, lambda request, plan, *rest: plan.result.status is PlanStatus.CANCELED
+)
 sys.exit(server.main())
 """
 )
@@ -240,14 +247,14 @@ def test_a_newer_goal_takes_over(client: Client) -> None:
 
 
 def test_a_budget_counts_while_the_goal_waits(client: Client) -> None:
-    """The goal before it needs more than the budget to make place."""
+    """The goal before it needs more than the budget to make place, wherever it is stopped."""
     client.send(client.planner.long)
     client.spin_until(lambda: client.feedback)
     ended = client.plan(client.planner.long, time_budget=to_duration(200_000_000))
     client.expect(
         ended, GoalStatus.STATUS_ABORTED, "TIME_BUDGET_REACHED", "best iterate", knots=True
     )
-    assert 0.2 <= ended[1].elapsed <= 2.0 * SLOW
+    assert 0.2 <= ended[1].elapsed <= 3.0 * SLOW
     assert not [step for step in client.feedback if getattr(step, "stage", "") != "evaluation"]
 
 
