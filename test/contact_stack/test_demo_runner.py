@@ -35,10 +35,10 @@ class Throw(Demo[float]):
         return ["near", "far"]
 
     def launch(self, run: str, folder: Path) -> tuple[str, Mapping[str, str]]:
-        raise NotImplementedError
+        raise AssertionError("no graph is started here")
 
     def client(self, run: str, connection: Connection) -> ClientNode[float]:
-        raise NotImplementedError
+        raise AssertionError("no graph is joined here")
 
     def summarise(self, runs: Mapping[str, float]) -> dict[str, Any]:
         return {run: {**self.envelope(2.0, 4.0), "way_m": way} for run, way in runs.items()}
