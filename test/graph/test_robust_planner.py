@@ -32,6 +32,9 @@ SERVER = "import sys; from robust_planner.node.server import main; sys.exit(main
 
 FRICTION = UncertainParameter(kind=UncertainParameter.FRICTION, sigma=0.1)
 
+ANSWER_TIMEOUT = 15.0
+"""How long a server may take to accept a goal [s]."""
+
 
 class PlannerClient:
     """Sends goals and keeps the feedback."""
@@ -64,10 +67,20 @@ class PlannerClient:
     def send(self, goal: Any) -> Any:
         """Send a goal; return its handle."""
         feedback = self.feedback = []
-        future = self._action.send_goal_async(
-            goal, feedback_callback=lambda message: feedback.append(message.feedback)
-        )
-        self.spin_until(future.done)
+
+        def answer() -> Any:
+            future = self._action.send_goal_async(
+                goal, feedback_callback=lambda message: feedback.append(message.feedback)
+            )
+            self.spin_until(future.done, ANSWER_TIMEOUT)
+            return future
+
+        try:
+            future = answer()
+        except TimeoutError:
+            # DDS loses the answer of a server that has not discovered its client yet.
+            feedback.clear()
+            future = answer()
         assert future.result().accepted
         return future.result()
 
