@@ -152,11 +152,21 @@ class Client:
     def send(self, fields: dict[str, Any], **more: Any) -> Any:
         """Send a goal; return its handle."""
         feedback = self.feedback = []
-        future = self._action.send_goal_async(
-            self.planner.action.Goal(**fields, **more),
-            lambda message: feedback.append(message.feedback),
-        )
-        self.spin_until(future.done)
+
+        def answer() -> Any:
+            future = self._action.send_goal_async(
+                self.planner.action.Goal(**fields, **more),
+                lambda message: feedback.append(message.feedback),
+            )
+            self.spin_until(future.done, 15.0)
+            return future
+
+        try:
+            future = answer()
+        except AssertionError:
+            # DDS loses the answer of a server that has not discovered its client yet.
+            feedback.clear()
+            future = answer()
         assert future.result().accepted
         return future.result()
 
