@@ -27,6 +27,11 @@ class SmoothDynamics(Dynamics):
             (K, n) x+.
         """
 
+    @property
+    def state_size(self) -> int:
+        """One per name."""
+        return len(self.state_names)
+
     def step_batch(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Advance a batch by one step, see :meth:`Dynamics.step_batch`."""
         return self.formula(states, inputs)
@@ -60,11 +65,6 @@ class Pendulum(SmoothDynamics):
         self.time_step = time_step
 
     @property
-    def state_size(self) -> int:
-        """2."""
-        return 2
-
-    @property
     def input_size(self) -> int:
         """1."""
         return 1
@@ -95,11 +95,6 @@ class Bicycle(SmoothDynamics):
             time_step: h [s].
         """
         self.time_step = time_step
-
-    @property
-    def state_size(self) -> int:
-        """5."""
-        return 5
 
     @property
     def input_size(self) -> int:
@@ -149,11 +144,6 @@ class Quadrotor(SmoothDynamics):
             time_step: h [s].
         """
         self.time_step = time_step
-
-    @property
-    def state_size(self) -> int:
-        """12."""
-        return 12
 
     @property
     def input_size(self) -> int:
