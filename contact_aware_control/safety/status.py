@@ -54,6 +54,21 @@ class Status(IntEnum):
     WORKSPACE = 14
     EXTERNAL_STOP = 15
     NOT_COMMANDING = 16
+    NOT_ARMED = 17
+    STATE_IMPLAUSIBLE = 18
+    STATE_FROZEN = 19
+    STATE_OUT_OF_ORDER = 20
+    ENCODER_STUCK = 21
+    DRIVES_OFF = 22
+    SAFETY_VIOLATED = 23
+    WRONG_CONTROL_MODE = 24
+    CONNECTION_POOR = 25
+    FOREIGN_COMMAND = 26
+    FOREIGN_STATE = 27
+    WRONG_ROBOT = 28
+    COMMAND_REFUSED = 29
+    TORQUE_EXCEEDED = 30
+    REFERENCE_SLOWED = 31
 
     @property
     def remedy(self) -> str:
@@ -87,4 +102,27 @@ _REMEDIES = {
     Status.EXTERNAL_STOP: "release the external stop, then call reset",
     Status.NOT_COMMANDING: "the robot does not follow commands: start its session again, then "
     "call resume",
+    Status.NOT_ARMED: "the link to the robot was lost: look at the arm, then call resume",
+    Status.STATE_IMPLAUSIBLE: "joint states are beyond the arm's ranges or rates: check units, "
+    "joint order and encoders, then call resume",
+    Status.STATE_FROZEN: "the driver repeats one state: restart its session, then call resume",
+    Status.STATE_OUT_OF_ORDER: "stamps go back or jump: check for a second driver, a replayed "
+    "recording or a wrong clock, then call resume",
+    Status.ENCODER_STUCK: "one joint does not move though it should: check its encoder and "
+    "brake, then call resume",
+    Status.DRIVES_OFF: "switch the drives on, then call resume",
+    Status.SAFETY_VIOLATED: "clear the robot's own safety stop, then call resume",
+    Status.WRONG_CONTROL_MODE: "select joint impedance control on the robot, then call resume",
+    Status.CONNECTION_POOR: "check cable, network card and load of the driver's computer, then "
+    "call resume",
+    Status.FOREIGN_COMMAND: "the robot follows somebody else's commands: stop the other "
+    "publisher, then call resume",
+    Status.FOREIGN_STATE: "another node publishes states of this arm: stop it, then call resume",
+    Status.WRONG_ROBOT: "a simulator answers where a real robot was asked for: stop it, or "
+    "launch the simulation",
+    Status.COMMAND_REFUSED: "a command was beyond the limits of the gate and was held: the "
+    "detail names the rule; report it",
+    Status.TORQUE_EXCEEDED: "free the arm, then call reset; raise reflex limits if such torques "
+    "are expected",
+    Status.REFERENCE_SLOWED: "the arm is held back by contact or limits; the reference waits",
 }
