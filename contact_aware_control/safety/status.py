@@ -1,6 +1,6 @@
-"""Modes, statuses and requests of the controller.
+"""Modes, links, statuses and requests of the controller.
 
-The numbers of modes and statuses are those of ControllerStatus.msg.
+The numbers of modes, links and statuses are those of ControllerStatus.msg.
 """
 
 from __future__ import annotations
@@ -32,6 +32,14 @@ class Mode(IntEnum):
     TRACKING = 2
     CONSERVATIVE = 3
     FAULT = 4
+
+
+class Link(IntEnum):
+    """State of the link to the robot."""
+
+    LOST = 0
+    SYNC = 1
+    ARMED = 2
 
 
 class Status(IntEnum):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from contact_aware_control.config import SafetyConfig
-from contact_aware_control.safety.status import Mode, Request, Status
+from contact_aware_control.safety.status import Link, Mode, Request, Status
 from contact_aware_control.safety.supervisor import (
     FAULTS,
     REFUSED,
@@ -208,7 +208,7 @@ def test_numbers_are_those_of_the_message():
         for line in text.splitlines()
         if line.startswith("uint8 ") and "=" in line
     )
-    expected = {member.name: str(int(member)) for member in [*Mode, *Status]}
+    expected = {member.name: str(int(member)) for member in [*Mode, *Link, *Status]}
     assert constants == expected
 
 
