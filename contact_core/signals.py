@@ -1,4 +1,4 @@
-"""Keep SIGINT and SIGTERM from interrupting what is not ready for them."""
+"""The signals that ask a process to end, kept from interrupting what is not ready for them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+def stop_signals() -> tuple[signal.Signals, ...]:
+    """Return SIGINT, SIGTERM and, unless it is ignored as under ``nohup``, SIGHUP."""
+    hang_up = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    return (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hang_up else ()))
 
 
 @contextmanager
 def deferred() -> Iterator[list[int]]:
-    """Deliver SIGINT and SIGTERM only at the end of the block.
+    """Deliver :func:`stop_signals` only at the end of the block.
 
     Signals arrive in the main thread; in others this does nothing.
 
@@ -25,7 +29,7 @@ def deferred() -> Iterator[list[int]]:
         return
     handlers = {
         number: signal.signal(number, lambda number, frame: arrived.append(number))
-        for number in STOP_SIGNALS
+        for number in stop_signals()
     }
     try:
         yield arrived

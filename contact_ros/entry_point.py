@@ -20,8 +20,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import get_rmw_implementation_identifier, try_shutdown
 
 from contact_core.errors import ContactStackError
-
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+from contact_core.signals import stop_signals
 
 POLL_PERIOD = 0.1
 """How often an idle executor looks for a stop signal [s]."""
@@ -38,7 +37,7 @@ class Closable(Protocol):
 
 
 def run(factory: Callable[[], Node], args: Sequence[str] | None = None) -> int:
-    """Run one node until SIGINT or SIGTERM; every node's ``main`` calls this.
+    """Run one node until SIGINT, SIGTERM or SIGHUP; every node's ``main`` calls this.
 
     Heavy imports belong into the factory: a signal is handled cleanly from here on.
 
@@ -105,12 +104,13 @@ def _one_line(error: BaseException) -> str:
 
 
 class _StopSignals:
-    """SIGINT and SIGTERM: they interrupt the set-up, but never a running callback."""
+    """They interrupt the set-up, but never a running callback."""
 
     def __init__(self) -> None:
         self._requested = threading.Event()
         self._deferred = True
-        for number in STOP_SIGNALS:
+        self._numbers = stop_signals()
+        for number in self._numbers:
             signal.signal(number, self._handle)
 
     @property
@@ -125,7 +125,7 @@ class _StopSignals:
             KeyboardInterrupt: If one has.
         """
         # A launcher may have blocked them to protect the imports of this process.
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, self._numbers)
         self._deferred = False
         if self.requested:
             raise KeyboardInterrupt

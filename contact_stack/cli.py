@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import FrameType, ModuleType
 
 from contact_core.errors import ContactStackError
+from contact_core.signals import stop_signals
 
 EXIT_ERROR = 2
 
@@ -112,7 +113,7 @@ contact-stack COMMAND --help says more about a command."""
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM, which ends a command in the same way as Ctrl-C."""
+    """SIGTERM or SIGHUP, which end a command in the same way as Ctrl-C; holds the signal."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -123,21 +124,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: that of the command, 2 after an error (one line on standard error),
-        130 after Ctrl-C and 143 after SIGTERM.
+        130 after Ctrl-C, 143 after SIGTERM and 129 after SIGHUP.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     if any(":=" in word for word in words):
         # Before Python 3.12 argparse takes no name:=value behind an option.
         words.sort(key=lambda word: word.startswith("-"))
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in set(stop_signals()) - {signal.SIGINT}:
+        signal.signal(number, _terminate)
     try:
         args = _parser(words).parse_args(words)
         code = args.main(args)
     except ContactStackError as error:
         print(f"contact-stack: {error}", file=sys.stderr)
         return EXIT_ERROR
-    except _Terminated:
-        return 128 + signal.SIGTERM
+    except _Terminated as end:
+        return 128 + int(end.args[0])
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     return int(code)
@@ -199,7 +201,7 @@ def _module(command: Command) -> ModuleType:
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
-    raise _Terminated
+    raise _Terminated(number)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,14 @@ import dataclasses
 import importlib
 import importlib.util
 import json
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from contact_core.errors import LaunchError, choices
+from contact_stack.launch.guard import MARK, guarded
 from contact_stack.launch.parser import (
     LaunchArgument,
     LaunchPlan,
@@ -28,7 +30,8 @@ EPILOG = """examples:
   contact-stack launch sim --show-args
   contact-stack launch my/robot.launch.xml --dry-run
 
-Ctrl-C stops all nodes. Where launch_ros is installed, it runs the file."""
+Ctrl-C stops all nodes. Nodes with respawn="true" are restarted when they end. Where launch_ros is
+installed, it runs the file."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -114,7 +117,9 @@ def _run_with_launch_ros(file: Path, arguments: Mapping[str, str]) -> int:
     )
     service = launch.LaunchService()
     service.include_launch_description(launch.LaunchDescription([included]))
-    return int(service.run())
+    with guarded() as mark:
+        os.environ[MARK] = mark
+        return int(service.run())
 
 
 def _show(arguments: Sequence[LaunchArgument], as_json: bool) -> None:

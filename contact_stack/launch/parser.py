@@ -7,9 +7,11 @@ to itself. Whatever is not in the subset is an error that names the file and the
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,6 +56,8 @@ class NodeAction:
         parameters: Parameter files, and mappings of values by name; later ones override.
         remappings: (from, to) of topics, services and actions.
         ends_launch: True if everything stops when this node ends, also without an error.
+        respawn_delay: How long after its end it is restarted [s]; None if the launch cannot do
+            without it: then it stops when this node fails.
     """
 
     package: str
@@ -64,6 +68,7 @@ class NodeAction:
     parameters: tuple[Path | dict[str, Any], ...]
     remappings: tuple[tuple[str, str], ...]
     ends_launch: bool
+    respawn_delay: float | None
 
     @property
     def label(self) -> str:
@@ -260,6 +265,7 @@ class _Parser:
             parameters=tuple(self._parameters(c) for c in element.children if c.tag == "param"),
             remappings=tuple((self._text(c, "from"), self._text(c, "to")) for c in remaps),
             ends_launch="on_exit" in element.attributes,
+            respawn_delay=_respawn_delay(element),
         )
 
     def _parameters(self, element: _Element) -> Path | dict[str, Any]:
@@ -324,6 +330,17 @@ def _argument(element: _Element) -> LaunchArgument:
     )
 
 
+def _respawn_delay(element: _Element) -> float | None:
+    # No substitutions: `ros2 launch` makes none in these two.
+    if element.attributes.get("respawn") != "true":
+        return None
+    text = element.attributes.get("respawn_delay", "0.0")
+    with suppress(ValueError):
+        if 0.0 <= (delay := float(text)) < math.inf:
+            return delay
+    raise element.error(f'respawn_delay="{text}" is no time in seconds')
+
+
 class _Rule(NamedTuple):
     """Which attributes an element must and may have, and which elements it may contain."""
 
@@ -344,14 +361,21 @@ _RULES = {
     "arg of include": _Rule(("name", "value")),
     "node": _Rule(
         ("pkg", "exec"),
-        ("name", "namespace", "args", "output", "on_exit", *_CONDITIONS),
+        (
+            *("name", "namespace", "args", "output", "on_exit", "respawn", "respawn_delay"),
+            *_CONDITIONS,
+        ),
         ("param", "remap"),
     ),
     "param": _Rule(("name", "value")),
     "param from a file": _Rule(("from",)),
     "remap": _Rule(("from", "to")),
 }
-_OPTIONS = {"output": ("screen", "log", "both", "own_log", "full"), "on_exit": ("shutdown",)}
+_OPTIONS = {
+    "output": ("screen", "log", "both", "own_log", "full"),
+    "on_exit": ("shutdown",),
+    "respawn": ("true", "false"),
+}
 """The valid values of attributes that have few."""
 
 

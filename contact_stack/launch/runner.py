@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
@@ -20,6 +20,7 @@ import yaml
 
 from contact_core.errors import LaunchError
 from contact_core.signals import deferred, interrupts_blocked
+from contact_stack.launch.guard import MARK, guarded
 from contact_stack.launch.parser import LaunchPlan, NodeAction
 from contact_stack.launch.substitutions import ament_prefixes
 
@@ -37,6 +38,12 @@ TAIL_LINES = 40
 DISCOVERY_TIME = 1.0
 """How long nodes that run already have to show themselves [s]."""
 
+STEADY_AFTER = 10.0
+"""A node that has run for so long did not die of its start [s]."""
+
+RESTARTS = 5
+"""How often in a row a node that dies of its start is restarted, after twice the time each."""
+
 FORGOTTEN_AFTER = 20
 """How long a killed node is still seen by others, Fast DDS's lease of a participant [s]."""
 
@@ -44,8 +51,10 @@ FORGOTTEN_AFTER = 20
 class NodeGraph:
     """The running nodes of a launch file, as a context manager.
 
-    They start when the block is entered and have ended when it is left, however that
-    happens. All methods are for one thread, that of the block.
+    They start when the block is entered and have ended when it is left, however that happens, also
+    if this process is killed. A node that may be restarted is, by :meth:`wait` and :meth:`check`,
+    later each time it dies soon after its start, and after some such deaths in a row no more. All
+    methods are for one thread, that of the block.
     """
 
     def __init__(self, plan: LaunchPlan, output: TextIO | None = None) -> None:
@@ -58,13 +67,12 @@ class NodeGraph:
         """
         self._plan = plan
         self._output = output or sys.stdout
-        self._folder = tempfile.TemporaryDirectory(prefix="contact_stack_launch_")
-        self._processes: list[_NodeProcess] = []
-        self._ending_labels = {node.label for node in plan.nodes if node.ends_launch}
+        self._resources = ExitStack()
+        self._nodes: list[_SupervisedNode] = []
+        self._pids: list[int] = []
         # Guards what the threads of the processes change.
         self._changed = threading.Condition()
-        self._ended: list[_NodeProcess] = []
-        self._failure: _NodeProcess | None = None
+        self._failure: _SupervisedNode | None = None
         self._stopping = False
         # A lock of its own: a full pipe must not keep the nodes from being stopped.
         self._printing = threading.Lock()
@@ -76,13 +84,17 @@ class NodeGraph:
             LaunchError: If an executable is not installed or cannot be started; nothing
                 is running then.
         """
-        folder = Path(self._folder.name)
         try:
+            folder = self._resources.enter_context(
+                tempfile.TemporaryDirectory(prefix="contact_stack_launch_")
+            )
             # All are looked up before the first starts.
-            commands = [(node.label, command_line(node, folder)) for node in self._plan.nodes]
+            nodes = [(node, command_line(node, Path(folder))) for node in self._plan.nodes]
             with deferred():
-                for label, command in commands:
-                    self._processes.append(_NodeProcess(label, command, self._print, self._end))
+                self._mark = self._resources.enter_context(guarded())
+                for node, command in nodes:
+                    self._nodes.append(_SupervisedNode(node, command))
+                    self._start(self._nodes[-1])
         except BaseException as error:
             self.stop()
             if isinstance(error, OSError):
@@ -101,29 +113,28 @@ class NodeGraph:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Ids of the processes that were started; each leads a group of its own."""
-        return tuple(process.pid for process in self._processes)
+        """Ids of all processes that were started; each led a group of its own."""
+        return tuple(self._pids)
 
     @property
     def exit_code(self) -> int:
         """Exit code of the first node that failed, 0 if none did, as a shell reports it."""
-        if self._failure is None or self._failure.exit_code is None:
-            return 0
-        code = self._failure.exit_code
-        return code if code > 0 else 128 - code
+        return 0 if self._failure is None else self._failure.exit_code
 
     @property
     def over(self) -> bool:
-        """True once a node has failed, all have ended, or one ended that ends the launch."""
+        """True once a critical node has failed, all have ended, or one that ends the launch."""
         with self._changed:
             return self._is_over()
 
     def check(self) -> None:
-        """Make sure that no node has failed.
+        """Restart what is due, and make sure that no node has failed.
 
         Raises:
             LaunchError: If one has; the text holds the end of its output.
         """
+        with self._changed:
+            self._restart()
         if self._failure is not None:
             tail = "\n".join(self._failure.tail)
             raise LaunchError(
@@ -134,34 +145,58 @@ class NodeGraph:
     def wait(self) -> None:
         """Wait until the launch is :attr:`over`."""
         with self._changed:
-            self._changed.wait_for(self._is_over)
+            while not self._is_over():
+                self._restart()
+                due = [node.due - time.monotonic() for node in self._nodes if node.due is not None]
+                self._changed.wait(max(0.0, min(due)) if due else None)
 
     def stop(self) -> None:
         """Stop all nodes: politely first, and after some seconds by force."""
         with deferred():
             self._stopping = True
             for number, patience in STAGES:
-                for process in self._processes:
-                    process.send(number)
+                for node in self._nodes:
+                    node.send(number)
                 with self._changed:
-                    if self._changed.wait_for(self._all_ended, patience):
+                    if self._changed.wait_for(self._none_runs, patience):
                         break
-            self._folder.cleanup()
+            self._resources.close()
 
-    def _all_ended(self) -> bool:
-        return len(self._ended) == len(self._processes)
+    def _start(self, node: _SupervisedNode) -> None:
+        node.start(self._mark, self._print, self._end)
+        self._pids.append(node.pid)
+
+    def _restart(self) -> None:
+        for node in self._nodes:
+            if node.due is not None and time.monotonic() >= node.due:
+                with deferred():
+                    self._start(node)
+
+    def _none_runs(self) -> bool:
+        return not any(node.running for node in self._nodes)
 
     def _is_over(self) -> bool:
-        ending = any(process.label in self._ending_labels for process in self._ended)
-        return self._failure is not None or ending or self._all_ended()
+        ended = [node for node in self._nodes if not node.running and node.due is None]
+        ending = any(node.action.ends_launch for node in ended)
+        return self._failure is not None or ending or len(ended) == len(self._nodes)
 
-    def _end(self, process: _NodeProcess) -> None:
+    def _end(self, node: _SupervisedNode) -> None:
         with self._changed:
+            node.running = False
+            fate = "" if self._stopping else node.bury()
             accepted = STOPPED_CODES if self._stopping else (0,)
-            if process.exit_code not in accepted and self._failure is None:
-                self._failure = process
-            self._ended.append(process)
+            failed = node.returncode not in accepted and node.due is None
+            # Without a node that may stay away a launch goes on, unless it was the last.
+            optional = node.action.respawn_delay is not None and not self._stopping
+            if failed and self._failure is None and not (optional and self._others()):
+                self._failure = node
             self._changed.notify_all()
+        if fate:
+            self._print("launch", fate)
+
+    def _others(self) -> bool:
+        """Return True if another node runs or will."""
+        return any(other.running or other.due is not None for other in self._nodes)
 
     def _print(self, label: str, line: str) -> None:
         # Where nobody reads it any more, the nodes must not block on a full pipe.
@@ -170,70 +205,97 @@ class NodeGraph:
             self._output.flush()
 
 
-class _NodeProcess:
-    """Start a node, hand on its output line by line, and tell when its whole group has ended.
+class _SupervisedNode:
+    """A node: its process now, its output line by line, and what follows from its death.
 
     Attributes:
-        label: What the node is called in messages.
-        pid: Id of the process and of its group.
+        action: What the launch file says of it.
         tail: Its last lines of output.
+        pid: Id of its latest process and of the group that leads.
+        returncode: How that ended: an exit code, or a signal as a negative number.
+        running: Whether anything of its group may run.
+        due: When it is to be restarted, on the steady clock [s]; None if it is not.
     """
 
-    def __init__(
-        self,
-        label: str,
-        command: Sequence[str],
-        on_line: Callable[[str, str], None],
-        on_end: Callable[[_NodeProcess], None],
-    ) -> None:
-        """Start the process; both functions are called in other threads."""
-        self.label = label
+    def __init__(self, action: NodeAction, command: Sequence[str]) -> None:
+        """Prepare; nothing is started yet."""
+        self.action = action
         self.tail: deque[str] = deque(maxlen=TAIL_LINES)
-        self._on_line = on_line
-        self._on_end = on_end
+        self.pid = 0
+        self.returncode = 0
+        self.running = False
+        self.due: float | None = None
+        self._command = command
+        self._started = 0.0
+        self._quick_deaths = 0
+
+    @property
+    def label(self) -> str:
+        """What the node is called in messages."""
+        return self.action.label
+
+    @property
+    def exit_code(self) -> int:
+        """How it ended, as a shell reports it."""
+        return self.returncode if self.returncode >= 0 else 128 - self.returncode
+
+    def start(
+        self,
+        mark: str,
+        on_line: Callable[[str, str], None],
+        on_end: Callable[[_SupervisedNode], None],
+    ) -> None:
+        """Start a process; both functions are called in other threads."""
+        self.due = None
         with interrupts_blocked():
-            self._process = subprocess.Popen(
-                command,
+            process = subprocess.Popen(
+                self._command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                env={**os.environ, "PYTHONUNBUFFERED": "1", MARK: mark},
                 start_new_session=True,
             )
-        self.pid = self._process.pid
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-        threading.Thread(target=self._watch, daemon=True).start()
+        self.pid, self.running, self._started = process.pid, True, time.monotonic()
 
-    @property
-    def exit_code(self) -> int | None:
-        """Exit code, negative if a signal ended it; None while it runs."""
-        return self._process.returncode
+        def read() -> None:
+            assert process.stdout is not None
+            for line in process.stdout:
+                line = line.rstrip("\n")
+                self.tail.append(line)
+                on_line(self.label, line)
+
+        def watch() -> None:
+            self.returncode = process.wait()
+            # Whatever the node has started must not outlive it.
+            self.send(signal.SIGKILL)
+            reader.join()
+            on_end(self)
+
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        threading.Thread(target=watch, daemon=True).start()
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the whole group; nothing happens if the node has ended."""
-        if self.exit_code is None:
-            self._signal_group(number)
+        if self.running:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, number)
 
-    def _signal_group(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.pid, number)
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            line = line.rstrip("\n")
-            self.tail.append(line)
-            self._on_line(self.label, line)
-
-    def _watch(self) -> None:
-        self._process.wait()
-        # Whatever the node has started must not outlive it.
-        self._signal_group(signal.SIGKILL)
-        self._reader.join()
-        self._on_end(self)
+    def bury(self) -> str:
+        """Note a death nobody asked for; return what a person should read of it, if anything."""
+        if self.action.respawn_delay is None:
+            return ""
+        quick = time.monotonic() - self._started < STEADY_AFTER
+        self._quick_deaths = self._quick_deaths + 1 if quick else 1
+        died = f"{self.label} ended with exit code {self.exit_code}"
+        if self._quick_deaths > RESTARTS:
+            return f"{died}, again: it is not restarted any more, the others go on"
+        delay = self.action.respawn_delay * 2.0 ** (self._quick_deaths - 1)
+        self.due = time.monotonic() + delay
+        return f"{died}: restarted in {delay:g} s"
 
 
 def command_line(node: NodeAction, folder: Path | None = None) -> list[str]:

@@ -69,9 +69,13 @@ def test_the_drivers_cycle_is_set_to_that_of_the_controller(driver: str) -> None
     assert f"config/drivers/{driver}.yaml" in find_launch_file("hardware").read_text()
 
 
-def test_a_failed_pre_flight_check_ends_the_launch() -> None:
-    nodes = parse(find_launch_file("hardware"), {"bringup": "false"}).nodes
-    assert [node.name for node in nodes if node.ends_launch] == ["preflight"]
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_launch_ends_with_who_it_cannot_do_without_and_restarts_the_others(name: str) -> None:
+    """By attributes that `ros2 launch` knows; a failed pre-flight check is such an end."""
+    expected = yaml.safe_load((EXPECTATIONS / f"{name}.yaml").read_text())
+    for node in parse(find_launch_file(name), expected.get("arguments", {})).nodes:
+        critical = node.name in ("tamsi_sim", "contact_aware_controller", "preflight")
+        assert (node.ends_launch, node.respawn_delay) == (critical, None if critical else 1.0)
 
 
 @pytest.mark.parametrize("name", LAUNCH_FILES)

@@ -41,6 +41,16 @@ def test_a_node_has_everything_the_file_says(launch_file, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    ("attributes", "delay"),
+    [("", None), ('respawn="false" respawn_delay="1"', None), ('respawn="true"', 0.0),
+     ('respawn="true" respawn_delay="0.5"', 0.5)],
+)  # fmt: skip
+def test_a_node_may_be_restarted(launch_file, attributes: str, delay: float | None) -> None:
+    (node,) = parse(launch_file(f'<node pkg="p" exec="e" {attributes}/>'), {}).nodes
+    assert node.respawn_delay == delay
+
+
+@pytest.mark.parametrize(
     ("text", "value"),
     [
         ("true", True),
@@ -180,7 +190,9 @@ def test_arguments_are_listed_with_default_description_and_choices(launch_file) 
 BAD_FILES = {
     "unknown element <executable> in <launch>": "<executable cmd='ls'/>",
     "unknown element <env> in <node>": "<node pkg='p' exec='e'><env name='a' value='b'/></node>",
-    "unknown attribute 'respawn' of <node>": "<node pkg='p' exec='e' respawn='true'/>",
+    "unknown attribute 'cwd' of <node>": "<node pkg='p' exec='e' cwd='/'/>",
+    'respawn="maybe" is unknown': "<node pkg='p' exec='e' respawn='maybe'/>",
+    'respawn_delay="-1" is no time': "<node pkg='p' exec='e' respawn='true' respawn_delay='-1'/>",
     "unknown attribute 'type' of <param>": (
         "<node pkg='p' exec='e'><param name='a' value='1' type='str'/></node>"
     ),

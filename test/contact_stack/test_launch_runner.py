@@ -13,6 +13,7 @@ import yaml
 
 from contact_core.errors import LaunchError
 from contact_stack.launch import NodeGraph, parse
+from contact_stack.launch.runner import RESTARTS
 
 SLEEP = "unblock()\nline('up')\ntime.sleep(60)\n"
 STUBBORN = "signal.signal(signal.SIGTERM, lambda *_: line('no'))\nline('up')\n" + (
@@ -158,7 +159,7 @@ def test_nobody_reading_the_output_does_not_stop_a_node(make_executable, launch_
 
 
 @pytest.mark.graph
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_to_the_launcher_ends_every_node_without_a_traceback(
     alive, make_executable, launch_file, start_process, number: signal.Signals
 ) -> None:
@@ -178,7 +179,7 @@ def test_a_signal_to_the_launcher_ends_every_node_without_a_traceback(
     lines = [launcher.stdout.readline() for _ in range(3)]
     assert sorted(lines) == ["[deaf] up\n", "[importing] up\n", "[real] up\n"]
     groups = children(launcher.pid)
-    assert len(groups) == 3
+    assert len(groups) == 4  # with the guard
     launcher.send_signal(number)
     out, err = launcher.communicate(timeout=5)
     assert launcher.returncode == 0
@@ -190,6 +191,83 @@ def children(pid: int) -> list[int]:
     """Return the direct children of a process."""
     tasks = Path(f"/proc/{pid}/task").glob("*/children")
     return [int(child) for task in tasks for child in task.read_text().split()]
+
+
+def test_a_killed_launcher_leaves_nothing_behind(
+    alive, make_executable, launch_file, start_process
+) -> None:
+    """Not what a node has started in a session of its own, nor who ignores every other signal."""
+    make_executable(
+        "parent",
+        "import subprocess\nchild = subprocess.Popen(['sleep', '60'], start_new_session=True)\n"
+        "line(child.pid)\n" + SLEEP,
+    )
+    make_executable("stubborn", STUBBORN)
+    launcher = start_process(*CLI, "launch", launch_file(node("parent") + node("stubborn")))
+    lines = [launcher.stdout.readline() for _ in range(3)]
+    (grandchild,) = [int(line.split()[1]) for line in lines if line.split()[1].isdigit()]
+    groups = [*children(launcher.pid), grandchild]
+    launcher.kill()
+    until(lambda: not any(alive(pid) for pid in groups), 10.0)
+
+
+def test_a_launcher_that_is_to_survive_its_terminal_does(
+    make_executable, launch_file, start_process
+) -> None:
+    make_executable("steady", SLEEP)
+    launcher = start_process("nohup", *CLI, "launch", launch_file(node("steady")))
+    assert launcher.stdout.readline() == "[steady] up\n"
+    launcher.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    assert launcher.poll() is None
+    launcher.terminate()
+    assert launcher.wait(5.0) == 0
+
+
+OPTIONAL = 'respawn="true" respawn_delay="0.01"'
+
+
+def test_a_node_that_may_be_restarted_is_and_the_launch_goes_on(
+    alive, make_executable, launch_file, tmp_path: Path
+) -> None:
+    make_executable("steady", SLEEP)
+    make_executable(
+        "twice", f"import pathlib\nflag = pathlib.Path({str(tmp_path / 'flag')!r})\n"
+        "if flag.exists():\n    line('again')\n    time.sleep(60)\n"
+        "flag.touch()\nsys.exit(3)\n",
+    )  # fmt: skip
+    output = io.StringIO()
+    plan = parse(launch_file(node("steady") + node("twice", more=OPTIONAL)), {})
+    with NodeGraph(plan, output) as graph:
+        until(lambda: graph.check() or "[twice] again" in output.getvalue())
+        assert not graph.over
+        assert len(graph.pids) == 3
+    assert "[launch] twice ended with exit code 3: restarted in 0.01 s\n" in output.getvalue()
+    assert graph.exit_code == 0
+    assert not any(alive(pid) for pid in graph.pids)
+
+
+def test_a_node_that_dies_of_its_start_again_and_again_is_given_up(
+    make_executable, launch_file
+) -> None:
+    make_executable("steady", SLEEP)
+    make_executable("broken", "sys.exit(3)\n")
+    output = io.StringIO()
+    broken = node("broken", more=OPTIONAL)
+    with NodeGraph(parse(launch_file(node("steady") + broken), {}), output) as graph:
+        until(lambda: graph.check() or "not restarted any more" in output.getvalue())
+        assert not graph.over
+    assert output.getvalue().count("broken ended") == RESTARTS + 1
+    assert [f"in {0.01 * 2**k:g} s" in output.getvalue() for k in range(RESTARTS)] == [True] * 5
+    assert graph.exit_code == 0
+
+
+def test_a_launch_whose_every_node_was_given_up_has_failed(make_executable, launch_file) -> None:
+    make_executable("broken", "sys.exit(3)\n")
+    plan = parse(launch_file(node("broken", more=OPTIONAL)), {})
+    with NodeGraph(plan, io.StringIO()) as graph:
+        graph.wait()
+    assert graph.exit_code == 3
 
 
 @pytest.mark.graph

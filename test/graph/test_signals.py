@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C end every process within five seconds, without a traceback."""
+"""SIGTERM, SIGHUP and Ctrl-C end every process within five seconds, without a traceback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ CLI = (sys.executable, "-m", "contact_stack.cli")
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["TERM", "INT"]
+    ("number", "code"),
+    [
+        pytest.param(signal.SIGTERM, 143, id="TERM"),
+        pytest.param(signal.SIGINT, 130, id="INT"),
+        pytest.param(signal.SIGHUP, 129, id="HUP", marks=pytest.mark.verify),
+    ],
 )
 def test_demo(
     start_process: Callable[..., subprocess.Popen[str]],
@@ -27,7 +32,7 @@ def test_demo(
     code: int,
 ) -> None:
     process = start_process(*CLI, "demo", "mug_placement", "--no-view", "--out", tmp_path)
-    wait_for_children(process.pid, 3)
+    wait_for_children(process.pid, 4)
     time.sleep(6.0)
     process.send_signal(number)
     start = time.monotonic()
@@ -42,7 +47,7 @@ def test_launch(
     start_process: Callable[..., subprocess.Popen[str]], number: signal.Signals
 ) -> None:
     process = start_process(*CLI, "launch", "sim", "view:=false")
-    wait_for_children(process.pid, 3)
+    wait_for_children(process.pid, 4)
     time.sleep(5.0)
     process.send_signal(number)
     start = time.monotonic()
@@ -52,9 +57,31 @@ def test_launch(
     assert "Traceback" not in output + errors
 
 
+@pytest.mark.verify
+def test_a_killed_demo_leaves_nothing_behind(
+    start_process: Callable[..., subprocess.Popen[str]],
+    alive: Callable[[int], bool],
+    tmp_path: Path,
+) -> None:
+    process = start_process(*CLI, "demo", "mug_placement", "--no-view", "--out", tmp_path)
+    wait_for_children(process.pid, 4)
+    time.sleep(3.0)
+    groups = [int(pid) for pid in children(process.pid)]
+    process.kill()
+    end = time.monotonic() + 5.0
+    while any(alive(group) for group in groups):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def children(pid: int) -> list[str]:
+    """Return the children that the main thread of a process has started."""
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
 def wait_for_children(pid: int, count: int) -> None:
     """Wait until a process has started some children; they lead groups of their own."""
     end = time.monotonic() + 30.0
-    while len(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()) < count:
+    while len(children(pid)) < count:
         assert time.monotonic() < end
         time.sleep(0.05)
