@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 import rclpy
 from rclpy.action import ActionClient
+from rclpy.action.client import ClientGoalHandle
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import qos_profile_sensor_data
@@ -18,6 +20,19 @@ from contact_core.errors import CommunicationError
 
 TIMEOUT = 30.0
 """How long an answer may take unless the caller says otherwise [s]."""
+
+
+@dataclass(frozen=True)
+class SentGoal:
+    """A goal that was accepted.
+
+    Attributes:
+        action: The client that sent it.
+        handle: The goal.
+    """
+
+    action: ActionClient
+    handle: ClientGoalHandle
 
 
 class GraphClient:
@@ -41,6 +56,7 @@ class GraphClient:
         self.node = rclpy.create_node(name, namespace=namespace, context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
+        self._actions: dict[tuple[type, str], ActionClient] = {}
 
     def __enter__(self) -> Self:
         """Return the client."""
@@ -54,6 +70,8 @@ class GraphClient:
     ) -> None:
         """Leave the graph."""
         self._executor.shutdown()
+        for action in self._actions.values():
+            action.destroy()
         self.node.destroy_node()
         rclpy.try_shutdown(context=self._context)
 
@@ -83,7 +101,7 @@ class GraphClient:
             qos_profile_sensor_data,
         )
         try:
-            self._wait(lambda: bool(found), timeout, f"no message on '{topic}'")
+            self.wait_until(lambda: bool(found), timeout, f"no message on '{topic}'")
         finally:
             self.node.destroy_subscription(subscription)
         return found[0]
@@ -102,13 +120,92 @@ class GraphClient:
         """
         client = self.node.create_client(service_type, name)
         try:
-            self._wait(client.service_is_ready, timeout, f"nobody serves '{name}'")
+            self.wait_until(client.service_is_ready, timeout, f"nobody serves '{name}'")
             return self._result(client.call_async(request), timeout, name)
         finally:
             self.node.destroy_client(client)
 
+    def send(
+        self,
+        action_type: type,
+        name: str,
+        goal: Any,
+        on_feedback: Callable[[Any], None] = lambda feedback: None,
+        timeout: float = TIMEOUT,
+        attempts: int = 1,
+    ) -> SentGoal:
+        """Send a goal and wait until it is accepted.
+
+        Args:
+            action_type: Type of the action.
+            name: The action.
+            goal: The goal.
+            on_feedback: Called with the action's feedback, while this client waits.
+            timeout: How long the server may take to appear, and then to accept [s].
+            attempts: How often to send a goal that is not answered: DDS loses the answer of a
+                server that has not discovered its client yet. The later goal preempts the
+                earlier one, which suits a planner; an arm would start twice.
+
+        Raises:
+            CommunicationError: If there is no server or no answer in time, or the goal is
+                rejected.
+        """
+        key = action_type, name
+        if key not in self._actions:
+            self._actions[key] = ActionClient(self.node, action_type, name)
+        action = self._actions[key]
+        self.wait_until(action.server_is_ready, timeout, f"nobody serves '{name}'")
+        for left in reversed(range(attempts)):
+            future = action.send_goal_async(
+                goal, feedback_callback=lambda message: on_feedback(message.feedback)
+            )
+            try:
+                handle = self._result(future, timeout, name)
+                break
+            except CommunicationError:
+                if not left:
+                    raise
+        if not handle.accepted:
+            raise CommunicationError(f"'{name}' rejected the goal")
+        return SentGoal(action, handle)
+
+    def end_of(self, goal: SentGoal, timeout: float = TIMEOUT) -> Any:
+        """Wait until a goal has ended.
+
+        Args:
+            goal: The goal.
+            timeout: How long that may take [s]; inf for as long as the server lives.
+
+        Returns:
+            How it ended as ``status``, and the action's ``result``.
+
+        Raises:
+            CommunicationError: If it has not ended in time, or the server has.
+        """
+        future = goal.handle.get_result_async()
+        self.wait_until(
+            lambda: future.done() or not goal.action.server_is_ready(),
+            timeout,
+            "the goal did not end",
+        )
+        if not future.done():
+            raise CommunicationError("the action's server has ended before the goal")
+        return future.result()
+
+    def cancel(self, goal: SentGoal, timeout: float = TIMEOUT) -> None:
+        """Ask for the end of a goal; :meth:`end_of` waits for it.
+
+        Args:
+            goal: The goal.
+            timeout: How long the answer may take [s].
+
+        Raises:
+            CommunicationError: If there is no answer in time.
+        """
+        self._result(goal.handle.cancel_goal_async(), timeout, "the action")
+
     def run(self, action_type: type, name: str, goal: Any, timeout: float = TIMEOUT) -> Any:
-        """Send a goal and return its result.
+        """Send a goal and return its result; an interrupt cancels it.
 
         Args:
             action_type: Type of the action.
@@ -120,23 +217,32 @@ class GraphClient:
             CommunicationError: If there is no server or no answer in time, or the goal is
                 rejected.
         """
-        client = ActionClient(self.node, action_type, name)
+        sent = self.send(action_type, name, goal, timeout=timeout)
         try:
-            self._wait(client.server_is_ready, timeout, f"nobody serves '{name}'")
-            handle = self._result(client.send_goal_async(goal), timeout, name)
-            if not handle.accepted:
-                raise CommunicationError(f"'{name}' rejected the goal")
-            return self._result(handle.get_result_async(), timeout, name).result
-        finally:
-            client.destroy()
+            return self.end_of(sent, timeout).result
+        except KeyboardInterrupt:
+            self.cancel(sent)
+            raise
 
-    def _result(self, future: Future, timeout: float, name: str) -> Any:
-        self._wait(future.done, timeout, f"'{name}' did not answer")
-        return future.result()
+    def wait_until(
+        self, condition: Callable[[], Any], timeout: float = TIMEOUT, problem: str = "no change"
+    ) -> None:
+        """Handle what arrives until a condition is true.
 
-    def _wait(self, condition: Callable[[], bool], timeout: float, problem: str) -> None:
+        Args:
+            condition: The condition.
+            timeout: How long to wait [s].
+            problem: What is wrong if it does not come true.
+
+        Raises:
+            CommunicationError: If it does not.
+        """
         end = time.monotonic() + timeout
         while not condition():
             if time.monotonic() > end:
                 raise CommunicationError(f"{problem} within {timeout:g} s")
             self._executor.spin_once(timeout_sec=0.1)
+
+    def _result(self, future: Future, timeout: float, name: str) -> Any:
+        self.wait_until(future.done, timeout, f"'{name}' did not answer")
+        return future.result()

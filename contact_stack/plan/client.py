@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+import math
 from typing import Any
 
 import numpy as np
-import rclpy
 from contact_stack_msgs.action import PlanThroughContact
-from rclpy.action import ActionClient
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.signals import SignalHandlerOptions
-from rclpy.task import Future
 
 from contact_core.errors import CommunicationError, ConfigError
+from contact_ros.client import GraphClient
 from contact_ros.stamps import NANOSECONDS, to_duration
 from contact_stack.plan.request import OnIteration, PlanOutcome, PlanRequest
 
 ACTION = "plan_through_contact"
-WAIT_FOR_SERVER = 10.0
 WAIT_FOR_ANSWER = 10.0
 """How long the server may take to appear, and to react to a message [s]."""
 
@@ -42,15 +36,25 @@ def plan_remotely(
         CommunicationError: If there is no server, or it stops answering.
         ConfigError: If the server refuses the goal.
     """
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    try:
-        client = _Client(namespace)
+
+    def report(step: Any) -> None:
+        on_iteration(step.iteration, step.cost, step.best_cost)
+
+    with GraphClient("plan", namespace) as client:
         try:
-            result = client.plan(to_goal(request), on_iteration)
-        finally:
-            client.close()
-    finally:
-        rclpy.try_shutdown()
+            goal = client.send(
+                PlanThroughContact, ACTION, to_goal(request), report, WAIT_FOR_ANSWER, attempts=2
+            )
+        except CommunicationError as error:
+            raise CommunicationError(
+                f"{error}: start it with 'contact-stack launch planners', or plan in this process "
+                "with --local"
+            ) from error
+        try:
+            result = client.end_of(goal, math.inf).result
+        except KeyboardInterrupt:
+            client.cancel(goal, WAIT_FOR_ANSWER)
+            result = client.end_of(goal, WAIT_FOR_ANSWER).result
     if result.status == result.INVALID_GOAL:
         raise ConfigError(f"the planner refused the goal: {result.remedy}")
     states = np.array(result.states).reshape(-1, state_size)
@@ -82,57 +86,3 @@ def to_goal(request: PlanRequest) -> Any:
         seed=request.seed,
         time_budget=to_duration(round(request.time_budget * NANOSECONDS)),
     )
-
-
-class _Client:
-    """A node with one action client."""
-
-    def __init__(self, namespace: str) -> None:
-        self._node = rclpy.create_node("plan", namespace=namespace)
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self._node)
-        self._client = ActionClient(self._node, PlanThroughContact, ACTION)
-
-    def plan(self, goal: Any, on_iteration: OnIteration) -> Any:
-        """Send a goal and return its result."""
-        if not self._wait(self._client.server_is_ready, WAIT_FOR_SERVER):
-            raise CommunicationError(
-                f"nobody serves {self._node.resolve_service_name(ACTION)}: start it with "
-                "'contact-stack launch planners', or plan in this process with --local"
-            )
-
-        def feedback(message: Any) -> None:
-            step = message.feedback
-            on_iteration(step.iteration, step.cost, step.best_cost)
-
-        handle = self._answer(self._client.send_goal_async(goal, feedback))
-        if not handle.accepted:
-            raise CommunicationError("the planner does not take goals now: try again")
-        future = handle.get_result_async()
-        try:
-            while not self._wait(future.done, WAIT_FOR_ANSWER):
-                if not self._client.server_is_ready():
-                    raise CommunicationError("the planner has ended before the plan was ready")
-        except KeyboardInterrupt:
-            self._answer(handle.cancel_goal_async())
-            return self._answer(future).result
-        return future.result().result
-
-    def close(self) -> None:
-        """Leave the graph."""
-        self._executor.shutdown()
-        self._client.destroy()
-        self._node.destroy_node()
-
-    def _answer(self, future: Future) -> Any:
-        if not self._wait(future.done, WAIT_FOR_ANSWER):
-            raise CommunicationError(
-                f"the planner has not answered within {WAIT_FOR_ANSWER:g} s: is it still alive?"
-            )
-        return future.result()
-
-    def _wait(self, condition: Callable[[], bool], timeout: float) -> bool:
-        end = time.monotonic() + timeout
-        while not condition() and time.monotonic() < end:
-            self._executor.spin_once(timeout_sec=0.1)
-        return condition()

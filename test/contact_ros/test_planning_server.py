@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,7 @@ import pytest
 import rclpy
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from contact_stack_msgs.action import PlanRobustContact, PlanThroughContact
-from rclpy.action import ActionClient
-from rclpy.executors import SingleThreadedExecutor
+from planning_client import PlanningClient
 from rclpy.qos import qos_profile_action_status_default
 from rclpy.signals import SignalHandlerOptions
 
@@ -121,64 +120,12 @@ PLANNERS = (
 )
 
 
-class Client:
-    """Sends goals to one planner and keeps the feedback."""
+class Client(PlanningClient):
+    """A client of one planner, which knows what every planner has to answer."""
 
     def __init__(self, planner: Planner) -> None:
+        super().__init__(planner.action, planner.name)
         self.planner = planner
-        self.feedback: list[Any] = []
-        self.open()
-
-    def open(self) -> None:
-        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        self.node = rclpy.create_node("test_client", namespace="lbr")
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self.node)
-        self._action = ActionClient(self.node, self.planner.action, self.planner.name)
-        self.spin_until(self._action.server_is_ready, 90.0)
-
-    def close(self) -> None:
-        self._executor.shutdown()
-        self._action.destroy()
-        self.node.destroy_node()
-        rclpy.shutdown()
-
-    def spin_until(self, condition: Callable[[], Any], timeout: float = 30.0) -> None:
-        end = time.monotonic() + timeout
-        while not condition():
-            assert time.monotonic() < end, f"the condition did not come true within {timeout} s"
-            self._executor.spin_once(timeout_sec=0.05)
-
-    def send(self, fields: dict[str, Any], **more: Any) -> Any:
-        """Send a goal; return its handle."""
-        feedback = self.feedback = []
-
-        def answer() -> Any:
-            future = self._action.send_goal_async(
-                self.planner.action.Goal(**fields, **more),
-                lambda message: feedback.append(message.feedback),
-            )
-            self.spin_until(future.done, 15.0)
-            return future
-
-        try:
-            future = answer()
-        except AssertionError:
-            # DDS loses the answer of a server that has not discovered its client yet.
-            feedback.clear()
-            future = answer()
-        assert future.result().accepted
-        return future.result()
-
-    def end_of(self, handle: Any) -> tuple[int, Any]:
-        """Wait for the end of a goal; return its state and its result."""
-        future = handle.get_result_async()
-        self.spin_until(future.done)
-        return future.result().status, future.result().result
-
-    def plan(self, fields: dict[str, Any], **more: Any) -> tuple[int, Any]:
-        """Send a goal and wait for its end."""
-        return self.end_of(self.send(fields, **more))
 
     def expect(
         self, ended: tuple[int, Any], state: int, status: str, remedy: str, knots: bool
@@ -197,42 +144,49 @@ def start(planner: Planner, **pipes: Any) -> subprocess.Popen[str]:
 
 
 @pytest.fixture(scope="module", params=PLANNERS, ids=lambda planner: planner.name)
-def client(request: pytest.FixtureRequest) -> Iterator[Client]:
-    """A client of one planner, whose process serves all tests of this file."""
+def planner(request: pytest.FixtureRequest) -> Iterator[Planner]:
+    """One planner, whose process serves all tests of this file."""
     from domain_coordinator import domain_id
 
     with domain_id() as domain, pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROS_DOMAIN_ID", str(domain))
         patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
         server = start(request.param)
-        client = Client(request.param)
         try:
-            yield client
+            yield request.param
         finally:
             # The last test leaves a goal that is being planned: Ctrl-C ends it all the same.
             if server.poll() is None:
-                client.send(request.param.long)
-            client.close()
+                with Client(request.param) as client:
+                    client.start(**request.param.long)
+                    client.wait_until(lambda: client.feedback)
             os.killpg(server.pid, signal.SIGINT)
             assert server.wait(timeout=30) == 0
+
+
+@pytest.fixture
+def client(planner: Planner) -> Iterator[Client]:
+    """A client of the planner."""
+    with Client(planner) as client:
+        yield client
 
 
 def test_a_fault_inside_the_problem_is_answered(client: Client) -> None:
     remedy = "internal error, please report it: ZeroDivisionError"
     for goal in (client.planner.broken, client.planner.broken_to_read):
-        ended = client.plan(goal)
+        ended = client.plan(**goal)
         client.expect(ended, GoalStatus.STATUS_ABORTED, "SOLVER_FAILED", remedy, knots=False)
 
 
 def test_the_server_plans_on_after_a_fault(client: Client) -> None:
-    client.plan(client.planner.broken)
-    state, result = client.plan(client.planner.short)
+    client.plan(**client.planner.broken)
+    state, result = client.plan(**client.planner.short)
     assert state == GoalStatus.STATUS_SUCCEEDED
     assert client.planner.motion(result)
 
 
 def test_an_unknown_name_is_refused_with_the_valid_ones(client: Client) -> None:
-    ended = client.plan(client.planner.unknown)
+    ended = client.plan(**client.planner.unknown)
     client.expect(
         ended, GoalStatus.STATUS_ABORTED, "INVALID_GOAL", "'no_such_name' (valid: ", knots=False
     )
@@ -240,27 +194,27 @@ def test_an_unknown_name_is_refused_with_the_valid_ones(client: Client) -> None:
 
 
 def test_a_cancelled_goal_answers_with_its_best_iterate(client: Client) -> None:
-    handle = client.send(client.planner.long)
-    client.spin_until(lambda: client.feedback)
-    client.spin_until(handle.cancel_goal_async().done)
-    ended = client.end_of(handle)
+    goal = client.start(**client.planner.long)
+    client.wait_until(lambda: client.feedback)
+    client.cancel(goal)
+    ended = client.result(goal)
     client.expect(ended, GoalStatus.STATUS_CANCELED, "CANCELED", "best iterate", knots=True)
 
 
 def test_a_newer_goal_takes_over(client: Client) -> None:
-    first = client.send(client.planner.long)
-    client.spin_until(lambda: client.feedback)
-    second = client.send(client.planner.short)
-    ended = client.end_of(first)
+    first = client.start(**client.planner.long)
+    client.wait_until(lambda: client.feedback)
+    second = client.start(**client.planner.short)
+    ended = client.result(first)
     client.expect(ended, GoalStatus.STATUS_ABORTED, "PREEMPTED", "a newer goal", knots=True)
-    assert client.end_of(second)[0] == GoalStatus.STATUS_SUCCEEDED
+    assert client.result(second)[0] == GoalStatus.STATUS_SUCCEEDED
 
 
 def test_a_budget_counts_while_the_goal_waits(client: Client) -> None:
     """The goal before it needs more than the budget to make place, wherever it is stopped."""
-    client.send(client.planner.long)
-    client.spin_until(lambda: client.feedback)
-    ended = client.plan(client.planner.long, time_budget=to_duration(200_000_000))
+    client.start(**client.planner.long)
+    client.wait_until(lambda: client.feedback)
+    ended = client.plan(**client.planner.long, time_budget=to_duration(200_000_000))
     client.expect(
         ended, GoalStatus.STATUS_ABORTED, "TIME_BUDGET_REACHED", "best iterate", knots=True
     )
@@ -284,10 +238,7 @@ while not feedback:
 """
 
 
-def test_planning_stops_when_the_client_vanishes(client: Client) -> None:
-    """The tests' own client would count as somebody who waits: it leaves for this test."""
-    planner = client.planner
-    client.close()
+def test_planning_stops_when_the_client_vanishes(planner: Planner) -> None:
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     observer = rclpy.create_node("observer", namespace="lbr")
     goals: list[GoalStatusArray] = []
@@ -309,5 +260,4 @@ def test_planning_stops_when_the_client_vanishes(client: Client) -> None:
     finally:
         observer.destroy_node()
         rclpy.shutdown()
-        client.open()
     assert goals[-1].status_list[-1].status == GoalStatus.STATUS_ABORTED

@@ -6,20 +6,15 @@ import math
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import pytest
-import rclpy
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import UncertainParameter
-from rclpy.action import ActionClient
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.signals import SignalHandlerOptions
+from planning_client import PlanningClient
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from contact_ros.stamps import to_nanoseconds
@@ -32,95 +27,26 @@ SERVER = "import sys; from robust_planner.node.server import main; sys.exit(main
 
 FRICTION = UncertainParameter(kind=UncertainParameter.FRICTION, sigma=0.1)
 
-ANSWER_TIMEOUT = 15.0
-"""How long a server may take to accept a goal [s]."""
-
-
-class PlannerClient:
-    """Sends goals and keeps the feedback."""
-
-    def __init__(self) -> None:
-        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        self.node = rclpy.create_node("test_client", namespace="lbr")
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self.node)
-        self._action = ActionClient(self.node, PlanRobustContact, "plan_robust_contact")
-        self.feedback: list[Any] = []
-
-    def close(self) -> None:
-        self._executor.shutdown()
-        self.node.destroy_node()
-        rclpy.shutdown()
-
-    def wait_for_server(self) -> None:
-        self.spin_until(self._action.server_is_ready)
-
-    def spin_until(self, condition: Callable[[], Any], timeout: float = 60.0) -> Any:
-        end = time.monotonic() + timeout
-        while time.monotonic() < end:
-            value = condition()
-            if value:
-                return value
-            self._executor.spin_once(timeout_sec=0.05)
-        raise TimeoutError(f"the condition did not come true within {timeout} s")
-
-    def send(self, goal: Any) -> Any:
-        """Send a goal; return its handle."""
-        feedback = self.feedback = []
-
-        def answer() -> Any:
-            future = self._action.send_goal_async(
-                goal, feedback_callback=lambda message: feedback.append(message.feedback)
-            )
-            self.spin_until(future.done, ANSWER_TIMEOUT)
-            return future
-
-        try:
-            future = answer()
-        except TimeoutError:
-            # DDS loses the answer of a server that has not discovered its client yet.
-            feedback.clear()
-            future = answer()
-        assert future.result().accepted
-        return future.result()
-
-    def end_of(self, handle: Any) -> tuple[int, Any]:
-        """Wait for the end of a goal; return its state and its result."""
-        future = handle.get_result_async()
-        self.spin_until(future.done)
-        return future.result().status, future.result().result
-
-    def run(self, **fields: Any) -> tuple[int, Any]:
-        """Send a goal and wait for its end."""
-        return self.end_of(self.send(Goal(**fields)))
-
-    def cancel(self, handle: Any) -> None:
-        future = handle.cancel_goal_async()
-        self.spin_until(future.done)
-        assert future.result().goals_canceling
-
 
 @pytest.fixture
 def client(
     start_process: Callable[..., subprocess.Popen[str]],
-) -> Iterator[PlannerClient]:
+) -> Iterator[PlanningClient]:
     """A client, and a server that ends well when the test is over."""
     server = start_process(sys.executable, "-c", SERVER, "--ros-args", "-r", "__ns:=/lbr")
-    client = PlannerClient()
     try:
-        client.wait_for_server()
-        yield client
+        with PlanningClient(PlanRobustContact, "plan_robust_contact") as client:
+            yield client
     finally:
-        client.close()
         server.send_signal(signal.SIGINT)
         _, errors = server.communicate(timeout=30)
     assert server.returncode == 0, errors
     assert "Traceback" not in errors
 
 
-def test_plans_of_the_block(client: PlannerClient) -> None:
+def test_plans_of_the_block(client: PlanningClient) -> None:
     """The reference costs what the paper's does, and the expected residual narrows the spread."""
-    state, reference = client.run(problem="block", uncertainty=[FRICTION], evaluation_samples=2000)
+    state, reference = client.plan(problem="block", uncertainty=[FRICTION], evaluation_samples=2000)
     assert state == GoalStatus.STATUS_SUCCEEDED
     assert (reference.status, reference.status_name) == (Result.SUCCEEDED, "SUCCEEDED")
     assert reference.remedy == ""
@@ -145,7 +71,7 @@ def test_plans_of_the_block(client: PlannerClient) -> None:
     assert {feedback.stage for feedback in client.feedback} == {"reference", "evaluation"}
     assert client.feedback[0].penalty_weight == 1e3
 
-    state, robust = client.run(
+    state, robust = client.plan(
         problem="block",
         knots=51,
         uncertainty=[FRICTION],
@@ -162,7 +88,7 @@ def test_plans_of_the_block(client: PlannerClient) -> None:
     assert elapsed == sorted(elapsed)
 
 
-def test_malformed_goals_are_refused_before_planning(client: PlannerClient) -> None:
+def test_malformed_goals_are_refused_before_planning(client: PlanningClient) -> None:
     """Each reason names the bad value and the valid ones."""
     weighted = {"problem": "block", "expected_residual_weight": 1.0}
     negative = UncertainParameter(kind=UncertainParameter.FRICTION, sigma=-0.1)
@@ -199,7 +125,7 @@ def test_malformed_goals_are_refused_before_planning(client: PlannerClient) -> N
         (guess, "initial_guess: plans start from a straight line"),
     )
     for goal, reason in cases:
-        state, result = client.end_of(client.send(goal))
+        state, result = client.result(client.start_goal(goal))
         assert state == GoalStatus.STATUS_ABORTED
         assert (result.status, result.status_name) == (Result.INVALID_GOAL, "INVALID_GOAL")
         assert reason in result.remedy
@@ -207,19 +133,19 @@ def test_malformed_goals_are_refused_before_planning(client: PlannerClient) -> N
         assert math.isnan(result.cost)
         assert not client.feedback
 
-    _, result = client.run(problem="block", initial_state=[0.0, 0.4, 0.0, 0.0])
+    _, result = client.plan(problem="block", initial_state=[0.0, 0.4, 0.0, 0.0])
     assert result.status == Result.INITIAL_PENETRATION
     assert "bottom is at -0.1 m (valid: >= 0 m)" in result.remedy
 
 
-def test_long_plans_end_when_they_should(client: PlannerClient) -> None:
+def test_long_plans_end_when_they_should(client: PlanningClient) -> None:
     """By a cancel, a budget and a newer goal; each with the best iterate."""
     hopper = {"problem": "hopper"}
 
-    handle = client.send(Goal(**hopper))
-    client.spin_until(lambda: len(client.feedback) >= 2)
+    handle = client.start(**hopper)
+    client.wait_until(lambda: len(client.feedback) >= 2)
     client.cancel(handle)
-    state, result = client.end_of(handle)
+    state, result = client.result(handle)
     assert state == GoalStatus.STATUS_CANCELED
     assert (result.status, result.status_name) == (Result.CANCELED, "CANCELED")
     assert "best iterate" in result.remedy
@@ -227,26 +153,26 @@ def test_long_plans_end_when_they_should(client: PlannerClient) -> None:
     assert math.isfinite(result.dynamics_residual)
     assert result.penalty_weight == 1.0
 
-    state, result = client.run(**hopper, time_budget=Duration(sec=2))
+    state, result = client.plan(**hopper, time_budget=Duration(sec=2))
     assert state == GoalStatus.STATUS_ABORTED
     assert result.status == Result.TIME_BUDGET_REACHED
     assert len(result.trajectory.points) == 101
     assert result.elapsed >= 2.0
 
-    first = client.send(Goal(**hopper))
-    client.spin_until(lambda: client.feedback)
-    refused, _ = client.run(problem="blok")
+    first = client.start(**hopper)
+    client.wait_until(lambda: client.feedback)
+    refused, _ = client.plan(problem="blok")
     assert refused == GoalStatus.STATUS_ABORTED
-    short = client.send(Goal(problem="block", knots=31))
-    state, result = client.end_of(first)
+    short = client.start(problem="block", knots=31)
+    state, result = client.result(first)
     assert state == GoalStatus.STATUS_ABORTED
     assert (result.status, result.status_name) == (Result.PREEMPTED, "PREEMPTED")
-    state, result = client.end_of(short)
+    state, result = client.result(short)
     assert state == GoalStatus.STATUS_SUCCEEDED
     assert len(result.trajectory.points) == 31
 
 
-def test_a_running_plan_does_not_keep_the_server_alive(client: PlannerClient) -> None:
+def test_a_running_plan_does_not_keep_the_server_alive(client: PlanningClient) -> None:
     """The fixture interrupts the server while it plans: it ends without an error."""
-    client.send(Goal(problem="hopper"))
-    client.spin_until(lambda: len(client.feedback) >= 2)
+    client.start(problem="hopper")
+    client.wait_until(lambda: len(client.feedback) >= 2)

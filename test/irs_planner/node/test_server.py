@@ -19,7 +19,7 @@ LONG = {"example": "hand_move", "mode": "zero", "iterations": 1000, "samples": 2
 
 
 def test_the_plan_is_that_of_the_library_with_feedback_of_every_iteration(client) -> None:
-    state, result = client.plan(example="pushing", iterations=3, seed=5)
+    state, result = client.plan(example="pushing", iterations=3, seed=5, samples=20)
     settings = PlannerSettings(iterations=3, seed=5, samples=20)
     expected = plan(build_problem(load_example("pushing")), settings)
     assert state == GoalStatus.STATUS_SUCCEEDED
@@ -34,12 +34,11 @@ def test_the_plan_is_that_of_the_library_with_feedback_of_every_iteration(client
 
 
 def test_cancel_ends_planning_within_an_iteration(client) -> None:
-    handle = client.send(**LONG)
-    client.spin_until(lambda: len(client.feedback) >= 2)
-    cancel = handle.cancel_goal_async()
-    client.spin_until(cancel.done)
+    goal = client.start(**LONG)
+    client.wait_until(lambda: len(client.feedback) >= 2)
+    client.cancel(goal)
     done = len(client.feedback)
-    state, result = client.result(handle)
+    state, result = client.result(goal)
     assert state == GoalStatus.STATUS_CANCELED
     assert result.status == Result.CANCELED
     # The iteration during which the request was on its way may still have ended.
@@ -85,7 +84,7 @@ def test_many_goals_in_a_row_leave_nothing_behind(client, server) -> None:
     """Neither threads nor memory: 20 goals after the first few that fill caches."""
     sizes = []
     for seed in range(25):
-        _, result = client.plan(example="pendulum", iterations=1, seed=seed)
+        _, result = client.plan(example="pendulum", samples=20, iterations=1, seed=seed)
         assert result.status == Result.ITERATIONS_REACHED
         assert result.iterations_done == 1
         if seed in (4, 24):
@@ -103,12 +102,14 @@ def status_of(pid: int) -> dict[str, int]:
 
 
 def test_a_newer_goal_takes_over_and_a_malformed_one_does_not(client) -> None:
-    first = client.send(**LONG)
-    client.spin_until(lambda: client.feedback)
+    first = client.start(**LONG)
+    client.wait_until(lambda: client.feedback)
+    feedback = client.feedback
     _, refused = client.plan(example="no_such_example")
     assert refused.status == Result.INVALID_GOAL
-    client.spin_until(lambda: client.feedback)  # the first one goes on
-    second = client.send(example="pendulum", iterations=1)
+    done = len(feedback)
+    client.wait_until(lambda: len(feedback) > done)  # the first one goes on
+    second = client.start(example="pendulum", samples=20, iterations=1)
     state, result = client.result(first)
     assert (state, result.status) == (GoalStatus.STATUS_ABORTED, Result.PREEMPTED)
     assert result.iterations_done >= 1
