@@ -11,7 +11,7 @@ help:
 	@echo "make setup    create .venv and install, build and compile everything (PYTHON=python3.12)"
 	@echo "make demo     the mug placement on the real graph, live in the browser, results in out/"
 	@echo "make test     lint, types and all fast tests"
-	@echo "make verify   the long checks: seeds, sweeps, benchmarks"
+	@echo "make verify   the long checks: seeds, sweeps, benchmarks (PART=test/graph); resumable"
 	@echo "make lint     ruff, mypy and the arrows between packages alone"
 	@echo "make clean    remove everything that was generated"
 
@@ -33,8 +33,10 @@ test: lint
 	@$(VENV)/python -m pytest -m "not verify and not graph" --numprocesses auto --maxprocesses 4 --dist worksteal
 	@$(VENV)/python -m pytest -m "not verify and graph"
 
+# A part takes less than an hour: `make verify PART=test/graph`. What has passed with the very same
+# sources is left out, so an interrupted run goes on where it was.
 verify: setup
-	@$(VENV)/python -m pytest -m verify
+	@$(VENV)/python -m pytest -m verify --resume $(PART)
 
 clean:
 	rm -rf .venv build install log out .mypy_cache .ruff_cache .pytest_cache *.egg-info

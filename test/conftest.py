@@ -1,7 +1,8 @@
-"""Fixtures of all tests that use ROS."""
+"""Fixtures of all tests that use ROS, and what makes long runs resumable."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -11,6 +12,61 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+PASSED = "contact_stack/passed"
+"""Where pytest's cache keeps the tests that passed, and the state of the sources then."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer to go on where a long run was interrupted."""
+    parser.addoption(
+        "--resume", action="store_true", help="leave out what has passed with these very sources"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Remember what passes from now on."""
+    if config.getoption("resume"):
+        config.pluginmanager.register(_Resume(config))
+
+
+class _Resume:
+    """Leaves out the tests that have passed, notes those that pass."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._cache = config.cache
+        self._sources = _state_of_sources()
+        noted = self._cache.get(PASSED, {})
+        self._passed = set(noted["tests"]) if noted.get("sources") == self._sources else set()
+
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        done = [item for item in items if item.nodeid in self._passed]
+        config.hook.pytest_deselected(items=done)
+        items[:] = [item for item in items if item.nodeid not in self._passed]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self._passed.add(report.nodeid)
+        elif report.failed:
+            self._passed.discard(report.nodeid)
+        else:
+            return
+        # At once: a run may be killed.
+        self._cache.set(PASSED, {"sources": self._sources, "tests": sorted(self._passed)})
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self._passed:
+            session.exitstatus = pytest.ExitCode.OK
+
+
+def _state_of_sources() -> str:
+    """Return a digest of the commit and of every change that is not committed."""
+    digest = hashlib.sha256()
+    for words in (("rev-parse", "HEAD"), ("diff", "HEAD"), ("status", "--porcelain")):
+        digest.update(subprocess.check_output(["git", "-C", REPOSITORY, *words]))
+    return digest.hexdigest()
 
 
 @pytest.fixture
