@@ -96,6 +96,9 @@ COMMANDS: dict[str, Command | Group] = {
     "robust": Command(
         "contact_stack.robust.command", "plan a motion through uncertain contact, and judge it"
     ),
+    "fake": Command(
+        "contact_experiments.fake.command", "stand in for a driver, and misbehave on request"
+    ),
     "bench": BENCHMARKS,
     "paper": Command("contact_experiments.paper", "reproduce the figures of a paper", EXPERIMENTS),
     "replay": Command(

@@ -1,0 +1,176 @@
+"""The command ``contact-stack fake``: the fake robot as a node, in real time."""
+
+from __future__ import annotations
+
+import argparse
+import threading
+import time
+from functools import partial
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+
+from contact_core.errors import ConfigError
+from contact_experiments.fake.arm import Surface
+from contact_experiments.fake.drivers import DRIVERS
+from contact_experiments.fake.faults import FAULTS, summary
+from contact_experiments.fake.robot import FakeConfig, FakeRobot
+from contact_ros.entry_point import freeze_garbage_collector, run
+from contact_ros.loop import ErrorRelay, FixedRateLoop
+
+NAME = "fake_robot"
+
+EPILOG = """examples:
+  contact-stack fake lbr_fri
+  contact-stack fake lbr_fri --fault degrees --at 5 --for 1
+  contact-stack fake kuka_drivers --surface 0.2
+  contact-stack fake --list-faults
+
+It stands where a driver stands: start estimator and controller beside it. No physics of the
+simulator and no code of the driver profiles is in it."""
+
+
+class FakeRobotNode(Node):
+    """Publishes what the fake robot does, and gives it the commands that arrive."""
+
+    def __init__(
+        self, config: FakeConfig, namespace: str, fault: str, at: float, lasts: float | None
+    ) -> None:
+        """Connect the robot and let time pass.
+
+        Args:
+            config: What the robot is.
+            namespace: Of its topics.
+            fault: What goes wrong; empty for nothing.
+            at: When [s].
+            lasts: For how long [s]; None for the fault's own time.
+
+        Raises:
+            ConfigError: If driver or fault are unknown.
+        """
+        super().__init__(NAME, namespace=namespace)
+        self._robot = FakeRobot(config)
+        self._fault, self._at, self._lasts = fault, at, lasts
+        self._lock = threading.Lock()
+        # Who else is on the wire has a name of its own.
+        self._other = Node("somebody_else", namespace=namespace, context=self.context)
+        driver = self._robot.driver
+        qos = QoSProfile(depth=driver.depth)
+        self._topics: dict[int, dict[str, Any]] = {
+            0: self._publishers_of(self, qos),
+            1: self._publishers_of(self._other, qos) if fault == "foreign_states" else {},
+        }
+        self._intruder = (
+            self._other.create_publisher(driver.command_type, driver.command_topic, qos)
+            if fault == "foreign_commands"
+            else None
+        )
+        self.create_subscription(driver.command_type, driver.command_topic, self._take, qos)
+        freeze_garbage_collector()
+        self._stopped = ""
+        self._loop = FixedRateLoop(config.period, self._step, ErrorRelay(self))
+        self._loop.start()
+
+    def close(self) -> None:
+        """Let time stop."""
+        self._loop.stop()
+        self._other.destroy_node()
+
+    def _publishers_of(self, node: Node, qos: QoSProfile) -> dict[str, Any]:
+        topics = self._robot.driver.state_topics.items()
+        return {topic: node.create_publisher(kind, topic, qos) for topic, kind in topics}
+
+    def _take(self, message: Any) -> None:
+        with self._lock:
+            self._robot.take(message)
+
+    def _step(self) -> None:
+        robot = self._robot
+        with self._lock:
+            if self._fault and robot.time >= self._at:
+                self.get_logger().warning(f"{self._fault}: {summary(self._fault)}")
+                robot.inject(self._fault, self._lasts)
+                self._fault = ""
+            sent = robot.step()
+            intruder = robot.intruder
+        for item in sent:
+            self._topics[item.publisher][item.topic].publish(item.message)
+        if self._intruder is not None and intruder is not None:
+            self._intruder.publish(robot.driver.encode_command(intruder))
+        if robot.stopped != self._stopped:
+            self._stopped = robot.stopped
+            self.get_logger().error(f"the robot stopped: {robot.stopped}")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line.
+
+    Args:
+        parser: The parser of this command.
+    """
+    default = FakeConfig()
+    parser.epilog = EPILOG
+    parser.add_argument("driver", nargs="?", choices=tuple(DRIVERS), help="the driver to be")
+    parser.add_argument(
+        "--fault", choices=tuple(FAULTS), default="", metavar="NAME", help="what goes wrong"
+    )
+    parser.add_argument("--at", type=float, default=5.0, metavar="SECONDS", help="when (5)")
+    parser.add_argument(
+        "--for", dest="lasts", type=float, metavar="SECONDS", help="for how long; then it is cured"
+    )
+    parser.add_argument("--list-faults", action="store_true", help="say what each fault does")
+    parser.add_argument("--namespace", default="/lbr", help="of the topics (/lbr)")
+    parser.add_argument("--robot", default=default.robot, help=f"description ({default.robot})")
+    parser.add_argument("--rate", type=float, default=200.0, help="states per second (200)")
+    parser.add_argument(
+        "--surface", type=float, metavar="HEIGHT", help="a floor at this height [m], for the tool"
+    )
+    parser.add_argument(
+        "--no-guard", action="store_true", help="follow commands that a real robot refuses"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the sensors' noise (0)")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command.
+
+    Args:
+        args: The parsed command line.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        ConfigError: If no driver is named.
+    """
+    if args.list_faults:
+        width = max(map(len, FAULTS))
+        print("\n".join(f"{name:{width}}  {summary(name)}" for name in FAULTS))
+        return 0
+    if args.driver is None:
+        raise ConfigError(f"name the driver to be: {', '.join(DRIVERS)}")
+    config = FakeConfig(
+        driver=args.driver,
+        robot=args.robot,
+        surface=None if args.surface is None else floor(args.surface),
+        period=1.0 / args.rate,
+        epoch=time.time_ns(),
+        guard=not args.no_guard,
+        seed=args.seed,
+        intruder_sends=True,
+    )
+    node = partial(FakeRobotNode, config, args.namespace, args.fault, args.at, args.lasts)
+    return run(node, [])
+
+
+def floor(height: float) -> Surface:
+    """Return a horizontal surface for the tool.
+
+    Args:
+        height: Where it is [m].
+
+    Returns:
+        The surface.
+    """
+    return Surface("tool", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), height)

@@ -1,0 +1,273 @@
+"""What the drivers put on the wire, and what they take from it, after their own files.
+
+- ``lbr_fri``: lbr_fri_ros2_stack with FRI 1 or 2. States come from its state broadcaster and a
+  joint state broadcaster, each with a queue of one. The interpolator's position is that of the
+  motion which the client's commands overlay, not the command; FRI 2 reports no command at all.
+- ``kuka_drivers``: KUKA's own driver. Positions and measured torques on one joint state
+  broadcaster, external torques as the effort of a second one, commands to a joint trajectory
+  controller. A joint state broadcaster fills what has no interface, here velocities, with NaN.
+- ``ros2_control``: the same two broadcasters with velocities, and a forward position controller.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from lbr_fri_idl.msg import LBRJointPositionCommand, LBRState
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+JOINTS = 7
+
+# Values of the Fast Robot Interface.
+MONITORING_READY, COMMANDING_ACTIVE = 2, 4
+POOR, EXCELLENT = 0, 3
+NORMAL_OPERATION, SAFETY_STOP = 0, 2
+AUTOMATIC = 2
+DRIVES_OFF, DRIVES_ACTIVE = 0, 2
+POSITION_CONTROL, JOINT_IMPEDANCE_CONTROL = 0, 2
+POSITION_COMMANDS = 1
+JOINT_OVERLAY = 1
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a driver knows in one cycle, before it becomes messages.
+
+    Attributes:
+        stamp: The robot's clock, in Unix time [ns].
+        position: (7) measured joint positions [rad].
+        velocity: (7) joint velocities [rad/s].
+        command: (7) the command in use [rad].
+        interpolator: (7) position of the motion below the commands [rad]; NaN when monitored.
+        joint_torque: (7) measured joint torques [Nm].
+        external_torque: (7) estimated torque of the environment [Nm].
+        sample_time: Send period of the robot [s].
+        session: Session state of the Fast Robot Interface.
+        quality: Its connection quality.
+        safety: Its safety state.
+        drives: Its drive state.
+        control_mode: Its control mode.
+        publisher: Who publishes it: 0 the driver, 1 another node.
+    """
+
+    stamp: int
+    position: np.ndarray
+    velocity: np.ndarray
+    command: np.ndarray
+    interpolator: np.ndarray
+    joint_torque: np.ndarray
+    external_torque: np.ndarray
+    sample_time: float
+    session: int = COMMANDING_ACTIVE
+    quality: int = EXCELLENT
+    safety: int = NORMAL_OPERATION
+    drives: int = DRIVES_ACTIVE
+    control_mode: int = JOINT_IMPEDANCE_CONTROL
+    publisher: int = 0
+
+
+class Driver(ABC):
+    """The messages of one driver.
+
+    Attributes:
+        name: What the command line calls it.
+        joint_names: What it calls the joints.
+        state_topics: Topic -> type of its states.
+        command_topic: Where it takes commands.
+        command_type: Their type.
+        depth: Length of its queues.
+        smoothing: Time constant of the low-pass on commands [s].
+        has_guard: Whether it checks commands itself, and ends where one is beyond a limit.
+    """
+
+    name: ClassVar[str]
+    joint_names: ClassVar[tuple[str, ...]]
+    state_topics: ClassVar[Mapping[str, type]]
+    command_topic: ClassVar[str]
+    command_type: ClassVar[type]
+    depth: ClassVar[int] = 1
+    smoothing: ClassVar[float] = 0.0
+    has_guard: ClassVar[bool] = False
+
+    @abstractmethod
+    def encode(self, reading: Reading) -> list[tuple[str, Any]]:
+        """Turn a reading into messages.
+
+        Args:
+            reading: What the driver knows.
+
+        Returns:
+            (topic, message) in the order of publishing.
+        """
+
+    @abstractmethod
+    def decode(self, message: Any) -> np.ndarray | None:
+        """Take a command.
+
+        Args:
+            message: The message.
+
+        Returns:
+            (7) joint positions [rad]; None if the driver's controller refuses it.
+        """
+
+    @abstractmethod
+    def encode_command(self, position: np.ndarray) -> Any:
+        """Make a command, as somebody else would.
+
+        Args:
+            position: (7) joint positions [rad].
+
+        Returns:
+            The message.
+        """
+
+
+class LbrFri1(Driver):
+    """The lbr_fri_ros2_stack on FRI 1."""
+
+    name = "lbr_fri"
+    joint_names = tuple(f"lbr_A{i}" for i in range(1, JOINTS + 1))
+    state_topics: ClassVar[Mapping[str, type]] = {"state": LBRState, "joint_states": JointState}
+    command_topic = "command/joint_position"
+    command_type = LBRJointPositionCommand
+    smoothing = 0.04
+    has_guard = True
+    reports_command: ClassVar[bool] = True
+
+    def encode(self, reading: Reading) -> list[tuple[str, Any]]:
+        """Turn a reading into messages; see :class:`Driver`."""
+        seconds, nanoseconds = divmod(reading.stamp, 1_000_000_000)
+        unknown = np.full(JOINTS, np.nan)
+        state = LBRState(
+            sample_time=reading.sample_time,
+            session_state=reading.session,
+            connection_quality=reading.quality,
+            safety_state=reading.safety,
+            operation_mode=AUTOMATIC,
+            drive_state=reading.drives,
+            client_command_mode=POSITION_COMMANDS,
+            overlay_type=JOINT_OVERLAY,
+            control_mode=reading.control_mode,
+            time_stamp_sec=seconds,
+            time_stamp_nano_sec=nanoseconds,
+            measured_joint_position=reading.position,
+            commanded_joint_position=reading.command if self.reports_command else unknown,
+            measured_torque=reading.joint_torque,
+            commanded_torque=np.zeros(JOINTS),
+            external_torque=reading.external_torque,
+            ipo_joint_position=reading.interpolator,
+            tracking_performance=1.0 if reading.session == COMMANDING_ACTIVE else 0.0,
+        )
+        joints = _joint_state(
+            self, reading, reading.position, reading.velocity, reading.joint_torque
+        )
+        return [("state", state), ("joint_states", joints)]
+
+    def decode(self, message: Any) -> np.ndarray | None:
+        """Take a command; see :class:`Driver`."""
+        return np.array(message.joint_position)
+
+    def encode_command(self, position: np.ndarray) -> Any:
+        """Make a command; see :class:`Driver`."""
+        return LBRJointPositionCommand(joint_position=position)
+
+
+class LbrFri2(LbrFri1):
+    """The same on FRI 2, which does not report commands."""
+
+    name = "lbr_fri2"
+    reports_command = False
+
+
+class Broadcasters(Driver):
+    """Two joint state broadcasters, whose messages of one cycle have one stamp."""
+
+    state_topics: ClassVar[Mapping[str, type]] = {
+        "joint_states": JointState,
+        "external_torque_broadcaster/joint_states": JointState,
+    }
+    depth = 10
+    has_velocity: ClassVar[bool] = True
+
+    def encode(self, reading: Reading) -> list[tuple[str, Any]]:
+        """Turn a reading into messages; see :class:`Driver`."""
+        unknown = np.full(JOINTS, np.nan)
+        velocity = reading.velocity if self.has_velocity else unknown
+        joints = _joint_state(self, reading, reading.position, velocity, reading.joint_torque)
+        torque = _joint_state(self, reading, unknown, unknown, reading.external_torque)
+        return list(zip(self.state_topics, (joints, torque), strict=True))
+
+
+class Ros2ControlDriver(Broadcasters):
+    """A forward position controller, which copies what it is sent."""
+
+    name = "ros2_control"
+    joint_names = LbrFri1.joint_names
+    command_topic = "forward_position_controller/commands"
+    command_type = Float64MultiArray
+
+    def decode(self, message: Any) -> np.ndarray | None:
+        """Take a command; one of another size is refused."""
+        return np.array(message.data) if len(message.data) == JOINTS else None
+
+    def encode_command(self, position: np.ndarray) -> Any:
+        """Make a command; see :class:`Driver`."""
+        return Float64MultiArray(data=array("d", position))
+
+
+class KukaSunriseDriver(Broadcasters):
+    """A joint trajectory controller; trajectories of one point, a period ahead."""
+
+    name = "kuka_drivers"
+    joint_names = tuple(f"joint_{i}" for i in range(1, JOINTS + 1))
+    command_topic = "joint_trajectory_controller/joint_trajectory"
+    command_type = JointTrajectory
+    has_velocity = False
+
+    def decode(self, message: Any) -> np.ndarray | None:
+        """Take a command; one that does not name every joint is refused."""
+        if sorted(message.joint_names) != sorted(self.joint_names) or not message.points:
+            return None
+        positions = message.points[-1].positions
+        if len(positions) != JOINTS:
+            return None
+        values = dict(zip(message.joint_names, positions, strict=True))
+        return np.array([values[name] for name in self.joint_names])
+
+    def encode_command(self, position: np.ndarray) -> Any:
+        """Make a command; see :class:`Driver`."""
+        point = JointTrajectoryPoint(positions=array("d", position))
+        return JointTrajectory(joint_names=list(self.joint_names), points=[point])
+
+
+DRIVERS: dict[str, type[Driver]] = {
+    driver.name: driver for driver in (LbrFri1, LbrFri2, KukaSunriseDriver, Ros2ControlDriver)
+}
+"""The drivers the fake robot can be."""
+
+
+def _joint_state(
+    driver: Driver,
+    reading: Reading,
+    position: np.ndarray,
+    velocity: np.ndarray,
+    effort: np.ndarray,
+) -> JointState:
+    seconds, nanoseconds = divmod(reading.stamp, 1_000_000_000)
+    message = JointState(
+        name=list(driver.joint_names),
+        position=array("d", position),
+        velocity=array("d", velocity),
+        effort=array("d", effort),
+    )
+    message.header.stamp = Time(sec=seconds, nanosec=nanoseconds)
+    return message

@@ -1,0 +1,270 @@
+"""The fake robot: a body, a driver, and what goes wrong with them, period by period."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from contact_core.description import RobotDescription
+from contact_core.errors import ConfigError, choices
+from contact_core.seeds import generator
+from contact_experiments.fake.arm import STIFFNESS, Drive, FakeArm, Surface
+from contact_experiments.fake.drivers import (
+    COMMANDING_ACTIVE,
+    DRIVERS,
+    DRIVES_ACTIVE,
+    EXCELLENT,
+    JOINT_IMPEDANCE_CONTROL,
+    MONITORING_READY,
+    NORMAL_OPERATION,
+    Reading,
+)
+from contact_experiments.fake.faults import FAULTS, Fault
+
+START = (0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0)
+NANOSECONDS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class FakeConfig:
+    """What the fake robot is.
+
+    Attributes:
+        driver: One of DRIVERS.
+        robot: The robot's description.
+        position: (7) where it stands at the start [rad].
+        stiffness: (7) of its joint impedance control [Nm/rad].
+        surface: What it can touch.
+        period: Of its states [s].
+        epoch: Unix time at the start [ns].
+        guard: Whether driver and robot check commands, as the real ones do: without, it can be
+            seen what a command would have done.
+        position_noise: Standard deviation of the encoders [rad].
+        torque_noise: Standard deviation of the external torque before its filter [Nm].
+        torque_time: Time constant of the driver's low-pass on the external torque [s].
+        seed: Of the noise.
+        intruder_sends: Whether commands of somebody else have to be published, by
+            :attr:`FakeRobot.intruder`; otherwise every second command is theirs.
+    """
+
+    driver: str = "lbr_fri"
+    robot: str = "iiwa14_wsg50"
+    position: tuple[float, ...] = START
+    stiffness: tuple[float, ...] = STIFFNESS
+    surface: Surface | None = None
+    period: float = 0.005
+    epoch: int = 1_800_000_000 * NANOSECONDS
+    guard: bool = True
+    position_noise: float = 1e-5
+    torque_noise: float = 0.2
+    torque_time: float = 0.016
+    seed: int = 0
+    intruder_sends: bool = False
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A message on its way.
+
+    Attributes:
+        topic: Where.
+        message: What.
+        publisher: Who: 0 the driver, 1 another node.
+    """
+
+    topic: str
+    message: Any
+    publisher: int = 0
+
+
+class FakeRobot:
+    """Takes commands and gives states, one period at a time.
+
+    Attributes:
+        arm: The body; what it really does.
+        driver: The messages.
+        target: (7) the last command the driver took [rad].
+        command: (7) the command in use, after the driver's low-pass [rad].
+        interpolator: (7) position of the motion below the commands [rad].
+        session: Session state; commands count while it is COMMANDING_ACTIVE.
+        quality: Connection quality.
+        safety: Safety state.
+        drives: Drive state.
+        control_mode: Control mode.
+        silent: Whether the driver's process is gone.
+        intruder: (7) what somebody else commands [rad]; None if nobody does.
+        stopped: Why driver or robot ended by themselves; empty if they did not.
+        ticks: Periods so far.
+    """
+
+    def __init__(self, config: FakeConfig | None = None) -> None:
+        """Put the robot at rest, its session active.
+
+        Args:
+            config: What it is.
+
+        Raises:
+            ConfigError: If there is no such driver.
+        """
+        self.config = config = config or FakeConfig()
+        if config.driver not in DRIVERS:
+            raise ConfigError(f"unknown driver '{config.driver}' ({choices(DRIVERS)})")
+        self.driver = DRIVERS[config.driver]()
+        description = RobotDescription.load(config.robot)
+        self.arm = FakeArm(description, np.array(config.position), config.stiffness)
+        self.arm.surface = config.surface
+        self._rng = generator(config.seed, "fake robot")
+        self._fault: Fault | None = None
+        self._until = math.inf
+        self._torque = np.zeros(len(config.position))
+        self._seen = self.arm.q.copy()
+        self.ticks = 0
+        self.stopped = ""
+        self.silent = False
+        self.intruder: np.ndarray | None = None
+        self.quality, self.safety = EXCELLENT, NORMAL_OPERATION
+        self.drives, self.control_mode = DRIVES_ACTIVE, JOINT_IMPEDANCE_CONTROL
+        self.enter_session()
+
+    @property
+    def time(self) -> float:
+        """Time since the start [s]."""
+        return self.ticks * self.config.period
+
+    @property
+    def commanding(self) -> bool:
+        """Whether commands count now."""
+        return self.session == COMMANDING_ACTIVE and not self.silent
+
+    @property
+    def fault(self) -> str:
+        """Name of what is wrong now; empty if nothing is."""
+        return "" if self._fault is None else self._fault.name
+
+    def enter_session(self) -> None:
+        """Begin to follow commands, from where the arm is."""
+        self.target = self.arm.q.copy()
+        self.command = self.arm.q.copy()
+        self.interpolator = self.arm.q.copy()
+        self.session = COMMANDING_ACTIVE
+        self.arm.drive = Drive.IMPEDANCE
+
+    def leave_session(self) -> None:
+        """Follow commands no more; the brakes hold the arm."""
+        self.session = MONITORING_READY
+        self.interpolator = np.full(self.arm.q.size, np.nan)
+        self.arm.drive = Drive.BRAKES
+
+    def inject(self, name: str, lasts: float | None = None) -> None:
+        """Let something go wrong from the next period on.
+
+        Args:
+            name: One of FAULTS.
+            lasts: For how long [s]; None for the fault's own time.
+
+        Raises:
+            ConfigError: If there is no such fault.
+        """
+        if name not in FAULTS:
+            raise ConfigError(f"unknown fault '{name}' ({choices(FAULTS)})")
+        self.cure()
+        fault = FAULTS[name]
+        self._fault = fault(self)
+        self._until = self.time + (fault.lasts if lasts is None else lasts)
+        self._fault.begin()
+
+    def cure(self) -> None:
+        """Let everything be right again."""
+        if self._fault is not None:
+            self._fault.end()
+        self._fault = None
+
+    def take(self, message: Any) -> None:
+        """Receive a command.
+
+        Args:
+            message: Of the driver's command type.
+        """
+        target = self.driver.decode(message)
+        # The drivers take NaN as no command.
+        if self.commanding and target is not None and np.isfinite(target).all():
+            self.target = target
+
+    def step(self) -> list[Sent]:
+        """Let one period pass.
+
+        Returns:
+            What the driver, and who else is on the wire, publishes at its end.
+        """
+        self.ticks += 1
+        # Half a period, so that rounding does not decide.
+        if self._fault is not None and self.time > self._until + 0.5 * self.config.period:
+            self.cure()
+        fault = self._fault
+        if self.commanding:
+            self._follow(self._last_command())
+        self.arm.step(self.command, self.config.period)
+        if self.silent:
+            return []
+        reading = self._read()
+        readings = [reading] if fault is None else fault.readings(reading)
+        return [
+            Sent(topic, message, item.publisher)
+            for item in readings
+            for topic, message in self.driver.encode(item)
+        ]
+
+    def _last_command(self) -> np.ndarray:
+        """Return what came last: ours, or every second time that of somebody else."""
+        theirs = self.ticks % 2 == 1 and not self.config.intruder_sends
+        return self.intruder if self.intruder is not None and theirs else self.target
+
+    def _follow(self, target: np.ndarray) -> None:
+        """Move the command in use, as driver and robot do."""
+        period, smoothing = self.config.period, self.driver.smoothing
+        share = 1.0 if smoothing == 0.0 else 1.0 - math.exp(-period / smoothing)
+        command = self.command + share * (target - self.command)
+        if self.config.guard and (reason := self._refusal(target, command)):
+            self.stopped = reason
+            self.silent = self.driver.has_guard
+            self.leave_session()
+            return
+        self.command = command
+
+    def _refusal(self, target: np.ndarray, command: np.ndarray) -> str:
+        """Return why driver or robot do not take a command; empty if they do."""
+        lowest, highest = self.arm.position_limits
+        if not np.all((command >= lowest) & (command <= highest)):
+            return f"command beyond the joints' limits: {np.round(target, 3).tolist()} rad"
+        speed = np.abs(command - self.command) / self.config.period
+        if np.any(speed > self.arm.velocity_limits):
+            return f"command faster than the joints: {np.round(speed, 2).tolist()} rad/s"
+        speed = np.abs(self.arm.q - self._seen) / self.config.period
+        self._seen = self.arm.q.copy()
+        if self.driver.has_guard and np.any(speed > self.arm.velocity_limits):
+            return f"measured speed above the limit: {np.round(speed, 2).tolist()} rad/s"
+        return ""
+
+    def _read(self) -> Reading:
+        config, size = self.config, self.arm.q.size
+        noisy = self.arm.external_torque + self._rng.normal(scale=config.torque_noise, size=size)
+        share = 1.0 - math.exp(-config.period / max(config.torque_time, 1e-9))
+        self._torque = self._torque + share * (noisy - self._torque)
+        return Reading(
+            stamp=config.epoch + round(self.ticks * config.period * NANOSECONDS),
+            position=self.arm.q + self._rng.normal(scale=config.position_noise, size=size),
+            velocity=self.arm.v.copy(),
+            command=self.command.copy(),
+            interpolator=self.interpolator.copy(),
+            joint_torque=self.arm.joint_torque.copy(),
+            external_torque=self._torque.copy(),
+            sample_time=config.period,
+            session=self.session,
+            quality=self.quality,
+            safety=self.safety,
+            drives=self.drives,
+            control_mode=self.control_mode,
+        )

@@ -1,0 +1,140 @@
+"""The fake robot behaves by physics, and misbehaves as its faults say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from contact_core.errors import ConfigError
+from contact_experiments.fake import DRIVERS, FAULTS, FakeConfig, FakeRobot, Surface
+from contact_experiments.fake.arm import STIFFNESS
+from contact_experiments.fake.drivers import COMMANDING_ACTIVE
+from contact_experiments.fake.faults import summary
+from contact_experiments.fake.robot import START
+
+FREE = FakeConfig(position_noise=0.0, torque_noise=0.0)
+FLOOR = Surface("tool", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 0.2)
+
+
+def go(robot: FakeRobot, target: np.ndarray, ticks: int) -> list[Any]:
+    """Command a position, at 0.5 rad/s and then at rest; return all that was published."""
+    sent = []
+    for _ in range(ticks):
+        towards = robot.target + np.clip(target - robot.target, -0.0025, 0.0025)
+        robot.take(robot.driver.encode_command(towards))
+        sent += robot.step()
+    return sent
+
+
+def motion(fault: str = "") -> tuple[FakeRobot, list[str]]:
+    """Move for 0.8 s, from the twentieth tick on with a fault."""
+    robot = FakeRobot(replace(FREE, guard=False))
+    sent = []
+    for tick in range(160):
+        if fault and tick == 20:
+            robot.inject(fault)
+        robot.take(robot.driver.encode_command(np.array(START) + 1e-3 * tick))
+        sent.append(str(robot.step()))
+    return robot, sent
+
+
+@pytest.fixture(scope="module")
+def sound() -> list[str]:
+    """What is published where nothing is wrong."""
+    return motion()[1]
+
+
+def test_rests_where_its_springs_and_the_surface_are_in_balance() -> None:
+    robot = FakeRobot(replace(FREE, surface=FLOOR))
+    target = np.array(START) + 0.1 * np.eye(7)[1]
+    go(robot, target, 250)
+    spring = np.array(STIFFNESS) * (target - robot.arm.q)
+    np.testing.assert_allclose(spring + robot.arm.external_torque, 0.0, atol=1e-3)
+    depth = FLOOR.offset - robot.arm.point("tool", np.zeros(3))[2]
+    assert robot.arm.contact_force == pytest.approx(FLOOR.stiffness * depth, rel=1e-3)
+    assert robot.arm.contact_force > 10.0
+
+
+def test_a_hand_s_push_moves_it_as_far_as_its_springs_say() -> None:
+    robot = FakeRobot(FREE)
+    robot.inject("pushed", 10.0)
+    go(robot, np.array(START), 400)
+    sag = (robot.arm.q - np.array(START)) * np.array(STIFFNESS)
+    np.testing.assert_allclose(sag, robot.arm.external_torque, atol=1e-3)
+
+
+def test_keeps_the_last_command_when_commands_stop() -> None:
+    robot = FakeRobot(FREE)
+    target = np.array(START) + 0.1
+    go(robot, target, 40)
+    for _ in range(200):
+        robot.step()
+    np.testing.assert_allclose(robot.arm.q, target, atol=1e-3)
+
+
+def test_is_reproducible() -> None:
+    runs = [go(FakeRobot(FakeConfig(seed=3)), np.array(START) + 0.1, 40) for _ in range(2)]
+    assert str(runs[0]) == str(runs[1])
+    assert str(runs[0]) != str(go(FakeRobot(), np.array(START) + 0.1, 40))
+
+
+def test_without_a_guard_it_follows_what_a_real_one_refuses() -> None:
+    jump = np.array(START) + 1.0
+    guarded, unguarded = FakeRobot(FREE), FakeRobot(replace(FREE, guard=False))
+    for robot in (guarded, unguarded):
+        robot.take(robot.driver.encode_command(jump))
+    assert [guarded.step() for _ in range(10)] == [[]] * 10
+    assert "faster than the joints" in guarded.stopped
+    for _ in range(300):
+        unguarded.step()
+    np.testing.assert_allclose(unguarded.arm.q, jump, atol=1e-2)
+
+
+def test_commands_count_only_in_a_session() -> None:
+    robot = FakeRobot(FREE)
+    robot.inject("leaves_commanding")
+    states = go(robot, np.array(START) + 0.1, 100)
+    np.testing.assert_allclose(robot.arm.q, START, atol=1e-9)
+    assert all(s.message.session_state != COMMANDING_ACTIVE for s in states if s.topic == "state")
+    robot.cure()
+    go(robot, np.array(START) + 0.1, 200)
+    np.testing.assert_allclose(robot.arm.q, np.array(START) + 0.1, atol=1e-3)
+
+
+def test_fri_2_reports_no_command_and_the_interpolator_s_position() -> None:
+    robot = FakeRobot(replace(FREE, driver="lbr_fri2"))
+    state = go(robot, np.array(START) + 0.1, 200)[-2].message
+    assert np.isnan(state.commanded_joint_position).all()
+    np.testing.assert_allclose(state.ipo_joint_position, START)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_every_fault_shows_and_can_be_cured(name: str, sound: list[str]) -> None:
+    assert summary(name).endswith(".")
+    robot, sent = motion(name)
+    assert sent[:20] == sound[:20]
+    assert sent[20:] != sound[20:]
+    robot.cure()
+    assert robot.commanding
+    target = robot.arm.q.copy()
+    state = go(robot, target, 100)[-2].message
+    np.testing.assert_allclose(state.measured_joint_position, target, atol=1e-2)
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_every_driver_takes_what_it_calls_a_command(driver: str) -> None:
+    robot = FakeRobot(replace(FREE, driver=driver))
+    sent = go(robot, np.array(START) + 0.1, 200)
+    np.testing.assert_allclose(robot.arm.q, np.array(START) + 0.1, atol=1e-3)
+    assert {item.topic for item in sent} == set(robot.driver.state_topics)
+    assert all(type(s.message) is robot.driver.state_topics[s.topic] for s in sent)
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(ConfigError, match="lbr_fri"):
+        FakeRobot(FakeConfig(driver="nobody"))
+    with pytest.raises(ConfigError, match="degrees"):
+        FakeRobot().inject("nothing")

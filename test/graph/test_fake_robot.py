@@ -1,0 +1,55 @@
+"""The fake robot as a process: what a driver publishes, at its rate, and what it takes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from lbr_fri_idl.msg import LBRState
+
+from contact_experiments.fake import DRIVERS
+from contact_ros.client import GraphClient
+
+pytestmark = pytest.mark.graph
+
+FAKE = (sys.executable, "-m", "contact_stack.cli", "fake", "lbr_fri")
+
+
+def test_it_stands_where_a_driver_stands(
+    start_process: Callable[..., subprocess.Popen[str]],
+) -> None:
+    process = start_process(*FAKE, "--fault", "foreign_states", "--at", "1.5", "--for", "60")
+    driver = DRIVERS["lbr_fri"]()
+    with GraphClient() as client:
+        first = client.wait_for(LBRState, "state")
+        start = np.array(first.measured_joint_position)
+        commands = client.node.create_publisher(
+            driver.command_type, driver.command_topic, driver.depth
+        )
+        target = start + 0.05
+
+        def moved(state: LBRState) -> bool:
+            commands.publish(driver.encode_command(target))
+            return bool(np.abs(np.array(state.measured_joint_position) - target).max() < 5e-3)
+
+        client.wait_for(LBRState, "state", moved)
+        # Somebody else publishes the same arm elsewhere.
+        client.wait_for(LBRState, "state", lambda state: state.measured_joint_position[6] > 0.15)
+        publishers = client.node.get_publishers_info_by_topic("/lbr/state")
+        assert {p.node_name for p in publishers} == {"fake_robot", "somebody_else"}
+        began = time.monotonic()
+        stamps = [_seconds(client.wait_for(LBRState, "state")) for _ in range(2)]
+        # Stamps are those of a robot's clock, and keep its time.
+        assert 0.0 < stamps[1] - stamps[0] < time.monotonic() - began + 0.1
+    process.terminate()
+    output, errors = process.communicate(timeout=10)
+    assert process.returncode == 0, output + errors
+    assert "Traceback" not in output + errors
+
+
+def _seconds(state: LBRState) -> float:
+    return float(state.time_stamp_sec + 1e-9 * state.time_stamp_nano_sec)
