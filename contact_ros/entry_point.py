@@ -1,9 +1,8 @@
-"""The life of a node's process: its transport, its start, and a clean end."""
+"""The life of a node's process: its start, and a clean end."""
 
 from __future__ import annotations
 
 import gc
-import os
 import signal
 import sys
 import threading
@@ -17,10 +16,11 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
-from rclpy.utilities import get_rmw_implementation_identifier, try_shutdown
+from rclpy.utilities import try_shutdown
 
 from contact_core.errors import ContactStackError
 from contact_core.signals import stop_signals
+from contact_ros import network
 
 POLL_PERIOD = 0.1
 """How often an idle executor looks for a stop signal [s]."""
@@ -36,7 +36,11 @@ class Closable(Protocol):
         """End the threads; publishers still work."""
 
 
-def run(factory: Callable[[], Node], args: Sequence[str] | None = None) -> int:
+def run(
+    factory: Callable[[], Node],
+    args: Sequence[str] | None = None,
+    reach: str = network.ENVIRONMENT,
+) -> int:
     """Run one node until SIGINT, SIGTERM or SIGHUP; every node's ``main`` calls this.
 
     Heavy imports belong into the factory: a signal is handled cleanly from here on.
@@ -44,6 +48,7 @@ def run(factory: Callable[[], Node], args: Sequence[str] | None = None) -> int:
     Args:
         factory: Builds the node; called once ROS is initialised.
         args: The process's arguments, by default ``sys.argv``.
+        reach: How far the node talks unless that is said, see :mod:`contact_ros.network`.
 
     Returns:
         The exit code: 0 after a signal, 2 after a :class:`ContactStackError`, which is
@@ -52,7 +57,7 @@ def run(factory: Callable[[], Node], args: Sequence[str] | None = None) -> int:
     stop = _StopSignals()
     try:
         stop.listen()
-        avoid_shared_memory()
+        network.enter(reach)
         # Signals are ours, so that a node can still publish while it is closing.
         rclpy.init(
             args=None if args is None else list(args),
@@ -139,36 +144,3 @@ class _StopSignals:
         if not self._deferred:
             self._deferred = True
             raise KeyboardInterrupt
-
-
-RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
-TRANSPORTS = "FASTDDS_BUILTIN_TRANSPORTS"
-PROFILES = "FASTRTPS_DEFAULT_PROFILES_FILE"
-
-DECIDED_BY_USER = (TRANSPORTS, PROFILES, "FASTDDS_DEFAULT_PROFILES_FILE", "ROS_STATIC_PEERS")
-"""Variables that leave everything as it is: who sets one of them has plans of their own."""
-
-
-def avoid_shared_memory() -> None:
-    """Let this process use UDP, on the loopback interface if it is to see this machine only.
-
-    Fast DDS prefers shared memory. When a process dies or freezes there at the wrong moment,
-    everybody who publishes to it is blocked until the memory counts as unhealthy, for a second
-    or two: a control loop must not depend on the health of who listens. UDP drops what nobody
-    takes.
-
-    Has to be called before ``rclpy.init``. Another middleware than Fast DDS is left alone.
-    """
-    if any(name in os.environ for name in DECIDED_BY_USER):
-        return
-    if "fastrtps" not in get_rmw_implementation_identifier():
-        return
-    if os.environ.get(RANGE) == "LOCALHOST":
-        # Takes a while to import, and by now a signal may interrupt it.
-        from contact_core.description import share
-
-        # For this range ROS insists on shared memory; the profile is as narrow without it.
-        os.environ[PROFILES] = str(share("config", "fastdds", "loopback.xml"))
-        os.environ[RANGE] = "SYSTEM_DEFAULT"
-    else:
-        os.environ[TRANSPORTS] = "UDPv4"

@@ -75,7 +75,8 @@ def discovery_range() -> Check:
     return Check(
         name,
         CheckStatus.WARN,
-        f"{value or 'not set'}: nodes on other machines of the network are seen, and see us",
+        f"{value or 'not set'}: a hardware launch and single nodes see other machines' nodes, and "
+        "are seen",
         "set it to LOCALHOST unless the robot is reached over the network",
     )
 

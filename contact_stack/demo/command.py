@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import Any
 
 from contact_core.registry import Registry
 from contact_core.scene_config import ENGINES
+from contact_ros import network
 from contact_ros.driver_profile import PROFILES
 from contact_stack.demo.bottle_shake.demo import BottleShake
 from contact_stack.demo.contact_tracking.demo import ContactTracking
@@ -88,9 +88,8 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         ContactStackError: If an option does not apply, the graph does not start or a node fails.
     """
-    # Nothing leaves this machine unless the user's environment says so.
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     demo = DEMOS[args.name](args)
+    network.enter(network.LOCALHOST)
     return run_demo(demo, args.out or Path("out") / args.name, args.json)
 
 

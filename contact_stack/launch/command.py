@@ -92,8 +92,14 @@ def _assignment(word: str) -> tuple[str, str]:
 
 
 def _run(plan: LaunchPlan) -> int:
+    # Takes a while to import, and `--dry-run` and `--show-args` do without ROS.
+    from contact_ros import network
+
     graph = NodeGraph(plan)
     try:
+        for node in plan.nodes:
+            os.environ |= node.environment
+        network.enter(network.ENVIRONMENT)
         refuse_second_graph(plan)
         with graph:
             graph.wait()

@@ -55,6 +55,7 @@ class NodeAction:
         arguments: Command line arguments besides those of ROS.
         parameters: Parameter files, and mappings of values by name; later ones override.
         remappings: (from, to) of topics, services and actions.
+        environment: Environment variables besides those of the launcher.
         ends_launch: True if everything stops when this node ends, also without an error.
         respawn_delay: How long after its end it is restarted [s]; None if the launch cannot do
             without it: then it stops when this node fails.
@@ -67,6 +68,7 @@ class NodeAction:
     arguments: tuple[str, ...]
     parameters: tuple[Path | dict[str, Any], ...]
     remappings: tuple[tuple[str, str], ...]
+    environment: Mapping[str, str]
     ends_launch: bool
     respawn_delay: float | None
 
@@ -184,6 +186,7 @@ class _Parser:
         self.declared: dict[str, None] = {}
         self.nodes: list[NodeAction] = []
         self._values = dict(arguments)
+        self._environment: dict[str, str] = {}
 
     def read(self, file: Path, depth: int) -> None:
         """Do what a file says."""
@@ -200,12 +203,15 @@ class _Parser:
                     self._declare(element)
                 case "let":
                     self._set(element)
+                case "set_env":
+                    name = self._text(element, "name")
+                    self._environment[name] = self._text(element, "value")
                 case "node":
                     self.nodes.append(self._node(element))
                 case "group":
-                    outside = dict(self._values)
+                    outside = dict(self._values), dict(self._environment)
                     self._perform(element, depth)
-                    self._values = outside
+                    self._values, self._environment = outside
                 case "include":
                     self._include(element, depth)
 
@@ -264,6 +270,7 @@ class _Parser:
             arguments=tuple(shlex.split(self._text(element, "args"))),
             parameters=tuple(self._parameters(c) for c in element.children if c.tag == "param"),
             remappings=tuple((self._text(c, "from"), self._text(c, "to")) for c in remaps),
+            environment=dict(self._environment),
             ends_launch="on_exit" in element.attributes,
             respawn_delay=_respawn_delay(element),
         )
@@ -350,13 +357,14 @@ class _Rule(NamedTuple):
 
 
 _CONDITIONS = ("if", "unless")
-_ACTIONS = ("arg", "let", "node", "group", "include")
+_ACTIONS = ("arg", "let", "set_env", "node", "group", "include")
 _RULES = {
     "launch": _Rule(children=_ACTIONS),
     "group": _Rule((), _CONDITIONS, _ACTIONS),
     "arg": _Rule(("name",), ("default", "description", *_CONDITIONS), ("choice",)),
     "choice": _Rule(("value",)),
     "let": _Rule(("name", "value"), _CONDITIONS),
+    "set_env": _Rule(("name", "value"), _CONDITIONS),
     "include": _Rule(("file",), _CONDITIONS, ("arg",)),
     "arg of include": _Rule(("name", "value")),
     "node": _Rule(

@@ -255,7 +255,7 @@ class _SupervisedNode:
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
-                env={**os.environ, "PYTHONUNBUFFERED": "1", MARK: mark},
+                env={**os.environ, **self.action.environment, "PYTHONUNBUFFERED": "1", MARK: mark},
                 start_new_session=True,
             )
         self.pid, self.running, self._started = process.pid, True, time.monotonic()

@@ -6,7 +6,6 @@ import argparse
 import importlib
 import json
 import math
-import os
 from pathlib import Path
 from typing import Any
 
@@ -109,8 +108,8 @@ def _plan(
 ) -> PlanOutcome:
     if args.local:
         return plan_locally(request, on_iteration)
-    # Nothing leaves this machine unless the user's environment says so.
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    network = importlib.import_module("contact_ros.network")
+    network.enter(network.LOCALHOST)
     client = importlib.import_module("contact_stack.plan.client")
     outcome: PlanOutcome = client.plan_remotely(
         request, problem.dynamics.state_size, args.robot_name, on_iteration

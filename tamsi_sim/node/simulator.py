@@ -28,6 +28,7 @@ from contact_ros.geometry import to_array
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import ANNOUNCEMENT, Barrier
 from contact_ros.loop import ErrorRelay, FixedRateLoop
+from contact_ros.network import LOCALHOST
 from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher
 from contact_ros.stamps import NANOSECONDS, to_time
@@ -362,7 +363,8 @@ def main() -> int:
     Returns:
         The exit code.
     """
-    return run(SimulatorNode)
+    # It pretends to be a robot: nobody on another machine shall believe it by chance.
+    return run(SimulatorNode, reach=LOCALHOST)
 
 
 def _arm_state(

@@ -1,11 +1,13 @@
-"""Nodes leave shared memory alone, unless the user's environment says otherwise."""
+"""How far nodes talk, and over what, unless the user says otherwise."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import rclpy
@@ -13,7 +15,9 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from contact_ros import entry_point
+from contact_core.errors import ConfigError
+from contact_ros import network
+from tamsi_sim.node import simulator
 
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -30,18 +34,26 @@ class Talker(Node):
         publisher = self.create_publisher(String, "memory", 1)
         self.create_timer(0.02, lambda: publisher.publish(String(data=text)))
 
-raise SystemExit(run(Talker))
+raise SystemExit(run(Talker, reach={reach!r}))
 """
+
+FAR_REACHING = {
+    network.RANGE: "SUBNET",
+    network.TRANSPORTS: "DEFAULT",
+    "ROS_STATIC_PEERS": "10.17.0.2",
+    "ROS_LOCALHOST_ONLY": "0",
+    "ROS_DISCOVERY_SERVER": "10.17.0.2:11811",
+}
 
 
 @pytest.mark.parametrize(
     ("environment", "added"),
     [
         ({}, {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}),
-        ({entry_point.RANGE: "SUBNET"}, {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}),
-        ({entry_point.RANGE: "LOCALHOST", entry_point.TRANSPORTS: "SHM"}, {}),
-        ({entry_point.RANGE: "LOCALHOST", entry_point.PROFILES: "mine.xml"}, {}),
-        ({entry_point.RANGE: "LOCALHOST", "ROS_STATIC_PEERS": "10.0.0.7"}, {}),
+        ({network.RANGE: "SUBNET"}, {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}),
+        ({network.RANGE: "LOCALHOST", network.TRANSPORTS: "SHM"}, {}),
+        ({network.RANGE: "LOCALHOST", network.PROFILES: "mine.xml"}, {}),
+        ({network.RANGE: "LOCALHOST", "ROS_STATIC_PEERS": "10.0.0.7"}, {}),
     ],
 )
 def test_what_the_user_decided_stays(
@@ -49,17 +61,74 @@ def test_what_the_user_decided_stays(
 ) -> None:
     changed = dict(environment)
     monkeypatch.setattr(os, "environ", changed)
-    entry_point.avoid_shared_memory()
+    network.avoid_shared_memory()
     assert changed == environment | added
 
 
 def test_another_middleware_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its discovery must not become wider than what the user asked for."""
-    changed = {entry_point.RANGE: "LOCALHOST"}
+    changed = {network.RANGE: "LOCALHOST"}
     monkeypatch.setattr(os, "environ", changed)
-    monkeypatch.setattr(entry_point, "get_rmw_implementation_identifier", lambda: "rmw_zenoh_cpp")
-    entry_point.avoid_shared_memory()
-    assert changed == {entry_point.RANGE: "LOCALHOST"}
+    monkeypatch.setattr(network, "get_rmw_implementation_identifier", lambda: "rmw_zenoh_cpp")
+    network.avoid_shared_memory()
+    assert changed == {network.RANGE: "LOCALHOST"}
+
+
+def test_localhost_is_stronger_than_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = {**FAR_REACHING, network.PROFILES: "mine.xml", "CYCLONEDDS_URI": "file:///mine.xml"}
+    monkeypatch.setattr(os, "environ", changed)
+    network.enter(network.LOCALHOST)
+    assert changed.pop(network.PROFILES).endswith("loopback.xml")
+    assert changed == {network.RANGE: "SYSTEM_DEFAULT", network.SKIP_PROFILES_OF_FOLDER: "1"}
+
+
+def test_who_asks_for_the_environment_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = {**FAR_REACHING, network.NETWORK: network.ENVIRONMENT}
+    monkeypatch.setattr(os, "environ", changed)
+    network.enter(network.LOCALHOST)
+    assert changed == {**FAR_REACHING, network.NETWORK: network.ENVIRONMENT}
+
+
+def test_an_unknown_network_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(network.NETWORK, "subnet")
+    with pytest.raises(ConfigError, match=r"'subnet' \(valid: localhost, environment\)"):
+        network.enter(network.LOCALHOST)
+
+
+def test_a_simulator_keeps_to_its_machine_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, str] = {}
+    monkeypatch.setattr(simulator, "run", lambda node, reach: asked.update(reach=reach) or 0)
+    assert simulator.main() == 0
+    assert asked == {"reach": network.LOCALHOST}
+
+
+@pytest.mark.graph
+def test_a_process_that_keeps_to_its_machine_has_no_socket_beyond(
+    start_process: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in FAR_REACHING.items():
+        monkeypatch.setenv(name, value)
+    talker = start_process(sys.executable, "-c", TALKER.format(reach=network.LOCALHOST))
+    end = time.monotonic() + 30.0
+    while len(addresses(talker.pid)) < 1 or time.monotonic() > end:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    time.sleep(0.5)
+    assert addresses(talker.pid) == {"0100007F"}  # 127.0.0.1
+    talker.terminate()
+    talker.wait()
+
+
+def addresses(pid: int) -> set[str]:
+    """Return the addresses that the UDP sockets of a process are bound to, as in /proc."""
+    links = [link for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()]
+    sockets = {os.readlink(link) for link in links}
+    rows = [
+        row.split()
+        for table in ("udp", "udp6")
+        for row in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
+    ]
+    return {row[1].partition(":")[0] for row in rows if f"socket:[{row[9]}]" in sockets}
 
 
 @pytest.mark.parametrize(("transports", "memory"), [("", "not shared"), ("DEFAULT", "shared")])
@@ -68,8 +137,8 @@ def test_a_node_is_heard_by_one_that_uses_shared_memory(
 ) -> None:
     """On this machine only: the listener's range is LOCALHOST."""
     if transports:
-        monkeypatch.setenv(entry_point.TRANSPORTS, transports)
-    talker = start_process(sys.executable, "-c", TALKER)
+        monkeypatch.setenv(network.TRANSPORTS, transports)
+    talker = start_process(sys.executable, "-c", TALKER.format(reach=network.ENVIRONMENT))
     rclpy.init()
     listener = Node("listener")
     executor = SingleThreadedExecutor()

@@ -60,6 +60,19 @@ def test_launch_ros_reads_a_launch_file_as_we_do(
     assert theirs == [described(node) for node in parse(find_launch_file(name), arguments).nodes]
 
 
+@pytest.mark.parametrize("name", EXPECTED)
+def test_only_hardware_talks_beyond_this_machine_unasked(name: str) -> None:
+    arguments = yaml.safe_load((EXPECTATIONS / f"{name}.yaml").read_text()).get("arguments", {})
+
+    def networks(**asked: str) -> set[str]:
+        nodes = parse(find_launch_file(name), {**arguments, **asked}).nodes
+        return {node.environment["CONTACT_STACK_NETWORK"] for node in nodes}
+
+    assert networks() == {"environment" if name == "hardware" else "localhost"}
+    assert networks(network="localhost") == {"localhost"}
+    assert networks(network="environment") == {"environment"}
+
+
 @pytest.mark.parametrize("driver", ["lbr_fri", "kuka_drivers"])
 def test_the_drivers_cycle_is_set_to_that_of_the_controller(driver: str) -> None:
     """Their own default is 100 Hz."""

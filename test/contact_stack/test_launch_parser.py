@@ -163,6 +163,14 @@ def test_conditions(launch_file, attribute: str, kept: bool) -> None:
     assert names(parse(file, {})) == (["n"] if kept else [])
 
 
+def test_environment_variables_are_those_set_before_a_node(launch_file) -> None:
+    set_env = '<set_env name="A" value="$(var x)"/>'
+    body = '<let name="x" value="1"/>' + NODE.format("before")
+    body += f"<group>{set_env}{NODE.format('inside')}</group>{NODE.format('after')}"
+    before, inside, after = parse(launch_file(body), {}).nodes
+    assert (before.environment, inside.environment, after.environment) == ({}, {"A": "1"}, {})
+
+
 def test_a_group_keeps_its_changes_to_itself_and_an_include_does_not(launch_file) -> None:
     launch_file('<arg name="x" default="inner"/>' + NODE.format("$(var x)"), "inner.launch.xml")
     inner = launch_file("", "inner2.launch.xml").parent / "inner.launch.xml"

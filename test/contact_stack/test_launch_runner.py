@@ -76,6 +76,15 @@ def test_nodes_get_name_namespace_parameters_and_remappings(
     ]  # fmt: skip
 
 
+def test_a_node_gets_its_environment(make_executable, launch_file) -> None:
+    make_executable("show", "line(os.environ['A'])\n")
+    output = io.StringIO()
+    body = '<set_env name="A" value="b c"/>' + node("show")
+    with NodeGraph(parse(launch_file(body), {}), output) as graph:
+        graph.wait()
+    assert output.getvalue() == "[show] b c\n"
+
+
 def test_a_node_that_fails_ends_the_launch_and_is_reported_with_its_output(
     alive, make_executable, launch_file
 ) -> None:

@@ -42,15 +42,23 @@ def the_hosts_find_each_other(environment: dict[str, str]) -> None:
         client.close()
 
 
-def by_default_the_hosts_keep_to_themselves() -> None:
-    with TwoHosts(**LOCALHOST) as hosts:
+def two_graphs_keep_to_themselves(environment: dict[str, str], **arguments: str) -> None:
+    """A robot is far. Near, a graph without one is started: it never hears the other's states."""
+    with TwoHosts(**environment) as hosts:
         client = GraphClient()
-        hosts.launch("sim", far=["tamsi_sim"], **ARGUMENTS)
+        robot, *_ = parse(find_launch_file("sim"), {**ARGUMENTS, "network": "environment"}).nodes
+        hosts.start(robot, far=True)
+        reachable = environment != LOCALHOST
+        if reachable:
+            client.spin_until(lambda: client.latest("truth/joint_states"), 60.0)
+        for node in parse(find_launch_file("sim"), {**ARGUMENTS, **arguments}).nodes:
+            if node.name != "tamsi_sim":
+                hosts.start(node)
         client.spin_until(lambda: client.latest("controller_status"), 60.0)
         client.spin_for(5.0)
         assert "contact_estimator" in client.node.get_node_names()
-        assert "tamsi_sim" not in client.node.get_node_names()
-        assert mode(client) == ControllerStatus.INACTIVE
+        assert ("tamsi_sim" in client.node.get_node_names()) == reachable
+        assert {s.mode for _, s in client.heard["controller_status"]} == {ControllerStatus.INACTIVE}
         client.close()
 
 
@@ -133,7 +141,7 @@ def a_clock_that_differs_is_named() -> None:
 
         client.node.create_timer(0.1, tick)
         hosts.launch("sim", **ARGUMENTS)
-        for node in parse(find_launch_file("planners"), {}).nodes:
+        for node in parse(find_launch_file("planners"), {"network": "environment"}).nodes:
             late = ("-p", "use_sim_time:=true", "-r", "/clock:=/late_clock")
             hosts.start(node, *(late if node.name == "irs_planner" else ()), far=True)
         client.wait_until_ready()
@@ -152,7 +160,9 @@ def a_clock_that_differs_is_named() -> None:
 SCENARIOS = {
     "subnet": lambda: the_hosts_find_each_other(SUBNET),
     "static_peers": lambda: the_hosts_find_each_other(PEERS),
-    "localhost": by_default_the_hosts_keep_to_themselves,
+    "localhost": lambda: two_graphs_keep_to_themselves(LOCALHOST, network="environment"),
+    "default": lambda: two_graphs_keep_to_themselves(SUBNET),
+    "default_with_peers": lambda: two_graphs_keep_to_themselves(PEERS),
     "cut_link": a_cut_link_to_the_arm_means_hold,
     "cut_estimator": a_cut_link_to_the_estimator_means_caution,
     "slow_planner": a_slow_planner_slows_nothing_else,

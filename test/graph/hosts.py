@@ -93,13 +93,14 @@ class TwoHosts:
         self._folder.cleanup()
 
     def launch(self, name: str, far: Collection[str] = (), **arguments: str) -> None:
-        """Start the nodes of a launch file.
+        """Start the nodes of a launch file, which talk as far as the environment says.
 
         Args:
             name: The launch file.
             far: Names of the nodes on the far host; the others are near.
             arguments: Of the launch file.
         """
+        arguments = {"network": "environment", **arguments}
         for node in parse(find_launch_file(name), arguments).nodes:
             self.start(node, far=node.name in far)
 
@@ -113,7 +114,8 @@ class TwoHosts:
         """
         prefix = self._on_far() if far else ()
         command = [*prefix, *command_line(node, Path(self._folder.name)), *words]
-        self.nodes[node.label] = subprocess.Popen(command, start_new_session=True)
+        environment = {**os.environ, **node.environment}
+        self.nodes[node.label] = subprocess.Popen(command, env=environment, start_new_session=True)
 
     def cut(self) -> None:
         """Cut the cable."""
