@@ -6,14 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from contact_core.errors import ConfigError, choices
 from contact_core.registry import Registry
-from contact_core.scene_config import ENGINES
 from contact_ros import network
-from contact_ros.driver_profile import PROFILES
 from contact_stack.demo.bottle_shake.demo import BottleShake
 from contact_stack.demo.contact_tracking.demo import ContactTracking
 from contact_stack.demo.push_box.demo import PushBox
-from contact_stack.demo.runner import Demo, run_demo
+from contact_stack.demo.runner import REALTIME, Demo, run_demo
 from contact_stack.demo.sled.demo import SlideSled
 
 DEMOS: Registry[type[Demo[Any]]] = Registry(
@@ -27,6 +26,9 @@ DEMOS: Registry[type[Demo[Any]]] = Registry(
         "bottle_shake": BottleShake,
     },
 )
+
+OPTIONS = tuple(dict.fromkeys(option for demo in DEMOS.values() for option in demo.options))
+"""Those that not every demo takes."""
 
 EPILOG = """examples:
   contact-stack demo mug_placement
@@ -46,34 +48,30 @@ reported."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command line: the options of all demos, then those of each kind.
+    """Declare the command line: the options of all demos, then those that only some take.
 
     Args:
         parser: The parser of this command.
     """
     parser.epilog = EPILOG
     parser.add_argument("name", choices=tuple(DEMOS), help="the demo")
-    parser.add_argument(
-        "--engine", choices=ENGINES, default="tamsi",
-        help="what simulates the scene: ours (default), or Drake for a second opinion",
-    )  # fmt: skip
-    parser.add_argument("--driver", choices=PROFILES, default="lbr_fri", help="driver profile")
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument(
-        "--lockstep", action="store_true", default=True,
-        help="reproducible bit by bit, at whatever speed the machine has (default)",
-    )  # fmt: skip
-    mode.add_argument(
-        "--realtime", dest="lockstep", action="store_false", help="in real time, as on hardware"
-    )
     parser.add_argument("--seed", type=_seed, default=0, help="of all random numbers (default 0)")
     parser.add_argument(
         "--out", type=Path, default=None, help="folder of the results (default out/NAME)"
     )
     parser.add_argument("--json", type=Path, default=None, help="also write all summaries here")
     parser.add_argument("--no-view", dest="view", action="store_false", help="no live page")
-    for demo in dict.fromkeys(DEMOS.values()):
-        demo.add_arguments(parser)
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument(
+        "--lockstep", action="store_true",
+        help="reproducible bit by bit, at whatever speed the machine has (default)",
+    )  # fmt: skip
+    for option in OPTIONS:
+        takers = [name for name, demo in DEMOS.items() if option in demo.options]
+        of = "" if len(takers) == len(DEMOS) else f"{', '.join(takers)}: "
+        (mode if option is REALTIME else parser).add_argument(
+            option.flag, default=argparse.SUPPRESS, help=of + option.help, **option.settings
+        )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -88,9 +86,28 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         ContactStackError: If an option does not apply, the graph does not start or a node fails.
     """
-    demo = DEMOS[args.name](args)
+    demo = make_demo(args)
     network.enter(network.LOCALHOST)
     return run_demo(demo, args.out or Path("out") / args.name, args.json)
+
+
+def make_demo(args: argparse.Namespace) -> Demo[Any]:
+    """Make the demo that is asked for.
+
+    Args:
+        args: The parsed command line.
+
+    Raises:
+        ConfigError: If an option was given that the demo does not take, or its value does not
+            apply.
+    """
+    kind = DEMOS[args.name]
+    for option in OPTIONS:
+        if option.name in args and option not in kind.options:
+            own = choices(option.flag for option in kind.options)
+            raise ConfigError(f"{args.name} takes no {option.flag} ({own})")
+    defaults = {option.name: option.default for option in OPTIONS}
+    return kind(argparse.Namespace(**{**defaults, **vars(args)}))
 
 
 def _seed(text: str) -> int:

@@ -14,8 +14,8 @@ the runner needs of it:
 :func:`run_demo` does the rest, the same for all: for each run it starts a graph of its own, records
 what the client hears as MCAP, spins the client until it has finished, and stops the graph, also on
 Ctrl-C, after a node's failure or when the graph has fallen silent. Then it summarises, draws,
-writes and prints. An option that does not apply is refused when the demo is made, before anything
-is written.
+writes and prints. :attr:`Demo.options` names the options of the command line that a demo takes
+besides those that all of them take; others are refused before anything is written.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import rclpy
 import yaml
@@ -37,7 +38,9 @@ from tqdm import tqdm
 
 from contact_core.description import share
 from contact_core.errors import CommunicationError
+from contact_core.scene_config import ENGINES
 from contact_core.signals import deferred
+from contact_ros.driver_profile import PROFILES
 from contact_stack.demo.client_node import NAMESPACE, ClientNode, Connection
 from contact_stack.launch import NodeGraph, find_launch_file, parse, refuse_second_graph
 from contact_stack.recording import McapRecorder
@@ -55,10 +58,42 @@ Rows = Sequence[tuple[str, str, float, str]]
 """Lines of a table: label, key of the summary with dots between levels, factor and unit."""
 
 
+@dataclass(frozen=True, eq=False)
+class Option:
+    """An option of the command line that not every demo takes.
+
+    Attributes:
+        flag: What is typed, e.g. ``--engine``.
+        default: Its value if it is left out.
+        help: What it does.
+        settings: Other settings of argparse.
+    """
+
+    flag: str
+    default: Any
+    help: str
+    settings: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Where argparse puts its value."""
+        return self.flag.removeprefix("--").replace("-", "_")
+
+
+ENGINE = Option(
+    "--engine", "tamsi",
+    "what simulates the scene: ours (default), or Drake for a second opinion",
+    {"choices": ENGINES},
+)  # fmt: skip
+DRIVER = Option("--driver", "lbr_fri", "driver profile (default lbr_fri)", {"choices": PROFILES})
+REALTIME = Option("--realtime", False, "in real time, as on hardware", {"action": "store_true"})
+
+
 class Demo(ABC, Generic[Data]):
     """A demonstration; see the module for what its parts are.
 
     Attributes:
+        options: The options that it takes besides those of all demos.
         name: Its name on the command line.
         driver: The driver profile.
         engine: What simulates the scene.
@@ -67,26 +102,23 @@ class Demo(ABC, Generic[Data]):
         view: Whether the live page is opened.
     """
 
+    options: ClassVar[tuple[Option, ...]]
+
     def __init__(self, args: argparse.Namespace) -> None:
-        """Take the options that all demos share; a demo takes its own after them.
+        """Take the options that demos share; a demo takes its own after them.
 
         Args:
-            args: The parsed command line of ``contact-stack demo``.
+            args: The parsed command line of ``contact-stack demo``, every option with a value.
 
         Raises:
-            ConfigError: By a demo to which an option does not apply.
+            ConfigError: By a demo to which the value of an option does not apply.
         """
         self.name: str = args.name
         self.driver: str = args.driver
         self.engine: str = args.engine
-        self.lockstep: bool = args.lockstep
+        self.lockstep: bool = not args.realtime
         self.seed: int = args.seed
         self.view: bool = args.view
-
-    @staticmethod
-    @abstractmethod
-    def add_arguments(parser: argparse.ArgumentParser) -> None:
-        """Declare the options that are this kind of demo's own."""
 
     @property
     @abstractmethod

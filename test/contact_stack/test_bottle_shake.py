@@ -240,7 +240,7 @@ def test_force_feedback_decides_over_the_bottle(scene: Scene, tmp_path: Path) ->
             ["--joint-controller", "inverse_dynamics", "--driver", "kuka_drivers"],
             "--driver is 'kuka_drivers' (valid: lbr_fri)",
         ),
-        (["--controller", "qp"], "leave --controller out"),
+        (["--controller", "qp"], "bottle_shake takes no --controller (valid: --engine, "),
     ],
 )
 def test_options_that_do_not_apply_are_refused(

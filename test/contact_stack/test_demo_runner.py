@@ -26,9 +26,7 @@ def parsed(*words: str) -> argparse.Namespace:
 class Throw(Demo[float]):
     """Two runs, whose data is a distance [m]."""
 
-    @staticmethod
-    def add_arguments(parser: argparse.ArgumentParser) -> None:
-        pass
+    options = (runner.ENGINE, runner.DRIVER, runner.REALTIME)
 
     @property
     def runs(self) -> Sequence[str]:
@@ -58,7 +56,9 @@ class Throw(Demo[float]):
 def throw(ways: dict[str, float], out: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     """Run the demo with given data instead of graphs."""
     monkeypatch.setattr(runner, "run_graph", lambda demo, run, folder: ways[run])
-    return run_demo(Throw(parsed("mug_placement", "--seed", "3")), out, out / "copy.json")
+    monkeypatch.setattr(command, "DEMOS", {"throw": Throw})
+    demo = command.make_demo(argparse.Namespace(name="throw", seed=3, view=False))
+    return run_demo(demo, out, out / "copy.json")
 
 
 def test_one_shape_of_results(
@@ -69,7 +69,7 @@ def test_one_shape_of_results(
     assert summary == json.loads((tmp_path / "out" / "copy.json").read_text())
     assert list(summary) == ["near", "far"]
     assert summary["far"] == {
-        "experiment": "mug_placement",
+        "experiment": "throw",
         "driver": "lbr_fri",
         "engine": "tamsi",
         "seed": 3,
@@ -101,11 +101,26 @@ def test_cells_of_a_table() -> None:
 
 @pytest.mark.parametrize("name", [name for name in command.DEMOS if name != "slide_sled"])
 def test_every_demo_starts_a_graph_that_its_launch_file_knows(name: str, tmp_path: Path) -> None:
-    demo = command.DEMOS[name](parsed(name))
+    demo = command.make_demo(parsed(name))
     for run in demo.runs:
         file, arguments = demo.launch(run, tmp_path)
         plan = parse(find_launch_file(file), {"lockstep": "true", **arguments})
         assert "tamsi_sim" in {node.name for node in plan.nodes}
+
+
+@pytest.mark.parametrize("name", command.DEMOS)
+def test_an_option_is_taken_or_refused_but_never_ignored(name: str) -> None:
+    """The error lists what the demo takes."""
+    kind = command.DEMOS[name]
+    for option in command.OPTIONS:
+        value = [] if "action" in option.settings else [str(option.default)]
+        args = parsed(name, option.flag, *value)
+        if option in kind.options:
+            command.make_demo(args)
+            continue
+        taken = ", ".join(own.flag for own in kind.options)
+        with pytest.raises(ConfigError, match=rf"{name} takes no {option.flag} \(valid: {taken}\)"):
+            command.make_demo(args)
 
 
 def test_an_unknown_demo_is_refused() -> None:

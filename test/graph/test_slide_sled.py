@@ -53,7 +53,8 @@ def test_the_graph_does_what_the_plant_does(ros_domain: int, tmp_path: Path) -> 
     """Wrenches over the wire move the sled exactly as wrenches given to the plant."""
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
-    demo = SlideSled(parser.parse_args([SCENE, "--no-view"]))
+    demo = command.make_demo(parser.parse_args([SCENE, "--no-view"]))
+    assert isinstance(demo, SlideSled)
     plan, example = SimpleNamespace(trajectory=short_push()), SimpleNamespace
     demo.planned = SledPlans(example(test_friction=(FRICTION,)), 0.0, {"run": plan})
     run = run_graph(demo, demo.runs[0], tmp_path)
@@ -86,8 +87,8 @@ def test_a_position_controlled_arm_is_refused() -> None:
     ("words", "message"),
     [
         (["--driver", "ros2_control"], "--driver is 'ros2_control' (valid: lbr_fri)"),
-        (["--realtime"], "in lock-step only"),
-        (["--controller", "qp"], "without a controller"),
+        (["--realtime"], "slide_sled takes no --realtime (valid: --driver)"),
+        (["--controller", "qp"], "slide_sled takes no --controller (valid: --driver)"),
     ],
 )
 def test_options_of_other_demos_are_refused(

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from contact_core.errors import ConfigError
-from contact_ros.driver_profile import DriverConfig, driver_profile
-from contact_ros.driver_profile.overlay import DRIVER
+from contact_ros.driver_profile import DriverConfig, driver_profile, overlay
 from contact_stack.demo.bottle_shake.joint_controller import (
     CONTROLLERS,
     INVERSE_DYNAMICS,
@@ -38,7 +37,16 @@ from contact_stack.demo.figures import (
     new_figure,
     save,
 )
-from contact_stack.demo.runner import Demo, Rows, table, write_scene
+from contact_stack.demo.runner import (
+    DRIVER,
+    ENGINE,
+    REALTIME,
+    Demo,
+    Option,
+    Rows,
+    table,
+    write_scene,
+)
 
 FEEDBACK = {"both": ("on", "off"), "on": ("on",), "off": ("off",)}
 PREFIX = "feedback_"
@@ -65,39 +73,34 @@ ROWS: Rows = (
 )
 
 
+JOINT_CONTROLLER = Option(
+    "--joint-controller", next(iter(CONTROLLERS)),
+    "the arm's own joint impedance (default), or torques by inverse dynamics",
+    {"choices": tuple(CONTROLLERS)},
+)  # fmt: skip
+FORCE_FEEDBACK = Option(
+    "--feedback", "both", "with force feedback, without, or both (default)",
+    {"choices": tuple(FEEDBACK)},
+)  # fmt: skip
+
+
 class BottleShake(Demo[BottleRecord]):
     """A run with force feedback and one without, streamed by one of two joint controllers."""
+
+    options = (ENGINE, DRIVER, REALTIME, JOINT_CONTROLLER, FORCE_FEEDBACK)
 
     def __init__(self, args: argparse.Namespace) -> None:
         """Take the options, see :meth:`Demo.__init__`."""
         super().__init__(args)
-        if args.joint_controller == INVERSE_DYNAMICS and self.driver != DRIVER:
+        if args.joint_controller == INVERSE_DYNAMICS and self.driver != overlay.DRIVER:
             raise ConfigError(
                 f"{INVERSE_DYNAMICS} commands torques: --driver is '{self.driver}' "
-                f"(valid: {DRIVER})"
-            )
-        if args.controller != "both":
-            raise ConfigError(
-                f"{SCENE} has joint controllers of its own: leave --controller out (see "
-                "--joint-controller)"
+                f"(valid: {overlay.DRIVER})"
             )
         self._controller: str = args.joint_controller
         self._scene = scene_for(self._controller)
         self._task, self._bottle = BottleTask(), Bottle.of(self._scene)
         self._feedback = FEEDBACK[args.feedback]
-
-    @staticmethod
-    def add_arguments(parser: argparse.ArgumentParser) -> None:
-        """Declare the demo's own options, see :meth:`Demo.add_arguments`."""
-        parser.add_argument(
-            "--joint-controller", choices=tuple(CONTROLLERS), default=next(iter(CONTROLLERS)),
-            help="bottle_shake: the arm's own joint impedance (default), or torques by inverse "
-            "dynamics",
-        )  # fmt: skip
-        parser.add_argument(
-            "--feedback", choices=tuple(FEEDBACK), default="both",
-            help="bottle_shake: with force feedback, without, or both (default)",
-        )  # fmt: skip
 
     @property
     def runs(self) -> Sequence[str]:

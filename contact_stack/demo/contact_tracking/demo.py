@@ -19,7 +19,7 @@ from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
 from contact_stack.demo.contact_tracking.figures import ExperimentPictures
 from contact_stack.demo.contact_tracking.node import ContactTrackingNode
 from contact_stack.demo.figures import BLUE, GREEN, ORANGE
-from contact_stack.demo.runner import Demo, Rows, table
+from contact_stack.demo.runner import DRIVER, ENGINE, REALTIME, Demo, Option, Rows, table
 from contact_stack.demo.statistics import ExperimentData, summarize
 
 
@@ -72,6 +72,13 @@ VARIANTS: dict[str, Variant] = {
 GROUPS: dict[str, tuple[str, ...]] = {"both": ("qp", "greedy"), "all": tuple(VARIANTS)}
 """Names for several of them."""
 
+CONTROLLER = Option(
+    "--controller", "both",
+    "the contact-aware QP, one of its variants or baselines, both the QP and the greedy baseline "
+    "(default), or all",
+    {"choices": (*VARIANTS, *GROUPS)},
+)  # fmt: skip
+
 ROWS: Rows = (
     ("contact force, median", "contact.force_post_impact_p50_N", 1.0, "N"),
     ("contact force, 99 %", "contact.force_post_impact_p99_N", 1.0, "N"),
@@ -101,21 +108,14 @@ class ContactTracking(Demo[ExperimentData]):
         force_limit: The controllers' limit of the contact force [N].
     """
 
+    options = (ENGINE, DRIVER, REALTIME, CONTROLLER)
+
     def __init__(self, args: argparse.Namespace) -> None:
         """Take the options, see :meth:`Demo.__init__`."""
         super().__init__(args)
         self.experiment = EXPERIMENTS[self.name]()
         self.force_limit = force_limit()
         self._runs = selected(args.controller)
-
-    @staticmethod
-    def add_arguments(parser: argparse.ArgumentParser) -> None:
-        """Declare the demo's own options, see :meth:`Demo.add_arguments`."""
-        parser.add_argument(
-            "--controller", choices=(*VARIANTS, *GROUPS), default="both",
-            help="the contact-aware QP, one of its variants or baselines, both the QP and the "
-            "greedy baseline (default), or all",
-        )  # fmt: skip
 
     @property
     def runs(self) -> Sequence[str]:

@@ -25,7 +25,7 @@ from contact_stack.demo.figures import (
 )
 from contact_stack.demo.push_box.node import Push, PushData, PushNode, pusher_path
 from contact_stack.demo.push_box.task import PushTask
-from contact_stack.demo.runner import Demo, Rows, table
+from contact_stack.demo.runner import DRIVER, REALTIME, Demo, Option, Rows, table
 from contact_stack.demo.statistics import trajectory_hash
 from irs_planner.smoothing import GradientMode
 
@@ -41,8 +41,20 @@ ROWS: Rows = (
 )
 
 
+ATTEMPTS = Option(
+    "--attempts", 5, "largest number of plans (default 5)",
+    {"type": int, "choices": range(1, 11), "metavar": "N"},
+)  # fmt: skip
+MODE = Option(
+    "--mode", GradientMode.FIRST, "how gradients are made (default first)",
+    {"choices": [str(mode) for mode in GradientMode]},
+)  # fmt: skip
+
+
 class PushBox(Demo[PushData]):
     """One run, of as many pushes as it takes."""
+
+    options = (DRIVER, REALTIME, ATTEMPTS, MODE)
 
     def __init__(self, args: argparse.Namespace) -> None:
         """Take the options, see :meth:`Demo.__init__`."""
@@ -52,18 +64,6 @@ class PushBox(Demo[PushData]):
         self.engine = self._task.model.scene.scene.config.engine
         self._attempts: int = args.attempts
         self._mode = str(args.mode)
-
-    @staticmethod
-    def add_arguments(parser: argparse.ArgumentParser) -> None:
-        """Declare the demo's own options, see :meth:`Demo.add_arguments`."""
-        parser.add_argument(
-            "--attempts", type=int, choices=range(1, 11), default=5, metavar="N",
-            help="push_box: largest number of plans (default 5)",
-        )  # fmt: skip
-        parser.add_argument(
-            "--mode", choices=[str(mode) for mode in GradientMode], default=GradientMode.FIRST,
-            help="push_box: how gradients are made (default first)",
-        )  # fmt: skip
 
     @property
     def runs(self) -> Sequence[str]:

@@ -14,10 +14,10 @@ from tqdm import tqdm
 
 from contact_core.errors import ConfigError
 from contact_core.scene import Scene
-from contact_ros.driver_profile.overlay import DRIVER
+from contact_ros.driver_profile import overlay
 from contact_stack.demo.client_node import Connection
 from contact_stack.demo.figures import add_legend, draw_limit, new_figure, save
-from contact_stack.demo.runner import Demo, Rows, table, write_scene
+from contact_stack.demo.runner import DRIVER, Demo, Rows, table, write_scene
 from contact_stack.demo.sled.node import ALONG, SledNode, Slide
 from contact_stack.demo.statistics import trajectory_hash
 from robust_planner.examples import Example, sled
@@ -68,21 +68,15 @@ class SlideSled(Demo[Slide]):
     of the planner's report, with the arm's runs in one entry of it.
     """
 
+    options = (DRIVER,)
+
     def __init__(self, args: argparse.Namespace) -> None:
         """Take the options, see :meth:`Demo.__init__`."""
         super().__init__(args)
-        if self.driver != DRIVER:
+        if self.driver != overlay.DRIVER:
             raise ConfigError(
-                f"{SCENE} commands wrenches: --driver is '{self.driver}' (valid: {DRIVER})"
+                f"{SCENE} commands wrenches: --driver is '{self.driver}' (valid: {overlay.DRIVER})"
             )
-        if not self.lockstep:
-            raise ConfigError(f"{SCENE} runs in lock-step only: leave --realtime out")
-        if args.controller != "both":
-            raise ConfigError(f"{SCENE} streams plans without a controller: leave --controller out")
-
-    @staticmethod
-    def add_arguments(parser: argparse.ArgumentParser) -> None:
-        """Declare nothing: the demo has no options of its own."""
 
     @cached_property
     def planned(self) -> SledPlans:
