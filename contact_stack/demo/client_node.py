@@ -25,12 +25,12 @@ from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_core.errors import CommunicationError
 from contact_ros.geometry import to_pose
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.qos import signal_subscription
 from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
-from contact_stack.demo.motion import JointMotion, PoseMotion
 from contact_stack.recording import McapRecorder
 
 NAME = "demo"
@@ -302,7 +302,7 @@ class ClientNode(Node, ABC, Generic[Data]):
             self.wall_time = time.monotonic() - self._wall_start
 
 
-def pose_goal(motion: PoseMotion, start: int) -> FollowPoseTrajectory.Goal:
+def pose_goal(motion: PoseTrajectory, start: int) -> FollowPoseTrajectory.Goal:
     """Return the goal that asks for a motion of the tool.
 
     Args:
@@ -320,14 +320,17 @@ def pose_goal(motion: PoseMotion, start: int) -> FollowPoseTrajectory.Goal:
     return goal
 
 
-def joint_goal(motion: JointMotion, start: int, names: Sequence[str]) -> FollowJointTrajectory.Goal:
+def joint_goal(
+    motion: JointTrajectory, start: int, names: Sequence[str]
+) -> FollowJointTrajectory.Goal:
     """Return the goal that asks for a motion of the joints.
 
     Args:
-        motion: The motion.
+        motion: The motion, with velocities.
         start: Stamp at which it begins [ns].
         names: The driver's names of the joints, in the order of the motion.
     """
+    assert motion.velocities is not None
     goal = FollowJointTrajectory.Goal()
     goal.trajectory.header.stamp = to_time(start)
     goal.trajectory.joint_names = list(names)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
@@ -14,59 +12,20 @@ from contact_core.errors import TrajectoryError
 from contact_core.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
 from contact_core.robot import Robot
 
+Motion = PoseTrajectory | JointTrajectory
+"""Of the tool for ``follow_pose_trajectory``, or of the joints for ``follow_joint_trajectory``."""
 
-@dataclass(frozen=True, eq=False)
-class PoseMotion:
-    """A motion through tool poses, for ``follow_pose_trajectory``.
 
-    Attributes:
-        times: (p) when each pose is reached [s], the first at 0.
-        poses: (p) tool poses, world frame.
+def tool_at(motion: Motion, robot: Robot, time: float) -> pin.SE3:
+    """Return the tool pose that a motion asks for, world frame.
+
+    Args:
+        motion: The motion.
+        robot: The arm; may be updated.
+        time: Since the start of the motion [s].
     """
-
-    times: tuple[float, ...]
-    poses: tuple[pin.SE3, ...]
-
-    @cached_property
-    def reference(self) -> PoseTrajectory:
-        """The trajectory that the controller makes of it."""
-        return PoseTrajectory(self.times, self.poses)
-
-    def tool(self, robot: Robot, time: float) -> pin.SE3:
-        """Return the tool pose that is asked for, world frame.
-
-        Args:
-            robot: The arm; may be updated.
-            time: Since the start of the motion [s].
-        """
-        return self.reference.sample(time)
-
-
-@dataclass(frozen=True, eq=False)
-class JointMotion:
-    """A motion through joint positions, for ``follow_joint_trajectory``.
-
-    Attributes:
-        times: (p) when each point is reached [s], the first at 0.
-        positions: (p, n) [rad].
-        velocities: (p, n) [rad/s].
-    """
-
-    times: tuple[float, ...]
-    positions: np.ndarray
-    velocities: np.ndarray
-
-    @cached_property
-    def reference(self) -> JointTrajectory:
-        """The trajectory that the controller makes of it."""
-        return JointTrajectory(self.times, self.positions, self.velocities)
-
-    def tool(self, robot: Robot, time: float) -> pin.SE3:
-        """Return the tool pose that is asked for, see :meth:`PoseMotion.tool`."""
-        return tool_pose(robot, self.reference.sample(time))
-
-
-Motion = PoseMotion | JointMotion
+    wanted = motion.sample(time)
+    return wanted if isinstance(wanted, pin.SE3) else tool_pose(robot, wanted)
 
 
 def tool_pose(robot: Robot, q: np.ndarray) -> pin.SE3:

@@ -28,6 +28,7 @@ from contact_core.description import RobotDescription
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_stack.demo.contact_tracking.experiments import Experiment, MugPlacement
+from contact_stack.demo.motion import tool_at
 from contact_stack.demo.statistics import ContactSample, ExperimentData, summarize
 from tamsi_sim.robot.plant import GripperCommand, Plant
 from tamsi_sim.robot.report import DriverReport, TrueContact
@@ -112,7 +113,7 @@ class ClosedLoopRun:
         ticks = round((self.experiment.duration + self.experiment.settling) / period)
         for _ in range(round(TARE_TIME / period)):
             measurement = self._tick(measurement, None, None)[0]
-        goal = Goal(motion.reference, self._force_limits)
+        goal = Goal(motion, self._force_limits)
         self._checker.check(goal, measurement.commanded_position)
         rows: list[tuple[Any, ...]] = []
         for k in range(ticks):
@@ -127,7 +128,7 @@ class ClosedLoopRun:
             truth = self.plant.truth()
             self._tool.update(truth.joint_position[:7])
             error = pose_distance(
-                self._tool.tool_pose(), motion.tool(self._reference_arm, moment + period)
+                self._tool.tool_pose(), tool_at(motion, self._reference_arm, moment + period)
             )
             rows.append(
                 (

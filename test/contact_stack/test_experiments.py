@@ -8,6 +8,7 @@ import pinocchio as pin
 import pytest
 
 from contact_aware_control.config import StartTolerance
+from contact_aware_control.reference import JointTrajectory
 from contact_core.collision.shapes import shape_to_coal
 from contact_core.description import collision_shapes, read_urdf
 from contact_core.inverse_kinematics import InverseKinematics
@@ -15,7 +16,7 @@ from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_stack.demo.contact_tracking.demo import GROUPS, VARIANTS, selected, verdict
 from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS, Experiment, MugMoving
-from contact_stack.demo.motion import JointMotion
+from contact_stack.demo.motion import tool_at
 from contact_stack.launch import find_launch_file, parse
 
 SAMPLES = 60
@@ -44,11 +45,8 @@ def nominal_distances(experiment: Experiment) -> dict[tuple[str, str], float]:
     ]
     nearest: dict[tuple[str, str], float] = {}
     for time in np.linspace(0.0, experiment.duration, SAMPLES):
-        tool = motion.tool(robot, time)
-        if isinstance(motion, JointMotion):
-            q = motion.reference.sample(time)
-        else:
-            q = search.solve(tool, q).q
+        tool = tool_at(motion, robot, time)
+        q = motion.sample(time) if isinstance(motion, JointTrajectory) else search.solve(tool, q).q
         robot.update(q)
         for mine in robot.collision_shapes:
             if mine.body == "lbr_link_0":
@@ -72,7 +70,7 @@ def nominal_distances(experiment: Experiment) -> dict[tuple[str, str], float]:
 def test_the_controller_accepts_the_motion(name: str) -> None:
     experiment = EXPERIMENTS[name]()
     _, robot, q = start_of(experiment)
-    reference = experiment.motion(robot, q).reference
+    reference = experiment.motion(robot, q)
     reference.check(robot, q, StartTolerance())
     assert reference.duration == pytest.approx(experiment.duration)
 
@@ -89,13 +87,13 @@ def test_mug_moving_carries_the_mug_along_a_straight_line() -> None:
     experiment = EXPERIMENTS["mug_moving"]()
     _, robot, q = start_of(experiment)
     motion = experiment.motion(robot, q)
-    assert isinstance(motion, JointMotion)
-    assert motion.reference.duration == 16.0
-    start = motion.tool(robot, 0.0)
+    assert isinstance(motion, JointTrajectory)
+    assert motion.duration == 16.0
+    start = tool_at(motion, robot, 0.0)
     line = np.array(MugMoving.LINE)
     direction = line / np.linalg.norm(line)
     for time in np.linspace(0.0, 16.0, SAMPLES):
-        tool = motion.tool(robot, time)
+        tool = tool_at(motion, robot, time)
         shift = tool.translation - start.translation
         assert np.linalg.norm(shift - direction * (direction @ shift)) < 0.002
         assert np.linalg.norm(pin.log3(start.rotation.T @ tool.rotation)) < 0.01

@@ -107,7 +107,7 @@ def test_the_way_to_a_push_does_not_touch_the_box_and_ends_beside_it(task):
 def gaps_along(motion, task, robot, box):
     """Return the distances between pusher and box, and where the pusher ends, box frame."""
     moments = np.linspace(0.0, motion.times[-1], 500)
-    centers = [box.actInv(motion.tool(robot, time).translation) for time in moments]
+    centers = [box.actInv(motion.sample(time).translation) for time in moments]
     outside = np.maximum(np.abs(centers) - task.half_extents, 0.0)
     return np.linalg.norm(outside, axis=1) - task.pusher_radius, centers[-1]
 

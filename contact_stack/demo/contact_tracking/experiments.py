@@ -14,12 +14,13 @@ import numpy as np
 import pinocchio as pin
 from scipy.interpolate import CubicSpline
 
+from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_core.collision.shapes import ShapeKind
 from contact_core.description import collision_shapes, read_urdf
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_stack.demo.client_node import SETTLING
-from contact_stack.demo.motion import JointMotion, Motion, PoseMotion, joints_along, tilt
+from contact_stack.demo.motion import Motion, joints_along, tilt
 
 STANDING_GAP = 0.01
 """Largest distance between the mug's bottom and the cart's top if it stands there [m]."""
@@ -116,13 +117,13 @@ class MugPlacement(Experiment):
     held = HeldObject("mug", 0.1)
     release: ClassVar[Release] = Release(OPEN, "cart")
 
-    def motion(self, robot: Robot, q: np.ndarray) -> PoseMotion:
+    def motion(self, robot: Robot, q: np.ndarray) -> PoseTrajectory:
         """Return the motion of the tool, see :meth:`Experiment.motion`."""
         robot.update(q)
         start = robot.tool_pose()
         bottom = _moved(start, 0.0, 0.0, -self.DESCENT)
         times = (0.0, self.DOWN, self.LEAVE, self.duration)
-        return PoseMotion(times, (start, bottom, bottom, start))
+        return PoseTrajectory(times, (start, bottom, bottom, start))
 
     def outcome(self, pose_of: Callable[[str], pin.SE3]) -> dict[str, Any]:
         """Return whether the mug stands upright on the cart, see :meth:`Experiment.outcome`."""
@@ -153,7 +154,7 @@ class MugMoving(Experiment):
     passes: ClassVar = {"table": (0.0, duration + SETTLING)}
     held = HeldObject("mug", 0.1)
 
-    def motion(self, robot: Robot, q: np.ndarray) -> JointMotion:
+    def motion(self, robot: Robot, q: np.ndarray) -> JointTrajectory:
         """Return the motion of the joints, see :meth:`Experiment.motion`.
 
         Raises:
@@ -170,7 +171,7 @@ class MugMoving(Experiment):
 
         positions = joints_along(robot, q, times, tool)
         spline = CubicSpline(times, np.array(positions), bc_type="clamped")
-        return JointMotion(tuple(times), np.array(positions), spline(times, 1))
+        return JointTrajectory(times.tolist(), np.array(positions), spline(times, 1))
 
     def outcome(self, pose_of: Callable[[str], pin.SE3]) -> dict[str, Any]:
         """Return how upright the mug is in the hand, see :meth:`Experiment.outcome`."""
@@ -199,14 +200,14 @@ class TwoContacts(Experiment):
     }
     passes: ClassVar = {"wrist": (0.0, HALF), "forearm": (HALF, duration + SETTLING)}
 
-    def motion(self, robot: Robot, q: np.ndarray) -> PoseMotion:
+    def motion(self, robot: Robot, q: np.ndarray) -> PoseTrajectory:
         """Return the motion of the tool, see :meth:`Experiment.motion`."""
         robot.update(q)
         start = robot.tool_pose()
         low, aside = _moved(start, 0.0, 0.0, -self.DESCENT), _moved(start, 0.0, self.SWING, 0.0)
         there = self.LEG, self.LEG + self.DWELL, self.HALF
         times = (0.0, *there, *(self.HALF + time for time in there))
-        return PoseMotion(times, (start, low, low, start, aside, aside, start))
+        return PoseTrajectory(times, (start, low, low, start, aside, aside, start))
 
     def outcome(self, pose_of: Callable[[str], pin.SE3]) -> dict[str, Any]:
         """Return that there is no mug; the keys stay for those who read all summaries alike."""

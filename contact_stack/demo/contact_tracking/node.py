@@ -11,6 +11,7 @@ from contact_stack_msgs.msg import ContactArray
 from contact_stack_msgs.srv import SetPayload
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 
+from contact_aware_control.reference import PoseTrajectory
 from contact_core.errors import CommunicationError, TrajectoryError
 from contact_core.robot import Robot
 from contact_core.scene import Scene
@@ -28,7 +29,7 @@ from contact_stack.demo.client_node import (
     pose_goal,
 )
 from contact_stack.demo.contact_tracking.experiments import Experiment, Release
-from contact_stack.demo.motion import Motion, PoseMotion
+from contact_stack.demo.motion import Motion, tool_at
 from contact_stack.demo.statistics import ContactSample, ExperimentData
 
 
@@ -76,7 +77,7 @@ class ContactTrackingNode(ClientNode[ExperimentData]):
         """Send the motion, from where the arm is, to the action that it is meant for."""
         position = np.array(self._latest(CLOCK).position[: self._robot.n])
         self._motion = motion = self._experiment.motion(self._robot, position)
-        if isinstance(motion, PoseMotion):
+        if isinstance(motion, PoseTrajectory):
             self._ask("follow_pose_trajectory", pose_goal(motion, start))
         else:
             goal = joint_goal(motion, start, self._profile.joint_names)
@@ -134,7 +135,7 @@ class ContactTrackingNode(ClientNode[ExperimentData]):
         """Return the true tool's distance [m] and angle [rad] from the reference, (2, n)."""
         errors = np.zeros((2, len(time)))
         for tick, (q, t) in enumerate(zip(position, time, strict=True)):
-            wanted = motion.tool(self._robot, float(t))
+            wanted = tool_at(motion, self._robot, float(t))
             self._robot.update(q)
             difference = self._robot.tool_pose().actInv(wanted)
             errors[0, tick] = np.linalg.norm(difference.translation)

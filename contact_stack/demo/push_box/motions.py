@@ -17,9 +17,10 @@ import pinocchio as pin
 from scipy.interpolate import PchipInterpolator
 
 from contact_aware_control.config import StartTolerance
+from contact_aware_control.reference import PoseTrajectory
 from contact_core.errors import TrajectoryError
 from contact_core.robot import Robot
-from contact_stack.demo.motion import Motion, PoseMotion, tool_pose
+from contact_stack.demo.motion import tool_pose
 from contact_stack.demo.push_box.task import PushTask
 
 CLEARANCE = 0.03
@@ -94,7 +95,7 @@ def approach(
     command: np.ndarray,
     box: pin.SE3,
     places: Iterator[PushPlace],
-) -> PoseMotion | None:
+) -> PoseTrajectory | None:
     """Return the motion to the next place that the arm gets to: away, up, over the box, down.
 
     Near the inner or the outer border of its reach the arm may be unable to get away from the
@@ -124,16 +125,16 @@ def approach(
     return None
 
 
-def can_follow(robot: Robot, command: np.ndarray, motion: Motion) -> bool:
+def can_follow(robot: Robot, command: np.ndarray, motion: PoseTrajectory) -> bool:
     """Tell whether the controller would accept a motion from its command (7) [rad]."""
     try:
-        motion.reference.check(robot, command, StartTolerance())
+        motion.check(robot, command, StartTolerance())
     except TrajectoryError:
         return False
     return True
 
 
-def push_motion(robot: Robot, commands: np.ndarray, time_step: float) -> PoseMotion:
+def push_motion(robot: Robot, commands: np.ndarray, time_step: float) -> PoseTrajectory:
     """Return the motion of the tool that a plan's commands ask for, smooth and slow.
 
     The plan knows no momentum: its box stops as soon as nothing pushes it, and its pusher
@@ -152,7 +153,7 @@ def push_motion(robot: Robot, commands: np.ndarray, time_step: float) -> PoseMot
     stamps = np.append(0.0, np.cumsum(np.maximum(time_step, lengths / SPEED)))
     times = np.linspace(0.0, stamps[-1], math.ceil(stamps[-1] / SPACING) + 1)
     smooth = PchipInterpolator(stamps, commands)
-    return PoseMotion(tuple(times), tuple(tool_pose(robot, joints) for joints in smooth(times)))
+    return PoseTrajectory(times.tolist(), [tool_pose(robot, joints) for joints in smooth(times)])
 
 
 def _faces(width: float, depth: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -163,7 +164,7 @@ def _faces(width: float, depth: float) -> Iterator[tuple[np.ndarray, np.ndarray]
             yield np.array([offset * width, side * depth, 0.0]), np.array([0.0, -side, 0.0])
 
 
-def _retreats(task: PushTask, start: pin.SE3, box: pin.SE3) -> Iterator[PoseMotion]:
+def _retreats(task: PushTask, start: pin.SE3, box: pin.SE3) -> Iterator[PoseTrajectory]:
     """Yield ways from beside the box to above its height: away and then up, or both at once."""
     height = box.translation[2] + task.half_extents[2] + task.pusher_radius + CLEARANCE
     outwards = (start.translation - box.translation) * np.array([1.0, 1.0, 0.0])
@@ -174,17 +175,17 @@ def _retreats(task: PushTask, start: pin.SE3, box: pin.SE3) -> Iterator[PoseMoti
     yield _motion_through(start, end)
 
 
-def _over_the_box(retreat: PoseMotion, target: pin.SE3) -> PoseMotion:
+def _over_the_box(retreat: PoseTrajectory, target: pin.SE3) -> PoseTrajectory:
     """Return a retreat, then the way over the box and down to a pose beside it."""
     height = retreat.poses[-1].translation[2]
     above = pin.SE3(target.rotation, np.array([*target.translation[:2], height]))
     return _motion_through(*retreat.poses, above, target)
 
 
-def _motion_through(*poses: pin.SE3) -> PoseMotion:
+def _motion_through(*poses: pin.SE3) -> PoseTrajectory:
     times = [0.0]
     for before, after in itertools.pairwise(poses):
         length = float(np.linalg.norm(after.translation - before.translation))
         turn = float(np.linalg.norm(pin.log3(before.rotation.T @ after.rotation)))
         times.append(times[-1] + max(length / SPEED, turn, 0.1))
-    return PoseMotion(tuple(times), poses)
+    return PoseTrajectory(times, poses)

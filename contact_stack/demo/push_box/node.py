@@ -18,6 +18,7 @@ import pinocchio as pin
 from contact_stack_msgs.action import FollowPoseTrajectory, PlanThroughContact
 from contact_stack_msgs.msg import LinkForceLimit
 
+from contact_aware_control.reference import PoseTrajectory
 from contact_core.errors import TrajectoryError
 from contact_core.robot import Robot
 from contact_ros.geometry import frame_pose, to_array, to_se3
@@ -32,7 +33,7 @@ from contact_stack.demo.client_node import (
     Connection,
     pose_goal,
 )
-from contact_stack.demo.motion import PoseMotion, tool_pose
+from contact_stack.demo.motion import tool_pose
 from contact_stack.demo.push_box.motions import PushPlace, approach, push_motion, push_places
 from contact_stack.demo.push_box.task import BOX, EXAMPLE, PUSHER, Miss, PushTask
 from irs_planner.examples import load_example
@@ -228,7 +229,9 @@ class PushNode(ClientNode[PushData]):
         start = self._follow(motion, plan.planned_contact)
         self.pushes.append(Push(start, self._motion_end, plan, before))
 
-    def _follow(self, motion: PoseMotion, planned_contact: Sequence[LinkForceLimit] = ()) -> int:
+    def _follow(
+        self, motion: PoseTrajectory, planned_contact: Sequence[LinkForceLimit] = ()
+    ) -> int:
         """Ask for a motion of the tool; return the stamp at which it begins [ns]."""
         start = self.stamp + round(LEAD_TIME * NANOSECONDS)
         self._motion_end = start + round((motion.times[-1] + SETTLING) * NANOSECONDS)
