@@ -183,6 +183,29 @@ class LimitsConfig:
         high=500.0,
         size=JOINTS,
     )
+    distance: float = parameter(
+        0.35, "bound on |q_cmd - q|, whatever the stiffness", unit="rad", above=0.0, high=2.0
+    )
+    acceleration: float = parameter(
+        100.0,
+        "bound on the acceleration of a command; to stop at once is always allowed",
+        unit="rad/s^2",
+        above=0.0,
+        high=1e4,
+    )
+    jerk: float = parameter(
+        2e4, "bound on the growth of that acceleration", unit="rad/s^3", above=0.0, high=1e7
+    )
+    braking: float = parameter(
+        40.0,
+        "deceleration of the command after one that the gate has refused",
+        unit="rad/s^2",
+        above=0.0,
+        high=1e4,
+    )
+    yielding_fraction: float = parameter(
+        0.8, "share of the joint velocity limits for giving way", above=0.0, high=1.0
+    )
 
 
 @dataclass(frozen=True)
@@ -216,6 +239,9 @@ class SafetyConfig:
     )
     bad_input_limit: int = parameter(
         10, "fault after this many rejected messages in a row", low=1, high=10000
+    )
+    refusal_limit: int = parameter(
+        10, "fault after the gate refused this many commands in a row", low=1, high=10000
     )
     unexplained_residual: float = parameter(
         10.0,

@@ -26,10 +26,11 @@ from contact_aware_control.controllers import (
 from contact_aware_control.controllers.contact_jacobian import magnitude
 from contact_aware_control.loop_state import NANOSECONDS, LoopInputs, LoopState, LoopStatus
 from contact_aware_control.reference.base import Goal
+from contact_aware_control.safety.command_gate import Bound, CommandGate, GateState
 from contact_aware_control.safety.command_limits import CommandGuard, CommandLimits
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_aware_control.safety.supervisor import Conditions, Supervisor, SupervisorState
-from contact_core.arm_state import ArmState
+from contact_core.arm_state import ArmState, SoundCommand
 from contact_core.robot import Robot
 
 NOTHING = LoopInputs(0)
@@ -61,6 +62,8 @@ class ControlLoop:
             robot, np.array(config.joint_stiffness), config.limits, config.period
         )
         self._guard = CommandGuard(robot, config)
+        self._gate = CommandGate(robot, config)
+        self._fastest = Bound.TRACKING if self._controller.bounds_step else Bound.NONE
 
     def start(self) -> LoopState:
         """Return the state of a loop that is active and waits for its first joint state."""
@@ -82,15 +85,15 @@ class ControlLoop:
         supervisor, done = self._supervisor.handle(state.supervisor, request, detail)
         if request is Request.DEACTIVATE:
             # The next activation starts from the driver's command.
-            state = replace(state, command=None, arm=None, goal=None, ramp_ticks=0)
+            state = replace(state, gate=None, arm=None, goal=None, ramp_ticks=0)
         elif request is Request.ROBOT_BACK:
             # Begin again at the command the driver holds: ours was not followed.
-            state = replace(state, command=None, ramp_ticks=0)
+            state = replace(state, gate=None, ramp_ticks=0)
         return replace(state, supervisor=supervisor), done
 
     def tick(
         self, state: LoopState, inputs: LoopInputs
-    ) -> tuple[LoopState, np.ndarray | None, LoopStatus]:
+    ) -> tuple[LoopState, SoundCommand | None, LoopStatus]:
         """Compute one command.
 
         Args:
@@ -98,8 +101,7 @@ class ControlLoop:
             inputs: What is given.
 
         Returns:
-            (what is remembered now; q_cmd (n) [rad], or None if no command is to be sent; what
-            happened).
+            (what is remembered now; what to send, or None; what happened).
         """
         late = state.last is not None and (
             (inputs.now - state.last.now) * NANOSECONDS > 1.5 * self.config.period
@@ -109,16 +111,18 @@ class ControlLoop:
         supervisor, mode, status = self._supervisor.update(
             supervisor, self._conditions(inputs.now, arm, report, goal)
         )
-        command, ramp_ticks, output = state.command, state.ramp_ticks, None
+        gate, ramp_ticks, output = state.gate, state.ramp_ticks, None
+        sent, refusal = None, ""
         if mode is not Mode.INACTIVE:
             assert arm is not None
-            if command is None:
-                command = self._start_command(arm)
+            if gate is None:
+                gate = self._gate.start(self._start_command(arm))
+            command, bound = gate.command, Bound.YIELDING
             ramp_ticks = 0 if mode is Mode.FAULT else ramp_ticks + 1
             if mode in (Mode.TRACKING, Mode.CONSERVATIVE):
                 blind = _age(inputs.now, report) > self.config.safety.contacts_timeout
                 fraction = self._step_fraction(blind, ramp_ticks)
-                lower, upper = self._limits.box(arm.position, command, fraction)
+                lower, upper = self._box(gate, arm.position, fraction)
                 told = ControllerInput(
                     time=reference_time,
                     position=arm.position,
@@ -130,19 +134,25 @@ class ControlLoop:
                 )
                 controller, output = self._controller.step(controller, told)
                 if output.status is Status.QP_FAILED:
-                    command = self._give_way(arm, report, goal, command)
+                    command = self._give_way(arm, report, goal, gate)
                 else:
                     command, output = self._limited(told, output, fraction)
+                    bound = self._fastest
                     reference_time += self.config.period
                 status = output.status if status is Status.OK else status
             elif status is not Status.STATE_STALE:
-                command = self._give_way(arm, report, goal, command)
+                command = self._give_way(arm, report, goal, gate)
             if late and status is Status.OK:
                 status = Status.DEADLINE_MISSED
+            gate, sent, refusal = self._gate.judge(gate, inputs.now, command, arm.position, bound)
+            if refusal:
+                supervisor = self._supervisor.refuse_command(supervisor, gate.refused, refusal)
+                if mode is not Mode.FAULT and status is not Status.STATE_STALE:
+                    status = Status.COMMAND_REFUSED
         state = LoopState(
             supervisor=supervisor,
             controller=controller,
-            command=command,
+            gate=gate,
             arm=arm,
             report=report,
             goal=goal,
@@ -152,8 +162,7 @@ class ControlLoop:
             deadline_misses=state.deadline_misses + late,
             ramp_ticks=ramp_ticks,
         )
-        sent = None if mode is Mode.INACTIVE or command is None else command.copy()
-        return state, sent, _status(state, mode, status, output)
+        return state, sent, _status(state, mode, status, output, refusal)
 
     def _receive(
         self, state: LoopState, inputs: LoopInputs
@@ -220,6 +229,14 @@ class ControlLoop:
             for contact in contacts
         )
 
+    def _box(
+        self, gate: GateState, position: np.ndarray, fraction: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bounds on the change of the command: the limits', within the gate's."""
+        lower, upper = self._limits.box(position, gate.command, fraction)
+        lowest, highest = self._gate.room(gate, self._fastest)
+        return np.clip(lower, lowest, highest), np.clip(upper, lowest, highest)
+
     def _start_command(self, arm: ArmState) -> np.ndarray:
         """Begin at the command the driver holds: the arm sags if it begins at q instead."""
         known = np.where(np.isfinite(arm.commanded_position), arm.commanded_position, arm.position)
@@ -253,18 +270,21 @@ class ControlLoop:
         arm: ArmState,
         report: ContactReport | None,
         goal: Goal | None,
-        command: np.ndarray,
+        gate: GateState,
     ) -> np.ndarray:
         """Hold; where a contact force is above its limit, relax the springs slowly."""
+        command = gate.command
         if report is None or self._force_ratio(goal, report.contacts) <= 1.0:
             return command
         step = self.config.safety.relax_speed * self.config.period
-        relaxed: np.ndarray = command + np.clip(arm.position - command, -step, step)
+        lower, upper = self._gate.room(gate, Bound.YIELDING)
+        change = np.clip(arm.position - command, -step, step)
+        relaxed: np.ndarray = command + np.clip(change, lower, upper)
         return relaxed
 
 
 def _status(
-    state: LoopState, mode: Mode, status: Status, output: ControllerOutput | None
+    state: LoopState, mode: Mode, status: Status, output: ControllerOutput | None, refusal: str
 ) -> LoopStatus:
     if output is None:
         output = ControllerOutput(command=np.zeros(0) if state.command is None else state.command)
@@ -276,7 +296,7 @@ def _status(
         ticks=state.ticks,
         deadline_misses=state.deadline_misses,
         rejected_messages=state.supervisor.rejected,
-        detail=state.supervisor.fault_detail,
+        detail=state.supervisor.fault_detail or refusal,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from contact_aware_control.contact import ContactReport
 from contact_aware_control.controllers import ControllerOutput, ControllerState
 from contact_aware_control.reference.base import Goal
+from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.safety.supervisor import SupervisorState
 from contact_core.arm_state import ArmState
@@ -40,7 +41,7 @@ class LoopState:
     Attributes:
         supervisor: Faults, pauses and watchdogs.
         controller: What the controller remembers.
-        command: (n) the present command q_cmd [rad]; None while there is none.
+        gate: What the gate remembers, the present command above all; None while there is none.
         arm: The last sound joint state since the activation.
         report: The last sound contacts.
         goal: What is followed.
@@ -53,7 +54,7 @@ class LoopState:
 
     supervisor: SupervisorState = field(default_factory=SupervisorState)
     controller: ControllerState = field(default_factory=ControllerState)
-    command: np.ndarray | None = None
+    gate: GateState | None = None
     arm: ArmState | None = None
     report: ContactReport | None = None
     goal: Goal | None = None
@@ -62,6 +63,11 @@ class LoopState:
     ticks: int = 0
     deadline_misses: int = 0
     ramp_ticks: int = 0
+
+    @property
+    def command(self) -> np.ndarray | None:
+        """The present command q_cmd, shape (n) [rad]; None while there is none."""
+        return None if self.gate is None else self.gate.command
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,7 @@ class LoopStatus:
         ticks: Number of ticks so far.
         deadline_misses: Number of ticks that came more than half a period late.
         rejected_messages: Number of rejected messages so far.
-        detail: What led to a latched fault, in words; empty without one.
+        detail: What led to a latched fault, or which rule a refused command breaks, in words.
     """
 
     mode: Mode

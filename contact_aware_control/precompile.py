@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_aware_control.config import TrackingConfig
+from contact_aware_control.config import ControllerConfig, TrackingConfig
 from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.reference import PoseTrajectory
+from contact_aware_control.safety.command_gate import CommandGate
 from contact_aware_control.tracking import PoseTracking
 from contact_core.config import from_mapping
 from contact_core.description import RobotDescription
@@ -40,6 +41,10 @@ def precompile_controller() -> None:
         hessian, gradient, -model.force_map, np.ones(1), -np.ones(robot.n), np.ones(robot.n)
     )
     DualActiveSetSolver().solve(problem)
+    gate = CommandGate(robot, ControllerConfig())
+    passed = gate.start(q)
+    gate.room(passed)
+    gate.judge(passed, 0, q, q)
 
 
 def precompile_estimator() -> None:

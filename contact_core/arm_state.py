@@ -17,6 +17,17 @@ class CommandMode(Enum):
     WRENCH = "joint positions, and a wrench at the tool on top of the springs that hold it"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SoundCommand:
+    """A command that a gate has passed; writers publish nothing else.
+
+    Attributes:
+        position: Joint positions q_cmd, shape (n,) [rad].
+    """
+
+    position: NDArray[np.float64]
+
+
 @dataclass(frozen=True, eq=False)
 class ArmState:
     """One sample of the arm's sensors.

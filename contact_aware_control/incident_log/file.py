@@ -32,6 +32,7 @@ from contact_aware_control.controllers.contact_jacobian import ContactConstraint
 from contact_aware_control.incident_log.log import Incident, TickRecord
 from contact_aware_control.loop_state import LoopInputs, LoopState
 from contact_aware_control.reference import Assignment, Goal, JointTrajectory, PoseTrajectory
+from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_aware_control.safety.supervisor import (
     Activity,
@@ -45,10 +46,10 @@ from contact_core.config import flatten, from_mapping, unflatten
 from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError, ModelError, choices
 
-VERSION = 2
-"""Of the files written; version 1 held pickled objects and cannot be read any more."""
+VERSION = 3
+"""Of the files written; version 2 kept another state of the loop, 1 held pickled objects."""
 
-KNOWN_VERSIONS = (2,)
+KNOWN_VERSIONS = (3,)
 """Versions that can be read."""
 
 DATA: dict[str, type] = {
@@ -62,6 +63,7 @@ DATA: dict[str, type] = {
         ContactReport,
         ContactSet,
         ControllerState,
+        GateState,
         Goal,
         LoopInputs,
         LoopState,

@@ -16,10 +16,19 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.loop_state import LoopInputs, LoopState, LoopStatus
 from contact_aware_control.safety.status import Mode, Request, Status
+from contact_core.arm_state import SoundCommand
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
 
-BAD = frozenset((Status.STATE_STALE, Status.QP_FAILED, Status.FORCE_EXCEEDED, Status.BAD_INPUT))
+BAD = frozenset(
+    (
+        Status.STATE_STALE,
+        Status.QP_FAILED,
+        Status.FORCE_EXCEEDED,
+        Status.BAD_INPUT,
+        Status.COMMAND_REFUSED,
+    )
+)
 """Statuses that are worth a record, besides faults."""
 
 
@@ -106,7 +115,7 @@ class IncidentLog:
         self,
         inputs: LoopInputs,
         state: LoopState,
-        command: np.ndarray | None,
+        command: SoundCommand | None,
         status: LoopStatus,
     ) -> bool:
         """Note a tick.
@@ -114,14 +123,15 @@ class IncidentLog:
         Args:
             inputs: What the loop was given.
             state: What it remembers afterwards.
-            command: (n) its command [rad].
+            command: What it sent.
             status: What happened.
 
         Returns:
             True when a fault begins, or something is wrong again after a good time as long
             as the log.
         """
-        tick = TickRecord(tuple(self._requests), inputs, command, status.mode, status.status)
+        position = None if command is None else command.position
+        tick = TickRecord(tuple(self._requests), inputs, position, status.mode, status.status)
         self._segments[-1][1].append(tick)
         if len(self._segments[-1][1]) >= self._length:
             self._segments.append((state, []))
@@ -202,4 +212,5 @@ def replay(incident: Incident) -> Iterator[ReplayedTick]:
         for request, detail in tick.requests:
             state, _ = loop.handle(state, request, detail)
         state, command, status = loop.tick(state, tick.inputs)
-        yield ReplayedTick(tick, command, status.mode, status.status)
+        position = None if command is None else command.position
+        yield ReplayedTick(tick, position, status.mode, status.status)

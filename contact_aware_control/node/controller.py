@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import numpy as np
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_srvs.srv import Trigger
@@ -25,7 +24,7 @@ from contact_aware_control.node.messages import from_message
 from contact_aware_control.precompile import precompile_controller
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Mode, Request, Status
-from contact_core.arm_state import ArmState
+from contact_core.arm_state import ArmState, SoundCommand
 from contact_core.description import RobotDescription
 from contact_core.errors import ModelError
 from contact_core.robot import Robot
@@ -228,7 +227,7 @@ class ControllerNode(ManagedNode):
         self._rejected = rejected
 
     def _publish_status(
-        self, now: int, status: LoopStatus, command: np.ndarray | None, duration: float
+        self, now: int, status: LoopStatus, command: SoundCommand | None, duration: float
     ) -> None:
         output = status.output
         message = ControllerStatus(
@@ -243,7 +242,7 @@ class ControllerNode(ManagedNode):
             force_limit=output.force_limit,
             damping_weight=float(output.damping_weight),
             slack=float(output.slack),
-            joint_command=[] if command is None else command,
+            joint_command=[] if command is None else command.position,
             position_error=float(output.position_error),
             rotation_error=float(output.rotation_error),
             tick_time=duration,

@@ -47,7 +47,7 @@ class CommandLimits:
         self._lowest = robot.position_limits[0] + config.position_margin
         self._highest = robot.position_limits[1] - config.position_margin
         self._braking = min(1.0, config.braking_rate * period)
-        self._distance = np.array(config.spring_torque) / stiffness
+        self._distance = np.minimum(config.distance, np.array(config.spring_torque) / stiffness)
 
     def box(
         self, q: np.ndarray, command: np.ndarray, step_fraction: float = 1.0

@@ -5,6 +5,7 @@ The numbers of modes, links and statuses are those of ControllerStatus.msg.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 
@@ -82,6 +83,19 @@ class Status(IntEnum):
     def remedy(self) -> str:
         """What a person can do about it; empty if nothing is needed."""
         return _REMEDIES[self]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong, and its numbers.
+
+    Attributes:
+        status: What.
+        detail: Where and how much, in words.
+    """
+
+    status: Status
+    detail: str
 
 
 _REMEDIES = {

@@ -84,6 +84,8 @@ class Event(Enum):
     """Too many messages in a row were rejected."""
     OVERLOAD = auto()
     """A contact force was too high for too long."""
+    COMMANDS_UNSOUND = auto()
+    """The gate refused too many commands in a row."""
 
 
 Machine = TypeVar("Machine", bound=Enum)
@@ -119,6 +121,7 @@ TRANSITIONS: dict[tuple[Enum, Event], Enum] = {
     (Latch.CLEAR, Event.STOP): Latch.FAULT,
     (Latch.CLEAR, Event.INPUT_UNUSABLE): Latch.FAULT,
     (Latch.CLEAR, Event.OVERLOAD): Latch.FAULT,
+    (Latch.CLEAR, Event.COMMANDS_UNSOUND): Latch.FAULT,
     (Latch.CLEAR, Event.PRESS_EXTERNAL_STOP): Latch.PRESSED,
     (Latch.FAULT, Event.PRESS_EXTERNAL_STOP): Latch.PRESSED,
     (Latch.FAULT, Event.RESET): Latch.CLEAR,
@@ -139,6 +142,7 @@ FAULTS = {
     Event.STOP: Status.STOPPED,
     Event.INPUT_UNUSABLE: Status.BAD_INPUT,
     Event.OVERLOAD: Status.FORCE_EXCEEDED,
+    Event.COMMANDS_UNSOUND: Status.COMMAND_REFUSED,
     Event.PRESS_EXTERNAL_STOP: Status.EXTERNAL_STOP,
 }
 """The reason that an event latches; the first one stays."""
@@ -253,6 +257,22 @@ class Supervisor:
         return _after(
             state, Event.INPUT_UNUSABLE, f"{count}, the last: {detail}" if detail else count
         )
+
+    def refuse_command(self, state: SupervisorState, refused: int, rule: str) -> SupervisorState:
+        """Take note of a command that the gate refused; too many in a row are a fault.
+
+        Args:
+            state: What is remembered.
+            refused: How many it refused in a row.
+            rule: Which rule the command breaks, with the numbers.
+
+        Returns:
+            What is remembered now.
+        """
+        if refused < self._config.refusal_limit:
+            return state
+        detail = f"{refused} refused commands in a row, the last: {rule}"
+        return _after(state, Event.COMMANDS_UNSOUND, detail)
 
     def update(
         self, state: SupervisorState, conditions: Conditions

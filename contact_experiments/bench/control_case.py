@@ -158,7 +158,7 @@ class ControlCase:
             self._state, LoopInputs(self._now, *inputs, self._goal)
         )
         assert command is not None
-        self._q = command
+        self._q = command.position
         return status.output.contact_links
 
     def many(self, count: int) -> Iterator[tuple[ArmState, ContactReport]]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.node import Node
 
-from contact_core.arm_state import ArmState
+from contact_core.arm_state import ArmState, SoundCommand
 from contact_core.low_pass import LowPass
 from contact_ros.diagnostics import AgeMonitor, Health, Level
 from contact_ros.driver_profile.base import RELIABLE, DriverProfile, MessageError
@@ -180,14 +180,14 @@ class CommandWriter:
         """The last command, shape (n,) [rad]; None before the first."""
         return self._last
 
-    def publish_command(self, position: NDArray[np.float64]) -> None:
+    def publish_command(self, command: SoundCommand) -> None:
         """Publish a command.
 
         Args:
-            position: Commanded joint positions q_cmd, shape (n,) [rad].
+            command: What a gate has passed.
         """
-        self._publisher.publish(self._profile.encode_command(position))
-        self._last = np.array(position)
+        self._publisher.publish(self._profile.encode_command(command.position))
+        self._last = np.array(command.position)
 
 
 class StateReader:

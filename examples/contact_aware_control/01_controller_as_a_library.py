@@ -25,12 +25,12 @@ for now in range(0, 6_000_000_000, 5_000_000):
     arm.update(command)
     point = arm.tool_pose().translation
     row = arm.torque_of_force(arm.tool_link, point, away)
-    depth = max(0.0, point[0] - wall)
-    force = depth / (1.0 / 20e3 + row @ (row / stiffness))
+    force = max(0.0, point[0] - wall) / (1.0 / 20e3 + row @ (row / stiffness))
     contacts = [cac.ContactEstimate.known(arm, arm.tool_link, point, force * away)]
     sensed = ArmState(now, command + row / stiffness * force, 0.0 * row, command, row * force)
     inputs = cac.LoopInputs(now, sensed, cac.ContactReport(now, contacts), goal if now else None)
-    state, command, status = loop.tick(state, inputs)
+    state, passed, status = loop.tick(state, inputs)
+    command = passed.position
     forces.append(force)
 print(f"{status.mode.name}: {forces[-1]:.1f} N at the wall, limit {config.force.limit:g} N")
 Path("out").mkdir(exist_ok=True)

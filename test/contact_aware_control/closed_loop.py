@@ -183,8 +183,8 @@ class ClosedLoopRun:
             ContactSample(c.link, c.point_world, c.force_world, c.identifiable) for c in contacts
         )
         # A torque on a joint moves the rest position of its spring.
-        after = self.plant.tick(command + sag, gripper)
-        after = dataclasses.replace(after, commanded_position=command)
+        after = self.plant.tick(command.position + sag, gripper)
+        after = dataclasses.replace(after, commanded_position=command.position)
         return after, estimates, elapsed
 
     def _contacts(self, state: ArmState) -> Sequence[ContactEstimate]:

@@ -43,10 +43,10 @@ class Bench:
         if report:
             self.report = ContactReport(self.now, contacts)
         inputs = LoopInputs(self.now, self.state, self.report, goal)
-        self.loop_state, command, status = self.loop.tick(self.loop_state, inputs)
-        if command is not None:
-            self.q = command
-        return command, status
+        self.loop_state, passed, status = self.loop.tick(self.loop_state, inputs)
+        if passed is not None:
+            self.q = passed.position
+        return None if passed is None else passed.position, status
 
 
 def line(target, duration=1.0):

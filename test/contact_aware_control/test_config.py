@@ -52,11 +52,17 @@ OTHER = {
     "limits.position_margin": 0.2,
     "limits.braking_rate": 1.0,
     "limits.spring_torque": (1.0,) * 7,
+    "limits.distance": 0.001,
+    "limits.acceleration": 20.0,
+    "limits.jerk": 1000.0,
+    "limits.braking": 1.0,
+    "limits.yielding_fraction": 0.01,
     "safety.state_timeout_periods": 1.5,
     "safety.recovery_window": 0.0,
     "safety.contacts_timeout": 0.004,
     "safety.reference_timeout": 0.004,
     "safety.bad_input_limit": 1,
+    "safety.refusal_limit": 1,
     "safety.unexplained_residual": 1.0,
     "safety.conservative_force_share": 0.3,
     "safety.blind_step_fraction": 0.01,
@@ -97,6 +103,7 @@ class Script:
         self._near_joint_limit()
         self._near_itself()
         self._watchdogs()
+        self._refusals()
         self._checks()
         return b"".join(np.asarray(item, dtype=float).tobytes() for item in self.seen)
 
@@ -117,7 +124,7 @@ class Script:
             self.report = ContactReport(self.now, contacts)
         inputs = LoopInputs(self.now, self.state, self.report, goal)
         self.loop_state, command, status = loop.tick(self.loop_state, inputs)
-        self.q = command if command is not None else self.q
+        self.q = command.position if command is not None else self.q
         self.seen += [self.q, status.mode, status.status, status.output.damping_weight]
 
     def _in_contact(self):
@@ -198,10 +205,21 @@ class Script:
         for _ in range(3):
             self._tick(loop, None)
 
+    def _refusals(self):
+        """Time stands still while the arm moves."""
+        loop = self._loop()
+        goal = Goal(JointTrajectory([0.0, 0.3], np.array([Q, Q + 0.1])))
+        for _ in range(40):
+            self._tick(loop, goal)
+        for _ in range(3):
+            self.now -= round(self.config.period * 1e9)
+            self._tick(loop, goal)
+
     def _checks(self):
         loop = self._loop()
         state = self.make_state(1, Q, Q + 0.02)
-        _, command, _ = loop.tick(self.loop_state, LoopInputs(1, state))
+        _, passed, _ = loop.tick(self.loop_state, LoopInputs(1, state))
+        command = passed.position
         self.seen.append(command)
         checker = GoalChecker(self.robot, loop.config)
         self.robot.update(command)

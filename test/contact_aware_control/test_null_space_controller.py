@@ -122,7 +122,7 @@ def test_control_loop_bounds_its_step_only_if_asked(robot, arm_state, bound, lar
     goal = Goal(JointTrajectory([0.0, 1.0], np.array([Q + 0.05, Q + 0.05])))
     inputs = LoopInputs(period, arm_state(period, Q), ContactReport(period, ()), goal)
     _, command, _ = loop.tick(state, inputs)
-    assert np.abs(command - Q).max() == pytest.approx(largest)
+    assert np.abs(command.position - Q).max() == pytest.approx(largest)
 
 
 def test_refused_on_hardware(robot):

@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from contact_core.arm_state import ArmState
+from contact_core.arm_state import ArmState, SoundCommand
 from contact_core.errors import ConfigError
 from contact_core.low_pass import LowPass
 from contact_ros.diagnostics import Level
@@ -335,11 +335,11 @@ def test_both_sides_talk_over_the_wire(graph, name: str, lockstep: bool) -> None
 
     def command_arrived() -> bool:
         if not lockstep:
-            writer.publish_command(np.arange(7.0))
+            writer.publish_command(SoundCommand(np.arange(7.0)))
         return bool(commands)
 
     if lockstep:
-        writer.publish_command(np.arange(7.0))
+        writer.publish_command(SoundCommand(np.arange(7.0)))
     graph.spin_until(command_arrived)
     np.testing.assert_array_equal(commands[0], np.arange(7.0))
     expected = sent.commanded_position if known else np.arange(7.0)
@@ -361,7 +361,7 @@ def test_bad_messages_are_counted_with_their_reason_and_not_passed_on(graph) -> 
     writer = CommandWriter(controller, profile, True)
     reader = StateReader(controller, profile, True, states.append, writer)
     state = arm_state()
-    writer.publish_command(bad(state.position, np.nan))
+    writer.publish_command(SoundCommand(bad(state.position, np.nan)))
     robot.publish_state(ArmState(1, bad(state.position, np.nan), *[state.velocity] * 3))
     graph.spin_until(lambda: robot.rejections.count == 1 and reader.rejections.count == 1)
     assert robot.rejections.reason.startswith("command/joint_position: joint_position is not")

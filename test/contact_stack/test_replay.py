@@ -11,7 +11,7 @@ from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.incident_log import IncidentLog, save
 from contact_aware_control.loop_state import LoopInputs, LoopState
 from contact_aware_control.safety.status import Request
-from contact_core.arm_state import ArmState
+from contact_core.arm_state import ArmState, SoundCommand
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
 from contact_stack import cli
@@ -37,7 +37,7 @@ def record(tmp_path):
                 arm = ArmState(now, Q, unknown, Q + 0.01, unknown)
                 inputs = LoopInputs(now, arm, ContactReport(now, ()))
                 state, command, status = loop.tick(state, inputs)
-                log.tick(inputs, state, command + 1e-6 * spoil, status)
+                log.tick(inputs, state, SoundCommand(command.position + 1e-6 * spoil), status)
         path = tmp_path / "incident.npz"
         save(log.record("STOPPED"), path)
         return str(path)

@@ -9,7 +9,10 @@ from control_msgs.action import ParallelGripperCommand
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.safety.command_gate import CommandGate, GateState
 from contact_core.arm_state import ArmState, CommandMode
+from contact_core.config import from_mapping
 from contact_core.errors import CommunicationError
 from contact_core.robot import Robot
 from contact_core.scene import Scene
@@ -73,6 +76,8 @@ class BottleNode(ClientNode[BottleRecord]):
         self._procedure: Procedure | None = None
         self._samples: list[BottleSample] = []
         self._wanted = np.zeros(self._arm.n)
+        self._gate = CommandGate(self._arm, gate_config(scene))
+        self._passed: GateState | None = None
         self._writer: CommandWriter | OverlayWriter = (
             CommandWriter(self, profile, connection.lockstep)
             if self._dynamics is None
@@ -147,7 +152,13 @@ class BottleNode(ClientNode[BottleRecord]):
 
     def _command_arm(self, setpoint: JointSetpoint, seen: Observation) -> None:
         if isinstance(self._writer, CommandWriter):
-            self._writer.publish_command(setpoint.position)
+            before = self._passed or self._gate.start(seen.position)
+            self._passed, command, refusal = self._gate.judge(
+                before, seen.stamp, setpoint.position, seen.position
+            )
+            if refusal:
+                raise CommunicationError(f"the gate refused a command: {refusal}")
+            self._writer.publish_command(command)
         elif self._dynamics is not None:
             torque = self._dynamics.torque(setpoint, seen.position, seen.stamp)
             self._writer.publish_command(setpoint.position, torque)
@@ -157,3 +168,15 @@ class BottleNode(ClientNode[BottleRecord]):
         goal = gripper_goal(joint, command.position, command.effort, self.stamp)
         # Whether the fingers arrived is of no interest: the procedure feels what they hold.
         self._send_goal("gripper", goal, lambda result: None)
+
+
+def gate_config(scene: Scene) -> ControllerConfig:
+    """Return the limits of the commands: the joints' own speed, for a bottle is shaken fast."""
+    return from_mapping(
+        ControllerConfig,
+        {
+            "rate": 1.0 / scene.config.period,
+            "joint_stiffness": scene.config.robot.stiffness,
+            "limits": {"step": 0.05, "velocity_fraction": 1.0, "position_margin": 0.0},
+        },
+    )
