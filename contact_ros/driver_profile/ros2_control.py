@@ -76,19 +76,20 @@ class BroadcastDriver(DriverProfile):
     def _assemble(self) -> ArmState:
         state, torque = self._waiting.pop(STATE), self._waiting.pop(TORQUE)
         unknown = np.full(len(self.joint_names), np.nan)
+        velocity = self._known(state, "velocity")
         return ArmState(
             stamp=to_nanoseconds(state.header.stamp),
             position=self._select(STATE, state, "position"),
-            velocity=(self._select(STATE, state, "velocity") if len(state.velocity) else unknown),
+            velocity=unknown if velocity is None else velocity,
             commanded_position=unknown,
             external_torque=self.config.torque_sign * self._select(TORQUE, torque, "effort"),
-            joint_torque=self._joint_torque(state),
+            joint_torque=self._known(state, "effort"),
         )
 
-    def _joint_torque(self, state: JointState) -> NDArray[np.float64] | None:
-        """Return the measured torque; a state is as good without."""
+    def _known(self, state: JointState, field: str) -> NDArray[np.float64] | None:
+        """Return what a state is as good without: a broadcaster fills it with NaN."""
         try:
-            return self._select(STATE, state, "effort")
+            return self._select(STATE, state, field)
         except MessageError:
             return None
 
