@@ -104,6 +104,9 @@ COMMANDS: dict[str, Command | Group] = {
     "replay": Command(
         "contact_stack.replay.command", "compute an incident record again and compare it"
     ),
+    "recover": Command(
+        "contact_stack.recording", "copy a recording that ended early, as far as it is whole"
+    ),
     "doctor": Command("contact_stack.doctor", "check this machine and name what is missing"),
 }
 

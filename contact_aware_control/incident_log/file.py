@@ -45,6 +45,7 @@ from contact_core.arm_state import ArmState, CommandMode
 from contact_core.config import flatten, from_mapping, unflatten
 from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError, ModelError, choices
+from contact_core.files import replacement
 
 VERSION = 3
 """Of the files written; version 2 kept another state of the loop, 1 held pickled objects."""
@@ -90,7 +91,7 @@ PAUSE_EVERY = 20
 
 
 def save(incident: Incident, path: Path) -> None:
-    """Write a record.
+    """Write a record, all of it or none.
 
     Args:
         incident: The record.
@@ -110,7 +111,7 @@ def save(incident: Incident, path: Path) -> None:
         "ticks": [writer.encode(tick) for tick in incident.ticks],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
+    with replacement(path) as unfinished, unfinished.open("wb") as file:
         np.savez_compressed(
             file,
             allow_pickle=False,
@@ -156,7 +157,7 @@ def load(path: Path) -> Incident:
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     except (zipfile.BadZipFile, EOFError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise ConfigError(f"{path} is no incident record: {error!r}") from error
+        raise ConfigError(f"{path} is no incident record, or not all of one: {error!r}") from error
 
 
 class _Writer:

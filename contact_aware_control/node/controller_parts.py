@@ -171,7 +171,7 @@ class IncidentFiles:
         try:
             save(record, path)
         except (OSError, ContactStackError) as error:
-            text = f"the incident record cannot be written: {error}"
+            text = self.last = f"the incident record cannot be written: {error}"
             self._logger.error(text)
         else:
             text = self.last = str(path)

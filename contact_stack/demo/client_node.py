@@ -27,6 +27,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_core.errors import CommunicationError
+from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.geometry import to_pose
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.qos import signal_subscription
@@ -146,6 +147,8 @@ class ClientNode(Node, ABC, Generic[Data]):
         self.activity = ""
         self.silence_limit = SILENCE_LIMIT
         self._recorder = connection.recorder
+        self._recorder.warn = self.get_logger().error
+        self._diagnostics = Diagnostics(self, self._health)
         self._wall_start: float | None = None
         self._action_clients: dict[str, ActionClient] = {}
         self._service_clients: dict[str, Client] = {}
@@ -189,6 +192,11 @@ class ClientNode(Node, ABC, Generic[Data]):
             return "waiting for an answer"
         missing = list(self._inputs.missing) or [t for t in self.heard if not self.heard[t].stamps]
         return f"waiting for {', '.join(missing) or 'the simulator'}"
+
+    def _health(self) -> Health:
+        if self._recorder.failure:
+            return Health(Level.WARN, self._recorder.failure)
+        return Health(Level.OK, self.activity)
 
     def _use(self, actions: Mapping[str, type], services: Mapping[str, type] | None = None) -> None:
         """Await the servers of actions and services, by name, before the first tick."""

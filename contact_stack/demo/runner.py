@@ -25,7 +25,8 @@ import json
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -37,7 +38,8 @@ from rclpy.signals import SignalHandlerOptions
 from tqdm import tqdm
 
 from contact_core.description import share
-from contact_core.errors import CommunicationError
+from contact_core.errors import CommunicationError, ContactStackError
+from contact_core.files import replacement
 from contact_core.scene_config import ENGINES
 from contact_core.signals import deferred
 from contact_ros.driver_profile import PROFILES
@@ -178,18 +180,30 @@ def run_demo(demo: Demo[Any], out: Path, copy: Path | None = None) -> int:
         The exit code: 0, or 1 if the demo counts as failed.
 
     Raises:
-        ContactStackError: If a graph does not start or falls silent, or a node fails.
+        ContactStackError: If a graph does not start or falls silent, a node fails, or the results
+            cannot be written; what they are has been printed then.
     """
-    out.mkdir(parents=True, exist_ok=True)
+    with _file_errors(f"the folder {out} cannot be made"):
+        out.mkdir(parents=True, exist_ok=True)
     runs = {run: run_graph(demo, run, out) for run in demo.runs}
     summary = demo.summarise(runs)
-    for path in filter(None, (out / "summary.json", copy)):
-        path.write_text(json.dumps(summary, indent=2) + "\n")
-    pictures = ", ".join(path.name for path in demo.draw(runs, out))
     lines, failed = demo.verdict(summary)
-    results = f"results: {out}/summary.json, {pictures}, *.mcap"
-    print("\n".join([*demo.report(summary), results, *lines]))
+    print("\n".join(demo.report(summary)))
+    with _file_errors("the results cannot be written"):
+        for path in filter(None, (out / "summary.json", copy)):
+            with replacement(path) as file:
+                file.write_text(json.dumps(summary, indent=2) + "\n")
+        pictures = ", ".join(path.name for path in demo.draw(runs, out))
+    print("\n".join([f"results: {out}/summary.json, {pictures}, *.mcap", *lines]))
     return EXIT_FAILED if failed else 0
+
+
+@contextmanager
+def _file_errors(what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ContactStackError(f"{what}: {error}") from error
 
 
 def run_graph(demo: Demo[Data], run: str, out: Path) -> Data:
@@ -207,7 +221,8 @@ def run_graph(demo: Demo[Data], run: str, out: Path) -> Data:
         ContactStackError: If the graph does not start, falls silent, a node of it ends, or
             another graph is running in its place.
     """
-    file, arguments = demo.launch(run, out)
+    with _file_errors(f"what run '{run}' needs cannot be written"):
+        file, arguments = demo.launch(run, out)
     common = {
         "driver": demo.driver,
         "robot_name": NAMESPACE,
@@ -217,7 +232,9 @@ def run_graph(demo: Demo[Data], run: str, out: Path) -> Data:
     }
     plan = parse(find_launch_file(file), {**common, **arguments})
     refuse_second_graph(plan)
-    with NodeGraph(plan) as graph, McapRecorder(out / f"{run}.mcap") as recorder:
+    with _file_errors(f"run '{run}' cannot be recorded"):
+        recorder = McapRecorder(out / f"{run}.mcap")
+    with recorder, NodeGraph(plan) as graph:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
             with deferred():
