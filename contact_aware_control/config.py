@@ -284,6 +284,61 @@ class SafetyConfig:
 
 
 @dataclass(frozen=True)
+class ReflexConfig:
+    """The reflex on raw external torque; it needs no contact estimate."""
+
+    torque_share: float = parameter(
+        0.5,
+        "fault when the external torque of a joint exceeds this share of its effort limit",
+        above=0.0,
+        high=10.0,
+    )
+    rate_share: float = parameter(
+        10.0,
+        "fault when it changes faster than by this share of the effort limit per second",
+        unit="1/s",
+        above=0.0,
+        high=1e4,
+    )
+    reaction: str = parameter(
+        "hold",
+        "what the command does then: it holds, follows the springs until they carry nothing "
+        "(float), or goes back against its last motion and holds there (retract)",
+        options=("hold", "float", "retract"),
+    )
+    retract_distance: float = parameter(
+        0.05, "how far the fastest joint goes back", unit="rad", above=0.0, high=0.5
+    )
+    retract_speed: float = parameter(
+        0.2, "speed of every joint on the way back", unit="rad/s", above=0.0, high=1.0
+    )
+    torque_margin_share: float = parameter(
+        0.02,
+        "share of the effort limits that sensors and friction may be wrong by; the force that "
+        "torques prove is computed from what exceeds it",
+        low=0.0,
+        high=1.0,
+    )
+    held_reach: float = parameter(
+        0.1, "how far a held object reaches from the tool's origin", unit="m", low=0.0, high=2.0
+    )
+    offset_share: float = parameter(
+        0.05,
+        "share of the effort limits that the estimator may declare to be bias and payload",
+        low=0.0,
+        high=1.0,
+    )
+    force_time: float = parameter(
+        0.1,
+        "the arm gives way when torques prove a force above its limit that no located contact "
+        "accounts for, for this long",
+        unit="s",
+        low=0.0,
+        high=10.0,
+    )
+
+
+@dataclass(frozen=True)
 class WorkspaceConfig:
     """Box in the world frame that the tool's origin does not leave."""
 
@@ -386,6 +441,7 @@ class ControllerConfig:
     null_space: NullSpaceConfig = nested(NullSpaceConfig)
     limits: LimitsConfig = nested(LimitsConfig)
     safety: SafetyConfig = nested(SafetyConfig)
+    reflex: ReflexConfig = nested(ReflexConfig)
     workspace: WorkspaceConfig = nested(WorkspaceConfig)
     self_collision: SelfCollisionConfig = nested(SelfCollisionConfig)
     slow_start: SlowStartConfig = nested(SlowStartConfig)

@@ -110,7 +110,10 @@ class ContactReport:
     Attributes:
         stamp: When they were estimated [ns], on the clock of the control loop.
         contacts: The contacts; empty in free space.
+        free_torque: (n) the external torque without bias and payload that they follow from
+            [Nm]; None if it is not told.
     """
 
     stamp: int
     contacts: Sequence[ContactEstimate]
+    free_torque: np.ndarray | None = None

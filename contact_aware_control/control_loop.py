@@ -28,6 +28,7 @@ from contact_aware_control.loop_state import NANOSECONDS, LoopInputs, LoopState,
 from contact_aware_control.reference.base import Goal
 from contact_aware_control.safety.command_gate import Bound, CommandGate, GateState
 from contact_aware_control.safety.command_limits import CommandGuard, CommandLimits
+from contact_aware_control.safety.reflex import Reflex, ReflexState
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_aware_control.safety.supervisor import Conditions, Supervisor, SupervisorState
 from contact_core.arm_state import ArmState, SoundCommand
@@ -35,6 +36,10 @@ from contact_core.robot import Robot
 
 NOTHING = LoopInputs(0)
 """What the tick before the first one was given."""
+
+
+REACTED_TO = (Status.TORQUE_EXCEEDED, Status.FORCE_EXCEEDED)
+"""Faults after which the reflex may move the command."""
 
 
 class ControlLoop:
@@ -64,6 +69,7 @@ class ControlLoop:
         self._guard = CommandGuard(robot, config)
         self._gate = CommandGate(robot, config)
         self._fastest = Bound.TRACKING if self._controller.bounds_step else Bound.NONE
+        self._reflex = Reflex(robot, config.reflex, np.array(config.joint_stiffness), config.period)
 
     def start(self) -> LoopState:
         """Return the state of a loop that is active and waits for its first joint state."""
@@ -108,9 +114,9 @@ class ControlLoop:
         )
         supervisor, arm, report = self._receive(state, inputs)
         goal, controller, reference_time = self._take(state, inputs.goal)
-        supervisor, mode, status = self._supervisor.update(
-            supervisor, self._conditions(inputs.now, arm, report, goal)
-        )
+        reflex, exceeded = self._watch_torque(state, inputs.now, arm, report, goal)
+        conditions = self._conditions(inputs.now, arm, report, goal, reflex, exceeded)
+        supervisor, mode, status = self._supervisor.update(supervisor, conditions)
         gate, ramp_ticks, output = state.gate, state.ramp_ticks, None
         sent, refusal = None, ""
         if mode is not Mode.INACTIVE:
@@ -131,17 +137,22 @@ class ControlLoop:
                     upper=upper,
                     contacts=None if blind or report is None else report.contacts,
                     conservative=mode is Mode.CONSERVATIVE,
+                    unexplained_force=reflex.unexplained_force,
                 )
                 controller, output = self._controller.step(controller, told)
                 if output.status is Status.QP_FAILED:
-                    command = self._give_way(arm, report, goal, gate)
+                    command = self._give_way(arm, report, goal, gate, reflex)
                 else:
                     command, output = self._limited(told, output, fraction)
                     bound = self._fastest
                     reference_time += self.config.period
                 status = output.status if status is Status.OK else status
+            elif status in REACTED_TO and self._reflex.moves:
+                reflex, change = self._reflex.react(reflex, arm, command)
+                change = np.clip(change, *self._gate.room(gate, bound))
+                command, _ = self._guard.limit(command, change)
             elif status is not Status.STATE_STALE:
-                command = self._give_way(arm, report, goal, gate)
+                command = self._give_way(arm, report, goal, gate, reflex)
             if late and status is Status.OK:
                 status = Status.DEADLINE_MISSED
             gate, sent, refusal = self._gate.judge(gate, inputs.now, command, arm.position, bound)
@@ -153,6 +164,7 @@ class ControlLoop:
             supervisor=supervisor,
             controller=controller,
             gate=gate,
+            reflex=reflex,
             arm=arm,
             report=report,
             goal=goal,
@@ -198,8 +210,38 @@ class ControlLoop:
         controller = self._controller.follow(goal.reference, state.command, goal.force_limits)
         return goal, controller, 0.0
 
+    def _watch_torque(
+        self,
+        state: LoopState,
+        now: int,
+        arm: ArmState | None,
+        report: ContactReport | None,
+        goal: Goal | None,
+    ) -> tuple[ReflexState, str]:
+        """Look at the external torque; return also which one is too large, in words."""
+        if arm is None:
+            return state.reflex, ""
+        command = None if state.gate is None else state.gate.command
+        if _age(now, report) > self.config.safety.contacts_timeout:
+            report = None
+        located = [] if report is None else [c for c in report.contacts if c.identifiable]
+        claimed = sum(magnitude(contact.force_world) for contact in located)
+        allowed = math.inf
+        if self._controller.limits_force:
+            limits = goal.force_limits if goal is not None else {}
+            default = self.config.force.limit
+            allowed = max(default, *limits.values(), 0.0)
+            allowed = max(allowed, sum(limits.get(c.link, default) for c in located))
+        return self._reflex.watch(state.reflex, arm, command, report, claimed, allowed)
+
     def _conditions(
-        self, now: int, arm: ArmState | None, report: ContactReport | None, goal: Goal | None
+        self,
+        now: int,
+        arm: ArmState | None,
+        report: ContactReport | None,
+        goal: Goal | None,
+        reflex: ReflexState,
+        torque_exceeded: str,
     ) -> Conditions:
         """Measure what the watchdogs look at."""
         refreshed = goal.refreshed if goal is not None else None
@@ -210,11 +252,15 @@ class ControlLoop:
             contacts_age=_age(now, report),
             reference_age=0.0 if refreshed is None else (now - refreshed) * NANOSECONDS,
             has_reference=goal is not None,
-            identifiable=all(
+            identifiable=reflex.unexplained_force == 0.0
+            and all(
                 contact.identifiable or magnitude(contact.force_world) < considered
                 for contact in contacts
             ),
-            force_ratio=self._force_ratio(goal, [c for c in contacts if c.identifiable]),
+            force_ratio=max(
+                self._force_ratio(goal, [c for c in contacts if c.identifiable]), reflex.force_ratio
+            ),
+            torque_exceeded=torque_exceeded,
         )
 
     def _force_ratio(self, goal: Goal | None, contacts: Sequence[ContactEstimate]) -> float:
@@ -271,10 +317,12 @@ class ControlLoop:
         report: ContactReport | None,
         goal: Goal | None,
         gate: GateState,
+        reflex: ReflexState,
     ) -> np.ndarray:
         """Hold; where a contact force is above its limit, relax the springs slowly."""
         command = gate.command
-        if report is None or self._force_ratio(goal, report.contacts) <= 1.0:
+        ratio = 0.0 if report is None else self._force_ratio(goal, report.contacts)
+        if ratio <= 1.0 and reflex.unexplained_force == 0.0:
             return command
         step = self.config.safety.relax_speed * self.config.period
         lower, upper = self._gate.room(gate, Bound.YIELDING)

@@ -10,6 +10,7 @@ from contact_aware_control.contact import ContactReport
 from contact_aware_control.controllers import ControllerOutput, ControllerState
 from contact_aware_control.reference.base import Goal
 from contact_aware_control.safety.command_gate import GateState
+from contact_aware_control.safety.reflex import ReflexState
 from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.safety.supervisor import SupervisorState
 from contact_core.arm_state import ArmState
@@ -42,6 +43,7 @@ class LoopState:
         supervisor: Faults, pauses and watchdogs.
         controller: What the controller remembers.
         gate: What the gate remembers, the present command above all; None while there is none.
+        reflex: What the reflex remembers.
         arm: The last sound joint state since the activation.
         report: The last sound contacts.
         goal: What is followed.
@@ -55,6 +57,7 @@ class LoopState:
     supervisor: SupervisorState = field(default_factory=SupervisorState)
     controller: ControllerState = field(default_factory=ControllerState)
     gate: GateState | None = None
+    reflex: ReflexState = field(default_factory=ReflexState)
     arm: ArmState | None = None
     report: ContactReport | None = None
     goal: Goal | None = None

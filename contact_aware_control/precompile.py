@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_aware_control.config import ControllerConfig, TrackingConfig
+from contact_aware_control.config import ControllerConfig, ReflexConfig, TrackingConfig
 from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.reference import PoseTrajectory
 from contact_aware_control.safety.command_gate import CommandGate
+from contact_aware_control.safety.reflex import Reflex, ReflexState
 from contact_aware_control.tracking import PoseTracking
+from contact_core.arm_state import ArmState
 from contact_core.config import from_mapping
 from contact_core.description import RobotDescription
 from contact_core.quadratic_program import DualActiveSetSolver, QuadraticProgram
@@ -45,6 +47,8 @@ def precompile_controller() -> None:
     passed = gate.start(q)
     gate.room(passed)
     gate.judge(passed, 0, q, q)
+    reflex = Reflex(robot, ReflexConfig(), np.ones(robot.n), PERIOD)
+    reflex.watch(ReflexState(), ArmState(0, q, q, q, q), q, None, 0.0, 1.0)
 
 
 def precompile_estimator() -> None:

@@ -48,6 +48,8 @@ class ControllerInput:
         contacts: Estimated contacts; None if they are old: the last ones have to do, and
             the arm moves with strong damping.
         conservative: The contacts are not trusted: keep a margin to the force limits.
+        unexplained_force: What the torques prove beyond the contacts [N]; the springs are
+            relaxed until it is small.
     """
 
     time: float
@@ -57,6 +59,7 @@ class ControllerInput:
     upper: np.ndarray
     contacts: Sequence[ContactEstimate] | None
     conservative: bool = False
+    unexplained_force: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,24 +181,26 @@ class CondensedQpController(Controller):
             approach = 0.0
         rows = [contact.row for contact in contacts.lost]
         slow = [approach] * len(rows)
-        doubtful = [c for c in inputs.contacts or () if not self._is_explained(c)]
-        if doubtful:
+        doubtful = [
+            magnitude(c.force_world) for c in inputs.contacts or () if not self._is_explained(c)
+        ]
+        doubtful_force = max(inputs.unexplained_force, *doubtful, 0.0)
+        if doubtful_force > 0.0:
             deflection = inputs.position - inputs.command
             rows.append(self._stiffness * deflection)
             # x = share * deflection would relax the springs by that share.
-            slow.append(-self._relaxed_share(doubtful) * float(rows[-1] @ deflection))
+            slow.append(-self._relaxed_share(doubtful_force) * float(rows[-1] @ deflection))
         if not rows:
             return -model.force_map, bound
         return -np.vstack((model.force_map, rows)), np.concatenate((bound, slow))
 
-    def _relaxed_share(self, contacts: Sequence[ContactEstimate]) -> float:
+    def _relaxed_share(self, force: float) -> float:
         """Return the share of the springs' torque to give up in this tick.
 
         Args:
-            contacts: Contacts of which only the size of the force is believed.
+            force: Of which only the size is believed [N].
         """
         config = self._config
-        force = max(magnitude(contact.force_world) for contact in contacts)
         if force <= config.safety.conservative_force_share * config.force.limit:
             return 0.0
         return min(1.0, config.force.release_rate * config.period / force)

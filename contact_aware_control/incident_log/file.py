@@ -33,6 +33,7 @@ from contact_aware_control.incident_log.log import Incident, TickRecord
 from contact_aware_control.loop_state import LoopInputs, LoopState
 from contact_aware_control.reference import Assignment, Goal, JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.command_gate import GateState
+from contact_aware_control.safety.reflex import ReflexState
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_aware_control.safety.supervisor import (
     Activity,
@@ -68,6 +69,7 @@ DATA: dict[str, type] = {
         Goal,
         LoopInputs,
         LoopState,
+        ReflexState,
         RobotDescription,
         SupervisorState,
         TickRecord,

@@ -168,17 +168,20 @@ class ControllerNode(ManagedNode):
             self._state = dataclasses.replace(state, stamp=self._now())
 
     def _contacts_arrived(self, message: ContactArray) -> None:
+        stamp = to_nanoseconds(message.header.stamp)
+        if self._participant is None:
+            # Ages count from arrival: the estimator's clock need not be ours.
+            stamp = self._now()
         try:
-            contacts = from_message(message, self._robot)
+            report = from_message(message, self._robot, stamp)
         except ModelError as error:
             self._reader.rejections.add(f"contacts: {error}")
             return
-        stamp = to_nanoseconds(message.header.stamp)
         if self._participant is not None:
-            self._inputs.put("contacts", stamp, ContactReport(stamp, contacts))
+            self._inputs.put("contacts", stamp, report)
             return
         with self._lock:
-            self._report = ContactReport(self._now(), contacts)
+            self._report = report
 
     def _handle_tick(self, k: int, samples: Mapping[str, Any]) -> None:
         assert self._participant is not None

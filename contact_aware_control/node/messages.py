@@ -6,7 +6,7 @@ import numpy as np
 from contact_stack_msgs.msg import Contact, ContactArray
 from contact_stack_msgs.msg import ContactMode as ContactModeMessage
 
-from contact_aware_control.contact import ContactEstimate, ContactMode
+from contact_aware_control.contact import ContactEstimate, ContactMode, ContactReport
 from contact_aware_control.estimation.estimator import EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.tare import TareStatus
 from contact_core.robot import Robot
@@ -43,20 +43,24 @@ def to_message(output: EstimatorOutput, frame: str) -> ContactArray:
     return message
 
 
-def from_message(message: ContactArray, robot: Robot) -> tuple[ContactEstimate, ...]:
+def from_message(message: ContactArray, robot: Robot, stamp: int) -> ContactReport:
     """Convert a message for the controller.
 
     Args:
         message: The message.
         robot: The arm.
+        stamp: What to stamp the report with [ns].
 
     Returns:
-        The contacts.
+        The report.
 
     Raises:
         ModelError: If a contact is on a link that the robot does not have.
     """
-    return tuple(_from_contact(contact, robot) for contact in message.contacts)
+    contacts = tuple(_from_contact(contact, robot) for contact in message.contacts)
+    told = len(message.external_torque_free) == robot.n
+    free_torque = np.array(message.external_torque_free) if told else None
+    return ContactReport(stamp, contacts, free_torque)
 
 
 def _to_contact(contact: ContactEstimate) -> Contact:

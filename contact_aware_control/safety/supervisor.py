@@ -86,6 +86,8 @@ class Event(Enum):
     """A contact force was too high for too long."""
     COMMANDS_UNSOUND = auto()
     """The gate refused too many commands in a row."""
+    TORQUE = auto()
+    """An external torque, or its rate, is too high."""
 
 
 Machine = TypeVar("Machine", bound=Enum)
@@ -122,6 +124,7 @@ TRANSITIONS: dict[tuple[Enum, Event], Enum] = {
     (Latch.CLEAR, Event.INPUT_UNUSABLE): Latch.FAULT,
     (Latch.CLEAR, Event.OVERLOAD): Latch.FAULT,
     (Latch.CLEAR, Event.COMMANDS_UNSOUND): Latch.FAULT,
+    (Latch.CLEAR, Event.TORQUE): Latch.FAULT,
     (Latch.CLEAR, Event.PRESS_EXTERNAL_STOP): Latch.PRESSED,
     (Latch.FAULT, Event.PRESS_EXTERNAL_STOP): Latch.PRESSED,
     (Latch.FAULT, Event.RESET): Latch.CLEAR,
@@ -143,6 +146,7 @@ FAULTS = {
     Event.INPUT_UNUSABLE: Status.BAD_INPUT,
     Event.OVERLOAD: Status.FORCE_EXCEEDED,
     Event.COMMANDS_UNSOUND: Status.COMMAND_REFUSED,
+    Event.TORQUE: Status.TORQUE_EXCEEDED,
     Event.PRESS_EXTERNAL_STOP: Status.EXTERNAL_STOP,
 }
 """The reason that an event latches; the first one stays."""
@@ -187,6 +191,7 @@ class Conditions:
         identifiable: Whether the torques determine the contacts.
         force_ratio: Largest contact force over its limit; 0 where the controller does not
             bound forces.
+        torque_exceeded: The external torque that is too high, in words; mostly empty.
     """
 
     state_age: float
@@ -195,6 +200,7 @@ class Conditions:
     has_reference: bool = False
     identifiable: bool = True
     force_ratio: float = 0.0
+    torque_exceeded: str = ""
 
 
 class Supervisor:
@@ -297,6 +303,8 @@ class Supervisor:
             state = _after(state, Event.STATE_ARRIVED)
         if state.activity is Activity.WAITING:
             return state, Mode.INACTIVE, state.fault or Status.WAITING_FOR_STATE
+        if conditions.torque_exceeded:
+            state = _after(state, Event.TORQUE, conditions.torque_exceeded)
         state = self._watch_force(state, conditions.force_ratio)
         if state.fault is not None:
             return state, Mode.FAULT, state.fault
