@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import Axes3D
 
+from contact_core.figures import new_figure, save
 from contact_core.seeds import generator
 from contact_experiments.irs.contact_examples import (
     PenaltyContact,
@@ -17,7 +18,7 @@ from contact_experiments.irs.contact_examples import (
     normal_contact,
     relaxed_contact,
 )
-from irs_planner.plots.figures import EXACT, FIRST, panels, save
+from irs_planner.plots.figures import EXACT, FIRST
 
 BatchStep = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -40,7 +41,7 @@ def figure_5(folder: Path, samples: int = 500, seed: int = 0) -> Path:
     exact = _positions(system.step_batch, state, commands[:, np.newaxis])
     sampled = (commands[:, np.newaxis] + noise).reshape(-1, 1)
     bundled = _positions(system.step_batch, state, sampled).reshape(len(commands), -1).mean(1)
-    figure, (axes,) = panels(1, width=5.0)
+    figure, ((axes,),) = new_figure(1, 1, (5.0, 3.0))
     axes.plot(commands, exact, color=EXACT, label="exact (20)")
     axes.plot(commands, bundled, color=FIRST, label=f"bundled, std {sigma} m")
     axes.set(xlabel="commanded robot position [m]", ylabel="next object position [m]")
@@ -65,7 +66,7 @@ def figure_7(folder: Path, samples: int = 200, seed: int = 0) -> Path:
     x, y = np.meshgrid(np.linspace(-0.4, 0.4, 41), np.linspace(-0.4, 0.4, 41))
     commands = np.stack((x.ravel(), y.ravel()), axis=1)
     noise = sigma * generator(seed, "figure 7").standard_normal((samples, 2))
-    figure = plt.figure(figsize=(11.0, 9.0), layout="constrained")
+    figure = Figure(figsize=(11.0, 9.0), layout="constrained")
     steps: dict[str, BatchStep] = {
         "Coulomb": coulomb_contact().step_batch,
         "Anitescu": relaxed_contact().step_batch,
@@ -104,7 +105,7 @@ def figure_8(folder: Path, samples: int = 2000, seed: int = 0) -> Path:
     distance, speed = np.meshgrid(np.linspace(-0.02, 0.02, 81), np.linspace(-0.4, 0.4, 121))
     std = np.array([5e-3, 0.05])
     noise = std * generator(seed, "figure 8").standard_normal((samples, 2))
-    figure, (left, right) = panels(2, width=5.0, height=4.0)
+    figure, ((left, right),) = new_figure(1, 2, (10.0, 4.0))
     exact = contact.friction_force(distance, speed)
     bundled = contact.bundled_friction_force(distance, speed, noise)
     limit = float(np.abs(exact).max())

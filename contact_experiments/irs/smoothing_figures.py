@@ -9,8 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.special import erf, ndtr
 
+from contact_core.figures import new_figure, save
 from contact_core.seeds import generator
-from irs_planner.plots.figures import FIRST, ZERO, panels, save
+from irs_planner.plots.figures import FIRST, ZERO
 from irs_planner.smoothing import first_order_bundle, reconstruct, zero_order_bundle
 
 
@@ -100,6 +101,8 @@ class Vee(ScalarExample):
 
 
 POINTS = np.linspace(-1.0, 1.0, 401)
+PANELS = 10.8, 3.0
+"""Size of three panels side by side [inch]."""
 
 
 def figure_2(folder: Path, samples: int = 1000, seed: int = 0) -> Path:
@@ -145,7 +148,7 @@ def figure_4(folder: Path, samples: int = 10, seed: int = 0) -> Path:
     """
     example, sigma = Vee(), 0.3
     noise = sigma * generator(seed, "figure 4").standard_normal(samples)
-    figure, (left, center, right) = panels(3)
+    figure, ((left, center, right),) = new_figure(1, 3, PANELS)
     _objective(left, example)
     first = first_order_bundle(example.gradient, POINTS, noise)
     center.plot(POINTS, first, color=FIRST, label=f"first order, {samples} samples")
@@ -161,7 +164,7 @@ def _three_panels(
     path: Path, example: ScalarExample, sigma: float, samples: int, seed: int, title: str
 ) -> Path:
     noise = sigma * generator(seed, path.stem).standard_normal(samples)
-    figure, (left, center, right) = panels(3)
+    figure, ((left, center, right),) = new_figure(1, 3, PANELS)
     _objective(left, example)
     first = first_order_bundle(example.gradient, POINTS, noise)
     _reconstruction(center, example, sigma, first, FIRST, title)

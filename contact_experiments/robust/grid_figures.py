@@ -1,4 +1,4 @@
-"""Style of all figures, and feasibility against robustness over grids of plans (Fig. 3, 5, 7)."""
+"""Names of curves, and feasibility against robustness over grids of plans (Fig. 3, 5, 7)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from contact_core.figures import new_figure
 from contact_experiments.robust.sweep import GridPoint
 from robust_planner.evaluation.execution import FinalErrors
 from robust_planner.result import RobustPlan
@@ -26,29 +27,6 @@ COST_ALONE: dict[str, Any] = {"color": "crimson"}
 
 # Risk bounds at the ends of the colour map.
 LOWEST_RISK, HIGHEST_RISK = 0.45, 1.0
-
-
-def new_figure(
-    rows: int, columns: int, width: float = 10.0, height: float = 6.0, **shared: Any
-) -> Figure:
-    """Create a figure that needs no display.
-
-    Args:
-        rows: Rows of axes.
-        columns: Columns of axes.
-        width: [inch].
-        height: [inch].
-        **shared: ``sharex`` and ``sharey`` as of matplotlib's subplots.
-
-    Returns:
-        The figure; its axes are in ``figure.axes``, row by row.
-    """
-    figure = Figure(figsize=(width, height), layout="constrained")
-    figure.subplots(rows, columns, **shared)
-    for axes in figure.axes:
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
-    return figure
 
 
 def label(axes: Axes, title: str, x: str, y: str) -> None:
@@ -130,8 +108,7 @@ def plot_trade_off(
     Returns:
         The figure.
     """
-    figure = new_figure(1, 2, width=11.0, height=4.2, sharex=True)
-    merits, robustness = figure.axes
+    figure, ((merits, robustness),) = new_figure(1, 2, (11.0, 4.2), sharex=True)
     solved = {point: plan for point, plan in grid.items() if plan.solved}
     floored = {point: max(plan.merit, SMALLEST_MERIT) for point, plan in solved.items()}
     _curves(merits, floored, "sigma", "theta")
@@ -161,20 +138,20 @@ def plot_final_errors(
     Returns:
         The figure.
     """
-    figure = new_figure(1, 2, width=11.0, height=4.2, sharex=True)
+    figure, ((mean, spread),) = new_figure(1, 2, (11.0, 4.2), sharex=True)
     parameter = "beta" if x == "theta" else "theta"
     for axes, name, measure in (
-        (figure.axes[0], "mean", lambda error: error.mean),
-        (figure.axes[1], "range", lambda error: error.range),
+        (mean, "mean", lambda error: error.mean),
+        (spread, "range", lambda error: error.range),
     ):
         values = {point: measure(error) for point, error in errors.items()}
         _curves(axes, values, x, parameter)
         axes.axhline(measure(reference), label="reference", **REFERENCE)
         label(axes, f"{name} of the final position error", f"{x} [{unit}]", f"{name} [m]")
     if x == "sigma":
-        figure.axes[0].set_xscale("log")
-    figure.axes[1].set_ylim(0.0, 1.05 * figure.axes[1].get_ylim()[1])
-    legend(figure.axes[1], loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        mean.set_xscale("log")
+    spread.set_ylim(0.0, 1.05 * spread.get_ylim()[1])
+    legend(spread, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from contact_core.errors import ConfigError, choices
+from contact_core.figures import save_all
 from contact_experiments.robust.grid_figures import (
     REFERENCE,
     Grid,
@@ -33,8 +33,6 @@ from robust_planner.evaluation.execution import FinalErrors, final_errors
 from robust_planner.examples import Example, make_example
 from robust_planner.report import mean_foot_height
 from robust_planner.result import RobustPlan, StageProgress
-
-DOTS_PER_INCH = 130
 
 RISKS = (0.51, 0.6, 0.7, 0.8, 0.9)
 """Risk bounds of the grids."""
@@ -79,24 +77,6 @@ def plan_grid(
     listeners.on_plan(None, reference)
     plans = sweep(example, grid, reference, config, listeners.on_plan, store, on_progress)
     return reference, plans
-
-
-def save(figures: dict[str, Figure], folder: Path, prefix: str) -> list[Path]:
-    """Write figures as PNG files.
-
-    Args:
-        figures: Name -> figure.
-        folder: Where the files go; must exist.
-        prefix: What the names of all files begin with.
-
-    Returns:
-        The files.
-    """
-    paths = []
-    for name, figure in figures.items():
-        paths.append(folder / f"{prefix}_{name}.png")
-        figure.savefig(paths[-1], dpi=DOTS_PER_INCH)
-    return paths
 
 
 BLOCK_SIGMAS = (0.01, 0.05, 0.1, 0.3, 1.0)
@@ -163,7 +143,7 @@ def draw_block(folder: Path, config: PlannerConfig, listeners: Listeners = SILEN
             simulate_all((high[0], *RISK_PAIRS)), nominal, "theta"
         ),
     }
-    return save(figures, folder, f"block_{config.mode}")
+    return save_all(figures, folder, f"block_{config.mode}_")
 
 
 def _columns(plans: Grid) -> dict[str, Grid]:
@@ -233,7 +213,7 @@ def draw_hopper(
             plans, reference, mean_foot_height, "mean foot height [m]", "m"
         ),
     }
-    return save(figures, folder, "hopper")
+    return save_all(figures, folder, "hopper_")
 
 
 PLANS = {"block": 1 + len(BLOCK_GRID), "hopper": 1 + len(HOPPER_GRID)}

@@ -15,6 +15,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
+from contact_core.figures import new_figure
 from contact_experiments.robust.grid_figures import (
     REFERENCE,
     Grid,
@@ -23,7 +24,6 @@ from contact_experiments.robust.grid_figures import (
     greek,
     label,
     legend,
-    new_figure,
 )
 from robust_planner.contact_model import ContactModel
 from robust_planner.evaluation.execution import FinalErrors, Impacts, touchdown
@@ -47,8 +47,8 @@ def plot_controls(plans: Plans) -> Figure:
     Returns:
         The figure.
     """
-    figure = new_figure(3, 1, height=8.0, sharex=True)
-    push, friction, speed = figure.axes
+    figure, grid = new_figure(3, 1, (10.0, 8.0), sharex=True)
+    push, friction, speed = grid.flat
     for name, plan in plans.items():
         _forces(push, friction, plan.trajectory, label=name)
         speed.plot(plan.trajectory.time, plan.trajectory.velocity[:, 0])
@@ -70,10 +70,8 @@ def plot_risks(columns: Mapping[str, Grid], reference: RobustPlan) -> Figure:
     Returns:
         The figure.
     """
-    figure = new_figure(
-        2, len(columns), width=3.3 * len(columns), height=6.0, sharex=True, sharey="row"
-    )
-    pushes, frictions = figure.axes[: len(columns)], figure.axes[len(columns) :]
+    size = 3.3 * len(columns), 6.0
+    figure, (pushes, frictions) = new_figure(2, len(columns), size, sharex=True, sharey="row")
     for push, friction, (title, grid) in zip(pushes, frictions, columns.items(), strict=True):
         for point, plan in grid.items():
             if plan.solved:
@@ -101,7 +99,8 @@ def plot_simulations(results: Mapping[str, FinalErrors], goal: float) -> Figure:
     """
     columns = min(COLUMNS, len(results))
     rows = math.ceil(len(results) / columns)
-    figure = new_figure(rows, columns, 4.0 * columns, 3.8 * rows, sharex=True, sharey=True)
+    size = 4.0 * columns, 3.8 * rows
+    figure, _ = new_figure(rows, columns, size, sharex=True, sharey=True)
     for axes in figure.axes[len(results) :]:
         figure.delaxes(axes)
     for axes, (name, errors) in zip(figure.axes, results.items(), strict=True):
@@ -126,8 +125,8 @@ def plot_final_blocks(results: Mapping[str, FinalErrors], goal: float, size: flo
     Returns:
         The figure.
     """
-    figure = new_figure(len(results), 1, width=8.0, height=1.5 * len(results), sharex=True)
-    for axes, (name, errors) in zip(figure.axes, results.items(), strict=True):
+    figure, grid = new_figure(len(results), 1, (8.0, 1.5 * len(results)), sharex=True)
+    for axes, (name, errors) in zip(grid.flat, results.items(), strict=True):
         axes.grid(visible=False)
         for index, (mu, run) in enumerate(zip(errors.friction, errors.simulations, strict=True)):
             corner = (run.position[-1, 0] - 0.5 * size, 0.0)
@@ -142,8 +141,8 @@ def plot_final_blocks(results: Mapping[str, FinalErrors], goal: float, size: flo
         axes.set(aspect="equal", ylim=(0.0, 1.1 * size), yticks=[])
         axes.spines["left"].set_visible(False)
         label(axes, name, "", "")
-    figure.axes[-1].set_xlabel("position [m]; the dotted line is the goal")
-    legend(figure.axes[0], loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    grid[-1, 0].set_xlabel("position [m]; the dotted line is the goal")
+    legend(grid[0, 0], loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 
@@ -169,16 +168,14 @@ def plot_frames(plans: Plans, frames: int = 13) -> Figure:
     Returns:
         The figure.
     """
-    figure = new_figure(
-        len(plans), 1, width=10.0, height=3.3 * len(plans), sharex=True, sharey=True
-    )
-    for axes, (name, plan) in zip(figure.axes, plans.items(), strict=True):
+    figure, grid = new_figure(len(plans), 1, (10.0, 3.3 * len(plans)), sharex=True, sharey=True)
+    for axes, (name, plan) in zip(grid.flat, plans.items(), strict=True):
         _frames(axes, plan.trajectory, frames)
         label(axes, name, "", "z [m]")
-    figure.axes[-1].set_xlabel("x [m]")
+    grid[-1, 0].set_xlabel("x [m]")
     end = max(plan.trajectory.time[-1] for plan in plans.values())
     scale = ScalarMappable(Normalize(0.0, end / BRIGHTEST), TIME_COLOURS)
-    bar = figure.colorbar(scale, ax=figure.axes, label="time [s]", fraction=0.02, pad=0.01)
+    bar = figure.colorbar(scale, ax=grid, label="time [s]", fraction=0.02, pad=0.01)
     bar.ax.set_ylim(0.0, end)
     return figure
 
@@ -196,8 +193,8 @@ def plot_foot(
     Returns:
         The figure.
     """
-    figure = new_figure(2, 1, height=6.5, sharex=True)
-    height, force = figure.axes
+    figure, grid = new_figure(2, 1, (10.0, 6.5), sharex=True)
+    height, force = grid.flat
     for name, plan in plans.items():
         trajectory, style = plan.trajectory, (styles or {}).get(name, {})
         distance = trajectory.distance(model).min(axis=1)
@@ -241,8 +238,8 @@ def plot_approach(plans: Plans, model: ContactModel, sigma: float) -> Figure:
     Returns:
         The figure.
     """
-    figure = new_figure(3, 1, height=8.0, sharex=True)
-    height, push, ground = figure.axes
+    figure, grid = new_figure(3, 1, (10.0, 8.0), sharex=True)
+    height, push, ground = grid.flat
     height.axhspan(
         -2.0 * sigma * MILLIMETRES, 2.0 * sigma * MILLIMETRES, color="grey", alpha=0.25,
         label="ground, +- 2 sigma",
@@ -272,8 +269,8 @@ def plot_impacts(results: Mapping[str, Mapping[str, Impacts]], model: ContactMod
     Returns:
         The figure: one panel per plan, and one of impact speeds.
     """
-    figure = new_figure(1, len(results) + 1, width=4.0 * len(results) + 6.0, height=3.8)
-    *motions, speeds = figure.axes
+    figure, grid = new_figure(1, len(results) + 1, (4.0 * len(results) + 6.0, 3.8))
+    *motions, speeds = grid.flat
     for index, (name, simulators) in enumerate(results.items()):
         _motion(motions[index], next(iter(simulators.values())), model)
         label(motions[index], fill(name, TITLE_WIDTH), "time [s]", "height of the tool [mm]")
@@ -316,8 +313,7 @@ def plot_schedule(plans: Plans, model: ContactModel) -> Figure:
         The figure: one row per plan and contact point.
     """
     rows = [(name, contact) for name in plans for contact in model.contact_names]
-    figure = new_figure(1, 1, height=1.2 + 0.55 * len(rows))
-    (axes,) = figure.axes
+    figure, ((axes,),) = new_figure(1, 1, (10.0, 1.2 + 0.55 * len(rows)))
     for name, plan in plans.items():
         for phase in contact_schedule(plan.trajectory, model):
             if phase.mode is not ContactState.OPEN:

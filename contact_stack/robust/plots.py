@@ -6,6 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from contact_core.figures import save_all
 from contact_experiments.robust import tamsi_world
 from contact_experiments.robust.grid_figures import Plans
 from contact_experiments.robust.plan_figures import (
@@ -21,7 +22,6 @@ from robust_planner.evaluation.execution import final_errors, impacts
 from robust_planner.evaluation.time_stepping import Simulator, simulate_plan
 from robust_planner.planner import RobustAnswer, RobustRequest
 
-DOTS_PER_INCH = 110
 SIMULATORS: dict[str, Simulator] = {
     "Stewart-Trinkle": simulate_plan,
     "TAMSI": tamsi_world.simulate_plan,
@@ -34,7 +34,7 @@ def draw(request: RobustRequest, planned: RobustAnswer, folder: Path) -> list[Pa
     Args:
         request: What was asked for.
         planned: The plans.
-        folder: Where the PNG files go; must exist.
+        folder: Where the PNG files go.
 
     Returns:
         The files.
@@ -44,11 +44,7 @@ def draw(request: RobustRequest, planned: RobustAnswer, folder: Path) -> list[Pa
         plans[_name(request)] = planned.result
     figures = _figures(request, plans)
     figures["schedule"] = plot_schedule(plans, request.example.problem.model)
-    paths = []
-    for name, figure in figures.items():
-        paths.append(folder / f"{name}.png")
-        figure.savefig(paths[-1], dpi=DOTS_PER_INCH)
-    return paths
+    return save_all(figures, folder)
 
 
 def _figures(request: RobustRequest, plans: Plans) -> dict[str, Figure]:

@@ -7,9 +7,10 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.animation import FuncAnimation, PillowWriter
+from matplotlib.figure import Figure
 
+from contact_core.figures import save
 from irs_planner.plots.drawing import MotionDrawing, PlanarDrawing, SpatialDrawing
-from irs_planner.plots.figures import save
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 
 FRAME = 2.4
@@ -39,10 +40,10 @@ def draw_strip(
     low, high = drawing.window()
     extent = high - low
     heights = [FRAME * extent[v.vertical] / extent[v.horizontal] for v in drawing.views]
-    figure, grid = plt.subplots(
-        len(heights), frames, figsize=(FRAME * frames, sum(heights) + 0.4), squeeze=False,
-        sharex=True, sharey="row", height_ratios=heights, layout="constrained",
-    )  # fmt: skip
+    figure = Figure(figsize=(FRAME * frames, sum(heights) + 0.4), layout="constrained")
+    grid = figure.subplots(
+        len(heights), frames, squeeze=False, sharex=True, sharey="row", height_ratios=heights
+    )
     for column, t in enumerate(np.linspace(0, len(states) - 1, frames).astype(int)):
         for axes, view in zip(grid[:, column], drawing.views, strict=True):
             drawing.draw(axes, t, view)

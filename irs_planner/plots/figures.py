@@ -1,16 +1,15 @@
-"""What the figures have in common, and Fig. 9: cost against iteration."""
+"""Fig. 9, cost against iteration, and the colours of the modes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
+
+from contact_core.figures import new_figure, save
 
 EXACT = "#c0392b"
 FIRST = "#2471a3"
@@ -23,39 +22,6 @@ MODE_LABELS = {
     "zero": "zero order",
     "log_barrier": "log barrier",
 }
-
-
-def panels(count: int, width: float = 3.6, height: float = 3.0) -> tuple[Figure, list[Axes]]:
-    """Create a row of axes.
-
-    Args:
-        count: Number of axes.
-        width: Of each one [inch].
-        height: Of each one [inch].
-
-    Returns:
-        The figure and its axes.
-    """
-    figure, axes = plt.subplots(
-        1, count, figsize=(width * count, height), layout="constrained", squeeze=False
-    )
-    return figure, list(axes[0])
-
-
-def save(figure: Figure, path: Path) -> Path:
-    """Write a figure and release it.
-
-    Args:
-        figure: The figure.
-        path: Where to; the folder is created.
-
-    Returns:
-        The path.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
-    return path
 
 
 def figure_9(folder: Path, examples: dict[str, dict[str, Any]], columns: int = 5) -> Path:
@@ -71,9 +37,7 @@ def figure_9(folder: Path, examples: dict[str, dict[str, Any]], columns: int = 5
     """
     columns = min(columns, len(examples))
     rows = -(-len(examples) // columns)
-    figure, grid = plt.subplots(
-        rows, columns, figsize=(3.2 * columns, 2.7 * rows), layout="constrained", squeeze=False
-    )
+    figure, grid = new_figure(rows, columns, (3.2 * columns, 2.7 * rows))
     for axes in grid.flat[len(examples) :]:
         axes.set_visible(False)
     for axes, (name, modes) in zip(grid.flat, examples.items(), strict=False):

@@ -8,26 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
+from tqdm import tqdm
 
+from contact_core.figures import BLUE, GREEN, GREY, ORANGE, RED, FigureResult, new_figure
 from contact_experiments.tamsi.cases import StickSlipBox
 from contact_experiments.tamsi.integrators.config import IntegratorConfig
 from contact_experiments.tamsi.integrators.registry import SCHEMES, make_integrator
-from contact_experiments.tamsi.paper.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    RED,
-    YELLOW,
-    FigureResult,
-    panels,
-    plain,
-    progress,
-)
 from tamsi_sim.arrays.status import StepStatus
 
 # Fig. 4: an iteration that cycles is shown, not given up.
@@ -40,7 +31,7 @@ STEPS_PER_WINDOW = tuple(2**k for k in range(13))
 ACCURACIES = tuple(10.0 ** (-0.5 * k) for k in range(2, 15))
 INTEGRATORS = tuple(name for name in SCHEMES if name.startswith("ie_"))
 STICTION_VELOCITY = 1e-4  # [m/s]
-COLORS = {"fn": BLUE, "fn_ec": GREEN, "qn": RED, "qn_ec": YELLOW}
+COLORS = {"fn": BLUE, "fn_ec": GREEN, "qn": RED, "qn_ec": ORANGE}
 
 
 @dataclass(frozen=True)
@@ -85,8 +76,8 @@ def plot_residuals(histories: Mapping[str, ResidualHistory]) -> Figure:
     Args:
         histories: Integrator -> its history.
     """
-    figure = panels(len(histories), 1, 6.0, 5.0)
-    for axes, (name, history) in zip(figure.axes, histories.items(), strict=True):
+    figure, grid = new_figure(len(histories), 1, (6.0, 5.0))
+    for axes, (name, history) in zip(grid.flat, histories.items(), strict=True):
         outcome = "converges" if history.converged else "does not converge"
         iterations = np.arange(len(history.residuals))
         color = BLUE if history.converged else RED
@@ -205,20 +196,6 @@ def localized_error(case: StickSlipBox, velocities: np.ndarray, reference_step: 
     return float(np.sqrt(np.mean((velocities[1:] - reference) ** 2)))
 
 
-def sweep(integrators: tuple[str, ...] = INTEGRATORS) -> Iterator[WorkPrecisionPoint]:
-    """Run every integrator with every setting.
-
-    Args:
-        integrators: Their names.
-
-    Yields:
-        One point after the other.
-    """
-    for name in integrators:
-        for setting in settings(name):
-            yield measure(name, setting)
-
-
 def cost_at(points: list[WorkPrecisionPoint], error: float) -> float:
     """Return the least work of an integrator that reaches an error, infinite if none does.
 
@@ -264,8 +241,7 @@ def plot_work_precision(points: Sequence[WorkPrecisionPoint]) -> Figure:
     Args:
         points: Of any integrators.
     """
-    figure = panels(1, 1, 7.0, 5.5)
-    (axes,) = figure.axes
+    figure, ((axes,),) = new_figure(1, 1, (7.0, 5.5))
     for name in INTEGRATORS:
         curve = sorted(
             (p.error, p.evaluations) for p in points if p.integrator == name and p.finished
@@ -293,11 +269,14 @@ def plot_work_precision(points: Sequence[WorkPrecisionPoint]) -> Figure:
 
 def figure_5() -> FigureResult:
     """Fig. 5: work against precision of implicit Euler's variants, with the box."""
-    total = sum(len(settings(name)) for name in INTEGRATORS)
-    points = list(progress(sweep(), "figure 5", total))
+    runs = [(name, setting) for name in INTEGRATORS for setting in settings(name)]
+    points = [measure(*run) for run in tqdm(runs, "figure 5")]
     summary = {}
     for name in ("ie_fn", "ie_fn_ec", "ie_qn", "ie_qn_ec"):
         curves = [[p for p in points if p.integrator == n] for n in (name, f"{name}_tals")]
         ratio, error = gain(*curves)
         summary[name] = f"TALS saves work up to {ratio:.1f}x, at an error of {error:.1e} m/s"
-    return plot_work_precision(points), {"summary": summary, "points": plain(points)}
+    return plot_work_precision(points), {
+        "summary": summary,
+        "points": [dataclasses.asdict(item) for item in points],
+    }

@@ -7,27 +7,20 @@ converge. Fig. 7, what that costs, is measured in ``speed.py``.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from tqdm import tqdm
 
 from contact_core.errors import ContactStackError
+from contact_core.figures import BLUE, GREY, RED, FigureResult, new_figure
 from contact_experiments.tamsi.cases import MUG, ParallelGripper
 from contact_experiments.tamsi.integrators.registry import SCHEMES, make_integrator
 from contact_experiments.tamsi.paper.speed import GRIPPERS
-from contact_experiments.tamsi.paper.style import (
-    BLUE,
-    GREY,
-    RED,
-    FigureResult,
-    panels,
-    plain,
-    progress,
-)
 from tamsi_sim.arrays.status import StepStatus
 
 SHAKING = 5.0  # Fig. 6 [s]
@@ -101,14 +94,6 @@ def trial(integrator: str, time_step: float, stiffness: float, duration: float =
     )
 
 
-def trials() -> Iterator[Trial]:
-    """Try every integrator with every stiffness and step."""
-    for integrator in INTEGRATORS:
-        for stiffness in STIFFNESSES:
-            for time_step in STEPS:
-                yield trial(integrator, time_step, stiffness)
-
-
 def plot_robustness(trials: Sequence[Trial]) -> Figure:
     """Plot how far the mug slips in the shaken gripper, by step and stiffness (Fig. 6).
 
@@ -118,8 +103,8 @@ def plot_robustness(trials: Sequence[Trial]) -> Figure:
     names = list(dict.fromkeys(trial.integrator for trial in trials))
     steps = sorted({trial.time_step for trial in trials})
     stiffnesses = sorted({trial.stiffness for trial in trials})
-    figure = panels(len(names), 1, 8.0, 3.1 * len(names))
-    for axes, name in zip(figure.axes, names, strict=True):
+    figure, grid = new_figure(len(names), 1, (8.0, 3.1 * len(names)))
+    for axes, name in zip(grid.flat, names, strict=True):
         found = {(t.stiffness, t.time_step): t for t in trials if t.integrator == name}
         held = [[float(found[k, h].held) for h in steps] for k in stiffnesses]
         axes.imshow(held, cmap=ListedColormap([RED, BLUE]), vmin=0.0, vmax=1.0, origin="lower",
@@ -152,14 +137,17 @@ def _mark(axes: Axes, trial: Trial, x: int, y: int) -> None:
 
 def figure_6() -> FigureResult:
     """Fig. 6: the shaken gripper with all steps and stiffnesses."""
-    total = len(INTEGRATORS) * len(STEPS) * len(STIFFNESSES)
-    found = list(progress(trials(), "figure 6", total))
+    runs = [(name, h, k) for name in INTEGRATORS for k in STIFFNESSES for h in STEPS]
+    found = [trial(*run) for run in tqdm(runs, "figure 6")]
     summary = {}
     for name in INTEGRATORS:
         own = [trial for trial in found if trial.integrator == name]
         failed, held = sum(trial.failed for trial in own), sum(trial.held for trial in own)
         summary[name] = f"{held} of {len(own)} runs hold the mug, {failed} with a failed step"
-    return plot_robustness(found), {"summary": summary, "trials": plain(found)}
+    return plot_robustness(found), {
+        "summary": summary,
+        "trials": [dataclasses.asdict(item) for item in found],
+    }
 
 
 @dataclass(frozen=True)
@@ -208,8 +196,7 @@ def velocities(
     case = dataclasses.replace(case, time_step=step)
     moved = make_integrator("tamsi", case.engine(), case.excitation())
     rates = [moved.v.copy()]
-    intervals = range(round(duration / SAMPLE))
-    for _ in progress(intervals, what, len(intervals)) if what else intervals:
+    for _ in tqdm(range(round(duration / SAMPLE)), what, disable=not what):
         status = moved.step(round(SAMPLE / step))
         if status != StepStatus.OK:
             raise ContactStackError(f"h = {step:g} s: {status.remedy}")
@@ -258,8 +245,7 @@ def plot_convergence(studies: Mapping[str, Convergence]) -> Figure:
     Args:
         studies: Gripper -> its errors.
     """
-    figure = panels(1, 1, 6.0, 5.0)
-    (axes,) = figure.axes
+    figure, ((axes,),) = new_figure(1, 1, (6.0, 5.0))
     for (gripper, study), color in zip(studies.items(), (BLUE, RED), strict=False):
         slopes = study.slopes()
         for errors, style, what, slope in (

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import Axes3D
 
 from contact_core.errors import ContactStackError
+from contact_core.figures import BLUE, RED, FigureResult, dress
 from contact_experiments.tamsi.cases import MUG, AllegroHand, fingers_in_contact
 from contact_experiments.tamsi.integrators.config import IntegratorConfig
 from contact_experiments.tamsi.integrators.registry import SCHEMES
@@ -26,7 +27,6 @@ from contact_experiments.tamsi.paper.speed import (
     ratios,
     times_tamsi,
 )
-from contact_experiments.tamsi.paper.style import BLUE, RED, FigureResult
 
 SAMPLE = 30  # Steps between two looks at the mug.
 DURATION = 15.0  # [s]
@@ -153,10 +153,10 @@ def plot_turning(run: Reorientation, costs: Mapping[float, Sequence[Run]] | None
     below = figure.add_subplot(grid[2, :], sharex=over_time)
     below.fill_between(run.time, run.fingers, step="post", color=BLUE, alpha=0.75, lw=0.0)
     below.set(ylabel="fingers in\ncontact", xlabel="time [s]", ylim=(0.0, 4.4), yticks=(0, 2, 4))
+    for axes_2d in (over_time, below):
+        dress(axes_2d)
     below.set_xlim(0.0, run.time[-1])
     over_time.tick_params(labelbottom=False)
-    for axes_2d in (over_time, below):
-        _style(axes_2d)
     if costs is not None:
         _compare(figure.add_subplot(grid[3, :]), costs)
     return figure
@@ -164,6 +164,7 @@ def plot_turning(run: Reorientation, costs: Mapping[float, Sequence[Run]] | None
 
 def _compare(axes: Axes, costs: Mapping[float, Sequence[Run]]) -> None:
     """Draw CPU time per simulated time against the step, TAMSI's first."""
+    dress(axes)
     steps = 1e3 * np.array(list(costs))
     first, *others = (
         np.array([1e3 * run.cpu[-1] / run.simulated[-1] for run in runs])
@@ -183,7 +184,6 @@ def _compare(axes: Axes, costs: Mapping[float, Sequence[Run]]) -> None:
     axes.minorticks_off()
     axes.margins(x=0.05, y=0.3)
     axes.legend(loc="lower left", frameon=False, fontsize=9)
-    _style(axes)
 
 
 def _turns(angle: np.ndarray) -> list[int]:
@@ -205,11 +205,6 @@ def _frame(axes: Axes3D, title: str) -> None:
     axes.view_init(elev=28.0, azim=-28.0)
     axes.set_axis_off()
     axes.set_title(title, fontsize=10, y=0.88)
-
-
-def _style(axes: Axes) -> None:
-    axes.grid(True, alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def figure_9() -> FigureResult:

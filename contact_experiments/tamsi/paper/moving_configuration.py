@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
 from matplotlib.figure import Figure
+from tqdm import tqdm
 
 from contact_core.description import read_urdf
+from contact_core.figures import BLUE, GREEN, GREY, RED, FigureResult, new_figure
 from contact_core.scene import Instance
 from contact_core.surface import Surface
 from contact_experiments.tamsi.cases import MUG, ParallelGripper, StickSlipBox
 from contact_experiments.tamsi.integrators.excitation import Excitation
 from contact_experiments.tamsi.integrators.integrator import Effort
 from contact_experiments.tamsi.integrators.registry import make_integrator
-from contact_experiments.tamsi.paper.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    RED,
-    FigureResult,
-    panels,
-    progress,
-)
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import build_model
@@ -135,21 +129,13 @@ def compare(scene: str, time_step: float, duration: float = DURATION) -> LineSea
     return LineSearchGain(scene, time_step, without, with_tals, plain_finished and tals_finished)
 
 
-def comparisons() -> Iterator[LineSearchGain]:
-    """Compare in every scene with every step."""
-    for scene in SCENES:
-        for time_step in STEPS:
-            yield compare(scene, time_step)
-
-
 def plot_gains(comparisons: Sequence[LineSearchGain]) -> Figure:
     """Plot what TALS gives implicit Euler, and how often it misses (Sec. IV-B).
 
     Args:
         comparisons: Of all scenes and steps.
     """
-    figure = panels(1, 2, 10.0, 4.0)
-    gains, misses = figure.axes
+    figure, ((gains, misses),) = new_figure(1, 2, (10.0, 4.0))
     # Large markers first: box and gripper coincide where neither misses a landing.
     for scene, color, size in zip(SCENES, (BLUE, GREEN, RED), (9, 5, 5), strict=True):
         found = [c for c in comparisons if c.scene == scene]
@@ -172,8 +158,8 @@ def plot_gains(comparisons: Sequence[LineSearchGain]) -> Figure:
 
 def section_iv_b() -> FigureResult:
     """Sec. IV-B: what TALS gives implicit Euler when the contacts' tangent spaces turn."""
-    total = len(SCENES) * len(STEPS)
-    found = list(progress(comparisons(), "section IV-B", total))
+    runs = list(itertools.product(SCENES, STEPS))
+    found = [compare(*run) for run in tqdm(runs, "section IV-B")]
     summary = {}
     for scene in SCENES:
         own = [c for c in found if c.scene == scene]

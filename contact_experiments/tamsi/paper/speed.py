@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
+from tqdm import tqdm
 
+from contact_core.figures import BLUE, GREEN, RED, FigureResult, new_figure
 from contact_experiments.tamsi.cases import Case, ParallelGripper
 from contact_experiments.tamsi.integrators.config import IntegratorConfig
 from contact_experiments.tamsi.integrators.integrator import Effort, Integrator
 from contact_experiments.tamsi.integrators.registry import SCHEMES, make_integrator
-from contact_experiments.tamsi.paper.style import BLUE, GREEN, RED, FigureResult, panels, progress
 from tamsi_sim.arrays.status import StepStatus
 
 SAMPLES = 250  # of the curves of implicit Euler, which show where it slows down
@@ -108,7 +109,7 @@ def interleaved_rounds(
     """
     return [
         [run(name, case, duration, config) for name in integrators]
-        for _ in progress(range(ROUNDS), what, ROUNDS)
+        for _ in tqdm(range(ROUNDS), what)
     ]
 
 
@@ -151,8 +152,8 @@ def plot_speed(runs: Mapping[str, Sequence[Run]]) -> Figure:
     Args:
         runs: Gripper -> one run of each integrator.
     """
-    figure = panels(1, len(runs), 5.2 * len(runs), 4.0)
-    for axes, (gripper, curves) in zip(figure.axes, runs.items(), strict=True):
+    figure, grid = new_figure(1, len(runs), (5.2 * len(runs), 4.0))
+    for axes, (gripper, curves) in zip(grid.flat, runs.items(), strict=True):
         reference = curves[0].cpu[-1]
         for run, color in zip(curves, (BLUE, GREEN, RED), strict=True):
             ratio = run.cpu[-1] / reference

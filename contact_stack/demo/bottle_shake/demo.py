@@ -10,6 +10,16 @@ from typing import Any
 import numpy as np
 
 from contact_core.errors import ConfigError
+from contact_core.figures import (
+    BLUE,
+    ORANGE,
+    RED,
+    add_legend,
+    draw_limit,
+    name_phases,
+    new_figure,
+    save,
+)
 from contact_ros.driver_profile import DriverConfig, driver_profile, overlay
 from contact_stack.demo.bottle_shake.joint_controller import (
     CONTROLLERS,
@@ -27,16 +37,6 @@ from contact_stack.demo.bottle_shake.record import (
 )
 from contact_stack.demo.bottle_shake.task import BottleStage, BottleTask
 from contact_stack.demo.client_node import Connection
-from contact_stack.demo.figures import (
-    BLUE,
-    ORANGE,
-    RED,
-    add_legend,
-    draw_limit,
-    name_phases,
-    new_figure,
-    save,
-)
 from contact_stack.demo.runner import (
     DRIVER,
     ENGINE,

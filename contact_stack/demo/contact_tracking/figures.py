@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_stack.demo.figures import add_legend, draw_limit, name_phases, new_figure, save
+from contact_core.figures import add_legend, draw_limit, name_phases, new_figure, save
 from contact_stack.demo.statistics import ExperimentData, contact_segments, releases
 
 SIZE = (9.0, 6.0)

@@ -12,8 +12,7 @@ import pinocchio as pin
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from contact_stack.demo.client_node import NAME, Connection
-from contact_stack.demo.figures import (
+from contact_core.figures import (
     BLUE,
     BROWN,
     GREEN,
@@ -23,6 +22,7 @@ from contact_stack.demo.figures import (
     dress,
     save,
 )
+from contact_stack.demo.client_node import NAME, Connection
 from contact_stack.demo.push_box.node import Push, PushData, PushNode, pusher_path
 from contact_stack.demo.push_box.task import PushTask
 from contact_stack.demo.runner import DRIVER, REALTIME, Demo, Option, Rows, table

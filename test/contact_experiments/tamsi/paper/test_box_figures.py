@@ -62,7 +62,8 @@ def test_gain_is_the_largest_ratio_at_equal_error():
 def test_figure_5(newton, control):
     """First order near v_s and below with and without TALS; TALS saves work above v_s."""
     without, with_tals = (
-        list(box_figures.sweep((f"ie_{newton}{control}{tals}",))) for tals in ("", "_tals")
+        [box_figures.measure(name, setting) for setting in box_figures.settings(name)]
+        for name in (f"ie_{newton}{control}", f"ie_{newton}{control}_tals")
     )
     for curve in (without, with_tals):
         assert all(point.finished for point in curve)

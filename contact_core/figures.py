@@ -1,4 +1,4 @@
-"""The style of the demos' pictures: axes, colours, names of phases, legends."""
+"""The style of all pictures: axes, colours, names of phases, legends, files."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ BLUE, ORANGE, GREEN, RED, BROWN, GREY = (
     "#0b6e99", "#d9730d", "#2a9d8f", "#c8372d", "#8c6239", "#444444",
 )  # fmt: skip
 DOTS_PER_INCH = 130
+
+FigureResult = tuple[Figure, dict[str, Any]]
+"""A figure of a paper, and its numbers for JSON; those under ``summary`` are printed, too."""
+
 NARROW_PHASE = 0.11
 """Share of the axes' width below which the name of a phase is written aslant."""
 
@@ -84,9 +88,15 @@ def add_legend(figure: Figure, axes: Axes, columns: int = 3) -> None:
     figure.legend(lines, labels, loc="outside lower center", frameon=False, ncols=columns)
 
 
+def save_all(figures: Mapping[str, Figure], folder: Path, prefix: str = "") -> list[Path]:
+    """Write pictures as PNG, each by its name behind a prefix, and return their paths."""
+    return [save(figure, folder / f"{prefix}{name}.png") for name, figure in figures.items()]
+
+
 def save(figure: Figure, path: Path, title: str = "") -> Path:
-    """Write a picture as PNG and return its path."""
+    """Write a picture as PNG, into a folder that is made for it, and return its path."""
     if title:
         figure.suptitle(title)
+    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=DOTS_PER_INCH)
     return path
