@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +14,23 @@ COMPLEX_STEP = 1e-30
 
 
 class SmoothDynamics(Dynamics):
-    """A system whose step is analytic, written with numpy so that it takes complex numbers."""
+    """A system whose step is analytic, written with numpy so that it takes complex numbers.
+
+    Attributes:
+        state_names: One per state.
+        input_size: m.
+        usual_step: h [s] unless another is chosen.
+    """
+
+    usual_step: ClassVar[float]
+
+    def __init__(self, time_step: float | None = None) -> None:
+        """Choose the time step.
+
+        Args:
+            time_step: h [s]; None for the system's usual one.
+        """
+        self.time_step = self.usual_step if time_step is None else time_step
 
     @abstractmethod
     def formula(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
@@ -56,23 +73,9 @@ class Pendulum(SmoothDynamics):
     Semi-implicit Euler: the new rate moves the angle.
     """
 
-    def __init__(self, time_step: float = 0.05) -> None:
-        """Choose the time step.
-
-        Args:
-            time_step: h [s].
-        """
-        self.time_step = time_step
-
-    @property
-    def input_size(self) -> int:
-        """1."""
-        return 1
-
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        """Angle and rate."""
-        return "angle", "rate"
+    input_size = 1
+    state_names = ("angle", "rate")
+    usual_step = 0.05
 
     def formula(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Evaluate the step, see :meth:`SmoothDynamics.formula`."""
@@ -88,23 +91,9 @@ class Bicycle(SmoothDynamics):
     heading rate = speed * tan(steering).
     """
 
-    def __init__(self, time_step: float = 0.1) -> None:
-        """Choose the time step.
-
-        Args:
-            time_step: h [s].
-        """
-        self.time_step = time_step
-
-    @property
-    def input_size(self) -> int:
-        """2."""
-        return 2
-
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        """Pose, speed and steering angle."""
-        return "x", "y", "heading", "speed", "steering"
+    input_size = 2
+    state_names = ("x", "y", "heading", "speed", "steering")
+    usual_step = 0.1
 
     def formula(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Evaluate the step, see :meth:`SmoothDynamics.formula`."""
@@ -137,24 +126,12 @@ class Quadrotor(SmoothDynamics):
     x axis, 2 and 4 on its y axis. Explicit Euler.
     """
 
-    def __init__(self, time_step: float = 0.05) -> None:
-        """Choose the time step.
-
-        Args:
-            time_step: h [s].
-        """
-        self.time_step = time_step
-
-    @property
-    def input_size(self) -> int:
-        """4."""
-        return 4
-
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        """Position and angles, then their rates."""
-        names = ("x", "y", "z", "roll", "pitch", "yaw")
-        return (*names, *(f"{name}_rate" for name in names))
+    input_size = 4
+    state_names = (
+        *("x", "y", "z", "roll", "pitch", "yaw"),
+        *("x_rate", "y_rate", "z_rate", "roll_rate", "pitch_rate", "yaw_rate"),
+    )
+    usual_step = 0.05
 
     def formula(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Evaluate the step, see :meth:`SmoothDynamics.formula`."""
