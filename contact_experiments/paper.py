@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from contact_core.errors import ConfigError, choices
+from contact_core.figures import save
 from contact_core.registry import Registry
+from contact_core.results import STANDARD_OUTPUT, write_json
 from contact_experiments.tamsi.paper import FIGURES as TAMSI
 
 PAPERS = Registry("paper", {"tamsi": TAMSI})
 """Key of a paper -> its figures: name -> function that makes it."""
-
-STANDARD_OUTPUT = "-"
-DOTS_PER_INCH = 130
 
 EPILOG = """examples:
   contact-stack paper tamsi
@@ -63,21 +61,13 @@ def main(args: argparse.Namespace) -> int:
         if name not in figures:
             raise ConfigError(f"{args.paper} has no figure '{name}' ({choices(figures)})")
     out = args.out or Path("out") / "paper" / args.paper
-    out.mkdir(parents=True, exist_ok=True)
     numbers = {}
     for name in args.figure or figures:
         figure, numbers[name] = figures[name]()
-        path = out / f"figure_{name.lower().replace('-', '_')}.png"
-        figure.savefig(path, dpi=DOTS_PER_INCH)
+        path = save(figure, out / f"figure_{name.lower().replace('-', '_')}.png")
         if args.json != STANDARD_OUTPUT:
             print(f"figure {name}: {path}")
             for key, value in numbers[name]["summary"].items():
                 print(f"  {key}: {value}")
-    text = json.dumps(numbers, indent=2) + "\n"
-    (out / "figures.json").write_text(text)
-    if args.json == STANDARD_OUTPUT:
-        print(text, end="")
-    elif args.json:
-        Path(args.json).parent.mkdir(parents=True, exist_ok=True)
-        Path(args.json).write_text(text)
+    write_json(numbers, out / "figures.json", args.json)
     return 0

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
 from tqdm import tqdm
 
@@ -21,15 +16,16 @@ from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_core.config import from_mapping, unflatten
 from contact_core.description import RobotDescription
+from contact_core.figures import BLUE, new_figure, save
+from contact_core.results import Columns, lines, write_json
 from contact_core.robot import Robot
 from contact_experiments.bench.contact_trials import (
-    PairRow,
-    Row,
     Setting,
-    SpeedRow,
     TrialRobot,
+    pair_figures,
     run_pair,
     run_single,
+    single_figures,
 )
 
 ROBOT = "iiwa14_wsg50"
@@ -42,6 +38,38 @@ PAIRS = ((4, 6), (4, 7), (5, 6), (5, 7), (6, 7))
 
 COUNTS = (100, 500, 1000, 5000)
 """Numbers of particles whose speed is measured."""
+
+Figures = Mapping[str, Any]
+
+SINGLE: Columns = (
+    ("link", "setting.link", 1.0, ""),
+    ("noise [Nm]", "setting.noise", 1.0, ".1f"),
+    ("bias [Nm]", "setting.bias", 1.0, ".1f"),
+    ("mu <", "setting.friction", 1.0, ".1f"),
+    ("loc p50 [cm]", "location_p50", 100.0, ".2f"),
+    ("p90 [cm]", "location_p90", 100.0, ".1f"),
+    ("force p50 [N]", "force_p50", 1.0, ".2f"),
+    ("settling p90 [s]", "settling_p90", 1.0, ".3f"),
+    ("link", "right_link", 1.0, ".1%"),
+    ("ident.", "identifiable", 1.0, ".1%"),
+    ("mislead.", "misleading", 1.0, ".1%"),
+    ("places", "modes", 1.0, ".2f"),
+)
+SECOND: Columns = (
+    ("first, 0.3 Nm", "first", 1.0, ""),
+    ("second", "second", 1.0, ""),
+    ("first [cm]", "first_p50", 100.0, ".1f"),
+    ("second [cm]", "second_p50", 100.0, ".1f"),
+    ("<= 5 cm", "found", 1.0, ".1%"),
+    ("two", "two", 1.0, ".1%"),
+    ("ended", "ended", 1.0, ".1%"),
+)
+SPEED: Columns = (
+    ("particles", "particles", 1.0, ".0f"),
+    ("p50 [ms]", "p50_ms", 1.0, ".3f"),
+    ("p99 [ms]", "p99_ms", 1.0, ".3f"),
+    ("particles/s", "particles_per_second", 1.0, ".3g"),
+)
 
 LARGEST_SHOWN = 10.0
 """Errors [cm, N] are drawn up to here; also those of contacts that are not found."""
@@ -83,15 +111,13 @@ def main(args: argparse.Namespace) -> int:
     print(render(rows, pairs, speeds))
     plot(rows, pairs, args.plot)
     print(f"\nplot: {args.plot}")
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        figures = {
-            "load": os.getloadavg()[0],
-            "single": [_finite(dataclasses.asdict(row)) for row in rows],
-            "pairs": [_finite(dataclasses.asdict(row)) for row in pairs],
-            "speed": [dataclasses.asdict(row) for row in speeds],
-        }
-        args.json.write_text(json.dumps(figures, indent=2) + "\n")
+    figures = {
+        "load": os.getloadavg()[0],
+        "single": rows,
+        "pairs": pairs,
+        "speed": speeds,
+    }
+    write_json(figures, args.json)
     return 0
 
 
@@ -105,7 +131,7 @@ def singles() -> list[Setting]:
     return by_noise + by_friction + by_bias
 
 
-def measure(setting: Setting, trials: int, progress: tqdm | None = None) -> Row:
+def measure(setting: Setting, trials: int, progress: tqdm | None = None) -> Figures:
     """Run many trials of one setting.
 
     Args:
@@ -114,7 +140,7 @@ def measure(setting: Setting, trials: int, progress: tqdm | None = None) -> Row:
         progress: Advanced by one per trial.
 
     Returns:
-        Their figures.
+        The setting and :func:`single_figures`.
     """
     trial = make_trial()
     outcomes = []
@@ -122,12 +148,13 @@ def measure(setting: Setting, trials: int, progress: tqdm | None = None) -> Row:
         outcomes.append(run_single(trial, setting, seed))
         if progress is not None:
             progress.update()
-    return Row.of(setting, outcomes)
+    about = {"setting": dataclasses.asdict(setting), "trials": trials}
+    return {**about, **single_figures(outcomes)}
 
 
 def measure_pair(
     first: int, second: int, noise: float, trials: int, progress: tqdm | None = None
-) -> PairRow:
+) -> Figures:
     """Run many trials of two contacts.
 
     Args:
@@ -138,7 +165,7 @@ def measure_pair(
         progress: Advanced by one per trial.
 
     Returns:
-        Their figures.
+        The names of the links and :func:`pair_figures`.
     """
     trial = make_trial()
     one, other = (Setting(LINKS[link - 1], noise) for link in (first, second))
@@ -147,10 +174,10 @@ def measure_pair(
         outcomes.append(run_pair(trial, one, other, seed))
         if progress is not None:
             progress.update()
-    return PairRow.of(one.link, other.link, outcomes)
+    return {"first": one.link, "second": other.link, **pair_figures(outcomes)}
 
 
-def measure_speed(particles: int, updates: int) -> SpeedRow:
+def measure_speed(particles: int, updates: int) -> Figures:
     """Time updates in contact.
 
     Args:
@@ -158,7 +185,8 @@ def measure_speed(particles: int, updates: int) -> SpeedRow:
         updates: Number of updates.
 
     Returns:
-        Their durations.
+        Number of ``particles``, median ``p50_ms`` and 99th percentile ``p99_ms`` of an update's
+        duration [ms], and ``particles_per_second`` of the median.
     """
     trial = make_trial(particles)
     trial.begin(0, 0.3, 0.0)
@@ -167,7 +195,12 @@ def measure_speed(particles: int, updates: int) -> SpeedRow:
     trial.update_ns.clear()
     trial.hold(torque, updates)
     p50, p99 = 1e-6 * np.percentile(trial.update_ns, (50, 99))
-    return SpeedRow(particles, float(p50), float(p99), float(1e3 * particles / p50))
+    return {
+        "particles": particles,
+        "p50_ms": float(p50),
+        "p99_ms": float(p99),
+        "particles_per_second": float(1e3 * particles / p50),
+    }
 
 
 def make_trial(particles: int = EstimatorConfig().particles.count) -> TrialRobot:
@@ -184,42 +217,13 @@ def make_trial(particles: int = EstimatorConfig().particles.count) -> TrialRobot
     return TrialRobot(robot, ContactEstimator(robot, config))
 
 
-def render(rows: Sequence[Row], pairs: Sequence[PairRow], speeds: Sequence[SpeedRow]) -> str:
+def render(rows: Sequence[Figures], pairs: Sequence[Figures], speeds: Sequence[Figures]) -> str:
     """Show everything as tables."""
-    lines = [
-        f"{'link':12} {'noise':>6} {'bias':>5} {'mu <':>5} {'loc p50':>8} {'p90':>6} "
-        f"{'force p50':>9} {'settling p90':>12} {'link':>6} {'ident.':>6} {'mislead.':>8} "
-        f"{'places':>6}",
-        f"{'':12} {'[Nm]':>6} {'[Nm]':>5} {'':>5} {'[cm]':>8} {'[cm]':>6} {'[N]':>9} "
-        f"{'[s]':>12} {'[%]':>6} {'[%]':>6} {'[%]':>8} {'':>6}",
-    ]
-    for r in rows:
-        s = r.setting
-        lines.append(
-            f"{s.link:12} {s.noise:6.1f} {s.bias:5.1f} {s.friction:5.1f} "
-            f"{100 * r.location_p50:8.2f} {100 * r.location_p90:6.1f} {r.force_p50:9.2f} "
-            f"{r.settling_p90:12.3f} {100 * r.right_link:6.1f} {100 * r.identifiable:6.1f} "
-            f"{100 * r.misleading:8.1f} {r.modes:6.2f}"
-        )
-    lines.append(
-        f"\n{'second contact, 0.3 Nm':26} {'first':>6} {'second':>7} "
-        f"{'<= 5 cm':>8} {'two':>6} {'ended':>6}"
-    )
-    lines.append(f"{'':26} {'[cm]':>6} {'[cm]':>7} {'[%]':>8} {'[%]':>6} {'[%]':>6}")
-    for p in pairs:
-        lines.append(
-            f"{p.first + ', ' + p.second:26} {100 * p.first_p50:6.1f} {100 * p.second_p50:7.1f} "
-            f"{100 * p.found:8.1f} {100 * p.two:6.1f} {100 * p.ended:6.1f}"
-        )
-    lines.append(f"\n{'particles':>10} {'p50 [ms]':>10} {'p99 [ms]':>10} {'particles/s':>12}")
-    for v in speeds:
-        lines.append(
-            f"{v.particles:10d} {v.p50_ms:10.3f} {v.p99_ms:10.3f} {v.particles_per_second:12.3g}"
-        )
-    return "\n".join(lines)
+    tables = (lines(rows, SINGLE), lines(pairs, SECOND), lines(speeds, SPEED))
+    return "\n\n".join("\n".join(table) for table in tables)
 
 
-def plot(rows: Sequence[Row], pairs: Sequence[PairRow], path: Path) -> None:
+def plot(rows: Sequence[Figures], pairs: Sequence[Figures], path: Path) -> None:
     """Draw errors, honesty and second contacts.
 
     Args:
@@ -227,18 +231,18 @@ def plot(rows: Sequence[Row], pairs: Sequence[PairRow], path: Path) -> None:
         pairs: Second contacts.
         path: The PNG to write.
     """
-    figure, axes = plt.subplots(2, 2, figsize=(11, 7), layout="constrained")
-    usual = [r for r in rows if r.setting.bias == 0.0 and r.setting.friction == 0.3]
-    links = list(dict.fromkeys(r.setting.link for r in usual))
+    figure, axes = new_figure(2, 2, (11.0, 7.0))
+    usual = [r for r in rows if r["setting"]["bias"] == 0.0 and r["setting"]["friction"] == 0.3]
+    links = list(dict.fromkeys(r["setting"]["link"] for r in usual))
     numbers = np.arange(len(links))
-    for i, noise in enumerate(sorted({r.setting.noise for r in usual})):
-        chosen = [r for r in usual if r.setting.noise == noise]
+    for i, noise in enumerate(sorted({r["setting"]["noise"] for r in usual})):
+        chosen = [r for r in usual if r["setting"]["noise"] == noise]
         at = numbers + 0.25 * (i - 1)
-        location = np.minimum([100 * r.location_p50 for r in chosen], LARGEST_SHOWN)
-        force = np.minimum([r.force_p50 for r in chosen], LARGEST_SHOWN)
+        location = np.minimum([100 * r["location_p50"] for r in chosen], LARGEST_SHOWN)
+        force = np.minimum([r["force_p50"] for r in chosen], LARGEST_SHOWN)
         axes[0, 0].bar(at, location, 0.23, label=f"{noise} Nm")
         axes[0, 1].bar(at, force, 0.23, label=f"{noise} Nm")
-        axes[1, 0].bar(at, [100 * r.identifiable for r in chosen], 0.23, label=f"{noise} Nm")
+        axes[1, 0].bar(at, [100 * r["identifiable"] for r in chosen], 0.23, label=f"{noise} Nm")
     titles = (
         (axes[0, 0], "median location error [cm], cut off", LARGEST_SHOWN),
         (axes[0, 1], "median force error [N], cut off", LARGEST_SHOWN),
@@ -248,21 +252,9 @@ def plot(rows: Sequence[Row], pairs: Sequence[PairRow], path: Path) -> None:
         axis.set_title(title, fontsize=10)
         axis.set_xticks(numbers, [link.removeprefix("lbr_") for link in links], fontsize=8)
         axis.set_ylim(0.0, top)
-        axis.grid(axis="y", alpha=0.3)
         axis.legend(title="torque noise", fontsize=8, title_fontsize=8)
-    names = [f"{p.first[-1]} then {p.second[-1]}" for p in pairs]
-    axes[1, 1].bar(names, [100 * p.found for p in pairs], 0.5, color="#0b6e99")
+    names = [f"{p['first'][-1]} then {p['second'][-1]}" for p in pairs]
+    axes[1, 1].bar(names, [100 * p["found"] for p in pairs], 0.5, color=BLUE)
     axes[1, 1].set_ylim(0.0, 100.0)
     axes[1, 1].set_title("second contact found within 5 cm [%], links, 0.3 Nm", fontsize=10)
-    axes[1, 1].grid(axis="y", alpha=0.3)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
-
-
-def _finite(figures: dict[str, Any]) -> dict[str, Any]:
-    """Replace infinite figures, where there is no estimate, by null: JSON has no infinity."""
-    return {
-        name: None if isinstance(value, float) and not np.isfinite(value) else value
-        for name, value in figures.items()
-    }
+    save(figure, path)

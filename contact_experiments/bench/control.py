@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-
+from contact_core.figures import BLUE, new_figure, save
+from contact_core.results import write_json
 from contact_experiments.bench import solvers
 from contact_experiments.bench.control_case import (
     HEADER,
@@ -83,9 +79,7 @@ def main(args: argparse.Namespace) -> int:
     print(render_loops(loops), flush=True)
     plot(solved, ticks, loops, args.plot)
     print(f"\nplot: {args.plot}")
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(summary(solved, ticks, loops), indent=2) + "\n")
+    write_json(summary(solved, ticks, loops), args.json)
     return 0
 
 
@@ -159,19 +153,16 @@ def plot(
     bars = {f"{r.solver}, {r.problems}": r.timing for r in solved}
     bars |= {f"tick, {contacts} contacts": timing for contacts, timing in ticks.items()}
     bars |= {f"delay at {_name(loop)}": loop.delay for loop in loops}
-    figure, axes = plt.subplots(figsize=(8, 0.4 * len(bars) + 1.2), layout="constrained")
+    figure, ((axes,),) = new_figure(1, 1, (8.0, 0.4 * len(bars) + 1.2))
     for row, timing in enumerate(bars.values()):
-        axes.plot([timing.p50_us, timing.p999_us], [row, row], color="#0b6e99", lw=1)
+        axes.plot([timing.p50_us, timing.p999_us], [row, row], color=BLUE, lw=1)
         for value, marker in ((timing.p50_us, "o"), (timing.p99_us, "s"), (timing.p999_us, "|")):
-            axes.plot(value, row, marker, color="#0b6e99")
+            axes.plot(value, row, marker, color=BLUE)
     axes.set_yticks(range(len(bars)), list(bars))
     axes.invert_yaxis()
     axes.set_xscale("log")
     axes.set_xlabel("time [µs]: median (disc), 99 % (square), 99.9 % (bar)")
-    axes.grid(axis="x", alpha=0.3)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    save(figure, path)
 
 
 def _name(loop: JitterResult) -> str:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-
+from contact_core.results import write_json
 from contact_experiments.irs.benchmark import compare_orders, run_examples
 from contact_experiments.irs.contact_qps import COUNT, measure_contact_qps, missing_peers
 from irs_planner import GradientMode, example_names
@@ -83,9 +79,7 @@ def main(args: argparse.Namespace) -> int:
             f"{1e3 * order['second_order']:.0f} ms, {order['ratio']:.0f} times as long "
             "(bundled_gradients: 36)"
         )
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(figures, indent=2) + "\n")
+    write_json(figures, args.json)
     return 0
 
 

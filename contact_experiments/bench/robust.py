@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,8 +11,9 @@ from typing import Any
 
 from tqdm import tqdm
 
+from contact_core.results import look_up, write_json
 from contact_experiments.robust.grid_figures import point_name
-from contact_experiments.robust.summary import look_up, summarize
+from contact_experiments.robust.summary import summarize
 from contact_experiments.robust.sweep import GridPoint, plan_reference, sweep
 from robust_planner.examples import make_example
 from robust_planner.result import RobustPlan
@@ -78,10 +78,7 @@ def main(args: argparse.Namespace) -> int:
         for name, points in (QUICK if args.quick else FULL).items()
         for result in measure(name, points)
     ]
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        content = {"load": os.getloadavg()[0], "plans": results}
-        args.json.write_text(json.dumps(content, indent=2) + "\n")
+    write_json({"load": os.getloadavg()[0], "plans": results}, args.json)
     return 0
 
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 from tqdm import tqdm
 
+from contact_core.results import at_least, write_json
 from contact_experiments.tamsi.benchmark.golden import EVERY, record_all
 from contact_experiments.tamsi.benchmark.measure import SceneResult, measure
 from contact_experiments.tamsi.benchmark.report import (
@@ -48,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scene", nargs="+", choices=list(SCENES), metavar="NAME", default=list(SCENES),
         help=f"only these: {', '.join(SCENES)}",
     )  # fmt: skip
-    parser.add_argument("--rounds", type=_rounds, default=7, help="that count (default 7)")
+    parser.add_argument("--rounds", type=at_least(1), default=7, help="that count (default 7)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER", default=Path("out/bench/tamsi"),
@@ -94,10 +90,8 @@ def main(args: argparse.Namespace) -> int:
         details = {name: details_json(result) for name, result in results.items()}
         for name, cost in tables.items():
             details[name]["drake_diagram_us"] = cost
-        args.json.parent.mkdir(parents=True, exist_ok=True)
         figures = {result.name: scene_json(result) for result in scenes}
-        text = json.dumps({"machine": about, "scenes": figures, "details": details}, indent=2)
-        args.json.write_text(text + "\n")
+        write_json({"machine": about, "scenes": figures, "details": details}, args.json)
     return 0
 
 
@@ -119,10 +113,3 @@ def _measure(names: Sequence[str], rounds: int) -> tuple[dict[str, SceneResult],
 def _growth(names: Sequence[str]) -> list[str]:
     """Return the further towers that the plot of the cost's growth needs."""
     return list(GROWTH) if all(name in names for name in SCENES if TOWERS in name) else []
-
-
-def _rounds(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("at least one round is needed")
-    return value

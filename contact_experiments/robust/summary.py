@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from contact_core import results
+from contact_core.results import Rows, look_up
 from contact_experiments.robust.tamsi_world import can_simulate, simulate_plan
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.execution import final_errors, impacts
@@ -65,34 +67,33 @@ def _max_speed(runs: Iterable[SteppedMotion]) -> float:
     return max(float(np.abs(run.velocity).max()) for run in runs)
 
 
-ROWS = (
-    ("status", "status", ""),
-    ("wall time", "seconds", "s"),
-    ("cost", "cost", ""),
-    ("merit: infeasibility under the mean", "merit", ""),
-    ("largest control", "max_control", "N or Nm"),
-    ("largest speed", "max_speed", "m/s or rad/s"),
-    ("friction at half time", "friction_mid_N", "N"),
-    ("final error, mean", "final_error.mean", "m"),
-    ("final error, range", "final_error.range", "m"),
-    ("  in tamsi_sim, mean", "tamsi.final_error.mean", "m"),
-    ("  in tamsi_sim, range", "tamsi.final_error.range", "m"),
-    ("impact speed, mean", "impact.mean", "m/s"),
-    ("impact speed, range", "impact.range", "m/s"),
-    ("impact speed, largest", "impact.largest", "m/s"),
-    ("  in tamsi_sim, mean", "tamsi.impact.mean", "m/s"),
-    ("  in tamsi_sim, range", "tamsi.impact.range", "m/s"),
-    ("  in tamsi_sim, largest", "tamsi.impact.largest", "m/s"),
-    ("largest speed in tamsi_sim", "tamsi.max_speed", "m/s"),
-    ("mean foot height", "foot_height_mean_m", "m"),
-    ("largest distance with force", "force_distance_max_m", "m"),
-    ("worlds in which the plan is impossible", "violation_rate", "%"),
-    ("  Gaussian prediction", "violation_rate_predicted", "%"),
-    ("declared risk per knot", "risk_bound", "%"),
+ROWS: Rows = (
+    ("status", "status", 1.0, ""),
+    ("wall time", "seconds", 1.0, "s"),
+    ("cost", "cost", 1.0, ""),
+    ("merit: infeasibility under the mean", "merit", 1.0, ""),
+    ("largest control", "max_control", 1.0, "N or Nm"),
+    ("largest speed", "max_speed", 1.0, "m/s or rad/s"),
+    ("friction at half time", "friction_mid_N", 1.0, "N"),
+    ("final error, mean", "final_error.mean", 1.0, "m"),
+    ("final error, range", "final_error.range", 1.0, "m"),
+    ("  in tamsi_sim, mean", "tamsi.final_error.mean", 1.0, "m"),
+    ("  in tamsi_sim, range", "tamsi.final_error.range", 1.0, "m"),
+    ("impact speed, mean", "impact.mean", 1.0, "m/s"),
+    ("impact speed, range", "impact.range", 1.0, "m/s"),
+    ("impact speed, largest", "impact.largest", 1.0, "m/s"),
+    ("  in tamsi_sim, mean", "tamsi.impact.mean", 1.0, "m/s"),
+    ("  in tamsi_sim, range", "tamsi.impact.range", 1.0, "m/s"),
+    ("  in tamsi_sim, largest", "tamsi.impact.largest", 1.0, "m/s"),
+    ("largest speed in tamsi_sim", "tamsi.max_speed", 1.0, "m/s"),
+    ("mean foot height", "foot_height_mean_m", 1.0, "m"),
+    ("largest distance with force", "force_distance_max_m", 1.0, "m"),
+    ("worlds in which the plan is impossible", "violation_rate", 100.0, "%"),
+    ("  Gaussian prediction", "violation_rate_predicted", 100.0, "%"),
+    ("declared risk per knot", "risk_bound", 100.0, "%"),
 )
-"""Label, path of keys in the summary, unit."""
 
-WIDTH = 22
+WIDTH, DIGITS = 22, 4
 """Of a column."""
 
 
@@ -105,34 +106,7 @@ def table(summaries: Mapping[str, Mapping[str, Any]]) -> str:
     Returns:
         Lines of text; quantities that apply to none of the plans are left out.
     """
-    lines = ["".join([f"{'':40}", *(f"{name:>{WIDTH}}" for name in summaries)])]
-    for label, path, unit in ROWS:
-        values = [look_up(summary, path) for summary in summaries.values()]
-        if any(value is not None for value in values):
-            cells = (f"{_cell(value, unit):>{WIDTH}}" for value in values)
-            lines.append("".join([f"{label:40}", *cells]))
-    return "\n".join(lines)
-
-
-def look_up(summary: Mapping[str, Any], path: str) -> Any:
-    """Follow a path of keys, separated by points.
-
-    Args:
-        summary: Nested mappings.
-        path: For instance ``"tamsi.impact.mean"``.
-
-    Returns:
-        The value; None if it, or something on the way, is None.
-    """
-    value: Any = summary
-    for key in path.split("."):
-        value = None if value is None else value[key]
-    return value
-
-
-def _cell(value: Any, unit: str) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, str):
-        return value
-    return f"{100 * value if unit == '%' else value:.4g} {unit}".strip()
+    applying = [
+        row for row in ROWS if any(look_up(s, row[1]) is not None for s in summaries.values())
+    ]
+    return "\n".join(results.table(summaries, applying, "", WIDTH, DIGITS, smallest=0.0))

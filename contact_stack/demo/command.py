@@ -8,6 +8,7 @@ from typing import Any
 
 from contact_core.errors import ConfigError, choices
 from contact_core.registry import Registry
+from contact_core.results import at_least
 from contact_ros import network
 from contact_stack.demo.bottle_shake.demo import BottleShake
 from contact_stack.demo.contact_tracking.demo import ContactTracking
@@ -55,7 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     parser.epilog = EPILOG
     parser.add_argument("name", choices=tuple(DEMOS), help="the demo")
-    parser.add_argument("--seed", type=_seed, default=0, help="of all random numbers (default 0)")
+    parser.add_argument(
+        "--seed", type=at_least(0), default=0, help="of all random numbers (default 0)"
+    )
     parser.add_argument(
         "--out", type=Path, default=None, help="folder of the results (default out/NAME)"
     )
@@ -108,10 +111,3 @@ def make_demo(args: argparse.Namespace) -> Demo[Any]:
             raise ConfigError(f"{args.name} takes no {option.flag} ({own})")
     defaults = {option.name: option.default for option in OPTIONS}
     return kind(argparse.Namespace(**{**defaults, **vars(args)}))
-
-
-def _seed(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError("a seed is a non-negative integer")
-    return value

@@ -21,7 +21,6 @@ besides those that all of them take; others are refused before anything is writt
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import time
 from abc import ABC, abstractmethod
@@ -39,7 +38,7 @@ from tqdm import tqdm
 
 from contact_core.description import share
 from contact_core.errors import CommunicationError, ContactStackError
-from contact_core.files import replacement
+from contact_core.results import write_json
 from contact_core.scene_config import ENGINES
 from contact_core.signals import deferred
 from contact_ros.driver_profile import PROFILES
@@ -48,16 +47,10 @@ from contact_stack.launch import NodeGraph, find_launch_file, parse, refuse_seco
 from contact_stack.recording import McapRecorder
 
 EXIT_FAILED = 1
-LABEL_WIDTH, COLUMN_WIDTH = 40, 20
-SMALLEST_SHOWN = 1e-5
-"""What is nearer to zero is shown as zero."""
 BAR = "{desc:34} {n:.1f} s [{elapsed}]"
 BAR_OF_KNOWN_LENGTH = "{desc:34} {bar} {n:.1f}/{total:.1f} s [{elapsed}]"
 
 Data = TypeVar("Data")
-
-Rows = Sequence[tuple[str, str, float, str]]
-"""Lines of a table: label, key of the summary with dots between levels, factor and unit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,9 +183,7 @@ def run_demo(demo: Demo[Any], out: Path, copy: Path | None = None) -> int:
     lines, failed = demo.verdict(summary)
     print("\n".join(demo.report(summary)))
     with _file_errors("the results cannot be written"):
-        for path in filter(None, (out / "summary.json", copy)):
-            with replacement(path) as file:
-                file.write_text(json.dumps(summary, indent=2) + "\n")
+        write_json(summary, out / "summary.json", copy)
         pictures = ", ".join(path.name for path in demo.draw(runs, out))
     print("\n".join([f"results: {out}/summary.json, {pictures}, *.mcap", *lines]))
     return EXIT_FAILED if failed else 0
@@ -288,40 +279,3 @@ def write_scene(scene: str, path: Path, change: Callable[[dict[str, Any]], None]
     change(values)
     path.write_text(yaml.safe_dump(values, sort_keys=False))
     return path.resolve()
-
-
-def table(columns: Mapping[str, Any], rows: Rows, head: str = "") -> list[str]:
-    """Render the most telling figures of each run side by side, as lines of text.
-
-    Args:
-        columns: Name -> summary.
-        rows: What is shown of each.
-        head: Stands before the names.
-    """
-    lines = [(head, list(columns))]
-    for label, key, factor, unit in rows:
-        values = (_value(column, key) for column in columns.values())
-        lines.append((label, [_cell(value, factor, unit) for value in values]))
-    return [
-        "".join([f"{label:{LABEL_WIDTH}}", *(f"{cell:>{COLUMN_WIDTH}}" for cell in cells)])
-        for label, cells in lines
-    ]
-
-
-def _value(summary: Any, key: str) -> Any:
-    for part in key.split("."):
-        summary = summary[part]
-    return summary
-
-
-def _cell(value: Any, factor: float, unit: str) -> str:
-    match value:
-        case None:
-            return "-"
-        case bool():
-            return "yes" if value else "no"
-        case str():
-            return value
-    shown = value * factor
-    digits = ".0f" if abs(shown) < SMALLEST_SHOWN or abs(shown) >= 1e3 else ".3g"
-    return f"{shown:{digits}} {unit}".strip()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
+from contact_core.results import at_least, write_json
 from contact_stack.plan.request import (
     OnIteration,
     PlanOutcome,
@@ -51,13 +51,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mode", choices=[str(mode) for mode in GradientMode], default=str(GradientMode.FIRST),
         help="how gradients are made (default first)",
     )  # fmt: skip
-    parser.add_argument("--samples", type=_count, default=100, help="per knot (default 100)")
+    parser.add_argument("--samples", type=at_least(1), default=100, help="per knot (default 100)")
     parser.add_argument(
-        "--iterations", type=_count, default=None, help="at most (default: as many as the paper)"
+        "--iterations",
+        type=at_least(1),
+        default=None,
+        help="at most (default: as many as the paper)",
     )
-    parser.add_argument("--seed", type=_natural, default=0, help="of all samples (default 0)")
+    parser.add_argument("--seed", type=at_least(0), default=0, help="of all samples (default 0)")
     parser.add_argument(
-        "--budget", type=_duration, default=0.0, metavar="SECONDS",
+        "--budget", type=at_least(0.0), default=0.0, metavar="SECONDS",
         help="time after which the best plan so far is returned (default: none)",
     )  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the plan here")
@@ -90,9 +93,7 @@ def main(args: argparse.Namespace) -> int:
     with tqdm(total=total, desc=args.name, unit="iteration") as bar:
         outcome = _plan(request, problem, args, _show_in(bar))
     print(_summary_line(outcome))
-    if args.json:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(_as_dict(request, outcome), indent=2) + "\n")
+    write_json(_as_dict(request, outcome), args.json)
     if args.out:
         plots = importlib.import_module("contact_stack.plan.plots")
         for path in plots.draw(request, problem, outcome, args.out):
@@ -151,24 +152,3 @@ def _as_dict(request: PlanRequest, outcome: PlanOutcome) -> dict[str, Any]:
         "states": outcome.states.tolist(),
         "inputs": outcome.inputs.tolist(),
     }
-
-
-def _natural(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError("it is a non-negative integer")
-    return value
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("it is a positive integer")
-    return value
-
-
-def _duration(text: str) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and value >= 0.0):
-        raise argparse.ArgumentTypeError("it is a finite time, not negative")
-    return value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ from tqdm import tqdm
 
 from contact_core.config import from_mapping
 from contact_core.errors import ConfigError, choices
+from contact_core.results import STANDARD_OUTPUT, write_json
 from contact_experiments.robust.paper_figures import draw_figures
 from contact_experiments.robust.summary import summarize, table
 from contact_stack.robust.plots import draw
@@ -24,7 +24,6 @@ from robust_planner.planner import RobustAnswer, RobustRequest, answer
 from robust_planner.result import StageProgress
 
 EXIT_NOT_SOLVED = 1
-STANDARD_OUTPUT = "-"
 NO_TOLERANCE = 0.5
 
 EPILOG = """examples:
@@ -101,20 +100,13 @@ def main(args: argparse.Namespace) -> int:
         _refuse_point(args)
         draw_figures(args.name, request.config, out)
         return 0
-    out.mkdir(parents=True, exist_ok=True)
     planned = _plan(request)
     summary = summarize(request.example, planned.problem, request.config, planned.result)
-    text = json.dumps(summary, indent=2) + "\n"
     plots = draw(request, planned, out)
-    (out / "summary.json").write_text(text)
-    if args.json == STANDARD_OUTPUT:
-        print(text, end="")
-    else:
+    if args.json != STANDARD_OUTPUT:
         _show(request, planned, summary)
         print(f"results: {out}: {', '.join(('summary.json', *(path.name for path in plots)))}")
-        if args.json:
-            Path(args.json).parent.mkdir(parents=True, exist_ok=True)
-            Path(args.json).write_text(text)
+    write_json(summary, out / "summary.json", args.json)
     return 0 if planned.result.solved else EXIT_NOT_SOLVED
 
 

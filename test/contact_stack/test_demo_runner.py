@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from contact_core.errors import ConfigError
+from contact_core.results import table
 from contact_stack.demo import command, runner
 from contact_stack.demo.client_node import ClientNode, Connection
-from contact_stack.demo.runner import Demo, run_demo, table
+from contact_stack.demo.runner import Demo, run_demo
 from contact_stack.launch import find_launch_file, parse
 
 
@@ -90,13 +91,6 @@ def test_a_failed_run_is_named_and_gives_exit_code_1(
 ) -> None:
     assert throw({"near": 0.5, "far": 2.0}, tmp_path, monkeypatch) == 1
     assert capsys.readouterr().out.endswith("failed run: near: too short\n")
-
-
-def test_cells_of_a_table() -> None:
-    column = {"a": {"b": None}, "yes": True, "text": "PLACED", "count": 12, "tiny": 1e-9}
-    rows = [(key, key, 1.0, "") for key in ("a.b", "yes", "text", "count", "tiny")]
-    cells = [line.split()[-1] for line in table({"run": column}, rows, head="demo")]
-    assert cells == ["run", "-", "yes", "PLACED", "12", "0"]
 
 
 @pytest.mark.parametrize("name", [name for name in command.DEMOS if name != "slide_sled"])

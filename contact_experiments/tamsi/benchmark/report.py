@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import ScalarFormatter
 
+from contact_core.figures import new_figure, save
 from contact_experiments.tamsi.benchmark.measure import SceneResult
 from contact_experiments.tamsi.benchmark.runners import (
     DRAKE_SAP,
@@ -125,15 +125,13 @@ def plot_cost(results: Sequence[SceneResult], growth: Sequence[SceneResult], pat
     Returns:
         The path.
     """
-    figure = Figure(figsize=(12.0, 5.0), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.7, 1.0))
+    figure, ((left, right),) = new_figure(1, 2, (12.0, 5.0), sharey=True, width_ratios=(1.7, 1.0))
+    left.set_yscale("log")
     _draw_scenes(left, results)
     _draw_growth(right, growth)
     left.set_ylabel("CPU time per step [µs]")
     left.legend(frameon=False, loc="upper left")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    return path
+    return save(figure, path)
 
 
 def _draw_scenes(axes: Axes, results: Sequence[SceneResult]) -> None:
@@ -145,7 +143,6 @@ def _draw_scenes(axes: Axes, results: Sequence[SceneResult]) -> None:
     _draw_markers(axes, places, ordered, "")
     labels = [f"{r.name}\n{r.contacts[OURS]:.0f} contacts\n{r.bodies} bodies" for r in ordered]
     axes.set_xticks(places, labels, fontsize=8)
-    _style(axes)
 
 
 def _draw_growth(axes: Axes, growth: Sequence[SceneResult]) -> None:
@@ -155,7 +152,6 @@ def _draw_growth(axes: Axes, growth: Sequence[SceneResult]) -> None:
     axes.set_xticks(bodies)
     axes.xaxis.set_major_formatter(ScalarFormatter())
     axes.minorticks_off()
-    _style(axes)
 
 
 def _draw_markers(
@@ -168,12 +164,6 @@ def _draw_markers(
             places, heights, marker=marker, linestyle=line, color=color, label=label, ms=8, lw=1.3,
             mec="white", mew=0.7,
         )  # fmt: skip
-
-
-def _style(axes: Axes) -> None:
-    axes.set_yscale("log")
-    axes.grid(True, axis="y", which="major", alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _processor() -> str:

@@ -20,6 +20,7 @@ from contact_core.figures import (
     new_figure,
     save,
 )
+from contact_core.results import Rows, table
 from contact_ros.driver_profile import DriverConfig, driver_profile, overlay
 from contact_stack.demo.bottle_shake.joint_controller import (
     CONTROLLERS,
@@ -43,8 +44,6 @@ from contact_stack.demo.runner import (
     REALTIME,
     Demo,
     Option,
-    Rows,
-    table,
     write_scene,
 )
 

@@ -14,12 +14,13 @@ from contact_aware_control.node.config import ControllerNodeConfig
 from contact_core.config import from_mapping
 from contact_core.description import share
 from contact_core.figures import BLUE, GREEN, ORANGE
+from contact_core.results import Rows, table
 from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_stack.demo.client_node import NAME, Connection
 from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
 from contact_stack.demo.contact_tracking.figures import ExperimentPictures
 from contact_stack.demo.contact_tracking.node import ContactTrackingNode
-from contact_stack.demo.runner import DRIVER, ENGINE, REALTIME, Demo, Option, Rows, table
+from contact_stack.demo.runner import DRIVER, ENGINE, REALTIME, Demo, Option
 from contact_stack.demo.statistics import ExperimentData, summarize
 
 
