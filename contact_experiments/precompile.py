@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contact_experiments.tamsi.cases import ParallelGripper, StickSlipBox
-from contact_experiments.tamsi.integrators.registry import make_integrator
+from contact_experiments.tamsi.integrators.integrator import make_integrator
 from tamsi_sim import precompile as simulator
 
 

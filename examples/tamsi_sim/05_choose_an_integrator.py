@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from contact_experiments.tamsi.cases import MUG, ParallelGripper
-from contact_experiments.tamsi.integrators.registry import make_integrator
+from contact_experiments.tamsi.integrators.integrator import make_integrator
 
 case = ParallelGripper()  # h = 3 ms
 figure = Figure(figsize=(7.0, 4.0), layout="constrained")

@@ -1,13 +1,15 @@
-"""An integrator as Python sees it: an engine, moved by a scheme of choice."""
+"""Integrators by name: an engine, moved by a scheme of choice."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 
+from contact_core.config import parameter
+from contact_core.registry import Registry
 from contact_experiments.tamsi.integrators import data
-from contact_experiments.tamsi.integrators.config import IntegratorConfig
 from contact_experiments.tamsi.integrators.data import (
     IMPLICIT_EULER,
     ONE_WAY,
@@ -83,6 +85,43 @@ def implicit_euler(full_newton: bool, error_control: bool, line_search: bool) ->
 SEMI_IMPLICIT = Scheme("semi-implicit Euler (one-way)", ONE_WAY)
 FRICTIONLESS = Scheme("implicit normal forces, no friction", TWO_WAY, frictionless=True)
 TAMSI = Scheme("TAMSI", TWO_WAY)
+
+SCHEMES: Registry[Scheme] = Registry(
+    "integrator",
+    {"tamsi": TAMSI, "semi_implicit": SEMI_IMPLICIT, "frictionless": FRICTIONLESS},
+)
+"""Name -> scheme: tamsi Sec. V, and ie_fn ... ie_qn_ec_tals of Sec. III."""
+
+for _features in itertools.product((True, False), repeat=3):
+    _scheme = implicit_euler(*_features)
+    SCHEMES.register(_scheme.title.lower().replace("+", "_"), _scheme)
+
+
+@dataclass(frozen=True)
+class IntegratorConfig:
+    """What the schemes of implicit Euler need besides the contact model's SolverConfig."""
+
+    accuracy: float = parameter(
+        1e-3, "bound a on the local error of the velocities, with error control",
+        unit="m/s and rad/s", above=0.0, high=10.0,
+    )  # fmt: skip
+    newton_share: float = parameter(
+        0.05, "share of the accuracy that Newton's method may leave as an error,"
+        " with error control",
+        above=0.0, high=1.0,
+    )  # fmt: skip
+    newton_drift: float = parameter(
+        1e-4, "error that Newton's method may add to a velocity per time, with fixed steps",
+        unit="m/s^2 and rad/s^2", above=0.0,
+    )  # fmt: skip
+    max_iterations: int = parameter(10, "Newton iterations of one step", low=1, high=1000)
+    max_rate: float = parameter(
+        1.0, "ratio of successive Newton updates above which the iteration has diverged",
+        above=0.0,
+    )  # fmt: skip
+    min_step: float = parameter(
+        1e-9, "a step that fails is halved, but not below this", unit="s", above=0.0, high=1.0
+    )
 
 
 @dataclass(frozen=True)
@@ -281,3 +320,26 @@ class Integrator:
             return ()
         since = float(self._memory.clock[data.WARNED_SINCE])
         return (ExplicitNormalsWarning(self.normal_ratio, since),)
+
+
+def make_integrator(
+    name: str,
+    engine: Engine,
+    excitation: Excitation | None = None,
+    config: IntegratorConfig | None = None,
+) -> Integrator:
+    """Return the integrator of a name.
+
+    Args:
+        name: One of ``SCHEMES``.
+        engine: The model, its state, the step h and the settings of contact.
+        excitation: Forces at any time; the engine's ``applied`` as it is now by default.
+        config: Parameters of implicit Euler.
+
+    Returns:
+        The integrator, at time zero.
+
+    Raises:
+        ConfigError: If there is no such name.
+    """
+    return Integrator(SCHEMES[name], engine, excitation, config)

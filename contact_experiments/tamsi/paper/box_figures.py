@@ -17,8 +17,11 @@ from tqdm import tqdm
 
 from contact_core.figures import BLUE, GREEN, GREY, ORANGE, RED, FigureResult, new_figure
 from contact_experiments.tamsi.cases import StickSlipBox
-from contact_experiments.tamsi.integrators.config import IntegratorConfig
-from contact_experiments.tamsi.integrators.registry import SCHEMES, make_integrator
+from contact_experiments.tamsi.integrators.integrator import (
+    SCHEMES,
+    IntegratorConfig,
+    make_integrator,
+)
 from tamsi_sim.arrays.status import StepStatus
 
 # Fig. 4: an iteration that cycles is shown, not given up.

@@ -19,7 +19,7 @@ from tqdm import tqdm
 from contact_core.errors import ContactStackError
 from contact_core.figures import BLUE, GREY, RED, FigureResult, new_figure
 from contact_experiments.tamsi.cases import MUG, ParallelGripper
-from contact_experiments.tamsi.integrators.registry import SCHEMES, make_integrator
+from contact_experiments.tamsi.integrators.integrator import SCHEMES, make_integrator
 from contact_experiments.tamsi.paper.speed import GRIPPERS
 from tamsi_sim.arrays.status import StepStatus
 

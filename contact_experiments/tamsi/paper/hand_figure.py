@@ -16,8 +16,7 @@ from mpl_toolkits.mplot3d import Axes3D
 from contact_core.errors import ContactStackError
 from contact_core.figures import BLUE, RED, FigureResult, dress
 from contact_experiments.tamsi.cases import MUG, AllegroHand, fingers_in_contact
-from contact_experiments.tamsi.integrators.config import IntegratorConfig
-from contact_experiments.tamsi.integrators.registry import SCHEMES
+from contact_experiments.tamsi.integrators.integrator import SCHEMES, IntegratorConfig
 from contact_experiments.tamsi.paper.hand_drawing import HandDrawing
 from contact_experiments.tamsi.paper.speed import (
     TAMSI,

@@ -18,8 +18,7 @@ from contact_core.scene import Instance
 from contact_core.surface import Surface
 from contact_experiments.tamsi.cases import MUG, ParallelGripper, StickSlipBox
 from contact_experiments.tamsi.integrators.excitation import Excitation
-from contact_experiments.tamsi.integrators.integrator import Effort
-from contact_experiments.tamsi.integrators.registry import make_integrator
+from contact_experiments.tamsi.integrators.integrator import Effort, make_integrator
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import build_model

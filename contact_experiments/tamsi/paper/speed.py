@@ -15,9 +15,13 @@ from tqdm import tqdm
 
 from contact_core.figures import BLUE, GREEN, RED, FigureResult, new_figure
 from contact_experiments.tamsi.cases import Case, ParallelGripper
-from contact_experiments.tamsi.integrators.config import IntegratorConfig
-from contact_experiments.tamsi.integrators.integrator import Effort, Integrator
-from contact_experiments.tamsi.integrators.registry import SCHEMES, make_integrator
+from contact_experiments.tamsi.integrators.integrator import (
+    SCHEMES,
+    Effort,
+    Integrator,
+    IntegratorConfig,
+    make_integrator,
+)
 from tamsi_sim.arrays.status import StepStatus
 
 SAMPLES = 250  # of the curves of implicit Euler, which show where it slows down

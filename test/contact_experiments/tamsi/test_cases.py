@@ -18,7 +18,7 @@ from contact_experiments.tamsi.cases import (
     StickSlipBox,
     fingers_in_contact,
 )
-from contact_experiments.tamsi.integrators.registry import make_integrator
+from contact_experiments.tamsi.integrators.integrator import make_integrator
 
 
 def test_hand_has_the_makers_joints_and_no_meshes():

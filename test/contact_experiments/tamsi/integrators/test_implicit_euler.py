@@ -8,9 +8,8 @@ from builders import GRAVITY, arm_instance, engine_of
 from contact_core.description import RobotDescription
 from contact_core.scene_config import SolverConfig
 from contact_experiments.tamsi.cases import BOX_MASS, BOX_WEIGHT, StickSlipBox
-from contact_experiments.tamsi.integrators.config import IntegratorConfig
 from contact_experiments.tamsi.integrators.excitation import Excitation
-from contact_experiments.tamsi.integrators.registry import make_integrator
+from contact_experiments.tamsi.integrators.integrator import IntegratorConfig, make_integrator
 from contact_experiments.tamsi.paper.box_figures import measure
 from tamsi_sim.arrays.status import StepStatus
 

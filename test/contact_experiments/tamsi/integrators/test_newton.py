@@ -1,7 +1,7 @@
 """TALS in implicit Euler: it lands in stiction, unless the configuration moves (Sec. IV-B)."""
 
 from contact_experiments.tamsi.cases import StickSlipBox
-from contact_experiments.tamsi.integrators.registry import make_integrator
+from contact_experiments.tamsi.integrators.integrator import make_integrator
 
 
 def test_every_landing_of_the_box_succeeds():

@@ -6,7 +6,7 @@ from builders import GRAVITY, body_urdf, engine_of, ground_instance, pose, spher
 
 from contact_core.scene import Instance
 from contact_core.surface import Surface
-from contact_experiments.tamsi.integrators.registry import make_integrator
+from contact_experiments.tamsi.integrators.integrator import make_integrator
 from tamsi_sim.arrays.status import StepStatus
 
 MASS, STIFFNESS, DISSIPATION = 2.0, 1e4, 5.0

@@ -5,8 +5,11 @@ import pytest
 
 from contact_core.errors import ConfigError
 from contact_experiments.tamsi.cases import ParallelGripper, StickSlipBox
-from contact_experiments.tamsi.integrators.config import IntegratorConfig
-from contact_experiments.tamsi.integrators.registry import SCHEMES, make_integrator
+from contact_experiments.tamsi.integrators.integrator import (
+    SCHEMES,
+    IntegratorConfig,
+    make_integrator,
+)
 from tamsi_sim.arrays.status import StepStatus
 
 
