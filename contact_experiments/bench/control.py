@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from contact_core.figures import BLUE, new_figure, save
-from contact_core.results import write_json
+from contact_core.results import Columns, lines, write_json
 from contact_experiments.bench import solvers
 from contact_experiments.bench.control_case import (
-    HEADER,
     LOOP_CONTACTS,
     MOST_CONTACTS,
     JitterResult,
@@ -22,6 +23,21 @@ from contact_experiments.bench.control_case import (
 from contact_experiments.bench.solvers import SolverResult
 
 RATES = (200.0, 1000.0)
+
+TIMING_COLUMNS: Columns = (
+    ("p50 [us]", "timing.p50_us", 1.0, ".1f"),
+    ("p99 [us]", "timing.p99_us", 1.0, ".1f"),
+    ("p99.9 [us]", "timing.p999_us", 1.0, ".1f"),
+    ("max [us]", "timing.max_us", 1.0, ".1f"),
+)
+SOLVER_COLUMNS: Columns = (
+    ("QP solver", "solver", 1.0, ""),
+    ("problems", "problems", 1.0, ""),
+    *TIMING_COLUMNS,
+    ("error", "largest_error", 1.0, ".1e"),
+    ("unsolved", "unsolved", 1, "d"),
+    ("wrong", "disagreements", 1, "d"),
+)
 
 BUSY_LOAD = 0.3
 """Load per processor above which figures say more about the machine than about us."""
@@ -99,41 +115,40 @@ def summary(
     return {
         "load": os.getloadavg()[0],
         "oracle": solvers.ORACLE if solvers.has_oracle() else None,
-        "solvers": [result.as_dict() for result in solved],
-        "ticks": [{"contacts": n, **timing.as_dict()} for n, timing in ticks.items()],
-        "loops": [result.as_dict() for result in loops],
+        "solvers": [asdict(result) for result in solved],
+        "ticks": [{"contacts": n, **asdict(timing)} for n, timing in ticks.items()],
+        "loops": [asdict(result) for result in loops],
     }
 
 
 def render_solvers(results: Sequence[SolverResult]) -> str:
     """Show the solvers as a table."""
-    lines = [f"{'QP solver':16} {'problems':11} {HEADER} {'error':>9} {'unsolved':>9} {'wrong':>6}"]
-    for r in results:
-        error = "-" if r.largest_error is None else f"{r.largest_error:.1e}"
-        wrong = "-" if r.disagreements is None else str(r.disagreements)
-        lines.append(
-            f"{r.solver:16} {r.problems:11} {r.timing} {error:>9} {r.unsolved:9d} {wrong:>6}"
-        )
+    text = lines([asdict(result) for result in results], SOLVER_COLUMNS)
     if not solvers.has_oracle():
-        lines.append("quadprog is not installed: errors are unknown (pip install quadprog)")
-    return "\n".join(lines)
+        text.append("quadprog is not installed: errors are unknown (pip install quadprog)")
+    return "\n".join(text)
 
 
 def render_ticks(ticks: Mapping[int, Timing]) -> str:
     """Show the controller's tick as a table."""
-    lines = [f"\n{'tick, contacts':28} {HEADER}"]
-    return "\n".join([*lines, *(f"{contacts:<28d} {timing}" for contacts, timing in ticks.items())])
+    rows = [{"contacts": n, "timing": asdict(timing)} for n, timing in ticks.items()]
+    return "\n".join(["", *lines(rows, (("tick, contacts", "contacts", 1, "d"), *TIMING_COLUMNS))])
 
 
 def render_loops(loops: Sequence[JitterResult]) -> str:
     """Show the loop's timing as a table."""
-    lines = [f"\n{'loop, delay of a tick':28} {HEADER} {'missed':>9}"]
+    rows: list[dict[str, Any]] = []
     for loop in loops:
         name = f"{_name(loop)} for {loop.duration:.0f} s"
-        lines.append(f"{name:28} {loop.delay} {100 * loop.miss_fraction:8.3f}%")
+        rows.append({"name": name, "timing": asdict(loop.delay), "missed": loop.miss_fraction})
         if not loop.idle:
-            lines.append(f"{f'  its tick, {LOOP_CONTACTS} contacts':28} {loop.tick}")
-    return "\n".join([*lines, f"scheduling: {loops[0].scheduling}"])
+            tick = f"its tick, {LOOP_CONTACTS} contacts"
+            rows.append({"name": tick, "timing": asdict(loop.tick), "missed": None})
+    columns = (
+        ("loop, delay of a tick", "name", 1.0, ""), *TIMING_COLUMNS,
+        ("missed", "missed", 1.0, ".3%"),
+    )  # fmt: skip
+    return "\n".join(["", *lines(rows, columns), f"scheduling: {loops[0].scheduling}"])
 
 
 def plot(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pinocchio as pin
@@ -76,19 +75,6 @@ class Timing:
         """
         p50, p99, p999, largest = np.percentile(nanoseconds, (50, 99, 99.9, 100)) * 1e-3
         return cls(len(nanoseconds), float(p50), float(p99), float(p999), float(largest))
-
-    def as_dict(self) -> dict[str, float]:
-        """Return the percentiles for JSON."""
-        return dataclasses.asdict(self)
-
-    def __str__(self) -> str:
-        """Render one row of a table."""
-        numbers = (self.p50_us, self.p99_us, self.p999_us, self.max_us)
-        return " ".join(f"{number:10.1f}" for number in numbers)
-
-
-HEADER = " ".join(f"{name:>10}" for name in ("p50 [us]", "p99 [us]", "p99.9 [us]", "max [us]"))
-"""Column names of a table of timings."""
 
 
 def durations(call: Callable[[Item], object], items: Iterable[Item]) -> np.ndarray:
@@ -256,10 +242,6 @@ class JitterResult:
     deadline_misses: int
     miss_fraction: float
     scheduling: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result for JSON."""
-        return dataclasses.asdict(self)
 
 
 def measure_loop(rate: float, duration: float, idle: bool = False) -> JitterResult:

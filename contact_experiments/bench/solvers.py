@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -131,10 +129,6 @@ class SolverResult:
     unsolved: int
     disagreements: int | None
     largest_error: float | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result for JSON."""
-        return dataclasses.asdict(self)
 
 
 def has_oracle() -> bool:
