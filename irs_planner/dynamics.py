@@ -26,31 +26,23 @@ class Dynamics(ABC):
 
     Methods are pure: they may be called from several threads at a time. A point at which
     f cannot be evaluated yields NaN, never an exception.
+
+    Attributes:
+        state_names: (n) one name per state.
+        input_size: The number m of inputs.
+        commanded_states: States that the inputs command, if inputs are positions; empty
+            otherwise. For such systems the cost is on increments u_t - u_{t-1}, starting from
+            the actual positions.
     """
 
+    state_names: tuple[str, ...]
+    input_size: int
+    commanded_states: tuple[int, ...] = ()
+
     @property
-    @abstractmethod
     def state_size(self) -> int:
         """The number n of states."""
-
-    @property
-    @abstractmethod
-    def input_size(self) -> int:
-        """The number m of inputs."""
-
-    @property
-    @abstractmethod
-    def state_names(self) -> tuple[str, ...]:
-        """One name per state."""
-
-    @property
-    def commanded_states(self) -> tuple[int, ...]:
-        """States that the inputs command, if inputs are positions; empty otherwise.
-
-        For such systems the cost is on increments u_t - u_{t-1}, starting from the
-        actual positions.
-        """
-        return ()
+        return len(self.state_names)
 
     @abstractmethod
     def step_batch(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
@@ -119,17 +111,15 @@ class PairForces:
 
 
 class ContactDynamics(Dynamics):
-    """Dynamics with objects that move only when robots touch them."""
+    """Dynamics with objects that move only when robots touch them.
 
-    @property
-    @abstractmethod
-    def object_states(self) -> tuple[int, ...]:
-        """Indices of the states of the objects."""
+    Attributes:
+        object_states: Indices of the states of the objects.
+        link_names: Names of the robot links that can touch something.
+    """
 
-    @property
-    @abstractmethod
-    def link_names(self) -> tuple[str, ...]:
-        """Names of the robot links that can touch something."""
+    object_states: tuple[int, ...]
+    link_names: tuple[str, ...]
 
     @abstractmethod
     def barrier_jacobians(

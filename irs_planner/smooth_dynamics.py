@@ -17,8 +17,6 @@ class SmoothDynamics(Dynamics):
     """A system whose step is analytic, written with numpy so that it takes complex numbers.
 
     Attributes:
-        state_names: One per state.
-        input_size: m.
         usual_step: h [s] unless another is chosen.
     """
 
@@ -43,11 +41,6 @@ class SmoothDynamics(Dynamics):
         Returns:
             (K, n) x+.
         """
-
-    @property
-    def state_size(self) -> int:
-        """One per name."""
-        return len(self.state_names)
 
     def step_batch(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Advance a batch by one step, see :meth:`Dynamics.step_batch`."""

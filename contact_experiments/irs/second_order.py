@@ -207,33 +207,15 @@ class SecondOrderDynamics(Dynamics):
         joints += tuple(joint_name(link) for link in scene.links)
         self._dofs = np.array([self._built.joints[name] for name in joints])
         self._links = self._dofs[-len(scene.links) :]
+        names, count = scene.state_names, len(self._dofs)
+        self.state_names = (*names, *(f"{name}/velocity" for name in names))
+        self.input_size = len(self._links)
+        self.commanded_states = tuple(range(count - self.input_size, count))
         self._thread = threading.local()
 
     def __reduce__(self) -> tuple[object, ...]:
         """Engines stay where they are: a copy builds its own."""
         return _rebuild, (self.scene, self.time_step, self.simulation_step)
-
-    @property
-    def state_size(self) -> int:
-        """Twice the number of coordinates."""
-        return 2 * len(self._dofs)
-
-    @property
-    def input_size(self) -> int:
-        """The number of robot joints."""
-        return len(self._links)
-
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        """Coordinates, then their velocities."""
-        names = self.scene.state_names
-        return (*names, *(f"{name}/velocity" for name in names))
-
-    @property
-    def commanded_states(self) -> tuple[int, ...]:
-        """The robot joints."""
-        count = len(self._dofs)
-        return tuple(range(count - self.input_size, count))
 
     def step_batch(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Advance a batch by one step, see :meth:`Dynamics.step_batch`."""

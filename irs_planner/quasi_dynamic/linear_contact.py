@@ -43,30 +43,10 @@ class LinearContact(Dynamics):
         self.tangent = tangent
         self.offset = offset
         self.friction = friction
-
-    @property
-    def state_size(self) -> int:
-        """The number of coordinates."""
-        return len(self.model.hessian)
-
-    @property
-    def input_size(self) -> int:
-        """The number of commanded coordinates."""
-        return len(self.model.stiffness)
-
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        """Objects, then robots."""
-        free = len(self.model.load)
-        return (
-            *(f"object_{i}" for i in range(free)),
-            *(f"robot_{i}" for i in range(self.input_size)),
-        )
-
-    @property
-    def commanded_states(self) -> tuple[int, ...]:
-        """The robot coordinates."""
-        return tuple(range(len(self.model.load), self.state_size))
+        free, self.input_size = len(model.load), len(model.stiffness)
+        robots = (f"robot_{i}" for i in range(self.input_size))
+        self.state_names = (*(f"object_{i}" for i in range(free)), *robots)
+        self.commanded_states = tuple(range(free, self.state_size))
 
     def step_batch(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Advance a batch by one step, see :meth:`Dynamics.step_batch`."""

@@ -31,11 +31,17 @@ class QuasiDynamics(ContactDynamics):
     is said here.
 
     Attributes:
+        coordinates: The number n_q of object coordinates and robot joints.
+        joint_names: (n_a) names of the robot joints.
+        pair_names: (P) names of the two parts of every contact pair; "" for anything fixed.
         time_step: h [s].
         load: (n_u) tau_u [N, Nm].
         stiffness: (n_a) K [N/m, Nm/rad].
         friction: (P) mu of every contact pair.
     """
+
+    joint_names: tuple[str, ...]
+    pair_names: tuple[tuple[str, str], ...]
 
     def __init__(
         self,
@@ -63,6 +69,9 @@ class QuasiDynamics(ContactDynamics):
         self.load = load
         self.stiffness = stiffness
         self.friction = friction
+        self.input_size, self.coordinates = len(stiffness), len(load) + len(stiffness)
+        self.object_states = tuple(range(len(load)))
+        self.commanded_states = tuple(range(len(load), self.coordinates))
         self._edges = edges
 
     @abstractmethod
@@ -102,41 +111,6 @@ class QuasiDynamics(ContactDynamics):
         Args:
             state: (n) x.
         """
-
-    @property
-    @abstractmethod
-    def joint_names(self) -> tuple[str, ...]:
-        """(n_a) names of the robot joints."""
-
-    @property
-    @abstractmethod
-    def pair_names(self) -> tuple[tuple[str, str], ...]:
-        """(P) names of the two parts of every contact pair; "" for anything fixed."""
-
-    @property
-    def coordinates(self) -> int:
-        """The number n_q of object coordinates and robot joints."""
-        return len(self.load) + len(self.stiffness)
-
-    @property
-    def state_size(self) -> int:
-        """The number of object coordinates, robot joints and outputs."""
-        return len(self.state_names)
-
-    @property
-    def input_size(self) -> int:
-        """The number of robot joints."""
-        return len(self.stiffness)
-
-    @property
-    def commanded_states(self) -> tuple[int, ...]:
-        """The robot joints."""
-        return tuple(range(len(self.load), self.coordinates))
-
-    @property
-    def object_states(self) -> tuple[int, ...]:
-        """The coordinates of the objects."""
-        return tuple(range(len(self.load)))
 
     def step_batch(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Advance a batch by one step, see :meth:`Dynamics.step_batch`."""

@@ -41,7 +41,12 @@ class PlanarQuasiDynamics(QuasiDynamics):
         """
         self.scene = scene
         self.arrays = build_scene_arrays(scene)
-        self._parts = part_names(scene)
+        self.state_names = scene.state_names
+        # Joints are named as the links they move.
+        self.joint_names = self.link_names = tuple(link.name for link in scene.links)
+        parts = part_names(scene)
+        names = [parts[body] for body in self.arrays.shape_body]
+        self.pair_names = tuple((names[a], names[b]) for a, b in self.arrays.pair)
         inertia = np.array([[o.mass, o.mass, o.inertia] for o in scene.objects]).reshape(-1)
         self._inertia = np.diag(inertia * (QUASI_STATIC_INERTIA if quasi_static else 1.0))
         super().__init__(
@@ -51,27 +56,6 @@ class PlanarQuasiDynamics(QuasiDynamics):
             self.arrays.friction,
             PLANAR_EDGES,
         )
-
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        """Object coordinates, then joints."""
-        return self.scene.state_names
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """The joints are named as the links they move."""
-        return self.link_names
-
-    @property
-    def link_names(self) -> tuple[str, ...]:
-        """The robot links."""
-        return tuple(link.name for link in self.scene.links)
-
-    @property
-    def pair_names(self) -> tuple[tuple[str, str], ...]:
-        """Names of the parts of every pair, see :attr:`QuasiDynamics.pair_names`."""
-        names = [self._parts[body] for body in self.arrays.shape_body]
-        return tuple((names[a], names[b]) for a, b in self.arrays.pair)
 
     def object_poses(self, state: np.ndarray) -> dict[str, pin.SE3]:
         """Return poses in the y-z plane, turned about x; :meth:`QuasiDynamics.object_poses`."""
@@ -122,7 +106,9 @@ class SpatialQuasiDynamics(QuasiDynamics):
             ModelError: If two shapes cannot be planned with, or the time step is not positive.
         """
         self.scene = scene
-        self.arrays, self._pair_names = build_spatial_arrays(scene)
+        self.arrays, self.pair_names = build_spatial_arrays(scene)
+        self.state_names, self.link_names = scene.state_names, scene.config.contact_links
+        self.joint_names = scene.scene.robot.arm_joints
         inertias = object_inertias(scene)
         scale = QUASI_STATIC_INERTIA if quasi_static else 1.0
         self._levers = np.array([inertia.lever for inertia in inertias]).reshape(-1, 3)
@@ -137,26 +123,6 @@ class SpatialQuasiDynamics(QuasiDynamics):
             self.arrays.friction,
             spatial_edges(scene.config.cone_edges),
         )
-
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        """Object coordinates, then joints."""
-        return self.scene.state_names
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """The joints of the arm."""
-        return self.scene.scene.robot.arm_joints
-
-    @property
-    def link_names(self) -> tuple[str, ...]:
-        """The robot links that may touch something."""
-        return self.scene.config.contact_links
-
-    @property
-    def pair_names(self) -> tuple[tuple[str, str], ...]:
-        """Names of the parts of every pair, see :attr:`QuasiDynamics.pair_names`."""
-        return self._pair_names
 
     def contact_frames(self, coordinates: np.ndarray) -> ContactFrames:
         """Return the contact geometry, see :meth:`QuasiDynamics.contact_frames`."""
