@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from contact_core.errors import ConfigError
 from contact_core.quadratic_program.dual_active_set import (
     DualActiveSetSolver,
     solve_dual_active_set,
@@ -55,10 +54,6 @@ def make_solver(name: str) -> QuadraticProgramSolver:
         The solver.
 
     Raises:
-        ConfigError: If there is no solver of that name, or it is not installed.
+        ConfigError: If there is no solver of that name.
     """
-    factory = SOLVERS[name]
-    try:
-        return factory()
-    except ImportError as error:
-        raise ConfigError(f"QP solver '{name}' is not installed: pip install {name}") from error
+    return SOLVERS[name]()

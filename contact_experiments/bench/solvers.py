@@ -13,7 +13,6 @@ from unittest.mock import patch
 import numpy as np
 
 from contact_aware_control.incident_log import load, replay
-from contact_core.errors import ConfigError
 from contact_core.quadratic_program import (
     SOLVERS,
     DualActiveSetSolver,
@@ -137,7 +136,7 @@ def has_oracle() -> bool:
 
 
 def measure_solvers(name: str, problems: Sequence[QuadraticProgram]) -> list[SolverResult]:
-    """Measure every solver that is installed.
+    """Measure every solver, and the oracle if it is installed.
 
     Args:
         name: Name of the set of problems.
@@ -146,12 +145,7 @@ def measure_solvers(name: str, problems: Sequence[QuadraticProgram]) -> list[Sol
     Returns:
         One result per solver, the oracle last.
     """
-    solvers: dict[str, Solve] = {}
-    for solver in SOLVERS:
-        try:
-            solvers[solver] = _ours(solver)
-        except ConfigError:
-            continue
+    solvers = {solver: _ours(solver) for solver in SOLVERS}
     if has_oracle():
         solvers[ORACLE] = _oracle()
     truth = [solvers[ORACLE](problem) for problem in problems] if has_oracle() else None

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from contact_core.errors import ConfigError
 from contact_core.registry import Registry
 from irs_planner.mpc.riccati_solver import RiccatiSolver
 from irs_planner.mpc.tracking_problem import MpcSolution, MpcSolver, TrackingProblem
@@ -39,9 +38,6 @@ def make_mpc_solver(name: str) -> MpcSolver:
         The solver.
 
     Raises:
-        ConfigError: If there is no solver of that name, or it is not installed.
+        ConfigError: If there is no solver of that name.
     """
-    try:
-        return MPC_SOLVERS[name]()
-    except ImportError as error:
-        raise ConfigError(f"MPC solver '{name}' is not installed: pip install {name}") from error
+    return MPC_SOLVERS[name]()
