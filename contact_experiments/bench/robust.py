@@ -14,7 +14,7 @@ from tqdm import tqdm
 from contact_core.results import look_up, write_json
 from contact_experiments.robust.grid_figures import point_name
 from contact_experiments.robust.summary import summarize
-from contact_experiments.robust.sweep import GridPoint, plan_reference, sweep
+from contact_experiments.robust.sweep import GridPoint, Listeners, plan_reference, sweep
 from robust_planner.examples import make_example
 from robust_planner.result import RobustPlan
 
@@ -108,9 +108,9 @@ def measure(name: str, points: Iterable[GridPoint]) -> list[dict[str, Any]]:
             bar.write(render(entry, "reference" if point is None else point_name(point)))
             bar.update()
 
-        reference = plan_reference(example)
-        record(None, reference)
-        sweep(example, points, reference, on_plan=record)
+        listeners = Listeners(on_plan=record)
+        reference = plan_reference(example, listeners=listeners)
+        sweep(example, points, reference, listeners=listeners)
     return results
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -27,56 +25,22 @@ from contact_experiments.robust.plan_figures import (
     plot_risks,
     plot_simulations,
 )
-from contact_experiments.robust.sweep import GridPoint, OnProgress, PlanStore, plan_reference, sweep
+from contact_experiments.robust.sweep import (
+    SILENT,
+    GridPoint,
+    Listeners,
+    PlanStore,
+    plan_reference,
+    sweep,
+)
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.execution import FinalErrors, final_errors
-from robust_planner.examples import Example, make_example
+from robust_planner.examples import make_example
 from robust_planner.report import mean_foot_height
 from robust_planner.result import RobustPlan, StageProgress
 
 RISKS = (0.51, 0.6, 0.7, 0.8, 0.9)
 """Risk bounds of the grids."""
-
-
-@dataclass(frozen=True)
-class Listeners:
-    """Who hears about the plans of a grid, and where they are kept.
-
-    Attributes:
-        store: Where plans are looked for and kept; None for nowhere.
-        on_plan: Called after every plan, with None for the reference.
-        on_progress: Called now and then while planning.
-    """
-
-    store: PlanStore | None = None
-    on_plan: Callable[[GridPoint | None, RobustPlan], None] = lambda point, result: None
-    on_progress: OnProgress | None = None
-
-
-SILENT = Listeners()
-
-
-def plan_grid(
-    example: Example, grid: Iterable[GridPoint], config: PlannerConfig, listeners: Listeners
-) -> tuple[RobustPlan, dict[GridPoint, RobustPlan]]:
-    """Plan the reference and every point of a grid.
-
-    Args:
-        example: The example.
-        grid: The points.
-        config: Settings; the grid decides about uncertainty and risk.
-        listeners: Who hears about the plans.
-
-    Returns:
-        The reference, and grid point -> plan, also of those that did not converge.
-    """
-    store, on_progress = listeners.store, listeners.on_progress
-    # The mode does not matter to the reference: that of the example is kept for both.
-    certain = dataclasses.replace(config, mode=example.config.mode)
-    reference = plan_reference(example, certain, store, on_progress)
-    listeners.on_plan(None, reference)
-    plans = sweep(example, grid, reference, config, listeners.on_plan, store, on_progress)
-    return reference, plans
 
 
 BLOCK_SIGMAS = (0.01, 0.05, 0.1, 0.3, 1.0)
@@ -113,7 +77,8 @@ def draw_block(folder: Path, config: PlannerConfig, listeners: Listeners = SILEN
     """
     example = make_example("block")
     problem, goal = example.problem, example.problem.goal[0]
-    reference, plans = plan_grid(example, BLOCK_GRID, config, listeners)
+    reference = plan_reference(example, config, listeners)
+    plans = sweep(example, BLOCK_GRID, reference, config, listeners)
     solved = {point: plan for point, plan in plans.items() if plan.solved}
 
     def simulate(plan: RobustPlan) -> FinalErrors:
@@ -196,7 +161,8 @@ def draw_hopper(
         The files.
     """
     example = make_example("hopper")
-    reference, plans = plan_grid(example, grid, config, listeners)
+    reference = plan_reference(example, config, listeners)
+    plans = sweep(example, grid, reference, config, listeners)
     largest = max(point.sigma for point in grid)
     shown = {p: plan for p, plan in plans.items() if p.sigma == largest and plan.solved}
     foot, frames = {"reference": reference}, {"reference": reference}

@@ -7,7 +7,6 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -105,9 +104,6 @@ class PlanStore:
         return self._folder / f"{problem.name}_{digest.hexdigest()[:16]}.npz"
 
 
-OnProgress = Callable[[StageProgress], None]
-
-
 @dataclass(frozen=True, slots=True)
 class GridPoint:
     """One combination of the grid.
@@ -146,27 +142,42 @@ class GridPoint:
         )
 
 
+@dataclass(frozen=True)
+class Listeners:
+    """Who hears about plans, and where they are kept.
+
+    Attributes:
+        store: Where plans are looked for and kept; None for nowhere.
+        on_plan: Called after every plan, with None for the reference.
+        on_progress: Called now and then while planning.
+    """
+
+    store: PlanStore | None = None
+    on_plan: Callable[[GridPoint | None, RobustPlan], None] = lambda point, result: None
+    on_progress: Callable[[StageProgress], None] | None = None
+
+
+SILENT = Listeners()
+
+
 def plan_reference(
-    example: Example,
-    config: PlannerConfig | None = None,
-    store: PlanStore | None = None,
-    on_progress: OnProgress | None = None,
+    example: Example, config: PlannerConfig | None = None, listeners: Listeners = SILENT
 ) -> RobustPlan:
     """Plan an example as if nothing was uncertain.
 
     Args:
         example: The example.
-        config: Settings; None for those of the example.
-        store: Where the plan is looked for and kept.
-        on_progress: Called now and then while planning.
+        config: Settings; None for those of the example, whose mode is kept: it does not matter.
+        listeners: Who hears about the plan.
 
     Returns:
         The plan.
     """
-    certain = dataclasses.replace(config or example.config, uncertainty=UncertaintyConfig())
-    return _stored(
-        store, example.problem, certain, lambda: plan(example.problem, certain, None, on_progress)
-    )
+    mode, nothing = example.config.mode, UncertaintyConfig()
+    certain = dataclasses.replace(config or example.config, mode=mode, uncertainty=nothing)
+    reference = _stored(example.problem, certain, None, listeners)
+    listeners.on_plan(None, reference)
+    return reference
 
 
 def sweep(
@@ -174,9 +185,7 @@ def sweep(
     points: Iterable[GridPoint],
     reference: RobustPlan,
     config: PlannerConfig | None = None,
-    on_plan: Callable[[GridPoint, RobustPlan], None] | None = None,
-    store: PlanStore | None = None,
-    on_progress: OnProgress | None = None,
+    listeners: Listeners = SILENT,
 ) -> dict[GridPoint, RobustPlan]:
     """Plan every point of a grid, each from the same reference plan.
 
@@ -185,36 +194,30 @@ def sweep(
         points: The grid.
         reference: Plan of the example without uncertainty.
         config: Settings; None for those of the example.
-        on_plan: Called after every plan.
-        store: Where plans are looked for and kept.
-        on_progress: Called now and then while planning.
+        listeners: Who hears about the plans.
 
     Returns:
         Grid point -> plan, also of those that did not converge.
     """
     plans = {}
-    problem = example.robust_problem
     for point in points:
         chosen = point.configure(config or example.config)
-        plans[point] = _stored(
-            store, problem, chosen, partial(plan, problem, chosen, reference, on_progress)
-        )
-        if on_plan is not None:
-            on_plan(point, plans[point])
+        plans[point] = _stored(example.robust_problem, chosen, reference, listeners)
+        listeners.on_plan(point, plans[point])
     return plans
 
 
 def _stored(
-    store: PlanStore | None,
     problem: RobustProblem,
     config: PlannerConfig,
-    make: Callable[[], RobustPlan],
+    reference: RobustPlan | None,
+    listeners: Listeners,
 ) -> RobustPlan:
     """Return the plan that is kept, or make it and keep it."""
-    if store is None:
-        return make()
-    found = store.load(problem, config)
+    store = listeners.store
+    found = store.load(problem, config) if store is not None else None
     if found is None:
-        found = make()
-        store.save(problem, config, found)
+        found = plan(problem, config, reference, listeners.on_progress)
+        if store is not None:
+            store.save(problem, config, found)
     return found

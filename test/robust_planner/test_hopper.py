@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from contact_experiments.robust.paper_figures import Listeners, draw_hopper
-from contact_experiments.robust.sweep import GridPoint, PlanStore, plan_reference, sweep
+from contact_experiments.robust.paper_figures import draw_hopper
+from contact_experiments.robust.sweep import GridPoint, Listeners, PlanStore, plan_reference, sweep
 from robust_planner.chance_constraint import normal_quantile
 from robust_planner.config import UncertaintyConfig
 from robust_planner.evaluation.violation import highest_force
@@ -55,7 +55,7 @@ def test_cost_and_chance_constraints_together(
     """Fig. 6, 7: the foot is lifted higher, and force acts no higher than the bound."""
     store = PlanStore(tmp_path / "plans")
     point = GridPoint(0.05, 0.5, 0.6)
-    result = sweep(hopper, [point], reference, store=store)[point]
+    result = sweep(hopper, [point], reference, listeners=Listeners(store))[point]
     assert result.solved
     assert all(stage.converged for stage in result.stages)
     highest = highest_force(result.trajectory, hopper.robust_problem)

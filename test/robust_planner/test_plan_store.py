@@ -10,7 +10,7 @@ import pytest
 
 from contact_core.planning import PlanStatus
 from contact_experiments.robust import sweep as sweep_module
-from contact_experiments.robust.sweep import GridPoint, PlanStore, plan_reference, sweep
+from contact_experiments.robust.sweep import GridPoint, Listeners, PlanStore, plan_reference, sweep
 from robust_planner.config import UncertaintyConfig
 from robust_planner.examples import Example
 from robust_planner.result import RobustPlan
@@ -70,17 +70,16 @@ def test_sweep_goes_on_where_it_was(
     """What is in the store is not planned again."""
     store = PlanStore(tmp_path)
     point = GridPoint(0.08, 0.7, 0.7, expected_residual=False)
-    reference = plan_reference(sled, store=store)
-    first = sweep(sled, [point], reference, store=store)
-    heard: list[GridPoint] = []
+    kept = Listeners(store)
+    reference = plan_reference(sled, listeners=kept)
+    first = sweep(sled, [point], reference, listeners=kept)
+    heard: list[GridPoint | None] = []
 
     def forbidden(*args: object, **keywords: object) -> RobustPlan:
         raise AssertionError("planned again")
 
     monkeypatch.setattr(sweep_module, "plan", forbidden)
-    again = sweep(
-        sled, [point], plan_reference(sled, store=store),
-        on_plan=lambda point, result: heard.append(point), store=store,
-    )  # fmt: skip
+    listening = Listeners(store, lambda point, result: heard.append(point))
+    again = sweep(sled, [point], plan_reference(sled, listeners=listening), listeners=listening)
     np.testing.assert_array_equal(again[point].values, first[point].values)
-    assert heard == [point]
+    assert heard == [None, point]
