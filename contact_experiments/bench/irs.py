@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from contact_core.results import write_json
+from tqdm import tqdm
+
+from contact_core.results import Columns, lines, write_json
 from contact_experiments.irs.benchmark import compare_orders, run_examples
 from contact_experiments.irs.contact_qps import COUNT, measure_contact_qps, missing_peers
 from irs_planner import GradientMode, example_names
@@ -19,7 +21,20 @@ QUICK = ("pendulum", "pushing")
 PARTS = ("examples", "qps", "second_order")
 """What is measured."""
 
-COLUMNS = ("initial", "best", "final", "iterations", "seconds")
+PER_ITERATION = "seconds_per_iteration"
+EXAMPLE_COLUMNS: Columns = (
+    ("example", "example", 1.0, ""),
+    ("mode", "mode", 1.0, ""),
+    *((name, name, 1.0, ".5g") for name in ("initial", "best", "final", "iterations", "seconds")),
+    ("ms/iteration", "spent", 1e3, ".1f"),
+    ("status", "status", 1.0, ""),
+)
+QP_COLUMNS: Columns = (
+    ("contact QPs of", "example", 1.0, ""),
+    ("solver", "solver", 1.0, ""),
+    ("per second", "per_second", 1.0, ",.0f"),
+    ("difference", "largest_difference", 1.0, ".1e"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,53 +100,29 @@ def main(args: argparse.Namespace) -> int:
 
 def _run_examples(args: argparse.Namespace) -> dict[str, Any]:
     names = args.example or (QUICK if args.quick else example_names())
+    options = {"seed": args.seed, "workers": args.workers, "paper": args.paper}
     examples: dict[str, Any] = {}
-    print(header(), flush=True)
-    for name in names:
-        found = run_examples(
-            [name], args.mode, seed=args.seed, workers=args.workers, paper=args.paper
-        )["examples"]
-        examples.update(found)
-        print("\n".join(rows(found)), flush=True)
+    for name in tqdm(names, unit="example"):
+        examples |= run_examples([name], args.mode, **options)["examples"]
+    rows = [
+        {"example": name, "mode": mode, "spent": sum(figures[PER_ITERATION].values()), **figures}
+        for name, modes in examples.items()
+        for mode, figures in modes.items()
+    ]
+    print("\n".join(lines(rows, EXAMPLE_COLUMNS)))
     print(f"\nplot: {figure_9(args.out, {n: modes for n, modes in examples.items() if modes})}")
     return examples
 
 
-def qp_rows(figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Iterator[str]:
-    """Show contact QPs per second as rows of a table.
+def qp_rows(figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[str]:
+    """Show contact QPs per second as a table, one row per example and solver.
 
     Args:
         figures: Example -> solver -> figures.
-
-    Yields:
-        The titles, then one row per example and solver.
     """
-    yield f"{'contact QPs of':<20}{'solver':<12}{'per second':>12}{'difference':>12}"
-    for name, solvers in figures.items():
-        for solver, values in solvers.items():
-            yield (
-                f"{name:<20}{solver:<12}{values['per_second']:>12,.0f}"
-                f"{values['largest_difference']:>12.1e}"
-            )
-
-
-def header() -> str:
-    """Return the titles of the table."""
-    titles = "".join(f"{column:>12}" for column in COLUMNS)
-    return f"{'example':<20}{'mode':<12}{titles}{'ms/iteration':>14}  status"
-
-
-def rows(examples: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[str]:
-    """Show figures as rows of a table.
-
-    Args:
-        examples: Example -> mode -> figures.
-
-    Yields:
-        One row per example and mode.
-    """
-    for name, modes in examples.items():
-        for mode, figures in modes.items():
-            cells = "".join(f"{figures[column]:>12.5g}" for column in COLUMNS)
-            per_iteration = 1e3 * sum(figures["seconds_per_iteration"].values())
-            yield f"{name:<20}{mode:<12}{cells}{per_iteration:>14.1f}  {figures['status']}"
+    rows = [
+        {"example": name, "solver": solver, **values}
+        for name, solvers in figures.items()
+        for solver, values in solvers.items()
+    ]
+    return lines(rows, QP_COLUMNS)
