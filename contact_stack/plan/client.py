@@ -72,17 +72,14 @@ def plan_remotely(
 
 
 def to_goal(request: PlanRequest) -> Any:
-    """Return the goal of a request.
-
-    Args:
-        request: The request.
-    """
+    """Return the goal of a request."""
+    settings = request.settings
     return PlanThroughContact.Goal(
         example=request.example,
         goal_state=request.goal_state,
-        mode=request.mode,
-        samples=request.samples,
-        iterations=request.iterations,
-        seed=request.seed,
-        time_budget=to_duration(round(request.time_budget * NANOSECONDS)),
+        mode=str(settings.mode),
+        samples=settings.samples,
+        iterations=settings.iterations,
+        seed=settings.seed,
+        time_budget=to_duration(round(settings.time_budget * NANOSECONDS)),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from contact_stack.plan.request import (
     problem_of,
 )
 from irs_planner import GradientMode, IrsProblem, example_names, load_example
+from irs_planner.examples import example_settings
 
 EXIT_NO_PLAN = 1
 
@@ -79,18 +81,20 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         ContactStackError: If the goal is refused or the planner does not answer.
     """
-    request = PlanRequest(
-        args.name,
-        tuple(args.goal),
-        args.mode,
-        args.samples,
-        args.iterations or load_example(args.name).iterations,
-        args.seed,
-        args.budget,
+    usual = example_settings(load_example(args.name))
+    settings = replace(
+        usual,
+        mode=args.mode,
+        iterations=args.iterations or usual.iterations,
+        samples=args.samples,
+        seed=args.seed,
+        time_budget=args.budget,
     )
+    request = PlanRequest(args.name, tuple(args.goal), settings)
     problem = problem_of(request)
-    total = request.iterations + load_example(args.name).refinements
-    with tqdm(total=total, desc=args.name, unit="iteration") as bar:
+    with tqdm(
+        total=settings.iterations + settings.refinements, desc=args.name, unit="iteration"
+    ) as bar:
         outcome = _plan(request, problem, args, _show_in(bar))
     print(_summary_line(outcome))
     write_json(_as_dict(request, outcome), args.json)
@@ -138,9 +142,9 @@ def _summary_line(outcome: PlanOutcome) -> str:
 def _as_dict(request: PlanRequest, outcome: PlanOutcome) -> dict[str, Any]:
     return {
         "example": request.example,
-        "mode": request.mode,
-        "samples": request.samples,
-        "seed": request.seed,
+        "mode": request.settings.mode,
+        "samples": request.settings.samples,
+        "seed": request.settings.seed,
         "status": outcome.status,
         "remedy": outcome.remedy,
         "initial": outcome.costs[0] if outcome.costs else None,

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
 import numpy as np
 
 from contact_stack.plan.request import PlanOutcome, PlanRequest
@@ -31,7 +28,7 @@ def draw(
         Every file.
     """
     figures = {"costs": list(outcome.costs), "initial": outcome.costs[0]}
-    yield figure_9(folder, {request.example: {request.mode: figures}})
+    yield figure_9(folder, {request.example: {request.settings.mode: figures}})
     dynamics, states = problem.dynamics, outcome.states
     if not np.isfinite(states).all():
         return

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from irs_planner import IrsProblem, build_problem, load_example, plan
+from irs_planner import IrsProblem, PlannerSettings, build_problem, load_example, plan
 from irs_planner.diagnosis import remedy_of
-from irs_planner.examples import HelixConfig, example_settings
+from irs_planner.examples import HelixConfig
 
 
 @dataclass(frozen=True)
@@ -19,20 +19,12 @@ class PlanRequest:
     Attributes:
         example: Name of the example.
         goal_state: Goal of every state, empty for the example's own.
-        mode: How gradients are made.
-        samples: Samples per knot.
-        iterations: Most iterations.
-        seed: Seed of all samples.
-        time_budget: [s], 0 for no limit.
+        settings: How to plan.
     """
 
     example: str
     goal_state: tuple[float, ...]
-    mode: str
-    samples: int
-    iterations: int
-    seed: int
-    time_budget: float
+    settings: PlannerSettings
 
 
 @dataclass(frozen=True)
@@ -95,17 +87,9 @@ def plan_locally(request: PlanRequest, on_iteration: OnIteration) -> PlanOutcome
         ConfigError: If the request does not fit the example.
     """
     problem = problem_of(request)
-    settings = replace(
-        example_settings(load_example(request.example)),
-        mode=request.mode,
-        iterations=request.iterations,
-        samples=request.samples,
-        seed=request.seed,
-        time_budget=request.time_budget,
-    )
     result = plan(
         problem,
-        settings,
+        request.settings,
         callback=lambda step: on_iteration(step.iteration, step.cost, step.best_cost),
     )
     return PlanOutcome(
