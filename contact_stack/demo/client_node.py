@@ -28,6 +28,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_core.errors import CommunicationError
 from contact_ros.diagnostics import Diagnostics, Health, Level
+from contact_ros.driver_profile import DriverProfile
 from contact_ros.geometry import to_pose
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.qos import signal_subscription
@@ -103,10 +104,12 @@ class Connection:
     Attributes:
         recorder: Where every message heard is written.
         lockstep: Whether the client takes part in lock-step.
+        profile: The driver.
     """
 
     recorder: McapRecorder
     lockstep: bool
+    profile: DriverProfile
 
 
 class ClientNode(Node, ABC, Generic[Data]):

@@ -41,7 +41,7 @@ from contact_core.errors import CommunicationError, ContactStackError
 from contact_core.results import write_json
 from contact_core.scene_config import ENGINES
 from contact_core.signals import deferred
-from contact_ros.driver_profile import PROFILES
+from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
 from contact_stack.demo.client_node import NAMESPACE, ClientNode, Connection
 from contact_stack.launch import NodeGraph, find_launch_file, parse, refuse_second_graph
 from contact_stack.recording import McapRecorder
@@ -229,7 +229,8 @@ def run_graph(demo: Demo[Data], run: str, out: Path) -> Data:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
             with deferred():
-                client = demo.client(run, Connection(recorder, demo.lockstep))
+                profile = driver_profile(demo.driver, DriverConfig())
+                client = demo.client(run, Connection(recorder, demo.lockstep, profile))
             _spin(client, graph, run)
             client.destroy_node()
         finally:

@@ -21,7 +21,7 @@ from contact_core.figures import (
     save,
 )
 from contact_core.results import Rows, table
-from contact_ros.driver_profile import DriverConfig, driver_profile, overlay
+from contact_ros.driver_profile import overlay
 from contact_stack.demo.bottle_shake.joint_controller import (
     CONTROLLERS,
     INVERSE_DYNAMICS,
@@ -118,8 +118,7 @@ class BottleShake(Demo[BottleRecord]):
     def client(self, run: str, connection: Connection) -> BottleNode:
         """Make the node that handles the bottle."""
         scene, feedback = self._scene, run == f"{PREFIX}on"
-        profile = driver_profile(self.driver, DriverConfig())
-        return BottleNode(scene, self._task, feedback, profile, connection)
+        return BottleNode(scene, self._task, feedback, connection)
 
     def summarise(self, runs: Mapping[str, BottleRecord]) -> dict[str, Any]:
         """Compute the figures of each run, under "on" and "off"."""

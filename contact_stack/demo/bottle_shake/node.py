@@ -19,7 +19,6 @@ from contact_core.scene import Scene
 from contact_ros.driver_profile import (
     OVERLAYS,
     CommandWriter,
-    DriverProfile,
     MessageError,
     OverlayWriter,
 )
@@ -43,12 +42,7 @@ class BottleNode(ClientNode[BottleRecord]):
     """Run the procedure once, one decision per state of the arm."""
 
     def __init__(
-        self,
-        scene: Scene,
-        task: BottleTask,
-        feedback: bool,
-        profile: DriverProfile,
-        connection: Connection,
+        self, scene: Scene, task: BottleTask, feedback: bool, connection: Connection
     ) -> None:
         """Connect to the graph.
 
@@ -56,9 +50,9 @@ class BottleNode(ClientNode[BottleRecord]):
             scene: For the models of the arm, and how it is commanded.
             task: What to do.
             feedback: Whether forces are used.
-            profile: The driver.
             connection: How to take part in the graph.
         """
+        profile = connection.profile
         needed = {topic: profile.state_topics[topic] for topic in profile.needed_topics}
         heard: Mapping[str, type] = {
             CLOCK: JointState, OBJECTS: TFMessage, GRIPPER: JointState, **needed,

@@ -15,10 +15,9 @@ from contact_core.config import from_mapping
 from contact_core.description import share
 from contact_core.figures import BLUE, GREEN, ORANGE
 from contact_core.results import Rows, table
-from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_stack.demo.client_node import NAME, Connection
 from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
-from contact_stack.demo.contact_tracking.figures import ExperimentPictures
+from contact_stack.demo.contact_tracking.figures import draw_experiment
 from contact_stack.demo.contact_tracking.node import ContactTrackingNode
 from contact_stack.demo.runner import DRIVER, ENGINE, REALTIME, Demo, Option
 from contact_stack.demo.statistics import ExperimentData, summarize
@@ -136,8 +135,7 @@ class ContactTracking(Demo[ExperimentData]):
 
     def client(self, run: str, connection: Connection) -> ContactTrackingNode:
         """Make the node that asks for the motion."""
-        profile = driver_profile(self.driver, DriverConfig())
-        return ContactTrackingNode(self.experiment, profile, connection)
+        return ContactTrackingNode(self.experiment, connection)
 
     def summarise(self, runs: Mapping[str, ExperimentData]) -> dict[str, Any]:
         """Compute the figures of each controller."""
@@ -162,10 +160,8 @@ class ContactTracking(Demo[ExperimentData]):
 
     def draw(self, runs: Mapping[str, ExperimentData], folder: Path) -> list[Path]:
         """Draw force, tracking error and release."""
-        styles = {name: VARIANTS[name].style for name in runs}
-        return ExperimentPictures(
-            runs, styles, self.experiment.phases, self.force_limit, folder
-        ).draw()
+        drawn = {name: (data, VARIANTS[name].style) for name, data in runs.items()}
+        return draw_experiment(drawn, self.experiment.phases, self.force_limit, folder)
 
     def verdict(self, summary: Mapping[str, Any]) -> tuple[list[str], bool]:
         """Return which controllers had too little contact to be judged."""

@@ -15,7 +15,6 @@ from contact_aware_control.reference import PoseTrajectory
 from contact_core.errors import CommunicationError, TrajectoryError
 from contact_core.robot import Robot
 from contact_core.scene import Scene
-from contact_ros.driver_profile import DriverProfile
 from contact_ros.geometry import frame_pose, to_array
 from contact_ros.stamps import NANOSECONDS, to_time
 from contact_stack.demo.client_node import (
@@ -36,16 +35,14 @@ from contact_stack.demo.statistics import ContactSample, ExperimentData
 class ContactTrackingNode(ClientNode[ExperimentData]):
     """Run the experiment once: wait for the graph, send the goals, listen to the end."""
 
-    def __init__(
-        self, experiment: Experiment, profile: DriverProfile, connection: Connection
-    ) -> None:
+    def __init__(self, experiment: Experiment, connection: Connection) -> None:
         """Connect to the graph.
 
         Args:
             experiment: What to do.
-            profile: The driver, for the topics to record and the names of the joints.
             connection: How to take part in the graph.
         """
+        profile = connection.profile
         recorded = {**profile.state_topics, profile.command_topic: profile.command_type}
         super().__init__(connection, recorded=recorded)
         self._experiment, self._profile = experiment, profile

@@ -12,7 +12,7 @@ from tf2_msgs.msg import TFMessage
 
 from contact_core.arm_state import ArmState, CommandMode
 from contact_core.errors import CommunicationError
-from contact_ros.driver_profile import DriverConfig, OverlayWriter, driver_profile
+from contact_ros.driver_profile import OverlayWriter
 from contact_ros.geometry import frame_pose
 from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection
 from robust_planner.trajectory import ContactTrajectory
@@ -66,7 +66,7 @@ class SledNode(ClientNode[Slide]):
         self._times: list[float] = []
         self._positions: list[float] = []
         self._joints: list[np.ndarray] = []
-        self._profile = driver_profile("lbr_fri", DriverConfig())
+        self._profile = connection.profile
         self._writer = OverlayWriter(self, CommandMode.WRENCH, lockstep=True)
 
     @property
