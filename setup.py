@@ -20,6 +20,14 @@ EXPERIMENTS = [
     "piqp>=0.5,<1",
     "quadprog>=0.1.12,<0.2",
 ]
+# Robots of others, which the simulator has to load; together 0.5 GB.
+MODELS = [
+    "airo-models>=0.0.12,<0.1",
+    "dexmate-urdf>=0.8,<0.9",
+    "example-robot-data>=4.3,<7",
+    "hello-robot-stretch-urdf>=0.1,<0.2",
+    "jvrc-description>=1.1,<2",
+]
 
 
 def shared_files() -> list[tuple[str, list[str]]]:
@@ -125,6 +133,7 @@ setup(
         # By this name `colcon test` recognises what runs the tests.
         "test": TEST,
         "experiments": EXPERIMENTS,
+        "models": MODELS,
         # Its old name.
         "bench": EXPERIMENTS,
     },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +17,11 @@ import pinocchio as pin
 from contact_core.collision.collision_element import CollisionElement, collision_elements
 from contact_core.collision.shapes import PlacedShape, mesh_from_coal, shape_from_coal
 from contact_core.config import load, nested, parameter
-from contact_core.errors import ConfigError, ModelError, choices
+from contact_core.errors import ConfigError, ModelError, ModelWarning, choices
+from contact_core.model_file import self_contained
 
 ZERO = (0.0, 0.0, 0.0)
+CONCAVE = 0.05
 
 
 def share(*parts: str) -> Path:
@@ -33,14 +36,22 @@ def share(*parts: str) -> Path:
     Raises:
         ConfigError: If no share folder holds the file.
     """
+    found = _find_shared(*parts)
+    if found is None:
+        roots = ", ".join(map(str, _share_folders()))
+        raise ConfigError(f"cannot find {Path(*parts)} below any of: {roots}")
+    return found
+
+
+def _find_shared(*parts: str) -> Path | None:
+    paths = (root.joinpath(*parts) for root in _share_folders())
+    return next((path for path in paths if path.exists()), None)
+
+
+def _share_folders() -> list[Path]:
     prefixes = [*os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep), sys.prefix]
-    roots = [Path(__file__).resolve().parents[1]]
-    roots += [Path(prefix) / "share" / "contact_stack" for prefix in prefixes if prefix]
-    for root in roots:
-        path = root.joinpath(*parts)
-        if path.exists():
-            return path
-    raise ConfigError(f"cannot find {Path(*parts)} below any of: {', '.join(map(str, roots))}")
+    folders = [Path(prefix) / "share" / "contact_stack" for prefix in prefixes if prefix]
+    return [Path(__file__).resolve().parents[1], *folders]
 
 
 @dataclass(frozen=True)
@@ -163,7 +174,8 @@ def collision_shapes(urdf: str, meshes: bool = False) -> tuple[PlacedShape, ...]
 
     Args:
         urdf: Text of the URDF.
-        meshes: Whether to accept meshes, as their convex hulls.
+        meshes: Whether to accept meshes, as their convex hulls; a warning names those whose
+            surface is deeper inside the hull than a share CONCAVE of its extent.
 
     Returns:
         The shapes, in the order of the file.
@@ -182,18 +194,28 @@ def collision_shapes(urdf: str, meshes: bool = False) -> tuple[PlacedShape, ...]
     except (ValueError, RuntimeError) as error:
         raise ModelError(_mesh_error(elements, " ".join(str(error).split()))) from error
     shapes = []
+    solid = []
     for item in geometry.geometryObjects:
         link = model.frames[item.parentFrame]
         # Pinocchio numbers the collisions of a link: LINK_0, LINK_1, ...
         number = int(item.name.removeprefix(f"{link.name}_"))
         name = [element.name for element in elements if element.link == link.name][number]
         placement = link.placement.actInv(item.placement)
-        if meshes and isinstance(item.geometry, coal.BVHModelBase):
-            shape, center = mesh_from_coal(item.geometry, name)
+        if meshes and isinstance(item.geometry, coal.BVHModelBase | coal.ConvexBase):
+            shape, center, concavity = mesh_from_coal(item.geometry, name)
             placement = placement * pin.SE3(np.eye(3), center)
+            if concavity > CONCAVE * 2.0 * max(shape.size):
+                solid.append(f"'{name}' ({1e3 * concavity:.0f} mm)")
         else:
             shape = shape_from_coal(item.geometry, name)
         shapes.append(PlacedShape(name, link.name, shape, placement))
+    if solid:
+        warnings.warn(
+            "these meshes are not convex, and collide as their convex hulls, so deep above their "
+            f"surfaces: {', '.join(solid)}",
+            ModelWarning,
+            stacklevel=2,
+        )
     return tuple(shapes)
 
 
@@ -205,11 +227,14 @@ def _mesh_error(elements: Sequence[CollisionElement], message: str) -> str:
     return f"cannot read the collision shapes: {message}"
 
 
-def read_urdf(urdf: str) -> str:
-    """Return the text of a URDF file of the package.
+def read_urdf(urdf: str | Path, roots: Sequence[str | Path] = ()) -> str:
+    """Return the text of a URDF file, with absolute paths to its meshes.
 
     Args:
-        urdf: Path below ``description/``, e.g. ``"urdf/mug.urdf"``, or a path of its own.
+        urdf: Path below ``description/``, e.g. ``"urdf/mug.urdf"``; or else one from the
+            current folder, or an absolute one.
+        roots: Folders in which meshes and their packages are looked for first; else they are
+            those above the file, and those that ROS knows.
 
     Returns:
         The text.
@@ -218,15 +243,18 @@ def read_urdf(urdf: str) -> str:
         ConfigError: If there is no such file.
         ModelError: If it is not well-formed XML.
     """
-    path = Path(urdf) if Path(urdf).is_absolute() else share("description", urdf)
+    path = Path(urdf)
+    if not path.is_absolute() and (shipped := _find_shared("description", str(urdf))):
+        path = shipped
     try:
         text = path.read_text()
-        ElementTree.fromstring(text)
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
-    except ElementTree.ParseError as error:
-        raise ModelError(f"{path} is not valid XML: {error}") from error
-    return text
+        raise ConfigError(
+            f"cannot find or read {path.absolute()}, nor one below description/: {error.strerror}"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{path} is not a text file: {error}") from error
+    return self_contained(text, str(path), path.absolute().parent, [Path(root) for root in roots])
 
 
 def compose(name: str, parts: Sequence[Part]) -> str:

@@ -17,6 +17,10 @@ class ModelError(ContactStackError):
     """A robot, object or scene description cannot be simulated or controlled."""
 
 
+class ModelWarning(UserWarning):
+    """A description is simulated, but not exactly as it is written."""
+
+
 class TrajectoryError(ContactStackError):
     """A reference trajectory cannot be followed safely."""
 

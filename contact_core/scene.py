@@ -43,6 +43,8 @@ class Instance:
         placement: Pose of its root link in the world; of a free one, its initial pose.
         free: Whether it floats; otherwise its root link is fixed to the world.
         gravity: Gravity that acts on it [m/s^2]; zero where a controller compensates it.
+        positions: Joint -> initial position [rad or m]; the others start at zero, or as near
+            to it as their limits allow.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Instance:
     placement: pin.SE3 = field(default_factory=pin.SE3.Identity)
     free: bool = False
     gravity: tuple[float, float, float] = NO_GRAVITY
+    positions: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

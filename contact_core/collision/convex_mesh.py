@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,12 @@ from contact_core.kernel import inner_kernel
 # Corners this close to a face's plane, as a share of the hull's extent, belong to the face:
 # files hold coordinates in single precision.
 FLATNESS = 1e-6
-# More would make every step slow, and contact no better.
+# More would make every step slow, and contact no better: a hull of more is simplified by leaving
+# out corners, until it has as many or none of the others would stick out by more than the finest
+# share of its extent. What sticks out by more than the coarsest is refused.
 MAX_FACES = 256
+FINEST, COARSEST = 1e-4, 3e-2
+CELLS = 64  # of the hull's extent, in each direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +32,13 @@ class ConvexMesh:
         vertices: (n, 3) its corners [m].
         faces: For each face its corners, counter-clockwise as seen from outside.
         planes: (m, 4) outward unit normal of each face and its distance from the origin [m].
+        deviation: How far a corner that was left out sticks out of a face's plane, at most [m].
     """
 
     vertices: np.ndarray
     faces: tuple[np.ndarray, ...]
     planes: np.ndarray
+    deviation: float = 0.0
 
     @property
     def area(self) -> float:
@@ -71,15 +78,52 @@ def convex_hull(points: np.ndarray, name: str) -> tuple[ConvexMesh, np.ndarray]:
         name: Name of the collision element, for the error.
 
     Returns:
-        The hull, and (3) where its frame's origin is among the points [m].
+        The hull, simplified if it has more than MAX_FACES faces, and (3) where its frame's
+        origin is among the points [m].
 
     Raises:
-        ModelError: If the points span no volume, or the hull has more than MAX_FACES faces.
+        ModelError: If the points span no volume, or with MAX_FACES faces a corner would stick
+            out by more than a share COARSEST of the hull's extent.
     """
     try:
         hull = ConvexHull(points)
+        corners, deviation = points[hull.vertices], 0.0
+        mesh, center = _polyhedron(hull, points, deviation)
+        if len(mesh.faces) > MAX_FACES:
+            kept, deviation = _simplify(corners)
+            mesh, center = _polyhedron(ConvexHull(kept), kept, deviation)
     except (QhullError, ValueError) as error:
         raise ModelError(f"collision '{name}' is a mesh without a volume") from error
+    extent = float(np.ptp(corners, axis=0).max())
+    if deviation > COARSEST * extent:
+        raise ModelError(
+            f"collision '{name}' is a mesh whose convex hull differs by {1e3 * deviation:.3g} mm "
+            f"from one of {MAX_FACES} faces, more than {COARSEST:.0%} of its extent: simplify it, "
+            "or use primitive shapes"
+        )
+    return mesh, center
+
+
+def depth_in_hull(points: np.ndarray, mesh: ConvexMesh) -> float:
+    """Return how deep inside a hull the deepest point is.
+
+    Args:
+        points: (n, 3) in the hull's frame [m].
+        mesh: The hull.
+
+    Returns:
+        Distance to the nearest face [m]; zero if all points are on faces or outside.
+    """
+    deepest = 0.0
+    for part in np.array_split(points, 1 + len(points) * len(mesh.planes) // 1_000_000):
+        heights = part @ mesh.planes[:, :3].T - mesh.planes[:, 3]
+        deepest = max(deepest, -float(heights.max(axis=1).min(initial=0.0)))
+    return deepest
+
+
+def _polyhedron(
+    hull: ConvexHull, points: np.ndarray, deviation: float
+) -> tuple[ConvexMesh, np.ndarray]:
     corners = points[hull.vertices]
     low, high = corners.min(axis=0), corners.max(axis=0)
     center = 0.5 * (low + high)
@@ -87,12 +131,42 @@ def convex_hull(points: np.ndarray, name: str) -> tuple[ConvexMesh, np.ndarray]:
     normals = hull.equations[:, :3]
     planes = np.column_stack([normals, -hull.equations[:, 3] - normals @ center])
     faces, kept = _merge_triangles(hull, vertices, planes, FLATNESS * (high - low).max())
-    if len(faces) > MAX_FACES:
-        raise ModelError(
-            f"collision '{name}' is a mesh whose convex hull has more than {MAX_FACES} faces: "
-            "simplify it, or use primitive shapes"
-        )
-    return ConvexMesh(vertices, tuple(faces), planes[kept]), center
+    return ConvexMesh(vertices, tuple(faces), planes[kept], deviation), center
+
+
+def _simplify(corners: np.ndarray) -> tuple[np.ndarray, float]:
+    """Choose corners of a hull, in rounds, those that stick out most next.
+
+    Returns:
+        (n, 3) the chosen ones, whose hull has MAX_FACES triangles at most, and how far the
+        others stick out of its planes.
+    """
+    extent = float(np.ptp(corners, axis=0).max())
+    signs = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
+    first = np.unique(np.argmax(corners @ signs.T, axis=0))
+    hull = ConvexHull(corners[first], incremental=True)
+    # One corner of a cell will do as a candidate.
+    _, cells = np.unique(np.round(corners * (CELLS / extent)), axis=0, return_index=True)
+    candidates = corners[np.sort(cells)]
+    # Another corner adds two triangles.
+    while (room := (MAX_FACES - len(hull.simplices)) // 2) > 0:
+        heights = candidates @ hull.equations[:, :3].T + hull.equations[:, 3]
+        outside, face = heights.max(axis=1), heights.argmax(axis=1)
+        if outside.max() <= FINEST * extent:
+            break
+        order = np.argsort(-outside, kind="stable")
+        _, leading = np.unique(face[order], return_index=True)
+        chosen = order[np.sort(leading)][:room]
+        chosen = chosen[outside[chosen] > 0.97 * outside[chosen[0]]]
+        hull.add_points(candidates[chosen])
+    kept = hull.points[hull.vertices].copy()
+    equations = hull.equations
+    hull.close()
+    parts = np.array_split(corners, 1 + len(corners) // 4096)
+    deviation = max(
+        float((part @ equations[:, :3].T + equations[:, 3]).max(initial=0.0)) for part in parts
+    )
+    return kept, deviation
 
 
 def _merge_triangles(

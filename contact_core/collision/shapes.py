@@ -9,7 +9,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 
-from contact_core.collision.convex_mesh import ConvexMesh, convex_hull
+from contact_core.collision.convex_mesh import ConvexMesh, convex_hull, depth_in_hull
 from contact_core.errors import ModelError, choices
 
 
@@ -120,7 +120,9 @@ def shape_from_coal(geometry: coal.CollisionGeometry, name: str) -> Shape:
     raise ModelError(f"collision '{name}' is a {type(geometry).__name__} ({choices(kinds)})")
 
 
-def mesh_from_coal(geometry: coal.BVHModelBase, name: str) -> tuple[Shape, np.ndarray]:
+def mesh_from_coal(
+    geometry: coal.BVHModelBase | coal.ConvexBase, name: str
+) -> tuple[Shape, np.ndarray, float]:
     """Convert a mesh to the convex polyhedron that it stands for.
 
     Args:
@@ -128,14 +130,23 @@ def mesh_from_coal(geometry: coal.BVHModelBase, name: str) -> tuple[Shape, np.nd
         name: Name of the collision element, for the error.
 
     Returns:
-        The shape, and (3) where its frame's origin is in the mesh's frame [m].
+        The shape, (3) where its frame's origin is in the mesh's frame [m], and how deep inside
+        the hull the mesh's surface lies at most [m], zero if it is convex.
 
     Raises:
-        ModelError: If the mesh has no volume or its hull has too many faces.
+        ModelError: If the mesh has no volume or its hull cannot be simplified.
     """
-    mesh, center = convex_hull(np.array(geometry.vertices()), name)
+    convex = isinstance(geometry, coal.ConvexBase)
+    vertices = np.array(geometry.points() if convex else geometry.vertices())
+    mesh, center = convex_hull(vertices, name)
     x, y, z = (float(extent) for extent in np.abs(mesh.vertices).max(axis=0))
-    return Shape(ShapeKind.MESH, (x, y, z), mesh), center
+    shape = Shape(ShapeKind.MESH, (x, y, z), mesh)
+    if convex:
+        return shape, center, 0.0
+    triangles = (geometry.tri_indices(k) for k in range(geometry.num_tris))
+    corners = np.array([[t[0], t[1], t[2]] for t in triangles], dtype=np.int64).reshape(-1, 3)
+    # Middles, since a tube has all its corners at its ends.
+    return shape, center, depth_in_hull(vertices[corners].mean(axis=1) - center, mesh)
 
 
 def shape_to_coal(shape: Shape) -> coal.CollisionGeometry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from contact_core.articulation import MovingBody, read_articulation
 from contact_core.collision.arrays import Geometry, Hulls, Pairs
 from contact_core.collision.convex_mesh import ConvexMesh, Meshes
 from contact_core.collision.narrow_phase import routine_of
@@ -16,20 +18,11 @@ from contact_core.collision.shapes import PlacedShape, ShapeKind
 from contact_core.description import collision_shapes
 from contact_core.errors import ModelError
 from contact_core.rigid_body.arrays import Bodies, Inertias, Joints, Trees
-from contact_core.rigid_body.joints import (
-    FREE,
-    PRISMATIC,
-    REVOLUTE,
-    check_inertias,
-    is_mimic,
-    joint_type,
-    mimic_law,
-)
+from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
 from contact_core.scene import Instance, Link
 from contact_core.surface import Material, Surface, combine
 from tamsi_sim.arrays.data import Model
 
-UNLIMITED = 1e300  # Pinocchio's and URDF's ways to say that there is no limit are larger.
 # URDF has no stiffness of end stops: these give way by some degrees or millimetres at the
 # greatest effort of an arm's joints [Nm/rad and N/m], and dissipate [s/rad and s/m].
 END_STOP_STIFFNESS = {REVOLUTE: 2e3, PRISMATIC: 1e4}
@@ -43,11 +36,14 @@ class BuiltModel:
 
     Attributes:
         arrays: What the kernels read.
-        q: (nq) initial positions: zero, and the placement of free instances.
+        q: (nq) initial positions: those of the instances, and the placement of free ones.
         efforts: (nv) effort limits of the joints' drives [Nm or N]; infinite if there is none.
         velocities: (nv) velocity limits of the joints [rad/s or m/s]; infinite if there is none.
-        joints: Joint name -> degree of freedom; mimic joints have none of their own.
-        free_bodies: Instance name -> (first entry of q, first entry of v).
+        joints: Joint name -> degree of freedom; mimic joints have none of their own. Where
+            several instances have a joint of one name, they are ``INSTANCE/JOINT``.
+        joint_dofs: (instance, joint) -> degree of freedom.
+        free_bodies: Instance name -> (first entry of q, first entry of v); a link on a
+            floating joint is ``INSTANCE/JOINT``.
         links: (instance, link) -> its body, -1 for the world, and its pose in that body.
         shapes: The shapes, in the order of the arrays; ``body`` is the link's name.
         instances: For each shape, the name of the instance it belongs to.
@@ -58,6 +54,7 @@ class BuiltModel:
     efforts: np.ndarray
     velocities: np.ndarray
     joints: dict[str, int]
+    joint_dofs: dict[tuple[str, str], int]
     free_bodies: dict[str, tuple[int, int]]
     links: dict[Link, tuple[int, pin.SE3]]
     shapes: tuple[PlacedShape, ...]
@@ -102,131 +99,103 @@ class _Builder:
         self.efforts: list[float] = []
         self.velocities: list[float] = []
         self.links: dict[Link, tuple[int, pin.SE3]] = {}
-        self.joints: dict[str, int] = {}
+        self.joint_dofs: dict[tuple[str, str], int] = {}
+        self.free_joints: dict[tuple[str, str], tuple[int, int]] = {}
         self.free_bodies: dict[str, tuple[int, int]] = {}
         self.shapes: list[PlacedShape] = []
         self.instances: list[str] = []
 
     def add(self, instance: Instance) -> None:
         """Add one URDF: its bodies, joints and shapes."""
-        root = [pin.JointModelFreeFlyer()] if instance.free else []
         try:
-            model = pin.buildModelFromXML(instance.urdf, *root, True)
-            plain = pin.buildModelFromXML(instance.urdf, *root)
-        except (ValueError, RuntimeError) as error:
+            articulation = read_articulation(instance.urdf, instance.free)
+            positions = articulation.start(instance.positions)
+        except ModelError as error:
             raise ModelError(f"{instance.name}: {error}") from error
-        check_inertias(instance.name, model)
         first_body = len(self.rows.bodies["parent"])
         first_dof, tree = len(self.rows.joints["q"]), len(self.rows.trees["first_dof"])
-        for joint in range(1, model.njoints):
-            # Pinocchio hides what kind of joint a mimic joint is; the plain model shows it.
-            kind = plain.joints[plain.getJointId(model.names[joint])]
-            self._add_body(instance, model, joint, first_body, kind)
+        # A joint may follow one that comes later, so the degrees of freedom come first.
+        for body in articulation.bodies:
+            if body.kind == FREE:
+                self._add_free_dofs(instance, body)
+            elif body.mimic is None:
+                self._add_dof(instance, body, positions[body.joint])
+        for body in articulation.bodies:
+            self._add_body(instance, body, first_body)
         if len(self.rows.joints["q"]) > first_dof:
             self.rows.trees["first_dof"].append(first_dof)
             self.rows.trees["of_dof"] += [tree] * (len(self.rows.joints["q"]) - first_dof)
             self.body_tree += [tree] * (len(self.rows.bodies["parent"]) - first_body)
-        self._add_links(instance, model, first_body)
-        self._add_shapes(instance, model, first_body)
+        for link, (number, pose) in articulation.links.items():
+            fixed = number < 0
+            place = instance.placement * pose if fixed else pose
+            self.links[instance.name, link] = -1 if fixed else first_body + number, place
+        self._add_shapes(instance)
 
-    def _add_body(
-        self,
-        instance: Instance,
-        model: pin.Model,
-        joint: int,
-        first_body: int,
-        source: pin.JointModel,
-    ) -> None:
+    def _add_free_dofs(self, instance: Instance, body: MovingBody) -> None:
         rows = self.rows
-        parent = model.parents[joint]
-        placement = model.jointPlacements[joint]
-        if parent == 0 and not instance.free:
+        name = instance.name if instance.free else f"{instance.name}/{body.joint}"
+        pose = instance.placement if instance.free else instance.placement * body.placement
+        self.free_bodies[name] = (len(self.q), len(rows.joints["q"]))
+        self.free_joints[instance.name, body.joint] = self.free_bodies[name]
+        self.q += list(pin.SE3ToXYZQUAT(pose))
+        for field, entries in rows.joints.items():
+            entries += [_FREE_DOF.get(field, 0.0)] * 6
+        self.efforts += [np.inf] * 6
+        self.velocities += [np.inf] * 6
+
+    def _add_dof(self, instance: Instance, body: MovingBody, position: float) -> None:
+        rows, law = self.rows, body.law
+        self.joint_dofs[instance.name, body.joint] = len(rows.joints["q"])
+        rows.joints["q"].append(len(self.q))
+        rows.joints["armature"].append(law.armature)
+        rows.joints["damping"].append(law.damping)
+        rows.joints["friction"].append(law.friction)
+        rows.joints["lower"].append(law.lower)
+        rows.joints["upper"].append(law.upper)
+        rows.joints["limit_stiffness"].append(END_STOP_STIFFNESS[body.kind])
+        rows.joints["limit_dissipation"].append(END_STOP_DISSIPATION)
+        self.efforts.append(law.effort)
+        self.velocities.append(law.velocity)
+        self.q.append(position)
+
+    def _add_body(self, instance: Instance, body: MovingBody, first_body: int) -> None:
+        rows, key = self.rows, (instance.name, body.joint)
+        parent = body.parent + first_body if body.parent >= 0 else -1
+        placement, mimic = body.placement, body.mimic
+        if parent < 0 and not instance.free:
             placement = instance.placement * placement
-        kind, axis = joint_type(model.names[joint], source)
-        ratio, offset = mimic_law(model.joints[joint])
-        parent_body = parent - 1 + first_body if parent > 0 else -1
-        inertia = model.inertias[joint]
-        rows.bodies["parent"].append(parent_body)
-        rows.bodies["joint_type"].append(kind)
-        rows.bodies["joint_axis"].append(axis)
+        if body.kind == FREE:
+            q_index, dof = self.free_joints[key]
+        else:
+            dof = self.joint_dofs[instance.name, mimic.master if mimic else body.joint]
+            q_index = rows.joints["q"][dof]
+        if mimic:
+            # Its own coordinate moves ratio times as fast, and so do losses and rotor.
+            rows.joints["armature"][dof] += mimic.ratio**2 * body.law.armature
+            rows.joints["damping"][dof] += mimic.ratio**2 * body.law.damping
+            rows.joints["friction"][dof] += abs(mimic.ratio) * body.law.friction
+        rows.bodies["parent"].append(parent)
+        rows.bodies["joint_type"].append(body.kind)
+        rows.bodies["joint_axis"].append(body.axis)
         rows.bodies["joint_rotation"].append(placement.rotation)
         rows.bodies["joint_position"].append(placement.translation)
-        rows.bodies["joint_ratio"].append(ratio)
-        rows.bodies["joint_offset"].append(offset)
-        rows.inertias["mass"].append(inertia.mass)
-        rows.inertias["center"].append(inertia.lever)
-        rows.inertias["inertia"].append(inertia.inertia)
+        rows.bodies["joint_ratio"].append(mimic.ratio if mimic else 1.0)
+        rows.bodies["joint_offset"].append(mimic.offset if mimic else 0.0)
+        rows.bodies["q_index"].append(q_index)
+        rows.inertias["mass"].append(body.inertia.mass)
+        rows.inertias["center"].append(body.inertia.lever)
+        rows.inertias["inertia"].append(body.inertia.inertia)
         rows.inertias["gravity"].append(instance.gravity)
-        dof = self._add_dofs(instance, model, joint, kind)
         rows.bodies["first_column"].append(len(rows.bodies["column_dof"]))
-        column_parent = rows.bodies["last_column"][parent_body] if parent_body >= 0 else -1
-        for k in range(6 if kind == FREE else 1):
+        column_parent = rows.bodies["last_column"][parent] if parent >= 0 else -1
+        for k in range(6 if body.kind == FREE else 1):
             rows.bodies["column_dof"].append(dof + k)
             rows.bodies["column_parent"].append(column_parent)
             column_parent = len(rows.bodies["column_dof"]) - 1
         rows.bodies["last_column"].append(column_parent)
 
-    def _add_dofs(
-        self,
-        instance: Instance,
-        model: pin.Model,
-        joint: int,
-        kind: int,
-    ) -> int:
-        """Add the joint's degrees of freedom; return the first, or a mimic's master's."""
-        rows, name = self.rows, model.names[joint]
-        source = model.joints[joint]
-        if is_mimic(source):
-            masters = dict(zip(model.mimicking_joints, model.mimicked_joints, strict=True))
-            master = self.joints[model.names[masters[joint]]]
-            rows.bodies["q_index"].append(rows.joints["q"][master])
-            return master
-        dof = len(rows.joints["q"])
-        rows.bodies["q_index"].append(len(self.q))
-        if kind == FREE:
-            self.free_bodies[instance.name] = (len(self.q), dof)
-            self.q += list(pin.SE3ToXYZQUAT(instance.placement))
-            for field, entries in rows.joints.items():
-                entries += [_FREE_DOF.get(field, 0.0)] * 6
-            self.efforts += [np.inf] * 6
-            self.velocities += [np.inf] * 6
-            return dof
-        if name in self.joints:
-            raise ModelError(f"{instance.name}: joint '{name}' exists in another instance")
-        self.joints[name] = dof
-        lower, upper = (
-            limits[source.idx_q] if abs(limits[source.idx_q]) < UNLIMITED else bound
-            for limits, bound in (
-                (model.lowerPositionLimit, -np.inf),
-                (model.upperPositionLimit, np.inf),
-            )
-        )
-        rows.joints["q"].append(len(self.q))
-        rows.joints["armature"].append(model.armature[source.idx_v])
-        rows.joints["damping"].append(model.damping[source.idx_v])
-        rows.joints["friction"].append(model.upperDryFrictionLimit[source.idx_v])
-        rows.joints["lower"].append(lower)
-        rows.joints["upper"].append(upper)
-        for limits, values in (
-            (self.efforts, model.upperEffortLimit),
-            (self.velocities, model.upperVelocityLimit),
-        ):
-            limit = values[source.idx_v]
-            limits.append(limit if 0.0 < limit < UNLIMITED else np.inf)
-        rows.joints["limit_stiffness"].append(END_STOP_STIFFNESS[kind])
-        rows.joints["limit_dissipation"].append(END_STOP_DISSIPATION)
-        self.q.append(0.0)
-        return dof
-
-    def _add_links(self, instance: Instance, model: pin.Model, first_body: int) -> None:
-        for frame in model.frames:
-            if frame.type == pin.FrameType.BODY:
-                fixed = frame.parentJoint == 0
-                body = -1 if fixed else frame.parentJoint - 1 + first_body
-                pose = instance.placement * frame.placement if fixed else frame.placement
-                self.links[instance.name, frame.name] = body, pose
-
-    def _add_shapes(self, instance: Instance, model: pin.Model, first_body: int) -> None:
+    def _add_shapes(self, instance: Instance) -> None:
         try:
             shapes = collision_shapes(instance.urdf, meshes=True)
         except ModelError as error:
@@ -292,12 +261,21 @@ class _Builder:
             q=np.array(self.q),
             efforts=np.array(self.efforts),
             velocities=np.array(self.velocities),
-            joints=self.joints,
+            joints=self._joint_names(),
+            joint_dofs=self.joint_dofs,
             free_bodies=self.free_bodies,
             links=self.links,
             shapes=tuple(self.shapes),
             instances=tuple(self.instances),
         )
+
+    def _joint_names(self) -> dict[str, int]:
+        """Name the joints, those of the same name by their instances, too."""
+        count = Counter(joint for _, joint in self.joint_dofs)
+        return {
+            joint if count[joint] == 1 else f"{instance}/{joint}": dof
+            for (instance, joint), dof in self.joint_dofs.items()
+        }
 
     def _moves(self, a: int, b: int) -> bool:
         """Whether two shapes move relative to each other."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from contact_core.description import placement, read_urdf
 from contact_core.errors import ModelError, choices
+from contact_core.model_file import self_contained
 from contact_core.scene import Instance, Link
 from contact_core.scene_config import SolverConfig
 from contact_core.surface import Material, Surface
@@ -55,17 +56,24 @@ class World:
         free: bool = False,
         surface: Surface | None = None,
         weightless: bool = False,
+        positions: Mapping[str, float] | None = None,
+        roots: Sequence[str | Path] = (),
     ) -> World:
         """Add a robot or an object.
 
         Args:
             name: A name of its own.
-            urdf: Its URDF: a file, a path below ``description/``, or the text itself.
+            urdf: Its URDF: a path below ``description/``, from the current folder, or an
+                absolute one; or the text itself.
             xyz: Initial position of its root link in the world [m].
             rpy: Its initial roll, pitch and yaw [rad].
             free: Whether it floats; otherwise its root link is fixed to the world.
             surface: Its surface.
             weightless: Whether its weight is compensated, as an arm's controller does.
+            positions: Joint -> initial position [rad or m]; the others start at zero, or as
+                near to it as their limits allow.
+            roots: Folders in which its meshes and their packages are looked for first; else
+                they are those above the file, and those that ROS knows.
 
         Returns:
             The world itself.
@@ -77,10 +85,13 @@ class World:
         if name in self._instances:
             raise ModelError(f"'{name}' exists already ({choices(self._instances)})")
         text = str(urdf)
-        if not text.lstrip().startswith("<"):
-            text = read_urdf(text)
+        if text.lstrip().startswith("<"):
+            text = self_contained(text, name, Path.cwd(), [Path(root) for root in roots])
+        else:
+            text = read_urdf(text, roots)
         gravity = NOWHERE if weightless else self._gravity
-        self._instances[name] = Instance(name, text, placement(xyz, rpy), free, gravity)
+        pose = placement(xyz, rpy)
+        self._instances[name] = Instance(name, text, pose, free, gravity, dict(positions or {}))
         if surface is not None:
             self._surfaces[name] = surface
         return self

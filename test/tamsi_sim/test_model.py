@@ -2,11 +2,13 @@
 
 import coal
 import numpy as np
+import pinocchio as pin
 import pytest
 from builders import arm_instance, body_urdf, box, engine_of, mug_instance, pose, sphere
 
 from contact_core.collision.shapes import shape_from_coal
 from contact_core.errors import ModelError
+from contact_core.rigid_body.joints import joint_type
 from contact_core.scene import Instance
 from contact_core.surface import Surface
 from tamsi_sim.simulation.model import build_model
@@ -33,13 +35,9 @@ def test_a_fixed_thing_needs_no_mass():
     assert len(built.arrays.bodies.parent) == 0
 
 
-def test_unsupported_joint_is_named():
-    urdf = """<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>
-      <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-      <joint name="spin" type="continuous"><parent link="a"/><child link="b"/>
-      <axis xyz="0 0 1"/></joint></robot>"""
-    with pytest.raises(ModelError, match=r"joint 'spin' is a .*valid: revolute"):
-        build(Instance("thing", urdf))
+def test_joint_types_that_we_do_not_know_are_named():
+    with pytest.raises(ModelError, match=r"joint 'ball' is a Spherical \(valid: revolute"):
+        joint_type("ball", pin.JointModelSpherical())
 
 
 def test_missing_mesh_is_named():
@@ -79,9 +77,48 @@ def test_text_that_is_no_urdf():
         build(Instance("thing", "<robot/>"))
 
 
-def test_joint_names_are_unique():
-    with pytest.raises(ModelError, match="exists in another instance"):
-        build(arm_instance(), Instance("second", arm_instance().urdf, pose(x=2.0)))
+def test_joints_of_one_name_are_told_apart_by_their_instances():
+    built = build(arm_instance(), Instance("second", arm_instance().urdf, pose(x=2.0)))
+    assert built.joints["robot/lbr_A1"] == built.joint_dofs["robot", "lbr_A1"] == 0
+    assert built.joints["second/lbr_A1"] == built.joint_dofs["second", "lbr_A1"] == 8
+    assert "lbr_A1" not in built.joints
+
+
+def test_a_mimic_joint_adds_its_own_damping_and_friction_to_its_masters():
+    links = "".join(
+        f'''<link name="{name}"><inertial><mass value="1"/>
+        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'''
+        for name in "abc"
+    )
+    joints = "".join(
+        f'''<joint name="{name}" type="continuous"><parent link="a"/><child link="{child}"/>
+        <axis xyz="0 0 1"/><dynamics damping="{d}" friction="{f}"/>{law}</joint>'''
+        for name, child, d, f, law in [
+            ("follower", "b", 7, 4, '<mimic joint="master" multiplier="-2" offset="0.5"/>'),
+            ("master", "c", 3, 1, ""),
+        ]
+    )
+    engine = engine_of([Instance("r", f'<robot name="r">{links}{joints}</robot>')])
+    assert engine.built.joints == {"master": 0}
+    assert engine.built.arrays.joints.damping == pytest.approx([3 + 4 * 7])
+    assert engine.built.arrays.joints.friction == pytest.approx([1 + 2 * 4])
+    engine.q[0] = 0.3
+    engine.evaluate()
+    assert engine.work.dynamics.mass_matrix[0] == pytest.approx([1 + 4 * 1])
+    turns = [np.arctan2(r[1, 0], r[0, 0]) for r in engine.work.kinematics.rotation]
+    assert turns == pytest.approx([-2 * 0.3 + 0.5, 0.3])
+
+
+def test_a_link_on_a_floating_joint_is_a_free_body():
+    urdf = """<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>
+      <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="fly" type="floating"><parent link="a"/><child link="b"/>
+      <origin xyz="0 0 1"/></joint></robot>"""
+    engine = engine_of([Instance("r", urdf, pose(z=2.0), gravity=(0.0, 0.0, -10.0))])
+    assert engine.built.free_bodies == {"r/fly": (0, 0)}
+    assert engine.q[:3].tolist() == [0.0, 0.0, 3.0]
+    engine.step(10)
+    assert engine.v[2] == pytest.approx(-0.1)
 
 
 def test_pairs_that_cannot_move_relative_to_each_other_are_left_out():

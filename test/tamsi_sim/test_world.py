@@ -109,3 +109,18 @@ def test_quaternions_are_normalised():
     engine = World().add("ball", BALL, free=True).build()
     engine.set_state(np.array([0, 0, 0, 0, 0, 3.0, 4.0]), np.zeros(6))
     np.testing.assert_allclose(engine.q[3:], [0, 0, 0.6, 0.8])
+
+
+def test_one_robot_twice_each_with_its_own_start(tmp_path, monkeypatch):
+    arm = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="1"/>
+      <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="turn" type="continuous"><parent link="base"/><child link="tip"/>
+      <axis xyz="0 0 1"/></joint></robot>"""
+    (tmp_path / "arm.urdf").write_text(arm)
+    monkeypatch.chdir(tmp_path)
+    world = World().add("left", "arm.urdf", positions={"turn": 4.0}).add("right", "arm.urdf")
+    engine = world.build()
+    assert engine.built.joints == {"left/turn": 0, "right/turn": 1}
+    assert engine.q.tolist() == [4.0, 0.0]
+    with pytest.raises(ModelError, match=r"third: no joint 'bend' to start at 1.0 \(valid: turn\)"):
+        world.add("third", "arm.urdf", positions={"bend": 1.0}).build()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from contact_core.collision.convex_mesh import MAX_FACES, convex_hull
+from contact_core.collision.convex_mesh import COARSEST, MAX_FACES, convex_hull, depth_in_hull
 from contact_core.errors import ModelError
 
 CUBE = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
@@ -47,10 +47,37 @@ def test_corners_are_counter_clockwise_and_on_their_plane():
     assert mesh.area == pytest.approx(ConvexHull(points).area)
 
 
-def test_a_hull_with_too_many_faces_is_refused():
-    convex_hull(drum(MAX_FACES - 2), "drum")
-    with pytest.raises(ModelError, match=r"'drum' is a mesh whose convex hull has more than 256"):
-        convex_hull(drum(MAX_FACES), "drum")
+def test_a_hull_of_as_many_faces_as_there_may_be_is_exact():
+    mesh, _ = convex_hull(drum(MAX_FACES - 2), "drum")
+    assert (len(mesh.faces), mesh.deviation) == (MAX_FACES, 0.0)
+
+
+@pytest.mark.parametrize("shape", ["ball", "drum", "box with round edges"])
+def test_a_hull_of_more_faces_is_simplified_from_inside_and_says_by_how_much(shape):
+    rng = np.random.default_rng(2)
+    ball = rng.standard_normal((2000, 3))
+    ball /= np.linalg.norm(ball, axis=1)[:, None]
+    points = {
+        "ball": 0.1 * ball,
+        "drum": drum(1000),
+        "box with round edges": 0.01 * ball + 0.1 * np.sign(ball),
+    }[shape]
+    mesh, center = convex_hull(points, shape)
+    assert len(mesh.faces) <= MAX_FACES
+    extent = np.ptp(points, axis=0).max()
+    outside = (points - center) @ mesh.planes[:, :3].T - mesh.planes[:, 3]
+    assert 0.0 < mesh.deviation < COARSEST * extent
+    assert outside.max() == pytest.approx(mesh.deviation, abs=1e-5 * extent)
+    whole = ConvexHull(points)
+    inside = (mesh.vertices + center) @ whole.equations[:, :3].T + whole.equations[:, 3]
+    assert inside.max() < 1e-9
+    assert np.ptp(mesh.vertices, axis=0) == pytest.approx(np.ptp(points, axis=0), rel=COARSEST)
+
+
+def test_depth_in_a_hull_is_that_of_the_deepest_point():
+    mesh, _ = convex_hull(CUBE, "cube")
+    assert depth_in_hull(CUBE, mesh) == 0.0
+    assert depth_in_hull(np.array([[0.0, 0.0, 0.75], [0.5, 0.5, 0.5]]), mesh) == 0.5
 
 
 @pytest.mark.parametrize("points", [CUBE[:4], CUBE[:3], np.zeros((0, 3))], ids=len)

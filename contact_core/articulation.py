@@ -1,0 +1,326 @@
+"""What moves in a URDF: bodies and the joints that carry them, read by Pinocchio.
+
+Links that are fixed to each other are one body; their inertias are lumped, and those without
+one add nothing. A body without mass may move if what it carries has one.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from contact_core.errors import ModelError, choices
+from contact_core.model_file import parse
+from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE, joint_type
+
+UNLIMITED = 1e300  # Pinocchio's and URDF's ways to say that there is no limit are larger.
+# Principal inertias are read from rounded numbers: a thin plate's largest is the others' sum.
+ROUNDING = 1e-2
+TINY = 1e-15  # what rounding leaves of an inertia that is zero [kg m^2 or kg]
+PLANAR = "JointModelPlanar"
+_MIMIC_DEFAULTS = {"multiplier": 1.0, "offset": 0.0}
+_EDGE = 1e-9  # how far beyond a limit a position may be by rounding [rad or m]
+
+
+@dataclass(frozen=True)
+class JointLaw:
+    """What a joint does by itself, per unit of its own coordinate.
+
+    Attributes:
+        armature: Rotor inertia [kg m^2 or kg].
+        damping: Viscous [Nm s/rad or N s/m].
+        friction: Coulomb [Nm or N].
+        lower: Position limit [rad or m]; infinite if there is none.
+        upper: Position limit.
+        effort: Effort limit of its drive [Nm or N]; infinite if there is none.
+        velocity: Velocity limit [rad/s or m/s]; infinite if there is none.
+    """
+
+    armature: float = 0.0
+    damping: float = 0.0
+    friction: float = 0.0
+    lower: float = -np.inf
+    upper: float = np.inf
+    effort: float = np.inf
+    velocity: float = np.inf
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """Another joint's coordinate as a function of its master's.
+
+    Attributes:
+        master: The joint it follows.
+        ratio: Its coordinate per that of its master.
+        offset: Its coordinate where its master's is zero.
+    """
+
+    master: str
+    ratio: float
+    offset: float
+
+
+@dataclass(frozen=True)
+class MovingBody:
+    """A body that moves, and the joint that carries it.
+
+    Attributes:
+        joint: Name of the joint.
+        parent: Number of the body that carries it; -1 for the root.
+        kind: REVOLUTE, PRISMATIC or FREE.
+        axis: Unit axis in the joint's frame.
+        placement: Joint's frame in the parent's where the joint's coordinate is zero.
+        inertia: Of the body, in its own frame.
+        law: What the joint does by itself.
+        mimic: The joint it follows, and how; None if it follows none.
+    """
+
+    joint: str
+    parent: int
+    kind: int
+    axis: tuple[float, float, float]
+    placement: pin.SE3
+    inertia: pin.Inertia
+    law: JointLaw
+    mimic: Mimic | None = None
+
+
+@dataclass(frozen=True)
+class Articulation:
+    """The moving bodies of a URDF.
+
+    Attributes:
+        bodies: Parents first.
+        links: Link -> its body, -1 for the root, and its pose in that body.
+    """
+
+    bodies: tuple[MovingBody, ...]
+    links: dict[str, tuple[int, pin.SE3]]
+
+    def start(self, positions: Mapping[str, float]) -> dict[str, float]:
+        """Return where the joints start that follow no other.
+
+        Args:
+            positions: Joint -> position [rad or m]; the others start at zero, or as near to
+                it as their limits allow.
+
+        Returns:
+            Joint -> position.
+
+        Raises:
+            ModelError: If there is no such joint, it follows another one, or its position is
+                not finite or beyond its limits.
+        """
+        own = {b.joint: b.law for b in self.bodies if b.kind != FREE and b.mimic is None}
+        for name, value in positions.items():
+            if name not in own:
+                raise ModelError(f"no joint '{name}' to start at {value} ({choices(own)})")
+            lower, upper = own[name].lower, own[name].upper
+            if not (np.isfinite(value) and lower - _EDGE <= value <= upper + _EDGE):
+                raise ModelError(
+                    f"joint '{name}' cannot start at {value:g} (valid: {lower:g} to {upper:g})"
+                )
+        nearest = {n: min(max(0.0, law.lower), max(law.upper, law.lower)) for n, law in own.items()}
+        return {name: float(positions.get(name, nearest[name])) for name in own}
+
+
+def read_articulation(urdf: str, free: bool = False) -> Articulation:
+    """Read the moving bodies of a URDF.
+
+    A planar joint becomes two prismatic ones and a revolute one: ``NAME_x``, ``NAME_y`` and
+    ``NAME_yaw``. A mimic joint follows its master, also one that comes later or follows
+    another one itself.
+
+    Args:
+        urdf: Its text.
+        free: Whether its root link floats.
+
+    Returns:
+        The bodies.
+
+    Raises:
+        ModelError: If the URDF is invalid, a body cannot move like this, or a joint is of a
+            kind we do not know; the message names it.
+    """
+    root = [pin.JointModelFreeFlyer()] if free else []
+    try:
+        model = pin.buildModelFromXML(urdf, *root)
+    except (ValueError, RuntimeError) as error:
+        raise ModelError(f"cannot read the URDF: {error}") from error
+    elements = {joint.get("name", ""): joint for joint in parse(urdf, "the URDF").iter("joint")}
+    mimics = _mimics(elements, model)
+    bodies: list[MovingBody] = []
+    last = {0: -1}
+    for joint in range(1, model.njoints):
+        _check_inertia(model, joint)
+        parent = last[model.parents[joint]]
+        if model.joints[joint].shortname() == PLANAR:
+            axis = elements[model.names[joint]].find("axis")
+            bodies += _planar_bodies(model, joint, parent, len(bodies), axis)
+        else:
+            bodies.append(_body(model, joint, parent, mimics))
+        last[joint] = len(bodies) - 1
+    _check_mass_matrix(model, mimics)
+    links = {
+        frame.name: (last[frame.parentJoint], frame.placement)
+        for frame in model.frames
+        if frame.type == pin.FrameType.BODY
+    }
+    return Articulation(tuple(bodies), links)
+
+
+def _body(model: pin.Model, joint: int, parent: int, mimics: Mapping[str, Mimic]) -> MovingBody:
+    name, source = str(model.names[joint]), model.joints[joint]
+    kind, axis = joint_type(name, source)
+    if kind == FREE and parent >= 0:
+        raise ModelError(f"joint '{name}' floats on a link that moves (valid: on the root link)")
+    return MovingBody(
+        joint=name,
+        parent=parent,
+        kind=kind,
+        axis=axis,
+        placement=model.jointPlacements[joint],
+        inertia=model.inertias[joint],
+        law=JointLaw() if kind == FREE else _law(model, source),
+        mimic=mimics.get(name),
+    )
+
+
+def _law(model: pin.Model, source: pin.JointModel) -> JointLaw:
+    v = source.idx_v
+    lower, upper = -np.inf, np.inf
+    if source.nq == 1:  # A continuous joint has two coordinates there, cosine and sine.
+        lower, upper = (
+            float(limits[source.idx_q]) if abs(limits[source.idx_q]) < UNLIMITED else bound
+            for limits, bound in (
+                (model.lowerPositionLimit, -np.inf),
+                (model.upperPositionLimit, np.inf),
+            )
+        )
+    effort, velocity = (
+        float(limits[v]) if 0.0 < limits[v] < UNLIMITED else np.inf
+        for limits in (model.upperEffortLimit, model.upperVelocityLimit)
+    )
+    return JointLaw(
+        armature=float(model.armature[v]),
+        damping=float(model.damping[v]),
+        friction=float(model.upperDryFrictionLimit[v]),
+        lower=lower,
+        upper=upper,
+        effort=effort,
+        velocity=velocity,
+    )
+
+
+def _planar_bodies(
+    model: pin.Model, joint: int, parent: int, first: int, axis: ElementTree.Element | None
+) -> Iterator[MovingBody]:
+    """Two slides in the plane and a turn about its normal, URDF's axis."""
+    name = str(model.names[joint])
+    normal = np.array((axis.get("xyz", "") if axis is not None else "1 0 0").split(), dtype=float)
+    normal /= np.linalg.norm(normal)
+    # For the normal z the slides are x and y, and for another one they follow it cyclically.
+    start = (int(np.argmax(np.abs(normal))) + 1) % 3
+    slide = np.eye(3)[start] - normal[start] * normal
+    slide /= np.linalg.norm(slide)
+    still = pin.SE3.Identity()
+    law = JointLaw(damping=float(model.damping[model.joints[joint].idx_v]))
+    yield MovingBody(
+        f"{name}_x", parent, PRISMATIC, _triple(slide), model.jointPlacements[joint],
+        pin.Inertia.Zero(), law,
+    )  # fmt: skip
+    yield MovingBody(
+        f"{name}_y", first, PRISMATIC, _triple(np.cross(normal, slide)), still,
+        pin.Inertia.Zero(), law,
+    )  # fmt: skip
+    yield MovingBody(
+        f"{name}_yaw", first + 1, REVOLUTE, _triple(normal), still, model.inertias[joint], law
+    )
+
+
+def _triple(vector: np.ndarray) -> tuple[float, float, float]:
+    x, y, z = (float(value) for value in vector)
+    return x, y, z
+
+
+def _mimics(elements: Mapping[str, ElementTree.Element], model: pin.Model) -> dict[str, Mimic]:
+    """Mimic joints, each with the joint at the end of its chain of masters."""
+    single = {name for name, joint in zip(model.names, model.joints, strict=True) if joint.nv == 1}
+    direct: dict[str, Mimic] = {}
+    for name in single & elements.keys():
+        element = elements[name].find("mimic")
+        if element is not None:
+            numbers = (float(element.get(key, value)) for key, value in _MIMIC_DEFAULTS.items())
+            direct[name] = Mimic(element.get("joint", ""), *numbers)
+    return {name: _end_of_chain(name, direct, single) for name in direct}
+
+
+def _end_of_chain(name: str, direct: Mapping[str, Mimic], single: set[str]) -> Mimic:
+    """Follow a mimic joint's master to one that follows no other."""
+    chain, mimic = [name], direct[name]
+    while mimic.master in direct:
+        if mimic.master in chain:
+            raise ModelError(f"mimic joints follow each other: {', '.join(chain)}")
+        chain.append(mimic.master)
+        carrier = direct[mimic.master]
+        offset = mimic.ratio * carrier.offset + mimic.offset
+        mimic = Mimic(carrier.master, mimic.ratio * carrier.ratio, offset)
+    if mimic.master not in single:
+        raise ModelError(
+            f"joint '{name}' follows '{mimic.master}', which is none that moves with one "
+            f"coordinate ({choices(sorted(single - direct.keys()))})"
+        )
+    return mimic
+
+
+def _link(model: pin.Model, joint: int) -> str:
+    """Name of the first link of a body."""
+    return next(
+        str(frame.name)
+        for frame in model.frames
+        if frame.parentJoint == joint and frame.type == pin.FrameType.BODY
+    )
+
+
+def _check_inertia(model: pin.Model, joint: int) -> None:
+    """Check that a body could exist, or has neither mass nor inertia."""
+    inertia, where = model.inertias[joint], f"body '{_link(model, joint)}'"
+    if not 0.0 <= inertia.mass < np.inf:
+        raise ModelError(f"{where} has mass {inertia.mass:g} kg; it moves, so it needs > 0")
+    finite = np.isfinite(inertia.inertia).all() and np.isfinite(inertia.lever).all()
+    least, middle, most = np.linalg.eigvalsh(inertia.inertia) if finite else np.full(3, np.nan)
+    moments = f"{where} has principal inertias [{least:.3g} {middle:.3g} {most:.3g}] kg m^2"
+    if not least >= -ROUNDING * most - TINY:
+        raise ModelError(f"{moments}; all must be > 0")
+    if most > (1.0 + ROUNDING) * (least + middle) + TINY:
+        raise ModelError(f"{moments}; none can be greater than the sum of the others")
+
+
+def _check_mass_matrix(model: pin.Model, mimics: Mapping[str, Mimic]) -> None:
+    """Check that every joint, with those that follow it, moves something with inertia."""
+    matrix = pin.crba(model, model.createData(), pin.neutral(model))
+    matrix = np.triu(matrix) + np.triu(matrix, 1).T + np.diag(model.armature)
+    follow = np.eye(model.nv)
+    for name, mimic in mimics.items():
+        own, master = (model.joints[model.getJointId(j)].idx_v for j in (name, mimic.master))
+        follow[own, own], follow[own, master] = 0.0, mimic.ratio
+    matrix = follow.T @ matrix @ follow
+    for joint in range(1, model.njoints):
+        name, source = str(model.names[joint]), model.joints[joint]
+        dofs = slice(source.idx_v, source.idx_v + source.nv)
+        if name in mimics or np.linalg.eigvalsh(matrix[dofs, dofs])[0] > TINY:
+            continue
+        inertia, where = model.inertias[joint], f"body '{_link(model, joint)}'"
+        if inertia.mass == 0.0:
+            raise ModelError(
+                f"{where} has mass 0 kg and carries none; joint '{name}' moves it, so it needs > 0"
+            )
+        moments = np.array2string(np.linalg.eigvalsh(inertia.inertia), precision=3)
+        raise ModelError(
+            f"{where} has principal inertias {moments} kg m^2; joint '{name}' turns it, so they "
+            "must be > 0"
+        )

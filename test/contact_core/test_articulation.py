@@ -1,0 +1,138 @@
+"""What moves in a URDF: joints of all kinds, those that follow others, bodies without mass."""
+
+import numpy as np
+import pytest
+
+from contact_core.articulation import read_articulation
+from contact_core.errors import ModelError
+from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
+
+HEAVY = """<inertial><mass value="2"/>
+  <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>"""
+
+
+def joint(name, kind, parent, child, extra="", axis="0 0 1"):
+    return f"""<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>
+      <axis xyz="{axis}"/><limit lower="-1" upper="2" effort="3" velocity="4"/>{extra}</joint>"""
+
+
+def robot(*joints, links="abcd", massless=""):
+    bodies = (f'<link name="{n}">{"" if n in massless else HEAVY}</link>' for n in links)
+    return f'<robot name="r">{"".join(bodies)}{"".join(joints)}</robot>'
+
+
+def test_a_continuous_joint_has_no_limits():
+    text = robot(joint("j", "continuous", "a", "b", '<dynamics damping="5"/>'), links="ab")
+    (body,) = read_articulation(text).bodies
+    assert (body.kind, body.axis) == (REVOLUTE, (0.0, 0.0, 1.0))
+    assert (body.law.lower, body.law.upper) == (-np.inf, np.inf)
+    assert (body.law.effort, body.law.velocity, body.law.damping) == (3.0, 4.0, 5.0)
+
+
+@pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 0.6, 0.8)])
+def test_a_planar_joint_slides_in_the_plane_of_its_axis_and_turns_about_it(axis):
+    text = robot(joint("j", "planar", "a", "b", axis="{} {} {}".format(*axis)), links="ab")
+    x, y, yaw = read_articulation(text).bodies
+    assert [body.joint for body in (x, y, yaw)] == ["j_x", "j_y", "j_yaw"]
+    assert [body.kind for body in (x, y, yaw)] == [PRISMATIC, PRISMATIC, REVOLUTE]
+    assert [body.parent for body in (x, y, yaw)] == [-1, 0, 1]
+    np.testing.assert_allclose(np.cross(x.axis, y.axis), axis, atol=1e-15)
+    np.testing.assert_allclose(yaw.axis, axis)
+    assert [body.inertia.mass for body in (x, y, yaw)] == [0.0, 0.0, 2.0]
+
+
+def test_a_floating_joint_is_a_free_body():
+    (body,) = read_articulation(robot(joint("j", "floating", "a", "b"), links="ab")).bodies
+    assert body.kind == FREE
+    chain = robot(joint("i", "revolute", "a", "b"), joint("j", "floating", "b", "c"), links="abc")
+    with pytest.raises(ModelError, match="joint 'j' floats on a link that moves"):
+        read_articulation(chain)
+
+
+def test_a_mimic_joint_may_come_before_its_master_and_follow_another_one():
+    follow = '<mimic joint="{}" multiplier="{}" offset="{}"/>'
+    text = robot(
+        joint("a1", "revolute", "a", "b", follow.format("b1", 2.0, 0.5)),
+        joint("b1", "revolute", "a", "c", follow.format("c1", -3.0, 0.1)),
+        joint("c1", "revolute", "a", "d"),
+    )
+    laws = {body.joint: body.mimic for body in read_articulation(text).bodies}
+    assert laws["c1"] is None
+    assert (laws["b1"].master, laws["b1"].ratio, laws["b1"].offset) == ("c1", -3.0, 0.1)
+    assert (laws["a1"].master, laws["a1"].ratio) == ("c1", -6.0)
+    assert laws["a1"].offset == pytest.approx(2.0 * 0.1 + 0.5)
+
+
+@pytest.mark.parametrize(
+    ("master", "message"),
+    [("none", r"joint 'i' follows 'none'.*valid: j"), ("i", "mimic joints follow each other: i")],
+)
+def test_a_mimic_joint_without_a_master_is_named(master, message):
+    text = robot(
+        joint("i", "revolute", "a", "b", f'<mimic joint="{master}"/>'),
+        joint("j", "revolute", "a", "c"),
+        links="abc",
+    )
+    with pytest.raises(ModelError, match=message):
+        read_articulation(text)
+
+
+def test_a_link_without_mass_may_carry_one_that_has():
+    chain = (joint("i", "revolute", "a", "b"), joint("j", "revolute", "b", "c", axis="1 0 0"))
+    assert len(read_articulation(robot(*chain, links="abc", massless="b")).bodies) == 2
+    with pytest.raises(ModelError, match=r"body 'c' has mass 0 kg and carries none; joint 'j'"):
+        read_articulation(robot(*chain, links="abc", massless="c"))
+    fixed = (joint("i", "fixed", "a", "b"), joint("j", "fixed", "b", "c"))
+    assert read_articulation(robot(*fixed, links="abc", massless="abc")).bodies == ()
+
+
+def test_a_mimic_joint_without_mass_moves_with_a_master_that_has():
+    text = robot(
+        joint("i", "prismatic", "a", "b"),
+        joint("j", "prismatic", "a", "c", '<mimic joint="i"/>'),
+        links="abc",
+        massless="c",
+    )
+    assert len(read_articulation(text).bodies) == 2
+
+
+@pytest.mark.parametrize("moments", ["1 1 2.1", "-0.1 1 1", "nan 1 1", "inf 1 1"])
+def test_an_inertia_that_no_body_has_is_refused(moments):
+    x, y, z = moments.split()
+    text = robot(joint("j", "revolute", "a", "b"), links="ab").replace(
+        'ixx="0.1" iyy="0.1" izz="0.1"', f'ixx="{x}" iyy="{y}" izz="{z}"'
+    )
+    with pytest.raises(ModelError, match="body 'b' has principal inertias"):
+        read_articulation(text)
+
+
+def test_a_thin_plate_is_a_body():
+    text = robot(joint("j", "revolute", "a", "b"), links="ab")
+    read_articulation(text.replace('izz="0.1"', 'izz="0.2"'))
+
+
+def test_joints_start_at_zero_or_the_nearest_limit_or_where_they_are_told():
+    text = robot(joint("i", "revolute", "a", "b"), joint("j", "revolute", "a", "c"), links="abc")
+    text = text.replace('lower="-1"', 'lower="0.25"', 1)
+    articulation = read_articulation(text)
+    assert articulation.start({}) == {"i": 0.25, "j": 0.0}
+    assert articulation.start({"j": 1.5}) == {"i": 0.25, "j": 1.5}
+
+
+@pytest.mark.parametrize(
+    ("positions", "message"),
+    [
+        ({"k": 1.0}, r"no joint 'k' to start at 1.0 \(valid: i\)"),
+        ({"i": 2.1}, r"joint 'i' cannot start at 2.1 \(valid: -1 to 2\)"),
+        ({"i": np.nan}, "joint 'i' cannot start at nan"),
+        ({"j": 0.5}, "no joint 'j'"),
+    ],
+)
+def test_a_start_that_is_none_is_named(positions, message):
+    text = robot(
+        joint("i", "revolute", "a", "b"),
+        joint("j", "revolute", "a", "c", '<mimic joint="i"/>'),
+        links="abc",
+    )
+    with pytest.raises(ModelError, match=message):
+        read_articulation(text).start(positions)

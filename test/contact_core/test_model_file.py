@@ -1,0 +1,96 @@
+"""Files of models are found wherever they lie, and extensions of other programs do no harm."""
+
+import pytest
+
+from contact_core.description import collision_shapes, read_urdf
+from contact_core.errors import ConfigError, ModelError, ModelWarning
+from contact_core.model_file import find_mesh, parse, self_contained
+
+CUBE = "\n".join(
+    [f"v {x} {y} {z}" for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+    + ["f 1 2 4", "f 1 4 3", "f 5 7 8", "f 5 8 6", "f 1 5 6", "f 1 6 2"]
+    + ["f 3 4 8", "f 3 8 7", "f 1 3 7", "f 1 7 5", "f 2 6 8", "f 2 8 4"]
+)
+# A prism with a notch.
+NOTCH = "\n".join(
+    [f"v {x} {y} {z}" for z in (0, 1) for x, y in ((0, 0), (1, 0), (0.1, 0.1), (0, 1))]
+    + ["f 1 2 6", "f 1 6 5", "f 1 5 8", "f 1 8 4", "f 2 3 7", "f 2 7 6", "f 3 4 8", "f 3 8 7"]
+)
+
+
+def urdf(mesh):
+    return f"""<robot name="r"><link name="a"><collision name="c"><geometry>
+      <mesh filename="{mesh}"/></geometry></collision></link></robot>"""
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A package of a model: meshes/cube.obj and urdf/robot.urdf."""
+    root = tmp_path / "some_robot"
+    (root / "meshes").mkdir(parents=True)
+    (root / "urdf").mkdir()
+    (root / "meshes" / "cube.obj").write_text(CUBE)
+    return root
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../meshes/cube.obj",
+        "package://some_robot/meshes/cube.obj",
+        "model://some_robot/meshes/cube.obj",
+        "{root}/meshes/cube.obj",
+        "file://{root}/meshes/cube.obj",
+    ],
+)
+def test_a_mesh_is_found_beside_the_file_and_in_the_package_above(package, name):
+    file = package / "urdf" / "robot.urdf"
+    file.write_text(urdf(name.format(root=package)))
+    (shape,) = collision_shapes(read_urdf(file), meshes=True)
+    assert shape.shape.size == pytest.approx((0.5, 0.5, 0.5))
+
+
+@pytest.mark.parametrize("variable", ["ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH", None])
+def test_a_package_is_found_where_ros_or_the_caller_says(package, tmp_path, monkeypatch, variable):
+    name = "package://some_robot/meshes/cube.obj"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    moved = tmp_path / "prefix" / "share"
+    moved.mkdir(parents=True)
+    package.rename(moved / "some_robot")
+    assert find_mesh(name, elsewhere) is None
+    if variable is not None:
+        monkeypatch.setenv(variable, str(moved if variable[0] == "R" else moved.parent))
+    roots = [] if variable else [moved / "some_robot"]
+    assert find_mesh(name, elsewhere, roots) == moved / "some_robot" / "meshes" / "cube.obj"
+
+
+def test_a_file_in_the_current_folder_is_found(tmp_path, monkeypatch):
+    (tmp_path / "my.urdf").write_text(urdf("cube.obj"))
+    (tmp_path / "cube.obj").write_text(CUBE)
+    monkeypatch.chdir(tmp_path)
+    assert str(tmp_path / "cube.obj") in read_urdf("my.urdf")
+    with pytest.raises(ConfigError, match=r"cannot find or read .*/my\.obj"):
+        read_urdf("my.obj")
+
+
+def test_what_needs_no_change_stays_as_it_is(tmp_path):
+    text = '<robot name="r"><!-- a comment --><link name="a"/></robot>'
+    assert self_contained(text, "text", tmp_path) is text
+    missing = urdf("missing.obj")
+    assert self_contained(missing, "text", tmp_path) is missing
+
+
+def test_extensions_without_a_declared_prefix_are_left_out(tmp_path):
+    text = '<robot name="r"><link name="a"/><drake:{0} name="f"><drake:of/></drake:{0}></robot>'
+    assert "filter" not in self_contained(text.format("filter"), "text", tmp_path)
+    with pytest.raises(ModelError, match="text: joint 'f' belongs to an extension"):
+        self_contained(text.format("joint"), "text", tmp_path)
+    with pytest.raises(ModelError, match="text is not valid XML"):
+        parse("<robot><drake:link></robot>", "text")
+
+
+def test_a_concave_mesh_is_a_solid_hull_with_a_warning(tmp_path):
+    (tmp_path / "notch.obj").write_text(NOTCH)
+    with pytest.warns(ModelWarning, match=r"not convex.*'c' \(67 mm\)"):
+        collision_shapes(urdf(tmp_path / "notch.obj"), meshes=True)

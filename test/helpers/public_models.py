@@ -1,0 +1,28 @@
+"""Robots that others have published on PyPI: the extra ``models`` installs them."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+
+# Distribution -> folder of its models below site-packages.
+PACKAGES = {
+    "airo-models": "airo_models",
+    "dexmate-urdf": "dexmate_urdf",
+    "example-robot-data": "cmeel.prefix/share/example-robot-data/robots",
+    "hello-robot-stretch-urdf": "stretch_urdf",
+    "jvrc-description": "jvrc_description",
+}
+
+
+def folder(package: str) -> Path:
+    """Return where a package keeps its models; the folder need not exist."""
+    site = next(path for path in sys.path if path.endswith("site-packages"))
+    return Path(site) / PACKAGES[package]
+
+
+@cache
+def urdfs(package: str) -> tuple[Path, ...]:
+    """Return the URDFs of a package; none if it is not installed."""
+    return tuple(sorted(folder(package).rglob("*.urdf")))
