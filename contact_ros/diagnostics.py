@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol, runtime_checkable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock
@@ -45,6 +46,14 @@ class Health:
     values: Mapping[str, object] = field(default_factory=dict)
 
 
+@runtime_checkable
+class Reporting(Protocol):
+    """A node that has something to add to every report of its own."""
+
+    def report(self, health: Health) -> Health:
+        """Add it."""
+
+
 class Diagnostics:
     """Publish a node's health at 1 Hz of real time."""
 
@@ -65,6 +74,8 @@ class Diagnostics:
     def publish(self) -> None:
         """Publish one report now."""
         health = self._health()
+        if isinstance(self._node, Reporting):
+            health = self._node.report(health)
         status = DiagnosticStatus(
             level=health.level.value,
             name=self._node.get_fully_qualified_name(),
@@ -116,6 +127,9 @@ REPORTS = 5
 FORGET = 10.0
 """A node that was silent for so long is forgotten [s]."""
 
+MOST_SENDERS = 256
+"""Number of nodes whose clocks are watched; more are not listened to."""
+
 SECONDS = 1e-9
 
 
@@ -147,9 +161,19 @@ class ClockOffsets:
             sent: When, on the sender's clock [ns].
             now: When it was heard, on ours [ns].
         """
+        if sender not in self._offsets and len(self._offsets) >= MOST_SENDERS:
+            self._forget(now)
+            if len(self._offsets) >= MOST_SENDERS:
+                return
         offsets = self._offsets.setdefault(sender, deque(maxlen=REPORTS))
         offsets.append((sent - now) * SECONDS)
         self._heard[sender] = now
+
+    def _forget(self, now: int) -> None:
+        """Forget who was silent for long."""
+        silent = [s for s, heard in self._heard.items() if abs(now - heard) * SECONDS >= FORGET]
+        for sender in silent:
+            del self._offsets[sender], self._heard[sender]
 
     def beyond(self, now: int) -> dict[str, float]:
         """Return the senders whose clocks differ.

@@ -12,7 +12,6 @@ from types import FrameType
 from typing import Protocol, runtime_checkable
 
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -21,6 +20,7 @@ from rclpy.utilities import try_shutdown
 from contact_core.errors import ContactStackError
 from contact_core.signals import stop_signals
 from contact_ros import network
+from contact_ros.guarded_node import GuardedExecutor
 
 POLL_PERIOD = 0.1
 """How often an idle executor looks for a stop signal [s]."""
@@ -94,7 +94,7 @@ def freeze_garbage_collector() -> None:
 def _spin(node: Node, stop: _StopSignals) -> None:
     """Run the node's callbacks until a signal arrives."""
     stop.defer()
-    executor = SingleThreadedExecutor()
+    executor = GuardedExecutor()
     executor.add_node(node)
     try:
         while not stop.requested:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from lifecycle_msgs.srv import ChangeState
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode
 
+from contact_ros.border import MessageError
+from contact_ros.guarded_node import GuardedNode
 
-class ManagedNode(LifecycleNode):
+
+class ManagedNode(GuardedNode, LifecycleNode):
     """A lifecycle node; all its resources exist from the start, being active is the question.
 
     Subclasses implement ``on_activate`` and ``on_deactivate``. A transition that is not
@@ -23,9 +27,9 @@ class ManagedNode(LifecycleNode):
             name: Its name.
         """
         super().__init__(name)
-        # The service looks its callback up at every call.
-        self._change_state = self._service_change_state.callback
-        self._service_change_state.callback = self._change_state_if_possible
+        service = self._service_change_state
+        self._change_state = inspect.unwrap(service.callback)
+        self.guard(service, self._change_state_if_possible)
 
     def start(self, active: bool) -> None:
         """Configure; called in the set-up.
@@ -42,9 +46,6 @@ class ManagedNode(LifecycleNode):
     ) -> Any:
         try:
             return self._change_state(request, response)
-        except rclpy_implementation.RCLError:
-            self.get_logger().warning(
-                f"transition '{request.transition.label or request.transition.id}' is not possible"
-            )
-            response.success = False
-            return response
+        except rclpy_implementation.RCLError as error:
+            transition = request.transition.label or request.transition.id
+            raise MessageError(f"transition '{transition}' is not possible") from error

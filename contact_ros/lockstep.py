@@ -17,6 +17,7 @@ from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
 from contact_core.errors import CommunicationError, ConfigError
+from contact_ros.border import ending, ending_errors
 from contact_ros.qos import LOCKSTEP
 from contact_ros.stamps import NANOSECONDS, to_nanoseconds, to_time
 
@@ -122,8 +123,8 @@ class Barrier:
         if message.name not in self._participants or message.k != self._k:
             return
         if message.error:
-            raise CommunicationError(
-                f"'{message.name}' failed at tick {message.k}: {message.error}"
+            raise ending(
+                CommunicationError(f"'{message.name}' failed at tick {message.k}: {message.error}")
             )
         self._arrived(message.name)
 
@@ -133,12 +134,13 @@ class Barrier:
         self._missing.discard(name)
         if not self._missing:
             self._timer.cancel()
-            self._on_complete(self._k)
+            with ending_errors():
+                self._on_complete(self._k)
 
     def _time_out(self) -> None:
         self._timer.cancel()
         if self._missing:
-            raise CommunicationError(f"{self._waiting()} after {self._allowed:g} s")
+            raise ending(CommunicationError(f"{self._waiting()} after {self._allowed:g} s"))
 
     def _waiting(self) -> str:
         return f"tick {self._k} still waits for {', '.join(self.missing)}"
@@ -183,9 +185,11 @@ class Participant:
             CommunicationError: If the tick is not after the last.
         """
         if message.k <= self._last:
-            raise CommunicationError(
-                f"tick {message.k} came after tick {self._last}: another lock-step simulation runs "
-                "in this graph; stop it, or give this one a ROS_DOMAIN_ID of its own"
+            raise ending(
+                CommunicationError(
+                    f"tick {message.k} came after tick {self._last}: another lock-step simulation "
+                    "runs in this graph; stop it, or give this one a ROS_DOMAIN_ID of its own"
+                )
             )
         self._last = message.k
         self._on_tick(message.k, to_nanoseconds(message.stamp))
@@ -249,4 +253,5 @@ class TickInputs:
             return
         k = self._open[0]
         self._open = None
-        self._on_complete(k, {n: entry[1] for n, entry in self._samples.items() if entry})
+        with ending_errors():
+            self._on_complete(k, {n: entry[1] for n, entry in self._samples.items() if entry})

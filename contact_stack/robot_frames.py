@@ -7,16 +7,14 @@ state through the driver profile, so that it works with any driver's joint names
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import pinocchio as pin
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -25,10 +23,12 @@ from tf2_msgs.msg import TFMessage
 from contact_core.arm_state import ArmState
 from contact_core.config import nested, parameter
 from contact_core.description import RobotDescription
+from contact_ros.border import LARGEST_POSITION, named_numbers
 from contact_ros.diagnostics import Diagnostics
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
 from contact_ros.geometry import to_transform
+from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
 from contact_ros.stamps import to_time
@@ -68,14 +68,13 @@ class RobotTree:
         self.fixed = tuple(pair for pair, rigid in zip(links, fixed, strict=True) if rigid)
         self.moving = tuple(pair for pair, rigid in zip(links, fixed, strict=True) if not rigid)
 
-    def move(self, names: Sequence[str], positions: Sequence[float]) -> None:
+    def move(self, positions: Mapping[str, float]) -> None:
         """Set joint positions.
 
         Args:
-            names: Joints; those the robot does not have are ignored.
-            positions: [rad or m].
+            positions: Joint -> position [rad or m]; joints the robot does not have are ignored.
         """
-        for name, position in zip(names, positions, strict=True):
+        for name, position in positions.items():
             if self._model.existJointName(name):
                 self._q[self._model.joints[self._model.getJointId(name)].idx_q] = position
 
@@ -96,7 +95,7 @@ class RobotTree:
         return self._data.oMf[self._model.getFrameId(link, pin.FrameType.BODY)]
 
 
-class RobotFramesNode(Node):
+class RobotFramesNode(GuardedNode):
     """Publish description and fixed frames once, and the moving frames at a fixed rate."""
 
     def __init__(self) -> None:
@@ -130,10 +129,10 @@ class RobotFramesNode(Node):
 
     def _arm(self, state: ArmState) -> None:
         self._stamp = state.stamp
-        self._tree.move(self._arm_joints, np.asarray(state.position).tolist())
+        self._tree.move(dict(zip(self._arm_joints, state.position.tolist(), strict=True)))
 
     def _gripper(self, message: JointState) -> None:
-        self._tree.move(message.name, message.position)
+        self._tree.move(named_numbers(message.name, message.position, "position", LARGEST_POSITION))
 
     def _publish(self) -> None:
         if self._stamp is not None:

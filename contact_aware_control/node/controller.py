@@ -26,7 +26,7 @@ from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.arm_state import ArmState, SoundCommand
 from contact_core.description import RobotDescription
-from contact_core.errors import ModelError
+from contact_core.errors import ContactStackError
 from contact_core.robot import Robot
 from contact_ros.diagnostics import ClockMonitor, Diagnostics, Health, Level
 from contact_ros.driver_profile import CommandWriter, StateReader, driver_profile
@@ -174,7 +174,7 @@ class ControllerNode(ManagedNode):
             stamp = self._now()
         try:
             report = from_message(message, self._robot, stamp)
-        except ModelError as error:
+        except ContactStackError as error:
             self._reader.rejections.add(f"contacts: {error}")
             return
         if self._participant is not None:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from contact_stack_msgs.msg import Contact, ContactArray
 from contact_stack_msgs.srv import SetPayload
-from rclpy.node import Node
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -26,10 +25,18 @@ from contact_aware_control.precompile import precompile_estimator
 from contact_core.arm_state import ArmState
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
+from contact_ros.border import (
+    LARGEST_FORCE,
+    LARGEST_POSITION,
+    MessageError,
+    number,
+    vector,
+)
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import NO_STATES, StateReader, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.geometry import to_array, to_point
+from contact_ros.guarded_node import GuardedNode
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher
@@ -37,6 +44,19 @@ from contact_ros.stamps import to_nanoseconds
 
 NAME = "contact_estimator"
 METRES_PER_NEWTON = 0.01
+
+HEAVIEST = 20.0
+"""Largest mass of a payload that is believed [kg], as of one held at the start."""
+
+FARTHEST_CENTER = 2.0
+"""Farthest coordinate of its centre of mass that is believed [m]."""
+
+BELIEVED = {
+    "position": LARGEST_POSITION,
+    "external_torque": LARGEST_FORCE,
+    "joint_torque": LARGEST_FORCE,
+}
+"""Field of a state -> largest magnitude an estimate can be made from [rad or Nm]."""
 
 
 class TorqueSource:
@@ -82,7 +102,7 @@ class TorqueSource:
         return torque
 
 
-class EstimatorNode(Node):
+class EstimatorNode(GuardedNode):
     """Estimate at every joint state."""
 
     def __init__(self) -> None:
@@ -126,6 +146,10 @@ class EstimatorNode(Node):
         freeze_garbage_collector()
 
     def _state_arrived(self, state: ArmState) -> None:
+        for field, largest in BELIEVED.items():
+            values = getattr(state, field)
+            if values is not None and np.abs(values).max() > largest:
+                raise MessageError(f"{field} is {values.tolist()} (valid: at most {largest:g})")
         if self._participant is None:
             self._update(state)
         else:
@@ -168,12 +192,10 @@ class EstimatorNode(Node):
     def _set_payload(
         self, request: SetPayload.Request, response: SetPayload.Response
     ) -> SetPayload.Response:
-        center = to_array(request.center_of_mass)
-        if not (math.isfinite(request.mass) and request.mass >= 0.0 and np.isfinite(center).all()):
-            response.message = f"mass {request.mass} kg, center of mass {center.tolist()} m"
-            return response
+        mass = number(request.mass, "mass [kg]", 0.0, HEAVIEST)
+        center = vector(request.center_of_mass, "center_of_mass [m]", FARTHEST_CENTER)
         start = to_nanoseconds(request.start) or self._stamp
-        self._estimator.set_payload(request.mass, center, start)
+        self._estimator.set_payload(mass, center, start)
         response.success = True
         return response
 

@@ -40,6 +40,9 @@ FEEDBACK_EVERY = 10
 HOLDING_STATUSES = (Status.LIMIT_REACHED, Status.SELF_COLLISION, Status.WORKSPACE)
 """Statuses that explain why an arm is not where it should be."""
 
+FARTHEST_START = 3600.0
+"""How far ahead a goal's start may lie [s]."""
+
 LATEST_START = 0.05
 """How far in the past a goal's start may lie, for the time its message took [s]."""
 
@@ -243,6 +246,11 @@ class GoalServer:
         start = self._local_time(goal.start) if goal.start else now
         if start < now - LATEST_START * 1e9:
             raise OldStampError(f"the start lies {1e-9 * (now - start):.3f} s in the past")
+        if start > now + FARTHEST_START * 1e9:
+            raise TrajectoryError(
+                f"the start lies {1e-9 * (start - now):.0f} s ahead (valid: at most "
+                f"{FARTHEST_START:g} s)"
+            )
         if self._running is not None:
             replaced, self._running = self._running, None
             replaced.handle.abort()

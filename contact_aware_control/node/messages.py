@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from contact_stack_msgs.msg import Contact, ContactArray
 from contact_stack_msgs.msg import ContactMode as ContactModeMessage
@@ -10,8 +12,29 @@ from contact_aware_control.contact import ContactEstimate, ContactMode, ContactR
 from contact_aware_control.estimation.estimator import EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.tare import TareStatus
 from contact_core.robot import Robot
-from contact_ros.geometry import to_array, to_point, to_vector
+from contact_ros.border import (
+    LARGEST_FORCE,
+    LARGEST_POSITION,
+    at_most,
+    number,
+    numbers,
+    vector,
+)
+from contact_ros.geometry import to_point, to_vector
 from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
+
+MOST_CONTACTS = 16
+"""Most contacts of a message, which is rejected as a whole with more: each costs the tick time,
+and who reports so many on one arm is not to be trusted with any. The estimator finds two."""
+
+MOST_MODES = 64
+"""Most places where one contact may be as well."""
+
+MOST_SAMPLES = 1e9
+"""Largest plausible effective sample size."""
+
+LONGEST_NORMAL = 1.01
+"""Largest component of a normal, which is a unit vector."""
 
 STATES = {
     EstimatorStatus.FREE: ContactArray.FREE,
@@ -55,11 +78,17 @@ def from_message(message: ContactArray, robot: Robot, stamp: int) -> ContactRepo
         The report.
 
     Raises:
+        MessageError: If there are too many contacts, or a number is not plausible.
         ModelError: If a contact is on a link that the robot does not have.
     """
+    at_most(message.contacts, MOST_CONTACTS, "contacts")
     contacts = tuple(_from_contact(contact, robot) for contact in message.contacts)
     told = len(message.external_torque_free) == robot.n
-    free_torque = np.array(message.external_torque_free) if told else None
+    free_torque = (
+        numbers(message.external_torque_free, "external_torque_free", LARGEST_FORCE)
+        if told
+        else None
+    )
     return ContactReport(stamp, contacts, free_torque)
 
 
@@ -86,22 +115,35 @@ def _to_contact(contact: ContactEstimate) -> Contact:
 
 
 def _from_contact(message: Contact, robot: Robot) -> ContactEstimate:
+    at_most(message.modes, MOST_MODES, "modes")
     return ContactEstimate(
         number=message.id,
         link=message.link,
         joints_moving=robot.joints_moving(message.link),
-        point_world=to_array(message.point),
-        point_link=to_array(message.point_link),
-        normal_world=to_array(message.normal),
-        force_world=to_array(message.force),
-        point_covariance=np.array(message.point_covariance).reshape(3, 3),
-        force_covariance=np.array(message.force_covariance).reshape(3, 3),
-        residual=message.residual**2,
-        effective_sample_size=message.effective_sample_size,
-        spread=message.spread,
+        point_world=vector(message.point, "point", LARGEST_POSITION),
+        point_link=vector(message.point_link, "point_link", LARGEST_POSITION),
+        normal_world=vector(message.normal, "normal", LONGEST_NORMAL),
+        force_world=vector(message.force, "force", LARGEST_FORCE),
+        point_covariance=_covariance(message, "point_covariance", LARGEST_POSITION),
+        force_covariance=_covariance(message, "force_covariance", LARGEST_FORCE),
+        residual=number(message.residual, "residual", 0.0, LARGEST_FORCE) ** 2,
+        effective_sample_size=number(
+            message.effective_sample_size, "effective_sample_size", 0.0, MOST_SAMPLES
+        ),
+        spread=number(message.spread, "spread", 0.0, LARGEST_POSITION),
         identifiable=message.identifiable,
-        age=to_nanoseconds(message.age) / NANOSECONDS,
+        age=number(to_nanoseconds(message.age) / NANOSECONDS, "age", 0.0, math.inf),
         modes=tuple(
-            ContactMode(mode.link, to_array(mode.point), mode.weight) for mode in message.modes
+            ContactMode(
+                mode.link,
+                vector(mode.point, "point of a mode", LARGEST_POSITION),
+                number(mode.weight, "weight of a mode", 0.0, MOST_SAMPLES),
+            )
+            for mode in message.modes
         ),
     )
+
+
+def _covariance(message: Contact, field: str, largest: float) -> np.ndarray:
+    """Return a covariance (3, 3) of numbers that are at most so large."""
+    return numbers(getattr(message, field).tolist(), field, largest**2).reshape(3, 3)

@@ -28,6 +28,15 @@ PoseResult = FollowPoseTrajectory.Result
 DEFAULT_PATIENCE = 1.0
 """How late a goal may be reached if the client does not say it [s]."""
 
+MOST_POINTS = 5000
+"""Most points of a joint trajectory."""
+
+MOST_POSES = 500
+"""Most poses of a tool trajectory; each needs inverse kinematics twenty times."""
+
+LONGEST_MOTION = 600.0
+"""Longest motion [s]: it is checked on a fine grid before it begins."""
+
 NOTEWORTHY = 0.01
 """Error at the end that a successful result mentions if something held the arm [rad]."""
 
@@ -154,7 +163,7 @@ class JointGoal(TrajectoryGoal):
         trajectory = request.trajectory
         order = joint_order(trajectory.joint_names, joint_names)
         points = trajectory.points
-        times = [1e-9 * to_nanoseconds(point.time_from_start) for point in points]
+        times = _times(points, MOST_POINTS)
         self._names = tuple(joint_names)
         self._path_tolerance = _tolerances(request.path_tolerance, joint_names)
         self._goal_tolerance = _tolerances(request.goal_tolerance, joint_names)
@@ -250,7 +259,7 @@ class PoseGoal(TrajectoryGoal):
                 f"unknown tool frame '{request.tool_frame}' (valid: {robot.tool_link})"
             )
         points = request.trajectory.points
-        times = [1e-9 * to_nanoseconds(point.time_from_start) for point in points]
+        times = _times(points, MOST_POSES)
         poses = [_checked(point.pose, i) for i, point in enumerate(points)]
         self._reference = PoseTrajectory.from_start(tool, times, poses)
         self._robot = robot
@@ -330,6 +339,18 @@ def joint_order(given: Sequence[str], expected: Sequence[str]) -> list[int]:
     if sorted(given) != sorted(expected):
         raise JointNamesError(f"joint names {list(given)} are not the arm's ({choices(expected)})")
     return [list(given).index(name) for name in expected]
+
+
+def _times(points: Sequence[Any], most: int) -> list[float]:
+    """Return the times of the points [s]; what takes too long to check is refused."""
+    if len(points) > most:
+        raise TrajectoryError(f"the trajectory has {len(points)} points (valid: at most {most})")
+    times = [1e-9 * to_nanoseconds(point.time_from_start) for point in points]
+    if times and max(times) > LONGEST_MOTION:
+        raise TrajectoryError(
+            f"the trajectory takes {max(times):g} s (valid: at most {LONGEST_MOTION:g} s)"
+        )
+    return times
 
 
 def _rows(values: Sequence[Sequence[float]], order: list[int], name: str) -> np.ndarray:

@@ -12,13 +12,13 @@ from typing import Any
 from contact_stack_msgs.msg import ControllerStatus
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.node import Node
 from std_msgs.msg import Bool
 
 from contact_aware_control.node.config import WatchdogConfig
 from contact_ros.diagnostics import AgeMonitor, Diagnostics, Health, Level
 from contact_ros.driver_profile import driver_profile
 from contact_ros.entry_point import run
+from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
 
@@ -26,7 +26,7 @@ NAME = "command_watchdog"
 ALIVE_TOPIC = "controller_alive"
 
 
-class WatchdogNode(Node):
+class WatchdogNode(GuardedNode):
     """Watch the ages of status and commands; publish a change at once."""
 
     def __init__(self) -> None:

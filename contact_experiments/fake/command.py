@@ -17,6 +17,7 @@ from contact_experiments.fake.drivers import DRIVERS
 from contact_experiments.fake.faults import FAULTS, summary
 from contact_experiments.fake.robot import FakeConfig, FakeRobot
 from contact_ros.entry_point import freeze_garbage_collector, run
+from contact_ros.guarded_node import GuardedNode
 from contact_ros.loop import ErrorRelay, FixedRateLoop
 
 NAME = "fake_robot"
@@ -31,7 +32,7 @@ It stands where a driver stands: start estimator and controller beside it. No ph
 simulator and no code of the driver profiles is in it."""
 
 
-class FakeRobotNode(Node):
+class FakeRobotNode(GuardedNode):
     """Publishes what the fake robot does, and gives it the commands that arrive."""
 
     def __init__(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contact_core.registry import Registry
-from contact_ros.driver_profile.base import DriverConfig, DriverProfile, MessageError
+from contact_ros.border import MessageError, Rejections
+from contact_ros.driver_profile.base import DriverConfig, DriverProfile
 from contact_ros.driver_profile.endpoints import (
     NO_STATES,
     CommandWriter,
-    Rejections,
     RobotSide,
     StateReader,
 )

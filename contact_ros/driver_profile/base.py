@@ -12,14 +12,10 @@ from numpy.typing import NDArray
 
 from contact_core.arm_state import ArmState
 from contact_core.config import parameter
-from contact_core.errors import CommunicationError, ConfigError
+from contact_core.errors import ConfigError
 
 BEST_EFFORT = "best_effort"
 RELIABLE = "reliable"
-
-
-class MessageError(CommunicationError):
-    """A message of the driver cannot be used; its text says why."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from contact_ros.driver_profile.base import DriverConfig, MessageError
+from contact_ros.border import MessageError
+from contact_ros.driver_profile.base import DriverConfig
 from contact_ros.driver_profile.messages import JointSelector
 from contact_ros.driver_profile.ros2_control import BroadcastDriver
 from contact_ros.stamps import NANOSECONDS, to_duration

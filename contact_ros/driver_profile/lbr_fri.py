@@ -12,7 +12,8 @@ from sensor_msgs.msg import JointState
 
 from contact_core.arm_state import ArmState, CommandMode
 from contact_core.errors import ConfigError
-from contact_ros.driver_profile.base import DriverConfig, DriverProfile, MessageError
+from contact_ros.border import MessageError
+from contact_ros.driver_profile.base import DriverConfig, DriverProfile
 from contact_ros.driver_profile.messages import checked, joint_state
 from contact_ros.stamps import NANOSECONDS
 

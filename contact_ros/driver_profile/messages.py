@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sensor_msgs.msg import JointState
 
-from contact_ros.driver_profile.base import MessageError
+from contact_ros.border import MessageError
 from contact_ros.stamps import to_time
 
 

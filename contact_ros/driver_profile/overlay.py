@@ -17,8 +17,7 @@ from rclpy.node import Node
 
 from contact_core.arm_state import CommandMode
 from contact_core.errors import ConfigError
-from contact_ros.driver_profile.base import MessageError
-from contact_ros.driver_profile.endpoints import Rejections
+from contact_ros.border import MessageError, Rejections
 from contact_ros.driver_profile.messages import checked
 from contact_ros.qos import signal_publisher, signal_subscription
 

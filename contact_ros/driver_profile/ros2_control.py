@@ -12,7 +12,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from contact_core.arm_state import ArmState
-from contact_ros.driver_profile.base import DriverConfig, DriverProfile, MessageError
+from contact_ros.border import MessageError
+from contact_ros.driver_profile.base import DriverConfig, DriverProfile
 from contact_ros.driver_profile.messages import JointSelector, checked, joint_state
 from contact_ros.stamps import to_nanoseconds
 

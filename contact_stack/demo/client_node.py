@@ -18,7 +18,6 @@ from rclpy.action import ActionClient
 from rclpy.client import Client
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
@@ -27,9 +26,11 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_core.errors import CommunicationError
+from contact_ros.border import MessageError
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverProfile
 from contact_ros.geometry import to_pose
+from contact_ros.guarded_node import GuardedNode
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.qos import signal_subscription
 from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
@@ -112,7 +113,7 @@ class Connection:
     profile: DriverProfile
 
 
-class ClientNode(Node, ABC, Generic[Data]):
+class ClientNode(GuardedNode, ABC, Generic[Data]):
     """Asks the graph for something, and listens until that is done.
 
     In lock-step a tick ends only when every request made in it has been answered: then a
@@ -200,6 +201,23 @@ class ClientNode(Node, ABC, Generic[Data]):
         if self._recorder.failure:
             return Health(Level.WARN, self._recorder.failure)
         return Health(Level.OK, self.activity)
+
+    def contain(self, where: str, error: Exception) -> str:
+        """Reject a message that cannot be used; any other error is the demo's end.
+
+        Args:
+            where: Topic, service or action it came by.
+            error: What a callback raised.
+
+        Returns:
+            The reason.
+
+        Raises:
+            Exception: The error, if it is no :class:`MessageError`.
+        """
+        if isinstance(error, MessageError):
+            return super().contain(where, error)
+        raise error
 
     def _use(self, actions: Mapping[str, type], services: Mapping[str, type] | None = None) -> None:
         """Await the servers of actions and services, by name, before the first tick."""

@@ -32,7 +32,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import rclpy
 import yaml
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from tqdm import tqdm
 
@@ -42,6 +41,7 @@ from contact_core.results import write_json
 from contact_core.scene_config import ENGINES
 from contact_core.signals import deferred
 from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
+from contact_ros.guarded_node import GuardedExecutor
 from contact_stack.demo.client_node import NAMESPACE, ClientNode, Connection
 from contact_stack.launch import NodeGraph, find_launch_file, parse, refuse_second_graph
 from contact_stack.recording import McapRecorder
@@ -241,7 +241,7 @@ def run_graph(demo: Demo[Data], run: str, out: Path) -> Data:
 
 def _spin(client: ClientNode[Any], graph: NodeGraph, run: str) -> None:
     """Handle messages until the client has finished, and show how far it is."""
-    executor = SingleThreadedExecutor()
+    executor = GuardedExecutor()
     executor.add_node(client)
     heard, changed = (-1, 0.0), time.monotonic()
     total = client.duration

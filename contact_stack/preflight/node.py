@@ -12,7 +12,6 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.node import Node
 from rclpy.task import Future
 
 from contact_aware_control.node.config import HeldConfig
@@ -21,9 +20,11 @@ from contact_core.config import nested, parameter
 from contact_core.description import RobotDescription
 from contact_core.errors import ContactStackError
 from contact_core.robot import Robot
+from contact_ros.border import LARGEST_FORCE, MessageError, ending, numbers
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
+from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read
 from contact_ros.qos import signal_subscription
 from contact_stack.checks import Check, CheckStatus
@@ -74,7 +75,7 @@ class PreflightError(ContactStackError):
     """A check failed: the controller stays inactive."""
 
 
-class PreflightNode(Node):
+class PreflightNode(GuardedNode):
     """Check at rest, check while a person pushes, then activate the controller."""
 
     def __init__(self) -> None:
@@ -89,7 +90,7 @@ class PreflightNode(Node):
         self._began = time.monotonic()
         self._arrivals: list[float] = []
         self._states: list[ArmState] = []
-        self._contacts: list[ContactArray] = []
+        self._torques_free: list[np.ndarray] = []
         self._rest_began = 0.0
         self._push: PushTest | None = None
         self._verdict = Health(Level.STALE, "waiting for driver and estimator")
@@ -110,13 +111,16 @@ class PreflightNode(Node):
             return
         now = time.monotonic()
         self._arrivals.append(now)
-        if self._contacts:
+        if self._torques_free:
             self._rest_began = self._rest_began or now
             self._states.append(state)
 
     def _contacts_arrived(self, message: ContactArray) -> None:
+        torque = numbers(message.external_torque_free, "external_torque_free", LARGEST_FORCE)
+        if torque.size != self._robot.n:
+            raise MessageError(f"external_torque_free has {torque.size} values")
         if message.state != ContactArray.UNTARED:
-            self._contacts.append(message)
+            self._torques_free.append(torque)
 
     def _proceed(self) -> None:
         """Go on to the next phase when it is time."""
@@ -141,7 +145,7 @@ class PreflightNode(Node):
         config, robot = self._config, self._robot
         positions = np.array([state.position for state in self._states])
         torques = np.array([state.external_torque for state in self._states])
-        free = np.array([message.external_torque_free for message in self._contacts])
+        free = np.array(self._torques_free)
         self._judge(
             (
                 checks.state_rate(self._arrivals[-len(self._states) :], config.rate, config.limits),
@@ -187,7 +191,9 @@ class PreflightNode(Node):
             text = "; ".join(f"{check.name}: {check.detail}" for check in failed)
             self._verdict = Health(Level.ERROR, text)
             self._diagnostics.publish()
-            raise PreflightError(f"the controller is not activated. {text}; {failed[0].remedy}")
+            raise ending(
+                PreflightError(f"the controller is not activated. {text}; {failed[0].remedy}")
+            )
 
     def _activate(self) -> None:
         """Activate the controller; this node then stays to report that all was well."""
@@ -201,7 +207,7 @@ class PreflightNode(Node):
 
     def _activated(self, future: Future) -> None:
         if not future.result().success:
-            raise PreflightError(f"'{self._config.activate}' refuses to be activated")
+            raise ending(PreflightError(f"'{self._config.activate}' refuses to be activated"))
         self._say(f"all checks passed; '{self._config.activate}' is active")
 
     def _say(self, text: str) -> None:

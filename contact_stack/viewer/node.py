@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from contact_stack_msgs.msg import ContactArray, ControllerStatus
+import numpy as np
+from contact_stack_msgs.msg import Contact, ContactArray, ControllerStatus
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
 from contact_core.arm_state import ArmState
 from contact_core.config import nested, parameter
 from contact_core.description import RobotDescription, read_urdf
+from contact_core.errors import choices
 from contact_core.scene import Scene
+from contact_ros.border import (
+    LARGEST_FORCE,
+    LARGEST_POSITION,
+    MOST_NAMES,
+    MessageError,
+    at_most,
+    named_numbers,
+    number,
+    numbers,
+    vector,
+)
 from contact_ros.diagnostics import Diagnostics
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
-from contact_ros.geometry import quaternion_to_array, to_array
+from contact_ros.geometry import quaternion_to_array
+from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read
 from contact_ros.qos import signal_subscription
 from contact_stack.viewer.page import Page, Snapshot
@@ -51,7 +64,7 @@ class ViewerConfig:
     history: float = parameter(15.0, "time shown in the plots", unit="s", low=1.0, high=120.0)
 
 
-class ViewerNode(Node):
+class ViewerNode(GuardedNode):
     """Keep the latest of every topic and draw it at the page's rate."""
 
     def __init__(self) -> None:
@@ -106,38 +119,56 @@ class ViewerNode(Node):
         if self._first is None:
             self._first = state.stamp
         self._now.time = 1e-9 * (state.stamp - self._first)
-        self._move(self._arm_joints, state.position)
+        arm = zip(self._arm_joints, state.position.tolist(), strict=True)
+        self._now.joints = {**self._now.joints, **dict(arm)}
 
     def _gripper(self, message: JointState) -> None:
-        self._move(message.name, message.position)
-
-    def _move(self, names: Sequence[str], positions: Iterable[float]) -> None:
-        self._now.joints = {**self._now.joints, **dict(zip(names, positions, strict=True))}
+        moved = named_numbers(message.name, message.position, "position", LARGEST_POSITION)
+        joints = {**self._now.joints, **moved}
+        at_most(joints, MOST_NAMES, "joints")
+        self._now.joints = joints
 
     def _objects(self, message: TFMessage) -> None:
         self._now.objects = {
             frame.child_frame_id: (
-                to_array(frame.transform.translation),
-                quaternion_to_array(frame.transform.rotation),
+                vector(frame.transform.translation, "translation", LARGEST_POSITION),
+                numbers(quaternion_to_array(frame.transform.rotation).tolist(), "rotation", 1.01),
             )
             for frame in message.transforms
         }
 
     def _true_contacts(self, message: ContactArray) -> None:
         contacts = [c for c in message.contacts if c.other not in self._movable]
-        self._now.true_points = [to_array(c.point) for c in contacts]
-        self._now.true_forces = [to_array(c.force) for c in contacts]
+        self._now.true_points, self._now.true_forces = _points_and_forces(contacts)
 
     def _estimated_contacts(self, message: ContactArray) -> None:
-        self._now.estimated_points = [to_array(c.point) for c in message.contacts]
-        self._now.estimated_forces = [to_array(c.force) for c in message.contacts]
+        self._now.estimated_points, self._now.estimated_forces = _points_and_forces(
+            message.contacts
+        )
 
     def _status(self, message: ControllerStatus) -> None:
-        self._now.force_limit = max(message.force_limit, default=self._now.force_limit)
-        self._now.position_error = message.position_error
-        self._now.rotation_error = message.rotation_error
+        if message.mode not in MODES:
+            raise MessageError(f"mode is {message.mode} ({choices(MODES)})")
+        limits = numbers(message.force_limit, "force_limit", LARGEST_FORCE)
+        self._now.force_limit = max(limits.tolist(), default=self._now.force_limit)
+        self._now.position_error = _error(message, "position_error")
+        self._now.rotation_error = _error(message, "rotation_error")
         self._now.state = MODES[message.mode]
         self._now.remedy = message.remedy
+
+
+def _points_and_forces(contacts: Sequence[Contact]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    at_most(contacts, MOST_NAMES, "contacts")
+    return (
+        [vector(contact.point, "point", LARGEST_POSITION) for contact in contacts],
+        [vector(contact.force, "force", LARGEST_FORCE) for contact in contacts],
+    )
+
+
+def _error(message: ControllerStatus, field: str) -> float:
+    """Return an error of the status, NaN where there is no reference."""
+    value = float(getattr(message, field))
+    return value if math.isnan(value) else number(value, field, 0.0, LARGEST_POSITION)
 
 
 def main() -> int:

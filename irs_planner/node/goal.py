@@ -11,6 +11,7 @@ import numpy as np
 
 from contact_core.config import nested, parameter
 from contact_core.errors import ConfigError, choices
+from contact_ros.border import LARGEST_NUMBER, LONGEST_STEP, check_numbers
 from irs_planner.batch import PlanTask
 from irs_planner.dynamics import ContactDynamics, Dynamics
 from irs_planner.examples import (
@@ -147,6 +148,7 @@ def read_goal(
         ContactStackError: If anything in the goal is malformed or not supported; the
             message names the field, the value and what is valid.
     """
+    check_numbers(goal, LARGEST_NUMBER)
     _check_name(goal)
     example = _with_times(_own_config(goal), goal, config.limits)
     dynamics = _dynamics(example, goal.dynamics, bool(goal.example))
@@ -202,7 +204,7 @@ def _given(value: Any) -> bool:
 
 def _with_times(config: ExampleConfig, goal: Any, limits: GoalLimitsConfig) -> ExampleConfig:
     _check_at_most("horizon", goal.horizon, limits.horizon)
-    time_step = read_number(goal, "time_step")
+    time_step = read_number(goal, "time_step", high=LONGEST_STEP)
     return replace(
         config,
         horizon=goal.horizon or config.horizon,

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from contact_stack_msgs.action import PlanThroughContact
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from contact_core.planning import StopCondition
+from contact_ros.border import LARGEST_POSITION, MOST_NAMES, at_most, named_numbers
 from contact_ros.entry_point import run
+from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read
 from contact_ros.planning_server import GoalPlanner, PlanAnswer, PlanningServer
 from contact_ros.qos import signal_subscription
@@ -43,7 +44,11 @@ class IrsGoalPlanner(GoalPlanner[PlanTask, TaskResult]):
         Args:
             message: Joint positions [rad].
         """
-        self._joints.update(zip(message.name, message.position, strict=False))
+        if message.position:
+            moved = named_numbers(message.name, message.position, "position", LARGEST_POSITION)
+            joints = {**self._joints, **moved}
+            at_most(joints, MOST_NAMES, "joints")
+            self._joints = joints
 
     def read(self, goal: Any) -> PlanTask:
         """Check a goal, see :meth:`GoalPlanner.read`."""
@@ -68,7 +73,7 @@ class IrsGoalPlanner(GoalPlanner[PlanTask, TaskResult]):
         return PlanThroughContact.Result(best_cost=math.inf, goal_error=math.nan)
 
 
-class IrsPlannerNode(Node):
+class IrsPlannerNode(GuardedNode):
     """Serve ``plan_through_contact``."""
 
     def __init__(self) -> None:

@@ -16,6 +16,7 @@ from contact_stack_msgs.msg import UncertainParameter
 from contact_core.config import from_mapping, parameter
 from contact_core.errors import ConfigError, choices
 from contact_core.planning import PlanStatus
+from contact_ros.border import LARGEST_NUMBER, LONGEST_STEP, check_numbers
 from contact_ros.planning_server import GoalRefusedError
 from contact_ros.stamps import to_nanoseconds
 from robust_planner.config import PlannerConfig
@@ -73,6 +74,7 @@ def read_goal(goal: Any, limits: PlanServerConfig) -> RobustGoal:
         ContactStackError: If a value is malformed or out of range, or if the planner cannot
             do what is asked for.
     """
+    check_numbers(goal, LARGEST_NUMBER)
     _refuse_unsupported(goal, limits)
     example = make_example(goal.problem)
     example = _with_states(example, goal)
@@ -187,10 +189,10 @@ def _with_time(
     own = example.problem.duration / (knots - 1)
     if low == high == 0.0:
         return _with_problems(example, knots=knots), {}
-    if not (math.isfinite(high) and 0.0 < low <= high):
+    if not 0.0 < low <= high <= LONGEST_STEP:
         raise ConfigError(
             f"time_step_min is {low!r} s and time_step_max is {high!r} s "
-            "(valid: both 0, or 0 < time_step_min <= time_step_max)"
+            f"(valid: both 0, or 0 < time_step_min <= time_step_max <= {LONGEST_STEP:g} s)"
         )
     nominal = min(max(own, low), high)
     steps = {"free": low < high, "shortest": low / nominal, "longest": high / nominal}

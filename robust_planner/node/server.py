@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from contact_stack_msgs.action import PlanRobustContact
-from rclpy.node import Node
 
 from contact_core.planning import PlanStatus, StopCondition
 from contact_ros.entry_point import run
+from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read
 from contact_ros.planning_server import (
     GoalPlanner,
@@ -77,7 +77,7 @@ class RobustGoalPlanner(GoalPlanner[RobustGoal, RobustAnswer]):
         return no_plan()
 
 
-class RobustPlannerNode(Node):
+class RobustPlannerNode(GuardedNode):
     """Serve ``plan_robust_contact``."""
 
     def __init__(self) -> None:

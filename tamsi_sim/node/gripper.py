@@ -18,12 +18,22 @@ from rclpy.node import Node
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 
+from contact_ros.border import number
 from contact_ros.stamps import to_nanoseconds
 from tamsi_sim.robot.plant import CommandError, GripperCommand
 from tamsi_sim.robot.report import DriverReport
 
 REACHED = 1e-3
 """Distance to the commanded position at which it counts as reached [m]."""
+
+STRONGEST = 1e3
+"""Largest effort of a goal that is believed [N]."""
+
+SLOWEST = 1e-4
+"""Smallest speed of a goal [m/s]: a slower motion takes minutes."""
+
+LATEST_START = 3600.0
+"""How far ahead a goal may begin [s]."""
 
 STANDSTILL_SPEED = 1e-3
 STANDSTILL_TICKS = 20
@@ -81,19 +91,11 @@ class GripperMotion:
             command: The command.
 
         Raises:
-            CommandError: If it cannot.
+            MessageError: If it cannot.
         """
-        numbers = (command.position, command.max_effort)
-        if not all(math.isfinite(number) and number >= 0.0 for number in numbers):
-            raise CommandError(
-                f"position and effort must be finite and not negative, got {list(numbers)}"
-            )
-        if not command.max_speed > 0.0:
-            raise CommandError(f"the speed must be above zero, got {command.max_speed:g}")
-        if command.position > self._widest + REACHED:
-            raise CommandError(
-                f"position {command.position:g} m is beyond the widest, {self._widest:g} m"
-            )
+        number(command.position, "position [m]", 0.0, self._widest + REACHED)
+        number(command.max_effort, "effort [N]", 0.0, STRONGEST)
+        number(command.max_speed, "speed [m/s]", SLOWEST, math.inf)
 
     def begin(self, command: GripperCommand, start: int, client: Client) -> None:
         """Take over a command from the one before.
@@ -181,7 +183,6 @@ class GripperServer(ABC):
         """
         self.joint = joint
         self.default_effort = default_effort
-        self._node = node
         self._motion = motion
         self._now = now
         self._server = ActionServer(
@@ -217,11 +218,10 @@ class GripperServer(ABC):
         self._server.destroy()
 
     def _answer(self, goal: Any) -> GoalResponse:
-        try:
-            self._motion.check(self.decode(goal.command))
-        except CommandError as error:
-            self._node.get_logger().warning(f"{self.name} goal rejected: {error}")
-            return GoalResponse.REJECT
+        self._motion.check(self.decode(goal.command))
+        start = self.start(goal.command)
+        if start:
+            number(1e-9 * (start - self._now()), "start [s from now]", -math.inf, LATEST_START)
         return GoalResponse.ACCEPT
 
     async def _execute(self, handle: ServerGoalHandle) -> Any:

@@ -21,10 +21,10 @@ from contact_core.errors import ConfigError, ContactStackError
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_core.scene_config import ENGINES
+from contact_ros.border import ending, numbers, vector
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverConfig, OverlayReader, RobotSide, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
-from contact_ros.geometry import to_array
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import ANNOUNCEMENT, Barrier
 from contact_ros.loop import ErrorRelay, FixedRateLoop
@@ -51,6 +51,15 @@ from tamsi_sim.robot.report import DriverReport
 
 NAME = "tamsi_sim"
 COMMAND = "a command"
+
+STRONGEST_PUSH = 1e3
+"""Largest component of a push that is believed [N]."""
+
+FARTHEST_COMMAND = 100.0
+"""Farthest commanded position that is believed [rad]; the driver's guard has its own limits."""
+
+STRONGEST_OVERLAY = 1e3
+"""Largest commanded torque [Nm] or force [N] that is believed."""
 
 
 @dataclass(frozen=True)
@@ -220,6 +229,9 @@ class SimulatorNode(ManagedNode):
 
     def _take(self, position: np.ndarray, overlay: np.ndarray | None) -> None:
         """Take over a command, unless a fault of the driver keeps it from the arm."""
+        numbers(position.tolist(), "commanded position", FARTHEST_COMMAND)
+        if overlay is not None:
+            numbers(overlay.tolist(), "commanded torque or wrench", STRONGEST_OVERLAY)
         with self._lock:
             if self._barrier is not None or self._faults.accepts(position):
                 self._command, self._overlay = position, overlay
@@ -264,7 +276,7 @@ class SimulatorNode(ManagedNode):
         self._measurement = self._plant.tick(self._command, gripper, self._overlay)
         if self._measurement.status is not StepStatus.OK:
             seconds = 1e-9 * self._stamp
-            raise SimulationError(f"at {seconds:.3f} s: {self._measurement.status.remedy}")
+            raise ending(SimulationError(f"at {seconds:.3f} s: {self._measurement.status.remedy}"))
         if self._steps_left > 0:
             self._steps_left -= 1
             if self._steps_left == 0 and self._stepped is not None:
@@ -285,8 +297,9 @@ class SimulatorNode(ManagedNode):
 
     def _pushed(self, force: Vector3) -> None:
         """A hand pushes the tool with a force [N], world frame; zero ends it."""
+        hand = vector(force, "push", STRONGEST_PUSH)
         with self._lock:
-            self._hand = to_array(force)
+            self._hand = hand
             self._push()
 
     def _push(self) -> None:

@@ -32,7 +32,7 @@ def test_the_product_of_the_frames_is_the_pose_of_the_link(
     description: RobotDescription, link: str
 ) -> None:
     tree = RobotTree(description)
-    tree.move([*description.arm_joints, "unknown"], [*Q, 1.0])
+    tree.move(dict(zip([*description.arm_joints, "unknown"], [*Q, 1.0], strict=True)))
     tree.update()
     links = chain(tree, link)
     assert links[0][0] == description.base_link
@@ -52,7 +52,7 @@ def test_the_other_finger_follows_the_first(description: RobotDescription) -> No
     fingers = [pair for pair in tree.moving if pair[1].startswith("finger_")]
     tree.update()
     closed = [tree.pose(*pair).translation for pair in fingers]
-    tree.move([description.gripper_joint], [0.03])
+    tree.move({description.gripper_joint: 0.03})
     tree.update()
     moved = [
         np.linalg.norm(tree.pose(*p).translation - c) for p, c in zip(fingers, closed, strict=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from contact_stack_msgs.action import PlanThroughContact
 
-from contact_core.errors import ConfigError
+from contact_core.errors import ConfigError, ContactStackError
 from irs_planner import build_problem, load_example
 from irs_planner.node.goal import GoalLimitsConfig, PlannerNodeConfig, read_goal
 
@@ -159,3 +159,17 @@ def test_the_node_limits_what_a_goal_without_limits_may_do() -> None:
     config = PlannerNodeConfig(limits=GoalLimitsConfig(iterations=5))
     goal = PlanThroughContact.Goal(example="pushing", samples=1)
     assert read_goal(goal, config).settings.iterations == 5
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("time_step", 1e300, "time_step is 1e\\+300"),
+        ("time_step", 100.0, "time_step is 100"),
+        ("goal_state", [1e200] * 5, "goal_state is 1e\\+200"),
+    ],
+)
+def test_an_absurd_number_is_refused(field: str, value: Any, message: str) -> None:
+    """The client of a time step of 1e300 s waited for ever."""
+    with pytest.raises(ContactStackError, match=message):
+        read(example="pushing", **{field: value})

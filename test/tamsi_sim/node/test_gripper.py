@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from sensor_msgs.msg import JointState
 
+from contact_ros.border import MessageError
 from tamsi_sim.node.gripper import STANDSTILL_TICKS, Ending, GripperMotion
-from tamsi_sim.robot.plant import CommandError, GripperCommand
+from tamsi_sim.robot.plant import GripperCommand
 
 WIDEST = 0.055
 CLOSE = GripperCommand(position=0.0, max_effort=20.0)
@@ -96,15 +97,15 @@ def test_a_motion_is_canceled_at_the_next_tick(motion: GripperMotion) -> None:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"position": 0.06}, r"position 0\.06 m is beyond the widest, 0\.055 m"),
-        ({"position": -0.01}, "finite and not negative"),
-        ({"position": math.nan}, "finite and not negative"),
-        ({"max_effort": math.inf}, "finite and not negative"),
-        ({"max_speed": -0.1}, "the speed must be above zero"),
+        ({"position": 0.06}, r"position \[m\] is 0\.06 \(valid: 0 \.\. 0\.056\)"),
+        ({"position": -0.01}, r"position \[m\] is -0\.01"),
+        ({"position": math.nan}, r"position \[m\] is nan"),
+        ({"max_effort": math.inf}, r"effort \[N\] is inf"),
+        ({"max_speed": -0.1}, r"speed \[m/s\] is -0\.1"),
     ],
 )
 def test_a_bad_command_is_refused_with_the_reason(
     motion: GripperMotion, change: dict[str, Any], text: str
 ) -> None:
-    with pytest.raises(CommandError, match=text):
+    with pytest.raises(MessageError, match=text):
         motion.check(GripperCommand(**{"position": 0.0, "max_effort": 20.0, **change}))

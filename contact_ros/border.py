@@ -1,0 +1,350 @@
+"""What enters a node: a value or a rejection, and how a node speaks of what it rejected.
+
+A callback refuses what it cannot use by raising a :class:`ContactStackError`, mostly a
+:class:`MessageError` from one of the functions here, which bound sizes before any work in
+proportion to them, and numbers by what is plausible. What becomes of it is in
+:mod:`contact_ros.guarded_node`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence, Sized
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contact_core.errors import CommunicationError
+from contact_ros.diagnostics import Health, Level
+
+MOST_NUMBERS = 100_000
+"""Most numbers in one array of a request or goal."""
+
+MOST_ITEMS = 10_000
+"""Most messages and strings in a request or goal, at any depth."""
+
+LONGEST_TEXT = 4096
+"""Longest text in a request or goal [characters]."""
+
+MOST_NAMES = 256
+"""Most names of one kind that a node remembers."""
+
+LARGEST_POSITION = 1e3
+"""Largest plausible position of a joint, a point or a frame [rad or m]."""
+
+LARGEST_FORCE = 1e5
+"""Largest plausible force or torque [N or Nm]."""
+
+LARGEST_NUMBER = 1e9
+"""Largest plausible number of a planning goal, in any unit."""
+
+LONGEST_STEP = 10.0
+"""Longest plausible time step of a plan [s]."""
+
+LONGEST_REASON = 400
+"""What is longer is cut in log and report [characters]."""
+
+LOG_PERIOD = 5.0
+"""Shortest time between two lines of the log [s]: states arrive 200 times a second."""
+
+PLACES = 100
+"""Number of places in the code whose tracebacks are logged."""
+
+WORSE = {Level.OK: Level.WARN, Level.STALE: Level.ERROR}
+"""What rejections make of a node that hears other messages, or no other."""
+
+REJECTED = "rejected_messages"
+"""Under which name a report counts them."""
+
+Error = TypeVar("Error", bound=BaseException)
+
+
+class MessageError(CommunicationError):
+    """A message cannot be used; its text says why."""
+
+
+def ending(error: Error) -> Error:
+    """Mark an error as one that is meant to end the node whose callback raises it.
+
+    Args:
+        error: The error.
+
+    Returns:
+        The same.
+    """
+    error.__dict__["ends_node"] = True
+    return error
+
+
+@contextmanager
+def ending_errors() -> Iterator[None]:
+    """Mark every error of a block as :func:`ending`: that of a tick is none of a message's."""
+    try:
+        yield
+    except Exception as error:
+        ending(error)
+        raise
+
+
+def at_most(items: Sized, most: int, field: str) -> None:
+    """Check a size, before any work in proportion to it.
+
+    Args:
+        items: A text or a sequence.
+        most: How many characters or items it may have.
+        field: Its name, for the error.
+
+    Raises:
+        MessageError: If it has more.
+    """
+    if len(items) > most:
+        raise MessageError(f"{field} has {len(items)} entries (valid: at most {most})")
+
+
+def number(value: float, field: str, low: float, high: float) -> float:
+    """Check a number.
+
+    Args:
+        value: The number.
+        field: Its name, for the error.
+        low: Smallest plausible value.
+        high: Largest plausible value.
+
+    Returns:
+        The number.
+
+    Raises:
+        MessageError: If it is not a number of this range.
+    """
+    if not low <= value <= high:
+        raise MessageError(f"{field} is {value:g} (valid: {low:g} .. {high:g})")
+    return value
+
+
+def numbers(values: Sequence[float], field: str, largest: float) -> NDArray[np.float64]:
+    """Check numbers.
+
+    Args:
+        values: The numbers, of a size that is checked already.
+        field: Their name, for the error.
+        largest: Largest plausible magnitude.
+
+    Returns:
+        The numbers, shape (n,).
+
+    Raises:
+        MessageError: If one is not finite or larger.
+    """
+    # A few numbers are faster to check as Python's own than as NumPy's.
+    if not all(-largest <= value <= largest for value in values):
+        raise MessageError(f"{field} is {list(values)[:16]} (valid: finite, at most {largest:g})")
+    return np.array(values, dtype=np.float64)
+
+
+def named_numbers(
+    names: Sequence[str], values: Sequence[float], field: str, largest: float
+) -> dict[str, float]:
+    """Check numbers that belong to names, e.g. positions of joints.
+
+    Args:
+        names: The names.
+        values: One number for each.
+        field: Their name, for the error.
+        largest: Largest plausible magnitude.
+
+    Returns:
+        Name -> number.
+
+    Raises:
+        MessageError: If there are too many, not as many numbers as names, or one is not finite
+            or larger.
+    """
+    at_most(names, MOST_NAMES, "names")
+    if len(names) != len(values):
+        raise MessageError(f"{field} has {len(values)} values for {len(names)} names")
+    return dict(zip(names, numbers(values, field, largest).tolist(), strict=True))
+
+
+def vector(message: Any, field: str, largest: float) -> NDArray[np.float64]:
+    """Check a point or a vector.
+
+    Args:
+        message: It has x, y and z.
+        field: Its name, for the error.
+        largest: Largest plausible magnitude of each.
+
+    Returns:
+        Its numbers, shape (3,).
+
+    Raises:
+        MessageError: If one is not finite or larger.
+    """
+    return numbers((message.x, message.y, message.z), field, largest)
+
+
+def check_sizes(message: Any) -> None:
+    """Measure a request or a goal, whatever its type.
+
+    Args:
+        message: The message.
+
+    Raises:
+        MessageError: If a text, an array or the whole is too large.
+    """
+    pending, items = [("", message)], 0
+    while pending:
+        name, value = pending.pop()
+        items += 1
+        if items > MOST_ITEMS:
+            raise MessageError(f"the message has more than {MOST_ITEMS} items")
+        if isinstance(value, str | bytes):
+            at_most(value, LONGEST_TEXT, name)
+        elif isinstance(value, list):
+            at_most(value, MOST_ITEMS, name)
+            pending += ((name, item) for item in value)
+        elif hasattr(value, "get_fields_and_field_types"):
+            pending += (
+                (field, getattr(value, field)) for field in value.get_fields_and_field_types()
+            )
+        elif isinstance(value, Sized):  # numbers, in an array of Python's or NumPy's
+            at_most(value, MOST_NUMBERS, name)
+
+
+def check_numbers(message: Any, largest: float) -> None:
+    """Refuse a goal with absurd numbers; whether NaN and infinity are valid is its reader's matter.
+
+    Args:
+        message: The goal, of sizes that are checked already.
+        largest: Largest plausible magnitude of any number.
+
+    Raises:
+        MessageError: If a finite number is larger.
+    """
+    for field, kind in message.get_fields_and_field_types().items():
+        value = getattr(message, field)
+        if kind == "double" or kind == "sequence<double>":
+            values = np.atleast_1d(np.asarray(value, dtype=np.float64))
+            absurd = np.isfinite(values) & (np.abs(values) > largest)
+            if absurd.any():
+                found = float(values[int(np.argmax(absurd))])
+                raise MessageError(f"{field} is {found:g} (valid: magnitudes up to {largest:g})")
+        elif kind.startswith("sequence<") and "/" in kind:
+            for item in value:
+                check_numbers(item, largest)
+
+
+class Rejections:
+    """Count rejected messages, and say so in the log and in a node's report."""
+
+    def __init__(
+        self, warn: Callable[[str], object], clock: Callable[[], int] = time.monotonic_ns
+    ) -> None:
+        """Start with none.
+
+        Args:
+            warn: Takes a line for the log: the first at once, later ones every few seconds.
+            clock: A steady clock [ns].
+        """
+        self._warn = warn
+        self._clock = clock
+        self._logged: int | None = None
+        self._count = 0
+        self._reported = 0
+        self._reason = ""
+
+    def add(self, reason: str) -> None:
+        """Count one message.
+
+        Args:
+            reason: Why it was rejected.
+        """
+        self._count += 1
+        self._reason = reason[:LONGEST_REASON]
+        now = self._clock()
+        if self._logged is None or now - self._logged >= LOG_PERIOD * 1e9:
+            self._logged = now
+            self._warn(_text(self._count, self._reason))
+
+    @property
+    def count(self) -> int:
+        """The number of messages rejected so far."""
+        return self._count
+
+    @property
+    def reason(self) -> str:
+        """Why the latest was rejected; empty if none was."""
+        return self._reason
+
+    def report(self, health: Health) -> Health:
+        """Add the rejections to the report of a node.
+
+        Args:
+            health: How the node is otherwise; where it counts ``rejected_messages`` itself,
+                that count stands.
+
+        Returns:
+            The same with their number and the latest reason; worse, and for that reason, if
+            there were any since the last report.
+        """
+        values = {REJECTED: self._count, **health.values}
+        if self._count:
+            values["last_rejection"] = self._reason
+        new, self._reported = self._count - self._reported, self._count
+        if new and health.level in WORSE:
+            return Health(WORSE[health.level], _text(new, self._reason), values)
+        return dataclasses.replace(health, values=values)
+
+
+def _text(count: int, reason: str) -> str:
+    if count == 1:
+        return f"message rejected: {reason}"
+    return f"{count} messages rejected, the last: {reason}"
+
+
+class InternalErrors:
+    """Count mistakes of ours that a callback ran into, and keep them visible."""
+
+    def __init__(self, log: Callable[[str], object]) -> None:
+        """Start with none.
+
+        Args:
+            log: Takes the traceback, once for every place in the code.
+        """
+        self._log = log
+        self._places: set[tuple[type, str, int | None]] = set()
+        self.count = 0
+        self.latest = ""
+
+    def add(self, where: str, error: Exception) -> None:
+        """Count one.
+
+        Args:
+            where: Topic, service or action whose callback it was.
+            error: What was raised.
+        """
+        self.count += 1
+        self.latest = f"{where}: {type(error).__name__}: {error}"[:LONGEST_REASON]
+        frame = traceback.extract_tb(error.__traceback__)[-1:]
+        place = (type(error), *((frame[0].filename, frame[0].lineno) if frame else ("", 0)))
+        if place not in self._places and len(self._places) < PLACES:
+            self._places.add(place)
+            text = "".join(traceback.format_exception(error))
+            self._log(f"internal error in {where}, please report it:\n{text}")
+
+    def report(self, health: Health) -> Health:
+        """Add them to the report of a node.
+
+        Args:
+            health: How the node is otherwise.
+
+        Returns:
+            The same if there were none, else an ERROR with their number and the latest.
+        """
+        if not self.count:
+            return health
+        values = {**health.values, "internal_errors": self.count}
+        return Health(Level.ERROR, f"internal error, please report it: {self.latest}", values)

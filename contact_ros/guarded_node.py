@@ -1,0 +1,354 @@
+"""A node that nothing that enters can end, and the executor that runs it.
+
+The rule has one place. A node derives from :class:`GuardedNode`, and every subscription, service,
+action, timer and parameter callback it makes, itself or through a class of ours, is guarded:
+
+- A message that is too large is rejected before it is taken apart.
+- A :class:`ContactStackError` from a callback is a *rejection*: counted, logged now and then, and
+  in the node's report; a client gets its text as the answer.
+- Anything else that a callback raises is a mistake of ours, not of the sender. It is an *internal
+  error*: logged with its traceback once, counted, and the node's report is an ERROR from then on.
+- A callback that means to end its node says so: ``raise ending(error)``.
+
+Services and actions are taken apart by rclpy before anybody can look; they are measured right
+after. Guard conditions are not guarded: our own threads wake them, nothing comes in there, and
+:class:`~contact_ros.loop.ErrorRelay` ends a node by them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from rcl_interfaces.msg import ParameterType, SetParametersResult
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.executors import (
+    ConditionReachedException,
+    ShutdownException,
+    SingleThreadedExecutor,
+    TimeoutException,
+    await_or_execute,
+)
+from rclpy.guard_condition import GuardCondition
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from rclpy.service import Service
+
+from contact_core.errors import ContactStackError
+from contact_ros.border import (
+    REJECTED,
+    InternalErrors,
+    MessageError,
+    Rejections,
+    check_sizes,
+    number,
+)
+from contact_ros.diagnostics import Health
+
+LARGEST_MESSAGE = 65_536
+"""Size above which a message is not taken apart [bytes], unless its reader says otherwise."""
+
+
+class GuardedNode(Node):
+    """A node that nothing that enters can end; see the module for the rule.
+
+    Attributes:
+        rejections: What was refused, but for what a driver's endpoint counts itself.
+        internal_errors: What went wrong in here.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Create the node.
+
+        Args:
+            args: Of :class:`rclpy.node.Node`.
+            kwargs: Of :class:`rclpy.node.Node`.
+        """
+        # The constructor of rclpy's node makes the first services.
+        self.rejections = Rejections(lambda text: self.get_logger().warning(text))
+        self.internal_errors = InternalErrors(lambda text: self.get_logger().error(text))
+        super().__init__(*args, **kwargs)
+        # Some services rclpy makes without asking the node.
+        for service in self.services:
+            if not getattr(service.callback, "guarded", False):
+                self.guard(service, service.callback)
+
+    def report(self, health: Health) -> Health:
+        """Add rejections and internal errors to this node's report.
+
+        Args:
+            health: How the node is otherwise.
+        """
+        count = health.values.get(REJECTED, 0)
+        total = self.rejections.count + (count if isinstance(count, int) else 0)
+        health = dataclasses.replace(health, values={**health.values, REJECTED: total})
+        return self.internal_errors.report(self.rejections.report(health))
+
+    def contain(self, where: str, error: Exception) -> str:
+        """Make a rejection or an internal error of what a callback raised.
+
+        Args:
+            where: Topic, service or action whose callback it was.
+            error: What it raised.
+
+        Returns:
+            The reason, for a client.
+
+        Raises:
+            Exception: The error, if it is meant to end the node.
+        """
+        if "ends_node" in error.__dict__:
+            raise error
+        if isinstance(error, ContactStackError):
+            self.rejections.add(f"{where}: {error}")
+            return str(error)
+        self.internal_errors.add(where, error)
+        return f"internal error, please report it: {self.internal_errors.latest}"
+
+    def create_subscription(
+        self,
+        msg_type: Any,
+        topic: str,
+        callback: Callable[[Any], None],
+        *args: Any,
+        raw: bool = False,
+        largest: int = LARGEST_MESSAGE,
+        **kwargs: Any,
+    ) -> Any:
+        """Subscribe; see :class:`rclpy.node.Node`.
+
+        Args:
+            msg_type: Type of the messages.
+            topic: The topic.
+            callback: Takes a message.
+            args: Of :class:`rclpy.node.Node`.
+            raw: Whether the callback takes the serialised message.
+            largest: Larger messages are rejected [bytes].
+            kwargs: Of :class:`rclpy.node.Node`.
+        """
+
+        def receive(data: bytes) -> None:
+            try:
+                if len(data) > largest:
+                    raise MessageError(f"{len(data)} bytes (valid: at most {largest})")
+                callback(data if raw else _deserialized(data, msg_type))
+            except Exception as error:
+                self.contain(topic, error)
+
+        return super().create_subscription(
+            msg_type, topic, _marked(receive), *args, raw=True, **kwargs
+        )
+
+    def create_service(
+        self, srv_type: Any, srv_name: str, callback: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        """Offer a service; see :class:`rclpy.node.Node`."""
+        return super().create_service(
+            srv_type, srv_name, self._guarded_service(srv_name, callback), *args, **kwargs
+        )
+
+    def guard(self, service: Service, callback: Callable[..., Any]) -> None:
+        """Give a service another callback, guarded.
+
+        Args:
+            service: The service; it looks its callback up at every call.
+            callback: The callback.
+        """
+        service.callback = self._guarded_service(service.srv_name, callback)
+
+    def create_timer(
+        self, timer_period_sec: float, callback: Callable[[], None], *args: Any, **kwargs: Any
+    ) -> Any:
+        """Create a timer; see :class:`rclpy.node.Node`."""
+
+        def tick() -> None:
+            try:
+                callback()
+            except Exception as error:
+                self.contain("timer", error)
+
+        return super().create_timer(timer_period_sec, _marked(tick), *args, **kwargs)
+
+    def add_on_set_parameters_callback(self, callback: Callable[..., SetParametersResult]) -> None:
+        """Add a callback that judges new values; see :class:`rclpy.node.Node`."""
+
+        @wraps(callback)
+        def judge(parameters: list[Any]) -> SetParametersResult:
+            try:
+                return callback(parameters)
+            except Exception as error:
+                reason = self.contain("parameters", error)
+                return SetParametersResult(successful=False, reason=reason)
+
+        super().add_on_set_parameters_callback(_marked(judge))
+
+    def add_waitable(self, waitable: Any) -> None:
+        """Add a waitable; the callbacks of an action server are guarded."""
+        if isinstance(waitable, ActionServer):
+            self._guard_action(waitable)
+        super().add_waitable(waitable)
+
+    def _guarded_service(self, name: str, callback: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.iscoroutinefunction(callback):
+
+            @wraps(callback)
+            async def serve_later(request: Any, response: Any) -> Any:
+                try:
+                    _check_request(request)
+                    return await callback(request, response)
+                except Exception as error:
+                    return _refusal(request, type(response)(), self.contain(name, error))
+
+            return _marked(serve_later)
+
+        @wraps(callback)
+        def serve(request: Any, response: Any) -> Any:
+            try:
+                _check_request(request)
+                return callback(request, response)
+            except Exception as error:
+                return _refusal(request, type(response)(), self.contain(name, error))
+
+        return _marked(serve)
+
+    def _guard_action(self, server: ActionServer) -> None:
+        name = server.action_type.__name__
+        goal_callback, cancel_callback = server._goal_callback, server._cancel_callback
+        accepted_callback, execute_callback = (
+            server._handle_accepted_callback,
+            server._execute_callback,
+        )
+
+        async def take(goal: Any) -> GoalResponse:
+            try:
+                check_sizes(goal)
+                return await await_or_execute(goal_callback, goal)
+            except Exception as error:
+                self.contain(name, error)
+                return GoalResponse.REJECT
+
+        async def cancel(handle: ServerGoalHandle) -> CancelResponse:
+            try:
+                return await await_or_execute(cancel_callback, handle)
+            except Exception as error:
+                self.contain(name, error)
+                return CancelResponse.REJECT
+
+        async def accept(handle: ServerGoalHandle) -> None:
+            try:
+                await await_or_execute(accepted_callback, handle)
+            except Exception as error:
+                self.contain(name, error)
+
+        async def execute(handle: ServerGoalHandle) -> Any:
+            try:
+                return await await_or_execute(execute_callback, handle)
+            except Exception as error:
+                reason = self.contain(name, error)
+                if handle.is_active:
+                    handle.abort()
+                return _refusal(handle.request, server.action_type.Result(), reason)
+
+        server.register_goal_callback(_marked(take))
+        server.register_cancel_callback(_marked(cancel))
+        server.register_handle_accepted_callback(_marked(accept))
+        server.register_execute_callback(_marked(execute))
+
+
+def _marked(callback: Callable[..., Any]) -> Any:
+    """Mark a callback as guarded, which a test looks for."""
+    callback.__dict__["guarded"] = True
+    return callback
+
+
+def _deserialized(data: bytes, message_type: Any) -> Any:
+    try:
+        return deserialize_message(data, message_type)
+    except rclpy_implementation.RMWError as error:
+        raise MessageError(f"{len(data)} bytes that are no {message_type.__name__}") from error
+
+
+def _check_request(request: Any) -> None:
+    check_sizes(request)
+    if isinstance(request, SetParameters.Request | SetParametersAtomically.Request):
+        for item in request.parameters:
+            # rclpy raises in the midst of setting them.
+            number(
+                item.value.type,
+                f"type of parameter '{item.name}'",
+                ParameterType.PARAMETER_NOT_SET,
+                ParameterType.PARAMETER_STRING_ARRAY,
+            )
+
+
+def _refusal(request: Any, answer: Any, reason: str) -> Any:
+    """Fill a response or a result that says no, as far as its type has words for it."""
+    fields = answer.get_fields_and_field_types()
+    for name, value in (("success", False), ("message", reason), ("error_string", reason)):
+        if name in fields:
+            setattr(answer, name, value)
+    for name in ("error_code", "status"):
+        if name in fields and hasattr(answer, "INVALID_GOAL"):
+            setattr(answer, name, answer.INVALID_GOAL)
+    result = SetParametersResult(successful=False, reason=reason)
+    if isinstance(answer, SetParameters.Response):
+        answer.results = [result for _ in request.parameters]
+    elif isinstance(answer, SetParametersAtomically.Response):
+        answer.result = result
+    return answer
+
+
+class GuardedExecutor(SingleThreadedExecutor):
+    """Runs a guarded node: contains what rclpy raises around its callbacks.
+
+    That is what is malformed already when it is taken from the middleware, answers that cannot be
+    sent, and callbacks of futures.
+    """
+
+    def _spin_once_impl(
+        self, timeout_sec: Any = None, wait_condition: Callable[[], bool] = lambda: False
+    ) -> None:
+        entity: Any
+        try:
+            handler, entity, _ = self.wait_for_ready_callbacks(timeout_sec, None, wait_condition)
+        except (ShutdownException, TimeoutException, ConditionReachedException):
+            return
+        handler()
+        error = handler.exception()
+        if error is None:
+            return
+        if isinstance(entity, GuardCondition):
+            raise error
+        self._contain(error)
+
+    def _contain(self, error: Exception) -> None:
+        guarded = [node for node in self.get_nodes() if isinstance(node, GuardedNode)]
+        if not guarded or not isinstance(error, Exception):
+            raise error
+        guarded[0].contain("executor", error)
+
+    def _taken(self, take: Callable[[Any], Any], entity: Any) -> Any:
+        # An error in here would leave the entity, and all others of its group, out for ever.
+        try:
+            return take(entity)
+        except Exception as error:
+            self._contain(error)
+            return None
+
+    def _take_subscription(self, sub: Any) -> Any:
+        return self._taken(super()._take_subscription, sub)
+
+    def _take_service(self, srv: Any) -> Any:
+        return self._taken(super()._take_service, srv)
+
+    def _take_client(self, client: Any) -> Any:
+        return self._taken(super()._take_client, client)
+
+    def _take_waitable(self, waitable: Any) -> Any:
+        return self._taken(super()._take_waitable, waitable)

@@ -1,0 +1,71 @@
+"""A contact message becomes contacts, or is rejected as a whole."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Duration
+from contact_stack_msgs.msg import Contact, ContactArray, ContactMode
+from geometry_msgs.msg import Point, Vector3
+
+from contact_aware_control.node.messages import MOST_CONTACTS, from_message
+from contact_core.description import RobotDescription
+from contact_core.errors import ContactStackError
+from contact_core.robot import Robot
+from contact_ros.border import MessageError
+
+
+@pytest.fixture(scope="module")
+def robot() -> Robot:
+    return Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
+
+
+def contact(**changes: Any) -> Contact:
+    return Contact(link="lbr_link_6", residual=0.5, **changes)
+
+
+def test_a_contact_is_taken_over(robot: Robot) -> None:
+    message = ContactArray(contacts=[contact(force=Vector3(x=1.0, y=2.0, z=3.0))])
+    (found,) = from_message(message, robot, 0).contacts
+    assert found.residual == 0.25
+    np.testing.assert_array_equal(found.force_world, [1.0, 2.0, 3.0])
+
+
+BAD = {
+    "residual": 1e308,
+    "spread": -1.0,
+    "effective_sample_size": float("inf"),
+    "force": Vector3(x=1e300),
+    "normal": Vector3(z=7.0),
+    "point": Point(x=float("nan")),
+    "point_link": Point(y=1e200),
+    "point_covariance": [1e308] * 9,
+    "force_covariance": [float("nan")] * 9,
+    "age": Duration(sec=-5),
+    "modes": [ContactMode(weight=1e300)],
+    "link": "elbow",
+}
+
+
+@pytest.mark.parametrize("field", BAD)
+def test_an_absurd_number_rejects_the_message(robot: Robot, field: str) -> None:
+    message = ContactArray(contacts=[contact(), contact()])
+    setattr(message.contacts[1], field, BAD[field])
+    with pytest.raises(ContactStackError, match=field.split("_")[0].removesuffix("s")):
+        from_message(message, robot, 0)
+
+
+def test_too_many_contacts_are_rejected_before_any_is_read(robot: Robot) -> None:
+    """2000 of them cost the controller 169 ms in every tick."""
+    most = ContactArray(contacts=[contact()] * MOST_CONTACTS)
+    assert len(from_message(most, robot, 0).contacts) == 16
+    message = ContactArray(contacts=[contact()] * 2000)
+    start = time.perf_counter()
+    with pytest.raises(MessageError, match="contacts has 2000 entries"):
+        from_message(message, robot, 0)
+    assert time.perf_counter() - start < 0.01
+    with pytest.raises(MessageError, match="modes has 65 entries"):
+        from_message(ContactArray(contacts=[contact(modes=[ContactMode()] * 65)]), robot, 0)

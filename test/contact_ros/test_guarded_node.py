@@ -1,0 +1,325 @@
+"""Whatever enters a guarded node becomes a value or a rejection; only a node itself ends itself."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import rclpy
+from control_msgs.action import FollowJointTrajectory
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.msg import Parameter, ParameterValue
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+from rclpy.action import ActionClient, ActionServer
+from rclpy.lifecycle import LifecycleNode
+from rclpy.node import Node
+from rclpy.serialization import serialize_message
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from contact_core.errors import CommunicationError, ConfigError
+from contact_ros.border import LONGEST_TEXT, MessageError, ending, number
+from contact_ros.diagnostics import Health, Level
+from contact_ros.guarded_node import LARGEST_MESSAGE, GuardedExecutor, GuardedNode
+from contact_ros.lifecycle import ManagedNode
+from contact_ros.loop import ErrorRelay
+
+PACKAGES = (
+    "contact_aware_control",
+    "contact_ros",
+    "contact_stack",
+    "irs_planner",
+    "robust_planner",
+    "tamsi_sim",
+)
+
+
+class Listener(GuardedNode):
+    """Takes words; refuses some, and stumbles over others."""
+
+    def __init__(self) -> None:
+        super().__init__("listener")
+        self.words: list[str] = []
+        self.subscription = self.create_subscription(String, "words", self._word, 1)
+        self.service = self.create_service(Trigger, "ask", self._ask)
+        self.later = self.create_service(Trigger, "ask_later", self._ask_later)
+        self.question = "yes"
+        self.relay = ErrorRelay(self)
+        self.logged: list[str] = []
+        self.internal_errors._log = self.logged.append
+
+    def _word(self, message: String) -> None:
+        if message.data == "no":
+            raise MessageError("no is no word")
+        if message.data == "end":
+            raise ending(CommunicationError("the last word"))
+        self.words.append(message.data)
+        {"yes": 1}[message.data]
+
+    def _ask(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._word(String(data=self.question))
+        response.success = True
+        return response
+
+    async def _ask_later(self, request: Any, response: Any) -> Any:
+        return self._ask(request, response)
+
+    def hear(self, word: str) -> None:
+        self.subscription.callback(serialize_message(String(data=word)))
+
+
+@pytest.fixture
+def ros(ros_domain: int) -> Iterator[None]:
+    rclpy.init()
+    yield
+    rclpy.shutdown()
+
+
+@pytest.fixture
+def listener(ros: None) -> Iterator[Listener]:
+    node = Listener()
+    yield node
+    node.destroy_node()
+
+
+@pytest.fixture
+def executor(listener: Listener) -> Iterator[GuardedExecutor]:
+    executor = GuardedExecutor()
+    executor.add_node(listener)
+    yield executor
+    executor.shutdown()
+
+
+OK = Health(Level.OK, "listening")
+
+
+def test_a_refused_message_is_a_rejection(listener: Listener) -> None:
+    listener.hear("no")
+    report = listener.report(OK)
+    assert report.level is Level.WARN
+    assert report.values["last_rejection"] == "words: no is no word"
+    listener.hear("yes")
+    assert listener.words == ["yes"]
+    assert listener.report(OK).level is Level.OK
+
+
+def test_our_own_mistake_is_an_error_that_stays(listener: Listener) -> None:
+    for _ in range(3):
+        listener.hear("what")
+    assert len(listener.logged) == 1
+    assert "Traceback" in listener.logged[0]
+    assert "KeyError" in listener.logged[0]
+    for _ in range(2):
+        report = listener.report(OK)
+        assert report.level is Level.ERROR
+        assert report.values["internal_errors"] == 3
+        assert "words: KeyError: 'what'" in report.message
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\0\1\0\0\xff\xff\xff\xff", b"x" * 100, b"\0\1\0\0" + bytes(LARGEST_MESSAGE)],
+)
+def test_what_is_no_message_or_too_large_is_rejected(listener: Listener, data: bytes) -> None:
+    listener.subscription.callback(data)
+    assert listener.rejections.count == 1
+    assert not listener.words
+    assert not listener.internal_errors.count
+
+
+def test_the_rejections_of_an_endpoint_and_of_the_node_add_up(listener: Listener) -> None:
+    listener.hear("no")
+    assert listener.report(Health(Level.OK, "", {"rejected_messages": 4})).values == {
+        "rejected_messages": 5,
+        "last_rejection": "words: no is no word",
+    }
+
+
+def test_a_node_ends_itself(listener: Listener) -> None:
+    with pytest.raises(CommunicationError, match="the last word"):
+        listener.hear("end")
+
+
+def test_a_service_answers_with_the_reason(listener: Listener) -> None:
+    for question, reason in (("no", "no is no word"), ("what", "KeyError")):
+        listener.question = question
+        answer = listener.service.callback(Trigger.Request(), Trigger.Response())
+        assert not answer.success
+        assert reason in answer.message
+        with pytest.raises(StopIteration) as ended:
+            listener.later.callback(Trigger.Request(), Trigger.Response()).send(None)
+        assert not ended.value.value.success
+        assert reason in ended.value.value.message
+
+
+@pytest.mark.parametrize("type_", [SetParameters, SetParametersAtomically])
+def test_a_parameter_of_an_unknown_type_is_refused_before_any_is_set(
+    listener: Listener, type_: Any
+) -> None:
+    listener.declare_parameter("gain", 1.0)
+    request = type_.Request(
+        parameters=[
+            Parameter(name="gain", value=ParameterValue(type=3, double_value=2.0)),
+            Parameter(name="gain", value=ParameterValue(type=77)),
+        ]
+    )
+    service = next(s for s in listener.services if s.srv_type is type_)
+    answer = service.callback(request, type_.Response())
+    results = answer.results if type_ is SetParameters else [answer.result]
+    assert results
+    assert not any(result.successful for result in results)
+    assert "type of parameter 'gain' is 77" in results[0].reason
+    assert listener.get_parameter("gain").value == 1.0
+
+
+def test_a_parameter_callback_that_fails_refuses(listener: Listener) -> None:
+    listener.declare_parameter("gain", 1.0)
+
+    def judge(parameters: Any) -> Any:
+        raise ConfigError("not today")
+
+    listener.add_on_set_parameters_callback(judge)
+    result = listener.set_parameters([rclpy.Parameter("gain", value=2.0)])[0]
+    assert not result.successful
+    assert result.reason == "not today"
+
+
+def test_a_request_is_measured_before_it_is_read(listener: Listener) -> None:
+    service = next(s for s in listener.services if s.srv_type is SetParameters)
+    name = "x" * (LONGEST_TEXT + 1)
+    answer = service.callback(
+        SetParameters.Request(parameters=[Parameter(name=name)]), SetParameters.Response()
+    )
+    assert "name has 4097 entries (valid: at most 4096)" in answer.results[0].reason
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 1e308])
+def test_a_number_has_to_be_plausible(value: float) -> None:
+    with pytest.raises(MessageError, match=r"mass is .* \(valid: 0 .. 20\)"):
+        number(value, "mass", 0.0, 20.0)
+
+
+def spin_until(executor: GuardedExecutor, condition: Any) -> None:
+    for _ in range(2000):
+        if condition():
+            return
+        executor.spin_once(timeout_sec=0.01)
+    raise AssertionError("never")
+
+
+def test_an_action_answers_whatever_its_callbacks_do(
+    listener: Listener, executor: GuardedExecutor
+) -> None:
+    def judge(goal: FollowJointTrajectory.Goal) -> Any:
+        raise KeyError("goal")
+
+    def follow(handle: Any) -> Any:
+        raise MessageError("not that way")
+
+    servers = [
+        ActionServer(listener, FollowJointTrajectory, "judged", follow, goal_callback=judge),
+        ActionServer(listener, FollowJointTrajectory, "followed", follow),
+    ]
+    clients = [ActionClient(listener, FollowJointTrajectory, n) for n in ("judged", "followed")]
+    handles = []
+    for client in clients:
+        spin_until(executor, client.server_is_ready)
+        future = client.send_goal_async(FollowJointTrajectory.Goal())
+        spin_until(executor, future.done)
+        handles.append(future.result())
+    assert [handle.accepted for handle in handles] == [False, True]
+    assert "KeyError" in listener.internal_errors.latest
+    answer = handles[1].get_result_async()
+    spin_until(executor, answer.done)
+    assert answer.result().result.error_code == FollowJointTrajectory.Result.INVALID_GOAL
+    assert answer.result().result.error_string == "not that way"
+    for entity in (*servers, *clients):
+        entity.destroy()
+
+
+def test_the_executor_contains_what_is_raised_around_callbacks(
+    listener: Listener, executor: GuardedExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message that cannot be taken; its group goes on. The callback of a future."""
+    publisher = listener.create_publisher(String, "words", 1)
+    spin_until(executor, publisher.get_subscription_count)
+    take = type(executor).__mro__[1]._take_subscription
+    failures = iter((True,))
+
+    def fail_once(self: Any, subscription: Any) -> Any:
+        if subscription is listener.subscription and next(failures, False):
+            raise ValueError("cannot be taken")
+        return take(self, subscription)
+
+    monkeypatch.setattr(type(executor).__mro__[1], "_take_subscription", fail_once)
+    publisher.publish(String(data="yes"))
+    spin_until(executor, lambda: listener.internal_errors.count)
+    publisher.publish(String(data="yes"))
+    spin_until(executor, lambda: listener.words)
+
+    future = Future(executor=executor)
+    future.add_done_callback(lambda future: 1 / 0)
+    future.set_result(None)
+    spin_until(executor, lambda: "ZeroDivision" in listener.internal_errors.latest)
+
+
+def test_the_error_of_a_thread_still_ends_the_node(
+    listener: Listener, executor: GuardedExecutor
+) -> None:
+    listener.relay(ValueError("in the tick"))
+    with pytest.raises(ValueError, match="in the tick"):
+        spin_until(executor, lambda: False)
+
+
+def test_an_impossible_transition_is_a_rejection(ros: None) -> None:
+    node = ManagedNode("lamp")
+    request = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_ACTIVATE))
+    service = next(s for s in node.services if s.srv_type is ChangeState)
+    assert not service.callback(request, ChangeState.Response()).success
+    assert node.rejections.reason.endswith(f"transition '{request.transition.id}' is not possible")
+    assert_guarded(node)
+    node.destroy_node()
+
+
+def assert_guarded(node: Node) -> None:
+    """Every callback that something from outside may call is guarded."""
+    callbacks = [entity.callback for entity in (*node.subscriptions, *node.services, *node.timers)]
+    for waitable in node.waitables:
+        if isinstance(waitable, ActionServer):
+            callbacks += [waitable._goal_callback, waitable._cancel_callback]
+            callbacks += [waitable._handle_accepted_callback, waitable._execute_callback]
+    callbacks += node._on_set_parameters_callbacks
+    assert callbacks
+    assert [each for each in callbacks if not getattr(each, "guarded", False)] == []
+
+
+def node_types() -> list[type[Node]]:
+    """Every node class that the packages define."""
+    found = set()
+    for package in map(importlib.import_module, PACKAGES):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                for item in vars(importlib.import_module(module.name)).values():
+                    if isinstance(item, type) and issubclass(item, Node):
+                        found.add(item)
+    return sorted(found - {Node, LifecycleNode}, key=str)
+
+
+def test_every_node_of_the_packages_is_guarded() -> None:
+    types = node_types()
+    assert len(types) > 8
+    assert [each for each in types if not issubclass(each, GuardedNode)] == []
+
+
+def test_a_joint_state_of_200_000_names_is_not_even_taken_apart(listener: Listener) -> None:
+    heard: list[Any] = []
+    subscription = listener.create_subscription(JointState, "joint_states", heard.append, 1)
+    subscription.callback(serialize_message(JointState(name=["x"] * 200_000)))
+    assert not heard
+    assert "bytes (valid: at most 65536)" in listener.rejections.reason
