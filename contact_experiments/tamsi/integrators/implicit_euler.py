@@ -5,18 +5,8 @@ from __future__ import annotations
 import math
 
 from contact_core.kernel import inner_kernel, kernel
-from contact_experiments.tamsi.integrators.data import (
-    FRESH,
-    KNOWN,
-    NEXT_STEP,
-    REJECTIONS,
-    RETRIES,
-    SMALLEST_STEP,
-    STEPS,
-    TIME,
-    Memory,
-    Options,
-)
+from contact_experiments.tamsi.integrators import data
+from contact_experiments.tamsi.integrators.data import Memory, Options
 from contact_experiments.tamsi.integrators.dense_lu import copy
 from contact_experiments.tamsi.integrators.excitation import Excitation, excite
 from contact_experiments.tamsi.integrators.newton import OK, solve_implicit
@@ -64,20 +54,20 @@ def _advance(
     status = OK
     for _ in range(steps):
         move_targets(drives.target, drives.target_rate)
-        end = clock[TIME] + span
+        end = clock[data.TIME] + span
         if options.error_control == 0:
-            clock[NEXT_STEP] = span
-        while end - clock[TIME] > ROUND_OFF * span:
-            left = end - clock[TIME]
-            h = min(clock[NEXT_STEP], left)
+            clock[data.NEXT_STEP] = span
+        while end - clock[data.TIME] > ROUND_OFF * span:
+            left = end - clock[data.TIME]
+            h = min(clock[data.NEXT_STEP], left)
             status, error = _try_step(simulation, options, excitation, memory, h)
             if status != OK:
-                memory.counters[RETRIES] += 1
-                clock[NEXT_STEP] = HALF * h
-                if clock[NEXT_STEP] < options.min_step:
+                memory.counters[data.RETRIES] += 1
+                clock[data.NEXT_STEP] = HALF * h
+                if clock[data.NEXT_STEP] < options.min_step:
                     break
             elif _accepts(options, memory, error, h, left):
-                clock[TIME] = end if h == left else clock[TIME] + h
+                clock[data.TIME] = end if h == left else clock[data.TIME] + h
                 copy(memory.q, memory.q_start)
                 copy(memory.v, memory.v_start)
         if status != OK:
@@ -96,14 +86,14 @@ def _accepts(options: Options, memory: Memory, error: float, h: float, left: flo
         change = SAFETY * math.sqrt(options.accuracy / max(error, 1e-30))
         change = min(max(change, SMALLEST_CHANGE), LARGEST_CHANGE)
         if error > options.accuracy and h > options.min_step:
-            memory.counters[REJECTIONS] += 1
-            clock[NEXT_STEP] = change * h
+            memory.counters[data.REJECTIONS] += 1
+            clock[data.NEXT_STEP] = change * h
             return False
     # A step cut short by the end of the span says little about the next one.
-    if h < left or change * h > clock[NEXT_STEP]:
-        clock[NEXT_STEP] = change * h
-    clock[SMALLEST_STEP] = min(clock[SMALLEST_STEP], h)
-    memory.counters[STEPS] += 1
+    if h < left or change * h > clock[data.NEXT_STEP]:
+        clock[data.NEXT_STEP] = change * h
+    clock[data.SMALLEST_STEP] = min(clock[data.SMALLEST_STEP], h)
+    memory.counters[data.STEPS] += 1
     return True
 
 
@@ -124,7 +114,7 @@ def _try_step(
     Returns:
         A StepStatus, and the error max |dv| [m/s and rad/s].
     """
-    state, start = memory.jacobian_state, memory.clock[TIME]
+    state, start = memory.jacobian_state, memory.clock[data.TIME]
     copy(memory.q_start, memory.q_safe)
     copy(memory.v_start, memory.v_safe)
     parts = 3 if options.error_control == 1 else 1
@@ -133,12 +123,12 @@ def _try_step(
         length = h if part == 0 else HALF * h
         excite(excitation, time + length, simulation.drives.applied)
         status = solve_implicit(simulation, options, memory, length)
-        if status != OK and state[FRESH] == 0:
+        if status != OK and state[data.FRESH] == 0:
             # It may be the old Jacobian's fault.
-            state[KNOWN] = 0
+            state[data.KNOWN] = 0
             status = solve_implicit(simulation, options, memory, length)
         if status != OK:
-            state[KNOWN] = 0
+            state[data.KNOWN] = 0
             break
         if parts == 3 and part == 0:
             copy(memory.v, memory.v_whole)

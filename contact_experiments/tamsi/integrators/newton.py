@@ -12,22 +12,8 @@ import numpy as np
 
 from contact_core.kernel import inner_kernel
 from contact_core.rigid_body.configuration import move_configuration
-from contact_experiments.tamsi.integrators.data import (
-    EVALUATIONS,
-    FACTORIZATIONS,
-    FRESH,
-    ITERATIONS,
-    JACOBIANS,
-    KNOWN,
-    LANDING_CONTACT,
-    LANDING_PAIR,
-    LANDINGS,
-    LIMITED,
-    MATRIX_STEP,
-    MISSED,
-    Memory,
-    Options,
-)
+from contact_experiments.tamsi.integrators import data
+from contact_experiments.tamsi.integrators.data import Memory, Options
 from contact_experiments.tamsi.integrators.dense_lu import copy, factorize, norm, substitute
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus
@@ -102,9 +88,9 @@ def _evaluate_iterate(simulation: Simulation, memory: Memory, differentiate: boo
                     + entries[1, a] * contact[1]
                     + entries[2, a] * contact[2]
                 )
-        memory.counters[EVALUATIONS] += 1
+        memory.counters[data.EVALUATIONS] += 1
     if differentiate:
-        memory.counters[JACOBIANS] += 1
+        memory.counters[data.JACOBIANS] += 1
         _take_differences(memory)
     return found
 
@@ -159,15 +145,15 @@ def _limit_transitions(simulation: Simulation, memory: Memory, contacts: int) ->
             share = transition_limit(rate, 0.0, change, 0.0, stiction, tolerance, cosine, landing)
             if share < alpha:
                 alpha, limiting = share, -1
-    memory.jacobian_state[LANDING_PAIR] = -1
+    memory.jacobian_state[data.LANDING_PAIR] = -1
     if alpha < 1.0:
-        memory.counters[LIMITED] += 1
+        memory.counters[data.LIMITED] += 1
     if limiting >= 0:
         x = forces.velocity[limiting, 0] + alpha * forces.update[limiting, 0]
         y = forces.velocity[limiting, 1] + alpha * forces.update[limiting, 1]
         if math.hypot(x, y) < stiction:
-            memory.jacobian_state[LANDING_PAIR] = simulation.contacts.pair[limiting]
-            memory.jacobian_state[LANDING_CONTACT] = limiting
+            memory.jacobian_state[data.LANDING_PAIR] = simulation.contacts.pair[limiting]
+            memory.jacobian_state[data.LANDING_CONTACT] = limiting
     return alpha
 
 
@@ -180,16 +166,16 @@ def _check_landing(simulation: Simulation, memory: Memory, contacts: int) -> Non
         memory: Reads the contact that was to land; counts.
         contacts: Number of contact points.
     """
-    c = memory.jacobian_state[LANDING_CONTACT]
-    pair = memory.jacobian_state[LANDING_PAIR]
-    memory.jacobian_state[LANDING_PAIR] = -1
+    c = memory.jacobian_state[data.LANDING_CONTACT]
+    pair = memory.jacobian_state[data.LANDING_PAIR]
+    memory.jacobian_state[data.LANDING_PAIR] = -1
     if pair < 0 or c >= contacts or simulation.contacts.pair[c] != pair:
         return
-    memory.counters[LANDINGS] += 1
+    memory.counters[data.LANDINGS] += 1
     forces = simulation.contact_forces
     slip = math.hypot(forces.velocity[c, 0], forces.velocity[c, 1])
     if slip > simulation.settings.stiction_velocity:
-        memory.counters[MISSED] += 1
+        memory.counters[data.MISSED] += 1
 
 
 OK = int(StepStatus.OK)
@@ -230,21 +216,21 @@ def solve_implicit(simulation: Simulation, options: Options, memory: Memory, h: 
     copy(memory.q_start, memory.q)
     move_configuration(bodies, joint_q, memory.q, v, h)
     memory.residuals[:] = math.nan
-    state[FRESH] = 0
-    state[LANDING_PAIR] = -1
+    state[data.FRESH] = 0
+    state[data.LANDING_PAIR] = -1
     last = 0.0
     for iteration in range(options.max_iterations):
-        memory.counters[ITERATIONS] += 1
+        memory.counters[data.ITERATIONS] += 1
         for i in range(nv):
             memory.acceleration[i] = (v[i] - memory.v_start[i]) / h
-        renew = options.full_newton == 1 or state[KNOWN] == 0
+        renew = options.full_newton == 1 or state[data.KNOWN] == 0
         contacts = _evaluate_iterate(simulation, memory, renew)
         if contacts > simulation.contacts.depth.shape[0]:
             return TOO_MANY_CONTACTS
         _check_landing(simulation, memory, contacts)
         if renew:
-            state[KNOWN] = state[FRESH] = 1
-        if renew or memory.clock[MATRIX_STEP] != h:
+            state[data.KNOWN] = state[data.FRESH] = 1
+        if renew or memory.clock[data.MATRIX_STEP] != h:
             _factorize_matrix(mass_matrix, memory, h)
         for i in range(nv):
             update[i] = h * memory.imbalance[i]
@@ -263,7 +249,7 @@ def solve_implicit(simulation: Simulation, options: Options, memory: Memory, h: 
         copy(memory.q_start, memory.q)
         move_configuration(bodies, joint_q, memory.q, v, h)
         if alpha < 1.0:
-            state[KNOWN] = 0
+            state[data.KNOWN] = 0
             last = 0.0
             continue
         # The size of an update means nothing if its Jacobian is that of another place.
@@ -289,8 +275,8 @@ def _factorize_matrix(mass_matrix: np.ndarray, memory: Memory, h: float) -> None
         memory: Reads the Jacobians; writes matrix and pivots.
         h: Length of the step [s].
     """
-    memory.counters[FACTORIZATIONS] += 1
-    memory.clock[MATRIX_STEP] = h
+    memory.counters[data.FACTORIZATIONS] += 1
+    memory.clock[data.MATRIX_STEP] = h
     nv = memory.v.shape[0]
     for i in range(nv):
         for j in range(nv):

@@ -14,16 +14,8 @@ from dataclasses import dataclass
 from contact_core.collision.arrays import NORMAL
 from contact_core.kernel import inner_kernel, kernel
 from contact_core.rigid_body.configuration import move_configuration
-from contact_experiments.tamsi.integrators.data import (
-    EVALUATIONS,
-    FACTORIZATIONS,
-    ITERATIONS,
-    NORMAL_RATIO,
-    STEPS,
-    TIME,
-    WARNED_SINCE,
-    Memory,
-)
+from contact_experiments.tamsi.integrators import data
+from contact_experiments.tamsi.integrators.data import Memory
 from contact_experiments.tamsi.integrators.dense_lu import copy, factorize, substitute
 from contact_experiments.tamsi.integrators.excitation import Excitation, excite
 from tamsi_sim.arrays.data import ITERATIONS as SOLVER_ITERATIONS
@@ -160,28 +152,28 @@ def _advance(simulation: Simulation, excitation: Excitation, memory: Memory, ste
     points, forces = simulation.contacts, simulation.contact_forces
     for _ in range(steps):
         move_targets(drives.target, drives.target_rate)
-        excite(excitation, clock[TIME] + h, drives.applied)
-        memory.counters[EVALUATIONS] += 1
+        excite(excitation, clock[data.TIME] + h, drives.applied)
+        memory.counters[data.EVALUATIONS] += 1
         contacts = evaluate(simulation)
         if contacts > points.depth.shape[0]:
             return TOO_MANY_CONTACTS
         start_substeps(state.v, points, forces, simulation.joint_forces, newton.v, contacts)
         ratio = h * _highest_frequency(simulation, memory, contacts, h)
-        clock[NORMAL_RATIO] = max(ratio, clock[NORMAL_RATIO])
+        clock[data.NORMAL_RATIO] = max(ratio, clock[data.NORMAL_RATIO])
         if ratio >= WARNING_RATIO:
-            clock[WARNED_SINCE] = min(clock[TIME], clock[WARNED_SINCE])
+            clock[data.WARNED_SINCE] = min(clock[data.TIME], clock[data.WARNED_SINCE])
         _freeze_normal_forces(simulation, memory, contacts)
         set_momentum(simulation.trees, simulation.dynamics, drives.applied, newton, h)
         before = counters[SOLVER_ITERATIONS]
         converged = solve(simulation)
-        memory.counters[ITERATIONS] += counters[SOLVER_ITERATIONS] - before
-        memory.counters[FACTORIZATIONS] += counters[SOLVER_ITERATIONS] - before
+        memory.counters[data.ITERATIONS] += counters[SOLVER_ITERATIONS] - before
+        memory.counters[data.FACTORIZATIONS] += counters[SOLVER_ITERATIONS] - before
         if not converged:
             return NOT_CONVERGED
         copy(newton.v, state.v)
         move_configuration(simulation.bodies, simulation.joints.q, state.q, state.v, h)
-        clock[TIME] += h
-        memory.counters[STEPS] += 1
+        clock[data.TIME] += h
+        memory.counters[data.STEPS] += 1
     return OK
 
 
