@@ -56,5 +56,7 @@ def figure_9(folder: Path, examples: dict[str, dict[str, Any]], columns: int = 5
         label: Line2D([], [], color=MODE_COLORS[mode], marker=".")
         for mode, label in MODE_LABELS.items()
     }
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=min(4, 2 * columns)
+    )
     return save(figure, folder / "fig9.png")
