@@ -64,6 +64,10 @@ BENCHMARKS = Group(
             "QP solvers, the controller's tick, and the loop's timing",
             EXPERIMENTS,
         ),
+        "faults": Command(
+            "contact_experiments.bench.faults",
+            "every fault of a robot and its driver, and what it does to the arm",
+        ),
         "irs": Command(
             "contact_experiments.bench.irs",
             "every example of the planner through contact, in every mode",

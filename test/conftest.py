@@ -18,9 +18,15 @@ PASSED = "contact_stack/passed"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer to go on where a long run was interrupted."""
+    """Offer to go on where a long run was interrupted, and to soak for another time."""
     parser.addoption(
         "--resume", action="store_true", help="leave out what has passed with these very sources"
+    )
+    parser.addoption(
+        "--soak-simulated", type=float, default=7200.0, help="length of the soak in process [s]"
+    )
+    parser.addoption(
+        "--soak-real", type=float, default=1800.0, help="length of the soak over DDS [s]"
     )
 
 

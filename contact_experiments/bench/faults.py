@@ -1,0 +1,288 @@
+"""``contact-stack bench faults``: what every fault of a robot and its driver does to the arm."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import dataclasses
+import math
+import multiprocessing
+import os
+from collections.abc import Sequence
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from contact_aware_control.safety.status import Mode, Request, Status
+from contact_core.results import write_json
+from contact_experiments.bench.fault_run import FaultRun, Tick
+from contact_experiments.fake import DRIVERS, FAULTS
+from contact_experiments.fake.faults import summary
+
+TRACKING = (Mode.TRACKING, Mode.CONSERVATIVE)
+
+UNTIL_CURED = 1.0
+"""How long a fault lasts that has no end of its own [s]."""
+AFTER = 0.3
+"""Time after a fault, before anybody asks for anything [s]."""
+ANSWER = 0.2
+"""How long each remedy may take to show [s]."""
+AGAIN = 0.4
+"""How long the arm is watched after it tracks again [s]."""
+
+STEP_SHARE = 0.8
+"""Largest step of a command, as a share of the joints' speed limits times the period."""
+FORCE_SHARE = 1.5
+"""Largest contact force after a fault, as a share of that before it."""
+LOST_PERIODS = 3
+"""Periods from the first state that is missing to the hold."""
+LOST = ("dies", "restarts", "restarts_quickly", "outage", "long_outage")
+"""Faults in which states are missing from the first period on."""
+
+BEGIN, END = "<!-- faults: begin -->", "<!-- faults: end -->"
+"""Between these are the tables on the page of the documentation."""
+
+REMEDIES = ((), (Request.RESUME,), (Request.RESET,), (Request.RESUME,))
+"""What is tried, one after the other, until the arm tracks again."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What one fault did.
+
+    Attributes:
+        driver: The driver.
+        contact: Whether the arm pressed against a wall; otherwise it moved freely.
+        fault: The fault.
+        hold: Time from the fault to the first tick without tracking [s]; None if there is none.
+        speed: Largest joint speed after it, as a share of the joint's limit.
+        step: Largest step of a command, as a share of what the joint's limit allows.
+        force_before: Largest contact force in the half second before it [N].
+        force: Largest contact force after it [N].
+        reported: What the controller said while it lasted.
+        detail: The last explanation in words.
+        recovery: What it took to track again, "" for nothing, None if nothing helped.
+        broken: The bounds it broke.
+    """
+
+    driver: str
+    contact: bool
+    fault: str
+    hold: float | None
+    speed: float
+    step: float
+    force_before: float
+    force: float
+    reported: tuple[Status, ...]
+    detail: str
+    recovery: str | None
+    broken: tuple[str, ...]
+
+
+def measure(driver: str, contact: bool, fault: str, seed: int = 0) -> Outcome:
+    """Let one thing go wrong, then right again, and ask for the remedies in turn.
+
+    Args:
+        driver: One of DRIVERS.
+        contact: Whether the arm presses against a wall, or moves freely.
+        fault: One of FAULTS.
+        seed: Of noise and particles.
+
+    Returns:
+        What happened.
+    """
+    run = copy.deepcopy(_started(driver, contact, seed))
+    before = run.ticks[-round(0.5 / run.period) :]
+    run.robot.inject(fault)
+    lasts = FAULTS[fault].lasts
+    during = run.go(lasts if math.isfinite(lasts) else UNTIL_CURED)
+    run.robot.cure()
+    during += run.go(AFTER)
+    recovery, after = _recover(run)
+    ticks = [before[-1], *during, *after]
+    hold = next((k for k, tick in enumerate(during) if tick.mode not in TRACKING), None)
+    arm = run.robot.arm
+    speed = max(float(np.max(np.abs(t.velocity) / arm.velocity_limits)) for t in ticks)
+    step = _largest_step(ticks, STEP_SHARE * arm.velocity_limits * run.period)
+    force_before = max(tick.force for tick in before)
+    force = max(tick.force for tick in ticks)
+    reported = dict.fromkeys(t.status for t in during if t.status is not Status.OK)
+    broken = []
+    if speed > 1.0:
+        broken.append("speed")
+    if step > 1.0:
+        broken.append("step")
+    if force > FORCE_SHARE * max(force_before, 1.0):
+        broken.append("force")
+    if fault in LOST and (hold is None or hold > LOST_PERIODS):
+        broken.append("hold")
+    return Outcome(
+        driver,
+        contact,
+        fault,
+        None if hold is None else hold * run.period,
+        speed,
+        step,
+        force_before,
+        force,
+        tuple(reported),
+        next((t.detail for t in reversed(during) if t.detail), ""),
+        recovery,
+        tuple(broken),
+    )
+
+
+@cache
+def _started(driver: str, contact: bool, seed: int) -> FaultRun:
+    """Return a run that is in motion, or in contact; every fault begins with a copy of it."""
+    run = FaultRun(driver, contact, seed)
+    run.start()
+    return run
+
+
+def _recover(run: FaultRun) -> tuple[str | None, list[Tick]]:
+    """Ask for the remedies until the arm tracks; return which it took, and what happened."""
+    asked: list[str] = []
+    ticks: list[Tick] = []
+    for requests in REMEDIES:
+        for request in requests:
+            run.ask(request)
+            asked.append(request.name.lower())
+        ticks += run.go(ANSWER)
+        if ticks[-1].mode in TRACKING:
+            ticks += run.go(AGAIN)
+            return ", ".join(asked[-1:] if asked == ["resume", "reset"] else asked), ticks
+    return None, ticks
+
+
+def _largest_step(ticks: Sequence[Tick], allowed: np.ndarray) -> float:
+    """Return the largest step of a command that the driver follows, over what is allowed.
+
+    A step no larger than the one before it is always allowed: the arm may be braking.
+    """
+    largest, before = 0.0, np.full(allowed.size, np.inf)
+    for tick in ticks:
+        if tick.command is None or not tick.commanding:
+            before = np.zeros(allowed.size)
+            continue
+        step = np.abs(tick.command - tick.held)
+        bound = np.maximum(allowed, np.where(np.isfinite(before), before, allowed))
+        largest = max(largest, float(np.max((step - 1e-9) / bound)))
+        before = step
+    return largest
+
+
+def measure_all(cases: Sequence[tuple[str, bool, str]], processes: int) -> list[Outcome]:
+    """Measure many cases, in their order.
+
+    Args:
+        cases: Driver, contact, fault of each.
+        processes: How many at a time.
+
+    Returns:
+        Their outcomes.
+    """
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        return list(tqdm(pool.imap(_measure_case, cases, chunksize=8), total=len(cases)))
+
+
+def _measure_case(case: tuple[str, bool, str]) -> Outcome:
+    return measure(*case)
+
+
+def render(outcomes: Sequence[Outcome]) -> str:
+    """Show outcomes as tables, one for each driver and situation.
+
+    Args:
+        outcomes: What was measured.
+
+    Returns:
+        Markdown.
+    """
+    parts = []
+    for driver, contact in dict.fromkeys((o.driver, o.contact) for o in outcomes):
+        rows = [o for o in outcomes if (o.driver, o.contact) == (driver, contact)]
+        parts.append(
+            f"## {driver}, {'in contact' if contact else 'in motion'}\n\n"
+            "| fault | held after | speed | step | force | reported | goes on |\n"
+            "|---|---|---|---|---|---|---|\n" + "\n".join(_row(o) for o in rows)
+        )
+    return "\n\n".join(parts)
+
+
+def _row(outcome: Outcome) -> str:
+    hold = "-" if outcome.hold is None else f"{1e3 * outcome.hold:.0f} ms"
+    force = "-"
+    if outcome.contact:
+        force = f"{outcome.force_before:.0f} to {outcome.force:.0f} N"
+    reported = ", ".join(status.name for status in outcome.reported) or "-"
+    goes_on = {None: "never", "": "by itself"}.get(outcome.recovery, outcome.recovery)
+    broken = f" **{', '.join(outcome.broken)}**" if outcome.broken else ""
+    return (
+        f"| `{outcome.fault}`{broken} | {hold} | {100 * outcome.speed:.0f} % "
+        f"| {100 * outcome.step:.0f} % | {force} | {reported} | {goes_on} |"
+    )
+
+
+def page(text: str, outcomes: Sequence[Outcome]) -> str:
+    """Put the tables into the page of the documentation.
+
+    Args:
+        text: The page as it is; its tables are between two comments.
+        outcomes: What was measured.
+
+    Returns:
+        The page with new tables.
+    """
+    faults = "\n".join(f"| `{name}` | {summary(name)} |" for name in FAULTS)
+    listed = f"## The faults\n\n| fault | what happens |\n|---|---|\n{faults}"
+    before, _, rest = text.partition(BEGIN)
+    after = rest.partition(END)[2]
+    return f"{before}{BEGIN}\n\n{listed}\n\n{render(outcomes)}\n\n{END}{after}"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line.
+
+    Args:
+        parser: The parser of this benchmark.
+    """
+    parser.add_argument(
+        "--driver", choices=tuple(DRIVERS), action="append", help="only this one (repeatable)"
+    )
+    parser.add_argument(
+        "--fault",
+        choices=tuple(FAULTS),
+        action="append",
+        metavar="NAME",
+        help="only this one (repeatable); see contact-stack fake --list-faults",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="page to put the tables into")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=len(os.sched_getaffinity(0)),
+        help="how many runs at a time (%(default)s)",
+    )
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the benchmark.
+
+    Args:
+        args: The parsed command line.
+
+    Returns:
+        0 if every bound holds, else 1.
+    """
+    cases = list(product(args.driver or DRIVERS, (False, True), args.fault or FAULTS))
+    outcomes = measure_all(cases, args.processes)
+    print(render(outcomes))
+    if args.page:
+        args.page.write_text(page(args.page.read_text(), outcomes))
+    write_json([dataclasses.asdict(outcome) for outcome in outcomes], args.json)
+    return int(any(outcome.broken for outcome in outcomes))

@@ -1,0 +1,91 @@
+"""No fault of the robot, its driver or who else is on the wire moves the arm beyond its bounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from contact_aware_control.safety.status import Mode, Status
+from contact_experiments.bench.fault_run import FaultRun
+from contact_experiments.bench.faults import (
+    BEGIN,
+    END,
+    LOST_PERIODS,
+    TRACKING,
+    Outcome,
+    measure,
+    page,
+    render,
+)
+from contact_experiments.fake import DRIVERS, FAULTS
+
+PAGE = Path(__file__).resolve().parents[3] / "docs/faults.md"
+
+UNSEEN = frozenset({"late", "swapped", "torque_sign", "open_loop", "pushed", "encoder_stuck"})
+"""What need not be reported: too short, harmless, or in free motion no different from health."""
+
+
+def test_a_lost_state_holds_the_arm_within_three_periods() -> None:
+    outcome = measure("lbr_fri", False, "outage")
+    assert outcome.hold is not None
+    assert outcome.hold <= (LOST_PERIODS + 0.5) * 0.005
+    assert Status.STATE_STALE in outcome.reported
+    assert outcome.broken == ()
+    assert outcome.recovery is not None
+
+
+def test_in_contact_the_arm_presses_as_hard_as_it_may() -> None:
+    run = FaultRun("lbr_fri", True)
+    run.start()
+    assert run.ticks[-1].mode is Mode.TRACKING
+    assert 12.0 < run.ticks[-1].force < 18.0
+    moved = [tick for tick in run.ticks if tick.mode in TRACKING]
+    assert all(tick.status is not Status.STATE_STALE for tick in moved)
+
+
+def test_a_broken_bound_is_named_in_the_table() -> None:
+    good = Outcome("lbr_fri", True, "late", None, 0.1, 0.2, 10.0, 11.0, (), "", "", ())
+    bad = Outcome(
+        "lbr_fri",
+        True,
+        "dies",
+        0.015,
+        2.0,
+        0.2,
+        10.0,
+        11.0,
+        (Status.STATE_STALE,),
+        "",
+        None,
+        ("speed",),
+    )
+    text = render([good, bad])
+    assert "| `late` | - | 10 % | 20 % | 10 to 11 N | - | by itself |" in text
+    assert "| `dies` **speed** | 15 ms | 200 % | 20 % | 10 to 11 N | STATE_STALE | never |" in text
+    before = f"prose {BEGIN} old {END} more"
+    assert page(before, [good]).startswith(f"prose {BEGIN}\n")
+    assert page(before, [good]).endswith(f"{END} more")
+    assert " old " not in page(before, [good])
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("contact", [False, True], ids=["motion", "contact"])
+@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_fault_breaks_a_bound(driver: str, contact: bool, fault: str) -> None:
+    outcome = measure(driver, contact, fault)
+    assert outcome.broken == ()
+    assert outcome.recovery is not None, outcome
+    assert outcome.reported or fault in UNSEEN, outcome
+
+
+@pytest.mark.verify
+def test_every_fault_of_every_driver_is_on_the_page() -> None:
+    text = PAGE.read_text()
+    for driver in DRIVERS:
+        for situation in ("in motion", "in contact"):
+            _, _, rest = text.partition(f"## {driver}, {situation}\n")
+            table = rest.partition("\n## ")[0]
+            assert [name for name in FAULTS if f"| `{name}`" not in table] == []
+    assert "**" not in text.partition(BEGIN)[2].partition(END)[0].replace("- **", "")
