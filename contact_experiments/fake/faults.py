@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from contact_experiments.fake.robot import FakeRobot
 
 NANOSECONDS = 1_000_000_000
-ELSEWHERE = 0.3
+ELSEWHERE = -0.3
 """How far the first joint is from where it was after a restart elsewhere [rad]."""
 FOREIGN = 0.2
 """How far the commands of somebody else are off, every joint [rad]."""
@@ -110,7 +110,7 @@ class RestartsQuickly(Dies):
 
 
 class RestartsElsewhere(Dies):
-    """The driver is started again 2 s later; meanwhile joint 1 was moved by 0.3 rad."""
+    """The driver is started again 2 s later; meanwhile joint 1 was moved by -0.3 rad."""
 
     name = "restarts_elsewhere"
     lasts = 2.0
@@ -122,7 +122,7 @@ class RestartsElsewhere(Dies):
 
 
 class RestartsElsewhereQuickly(RestartsElsewhere):
-    """The driver is started again 0.4 s later; meanwhile joint 1 was moved by 0.3 rad."""
+    """The driver is started again 0.4 s later; meanwhile joint 1 was moved by -0.3 rad."""
 
     name = "restarts_elsewhere_quickly"
     lasts = 0.4
