@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from numba import njit, types
+from numba.core.registry import CPUDispatcher
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -99,6 +100,15 @@ def leaf_kernel(function: Function) -> Function:
     return _compile(function, _BORROWING)
 
 
+class _ForKernels(CPUDispatcher):
+    """A compiled function without what Python needs to call it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse; Numba would call an address that is none."""
+        name = f"{self.py_func.__module__}.{self.py_func.__name__}"
+        raise TypeError(f"{name} is an inner kernel: kernels call it, Python cannot")
+
+
 def _compile(function: Function, options: dict[str, Any]) -> Function:
     """Compile a function when it is first called with arguments of some types.
 
@@ -106,6 +116,8 @@ def _compile(function: Function, options: dict[str, Any]) -> Function:
     lest a function is compiled once more for every number it is called with.
     """
     compiled: Any = njit(**options)(function)
+    if "no_cpython_wrapper" in options:
+        compiled.__class__ = _ForKernels
     of_types = compiled.get_call_template
 
     def get_call_template(args: Any, kws: Any) -> Any:

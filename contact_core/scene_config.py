@@ -54,7 +54,12 @@ class SolverConfig:
     soft_norm: float = parameter(
         0.0, "softening of the slip speed's norm, in v_s", low=0.0, high=1.0
     )
-    max_contacts: int = parameter(512, "contact points the workspace holds", low=1, high=100000)
+    max_contacts: int = parameter(
+        0,
+        "contact points the workspace holds; 0 for 32 per moving shape, and 512 at least",
+        low=0,
+        high=100000,
+    )
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from typing import NamedTuple
+
+from contact_core.errors import ConfigError
 
 
 class Surface(NamedTuple):
@@ -31,6 +35,29 @@ class Material(NamedTuple):
     stiffness: float
     dissipation: float
     friction: float
+
+
+_RANGES = {
+    "stiffness": ("> 0 N/m", lambda value: 0.0 < value < math.inf),
+    "dissipation": (">= 0 s/m", lambda value: 0.0 <= value < math.inf),
+    "friction": (">= 0", lambda value: 0.0 <= value < math.inf),
+}
+
+
+def check_contact(parameters: Surface | Material, where: str) -> None:
+    """Check the parameters of a surface or of a contact.
+
+    Args:
+        parameters: They.
+        where: Whose they are, for the error.
+
+    Raises:
+        ConfigError: If one is no number or out of its range; the message names it.
+    """
+    for name, (valid, holds) in _RANGES.items():
+        value = getattr(parameters, name)
+        if not isinstance(value, numbers.Real) or not holds(float(value)):
+            raise ConfigError(f"{name} of {where} must be {valid}, got {value!r}")
 
 
 def combine(a: Surface, b: Surface) -> Material:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,9 +21,6 @@ from tamsi_sim.scheme.stepper import EFFORT, advance, evaluate_now, roll
 from tamsi_sim.simulation.model import BuiltModel
 from tamsi_sim.simulation.observer import Observer
 from tamsi_sim.simulation.rollouts import Rollouts, rollouts
-
-# Contact points of one pair of shapes, at most: two boxes, clipped to an octagon.
-POINTS_PER_PAIR = 8
 
 
 @dataclass(frozen=True)
@@ -110,8 +108,7 @@ class Engine:
         if not 0.0 < time_step < math.inf:
             raise ConfigError(f"time_step must be > 0 s, got {time_step:g}")
         solver = solver or SolverConfig()
-        pairs = len(built.arrays.pairs.routine)
-        room = min(solver.max_contacts, POINTS_PER_PAIR * pairs)
+        room = min(solver.max_contacts or built.usual_contacts, built.most_contacts)
         self.built = built
         self.solver = solver
         self.time_step = time_step
@@ -165,7 +162,12 @@ class Engine:
 
         Returns:
             OK, or why the last step failed.
+
+        Raises:
+            ConfigError: If it is no whole number, or negative.
         """
+        if not isinstance(steps, numbers.Integral) or steps < 0:
+            raise ConfigError(f"steps must be a whole number >= 0, got {steps!r}")
         return STATUSES[advance(self._simulation, steps)]
 
     def roll(self, forces: np.ndarray) -> tuple[StepStatus, np.ndarray, np.ndarray]:
@@ -177,8 +179,16 @@ class Engine:
         Returns:
             The status of the last step; (n + 1, nq) positions and (n + 1, nv) velocities from
             now on, NaN behind a failed step.
+
+        Raises:
+            ConfigError: If the forces have another shape.
         """
-        forces = np.ascontiguousarray(forces, dtype=float)
+        try:
+            forces = np.ascontiguousarray(forces, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"forces must be numbers: {error}") from error
+        if forces.ndim != 2 or forces.shape[1] != len(self.v):
+            raise ConfigError(f"forces must be (n, {len(self.v)}), got {forces.shape}")
         positions = np.full((1, len(forces) + 1, len(self.q)), np.nan)
         velocities = np.full((1, len(forces) + 1, len(self.v)), np.nan)
         status = np.zeros(1, dtype=np.int64)
@@ -194,7 +204,12 @@ class Engine:
 
         Returns:
             The trajectory from now on.
+
+        Raises:
+            ConfigError: If the duration is negative or not finite.
         """
+        if not 0.0 <= duration < math.inf:
+            raise ConfigError(f"duration must be >= 0 s, got {duration:g}")
         steps = round(duration / self.time_step)
         status, q, v = self.roll(np.tile(self.applied, (steps, 1)))
         return Trajectory(status, self.time_step * np.arange(steps + 1), q, v)

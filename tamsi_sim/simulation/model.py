@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,17 @@ from contact_core.errors import ModelError
 from contact_core.rigid_body.arrays import Bodies, Inertias, Joints, Trees
 from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
 from contact_core.scene import Instance, Link
-from contact_core.surface import Material, Surface, combine
+from contact_core.surface import Material, Surface, check_contact, combine
 from tamsi_sim.arrays.data import Model
 
 # URDF has no stiffness of end stops: these give way by some degrees or millimetres at the
 # greatest effort of an arm's joints [Nm/rad and N/m], and dissipate [s/rad and s/m].
 END_STOP_STIFFNESS = {REVOLUTE: 2e3, PRISMATIC: 1e4}
 END_STOP_DISSIPATION = 1.0
+# Contact points of one pair of shapes, at most: two boxes, clipped to an octagon. Most pairs do
+# not touch at once; these are what a shape has among many others, counted once, and what a
+# scene has room for at least.
+POINTS_PER_PAIR, POINTS_PER_SHAPE, LEAST_POINTS = 8, 32, 512
 _FREE_DOF = {"q": -1, "lower": -np.inf, "upper": np.inf}
 
 
@@ -60,6 +64,17 @@ class BuiltModel:
     shapes: tuple[PlacedShape, ...]
     instances: tuple[str, ...]
 
+    @property
+    def most_contacts(self) -> int:
+        """How many contact points all pairs together can have."""
+        return POINTS_PER_PAIR * len(self.arrays.pairs.routine)
+
+    @property
+    def usual_contacts(self) -> int:
+        """How many contact points to have room for; it grows with the number of shapes."""
+        moving = int(np.count_nonzero(self.arrays.geometry.body >= 0))
+        return max(LEAST_POINTS, POINTS_PER_SHAPE * moving)
+
 
 def build_model(
     instances: Sequence[Instance],
@@ -87,6 +102,22 @@ def build_model(
     for instance in instances:
         builder.add(instance)
     return builder.finish(surface_of, may_touch, material_of)
+
+
+def leave_out(built: BuiltModel, apart: Callable[[int, int], bool]) -> BuiltModel:
+    """Return a model with fewer pairs of shapes.
+
+    Args:
+        built: The model.
+        apart: Whether two shapes, by their numbers, are not to touch.
+    """
+    arrays = built.arrays
+    kept = np.array([not apart(int(a), int(b)) for a, b in arrays.pairs.shapes], dtype=bool)
+    ends = np.concatenate([[0], np.cumsum(kept)])[arrays.hulls.pair_end]
+    some = np.diff(ends, prepend=0) > 0
+    pairs = Pairs(*(field[kept] for field in arrays.pairs))
+    hulls = arrays.hulls._replace(pair=arrays.hulls.pair[some], pair_end=ends[some])
+    return replace(built, arrays=arrays._replace(pairs=pairs, hulls=hulls))
 
 
 class _Builder:
@@ -306,6 +337,8 @@ class _Builder:
         except ModelError as error:
             names = f"'{self.shapes[a].name}' and '{self.shapes[b].name}'"
             raise ModelError(f"{names}: {error}") from error
+        links = (f"{self.instances[i]}/{self.shapes[i].body}" for i in (a, b))
+        check_contact(material, " and ".join(links))
         self.rows.pairs["shapes"].append((b, a) if swapped else (a, b))
         self.rows.pairs["routine"].append(routine)
         self.rows.pairs["stiffness"].append(material.stiffness)

@@ -189,7 +189,7 @@ class Observer:
             if speed > limit:
                 found.append(Warning(WarningKind.TOO_FAST, name, speed, limit))
         count = self._evaluate()
-        if 10 * count > 9 * room and room == self._solver.max_contacts:
+        if 10 * count > 9 * room and room < built.most_contacts:
             found.append(Warning(WarningKind.CONTACTS_NEARLY_FULL, "contacts", count, float(room)))
         return found
 

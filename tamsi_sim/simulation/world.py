@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from contact_core.description import placement, read_urdf
-from contact_core.errors import ModelError, choices
-from contact_core.model_file import self_contained
+from contact_core.errors import ConfigError, ModelError, choices
+from contact_core.model_file import parse, self_contained
 from contact_core.scene import Instance, Link
 from contact_core.scene_config import SolverConfig
-from contact_core.surface import Material, Surface
+from contact_core.srdf import Srdf
+from contact_core.surface import Material, Surface, check_contact
 from tamsi_sim.simulation.engine import Engine
-from tamsi_sim.simulation.model import build_model
+from tamsi_sim.simulation.model import build_model, leave_out
 
 EARTH = (0.0, 0.0, -9.81)
 NOWHERE = (0.0, 0.0, 0.0)
@@ -26,7 +28,8 @@ _GROUND_URDF = """<robot name="ground"><link name="ground"><collision name="grou
 class World:
     """Collects instances, surfaces and who may touch whom, then becomes an engine.
 
-    Everything may touch everything else, but links of one instance do not touch each other.
+    Everything may touch everything else; links of one instance only touch each other if asked
+    to, see :meth:`collide_with_itself`.
     """
 
     def __init__(
@@ -39,13 +42,18 @@ class World:
         Args:
             gravity: [m/s^2].
             surface: Surface of everything that has none of its own.
+
+        Raises:
+            ConfigError: If a number is not finite or out of its range.
         """
-        self._gravity = gravity
+        check_contact(surface, "the default surface")
+        self._gravity = _triple(gravity, "gravity")
         self._surface = surface
         self._instances: dict[str, Instance] = {}
         self._surfaces: dict[str, Surface] = {}
         self._materials: dict[frozenset[str], Material] = {}
         self._ignored: set[frozenset[str]] = set()
+        self._apart: dict[str, set[frozenset[str]]] = {}
 
     def add(
         self,
@@ -79,9 +87,12 @@ class World:
             The world itself.
 
         Raises:
-            ConfigError: If the file cannot be read.
+            ConfigError: If the file cannot be read, or a number is not finite or out of its range.
             ModelError: If the name is taken or the file is not well-formed XML.
         """
+        xyz, rpy = _triple(xyz, f"xyz of '{name}'"), _triple(rpy, f"rpy of '{name}'")
+        if surface is not None:
+            check_contact(surface, f"the surface of '{name}'")
         if name in self._instances:
             raise ModelError(f"'{name}' exists already ({choices(self._instances)})")
         text = str(urdf)
@@ -105,6 +116,10 @@ class World:
 
         Returns:
             The world itself.
+
+        Raises:
+            ConfigError: If the height is not finite or the surface has no valid parameters.
+            ModelError: If there is one already.
         """
         return self.add(GROUND, _GROUND_URDF, (0.0, 0.0, height - 1.0), surface=surface)
 
@@ -120,8 +135,10 @@ class World:
             The world itself.
 
         Raises:
+            ConfigError: If a parameter is out of its range.
             ModelError: If there is no such instance.
         """
+        check_contact(material, f"'{a}' and '{b}'")
         self._materials[self._pair(a, b)] = material
         return self
 
@@ -141,10 +158,46 @@ class World:
         self._ignored.add(self._pair(a, b))
         return self
 
+    def collide_with_itself(
+        self, name: str, apart: Iterable[tuple[str, str]] = (), srdf: str | Path | None = None
+    ) -> World:
+        """Let the links of an instance touch each other.
+
+        Left out are links that one joint connects, and those that touch at the start.
+
+        Args:
+            name: The instance.
+            apart: More pairs of links to leave out.
+            srdf: Its SRDF, whose ``disable_collisions`` are left out as well.
+
+        Returns:
+            The world itself.
+
+        Raises:
+            ConfigError: If the SRDF cannot be read.
+            ModelError: If there is no such instance or link; an SRDF may name links that this
+                robot does not have.
+        """
+        self._check_name(name)
+        pairs = {frozenset(pair) for pair in apart}
+        links = [
+            link.get("name", "") for link in parse(self._instances[name].urdf, name).iter("link")
+        ]
+        for link in sorted(frozenset().union(*pairs)):
+            if link not in links:
+                raise ModelError(f"{name}: no link '{link}' ({choices(links)})")
+        if srdf is not None:
+            pairs |= {frozenset(pair) for pair in Srdf.load(srdf).apart}
+        self._apart[name] = self._apart.get(name, set()) | pairs
+        return self
+
+    def _check_name(self, name: str) -> None:
+        if name not in self._instances:
+            raise ModelError(f"no instance '{name}' ({choices(self._instances)})")
+
     def _pair(self, a: str, b: str) -> frozenset[str]:
         for name in (a, b):
-            if name not in self._instances:
-                raise ModelError(f"no instance '{name}' ({choices(self._instances)})")
+            self._check_name(name)
         return frozenset((a, b))
 
     def build(self, time_step: float = 1e-3, solver: SolverConfig | None = None) -> Engine:
@@ -162,7 +215,9 @@ class World:
         """
 
         def may_touch(a: Link, b: Link) -> bool:
-            return a[0] != b[0] and frozenset((a[0], b[0])) not in self._ignored
+            if a[0] == b[0]:
+                return a[0] in self._apart and frozenset((a[1], b[1])) not in self._apart[a[0]]
+            return frozenset((a[0], b[0])) not in self._ignored
 
         def material_of(a: Link, b: Link) -> Material | None:
             return self._materials.get(frozenset((a[0], b[0])))
@@ -172,5 +227,38 @@ class World:
 
         built = build_model(list(self._instances.values()), surface_of, may_touch, material_of)
         engine = Engine(built, time_step, solver)
+        if self._apart:
+            engine = Engine(leave_out(built, _neighbours(engine)), time_step, solver)
         engine.observer.check_start()
         return engine
+
+
+def _triple(values: Sequence[float], what: str) -> tuple[float, float, float]:
+    try:
+        x, y, z = (float(value) for value in values)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{what} must be 3 numbers, got {values!r}") from error
+    if not all(map(math.isfinite, (x, y, z))):
+        raise ConfigError(f"{what} must be finite, got {values!r}")
+    return x, y, z
+
+
+def _neighbours(engine: Engine) -> Callable[[int, int], bool]:
+    """Whether two shapes of one instance are connected by a joint, or their links touch now."""
+    built = engine.built
+    links = [(i, s.body) for i, s in zip(built.instances, built.shapes, strict=True)]
+    found = engine.evaluate()
+    touching = {
+        frozenset(links[shape] for shape in built.arrays.pairs.shapes[pair])
+        for pair in engine.work.contacts.pair[:found]
+    }
+    parent, body = built.arrays.bodies.parent, built.arrays.geometry.body
+
+    def apart(a: int, b: int) -> bool:
+        if built.instances[a] != built.instances[b]:
+            return False
+        i, j = body[a], body[b]
+        joined = (i >= 0 and parent[i] == j) or (j >= 0 and parent[j] == i)
+        return bool(joined) or frozenset((links[a], links[b])) in touching
+
+    return apart

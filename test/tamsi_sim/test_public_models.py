@@ -39,7 +39,7 @@ def test_the_packages_are_there(package):
         pytest.skip(f"{package} is not installed: pip install -e '.[models]'")
 
 
-@pytest.mark.parametrize("path", models())
+@pytest.mark.parametrize("path", list(models()))
 def test_a_public_model_is_loaded_as_it_is(path):
     world = World()
     with warnings.catch_warnings():

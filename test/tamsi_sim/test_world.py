@@ -124,3 +124,106 @@ def test_one_robot_twice_each_with_its_own_start(tmp_path, monkeypatch):
     assert engine.q.tolist() == [4.0, 0.0]
     with pytest.raises(ModelError, match=r"third: no joint 'bend' to start at 1.0 \(valid: turn\)"):
         world.add("third", "arm.urdf", positions={"bend": 1.0}).build()
+
+
+def folded_arm(fold, tip=0.06):
+    """Three links whose last one can fold back onto the first."""
+    inertia = '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
+    links = "".join(
+        f"""<link name="{name}"><inertial><mass value="1"/>{inertia}</inertial>
+        <collision><origin xyz="0.5 0 0"/><geometry><box size="0.9 0.1 0.1"/></geometry>
+        </collision></link>"""
+        for name in ("upper", "middle", "lower")
+    )
+    bend = """<joint name="{0}" type="continuous"><origin xyz="1 {1} 0"/><parent link="{2}"/>
+      <child link="{3}"/><axis xyz="0 0 1"/></joint>"""
+    joints = bend.format("elbow", 0.0, "upper", "middle") + bend.format(
+        "wrist", tip, "middle", "lower"
+    )
+    world = World(gravity=(0.0, 0.0, 0.0))
+    urdf = f'<robot name="arm">{links}{joints}</robot>'
+    return world.add("arm", urdf, positions={"elbow": fold, "wrist": fold})
+
+
+def pairs_of(engine):
+    shapes = engine.built.shapes
+    return {
+        tuple(sorted((shapes[a].body, shapes[b].body))) for a, b in engine.built.arrays.pairs.shapes
+    }
+
+
+def test_links_pass_through_each_other_unless_they_are_asked_not_to():
+    assert pairs_of(folded_arm(0.5).build()) == set()
+    assert pairs_of(folded_arm(0.5).collide_with_itself("arm").build()) == {("lower", "upper")}
+
+
+def test_links_that_fold_onto_each_other_push_each_other_away():
+    engine = folded_arm(2.0).collide_with_itself("arm").build()
+    engine.applied[:] = 2.0
+    depths = []
+    for _ in range(150):
+        assert engine.step(10) == 0
+        for contact in engine.contacts():
+            assert {contact.link_a, contact.link_b} == {"upper", "lower"}
+            depths.append(contact.depth)
+    assert 0.0 < max(depths) < 0.01
+
+
+def test_links_that_touch_at_the_start_or_are_listed_may_overlap(tmp_path):
+    straight = folded_arm(np.pi - 0.05)
+    assert pairs_of(straight.collide_with_itself("arm").build()) == set()
+    apart = folded_arm(0.5).collide_with_itself("arm", apart=[("upper", "lower")])
+    assert pairs_of(apart.build()) == set()
+    srdf = tmp_path / "arm.srdf"
+    srdf.write_text('<robot name="arm"><disable_collisions link1="lower" link2="upper"/></robot>')
+    assert pairs_of(folded_arm(0.5).collide_with_itself("arm", srdf=srdf).build()) == set()
+    with pytest.raises(ModelError, match=r"arm: no link 'hand' \(valid: upper, middle, lower\)"):
+        folded_arm(0.5).collide_with_itself("arm", apart=[("upper", "hand")])
+
+
+@pytest.mark.parametrize(
+    ("mistake", "message"),
+    [
+        (lambda: World(surface=Surface(-1.0, 5.0, 0.5)), "stiffness of the default surface .*-1"),
+        (lambda: World(gravity=(0.0, np.nan, 0.0)), "gravity must be finite"),
+        (
+            lambda: World().add("ball", BALL, surface=Surface(1e4, 5.0, -0.5)),
+            "friction of the surface of 'ball' must be >= 0, got -0.5",
+        ),
+        (
+            lambda: World().add("ball", BALL, surface=Surface(1e4, np.inf, 0.5)),
+            "dissipation of the surface of 'ball' must be >= 0 s/m, got inf",
+        ),
+        (lambda: World().add("ball", BALL, (0.0, 1.0)), "xyz of 'ball' must be 3 numbers"),
+        (lambda: World().add("ball", BALL, rpy=(0.0, 0.0, np.nan)), "rpy of 'ball' must be finite"),
+        (lambda: World().add_ground(np.inf), "xyz of 'ground' must be finite"),
+        (
+            lambda: World().add("a", BALL).add("b", BALL).set_material("a", "b", Material(0, 0, 0)),
+            "stiffness of 'a' and 'b' must be > 0 N/m, got 0",
+        ),
+        (lambda: engine_of_a_ball().roll(np.zeros((3, 2))), r"forces must be \(n, 6\), got \(3, 2"),
+        (lambda: engine_of_a_ball().roll(np.zeros(6)), r"forces must be \(n, 6\), got \(6,\)"),
+        (lambda: engine_of_a_ball().roll("push"), "forces must be numbers"),
+        (lambda: engine_of_a_ball().step(-1), "steps must be a whole number >= 0, got -1"),
+        (lambda: engine_of_a_ball().step(0.5), "steps must be a whole number"),
+        (lambda: engine_of_a_ball().simulate(np.nan), "duration must be >= 0 s, got nan"),
+    ],
+)
+def test_values_that_make_no_sense_are_named(mistake, message):
+    with pytest.raises(ConfigError, match=message):
+        mistake()
+
+
+def engine_of_a_ball():
+    return World().add("ball", BALL, free=True).build()
+
+
+def test_two_hundred_boxes_have_room_for_their_contacts():
+    world = World().add_ground()
+    for i in range(200):
+        place = (0.5 * (i % 20), 0.5 * (i // 20), 0.05)
+        world.add(f"box_{i}", body_urdf("box", box(0.1, 0.1, 0.1)), place, free=True)
+    engine = world.build()
+    assert engine.step(3) == 0
+    assert engine.evaluate() == 800
+    assert engine.observer.warnings() == []
