@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
+
 from contact_core.errors import ModelError, choices
 
 REVOLUTE = 0
@@ -33,8 +35,14 @@ def joint_type(name: str, joint: Any) -> tuple[int, tuple[float, float, float]]:
     match = re.fullmatch(r"JointModel(R|P|RUB)([XYZ])", kind)
     if match:
         return PRISMATIC if match[1] == "P" else REVOLUTE, _AXES[match[2]]
-    if re.fullmatch(r"JointModel(Revolute|RevoluteUnbounded|Prismatic)Unaligned", kind):
+    if re.fullmatch(r"JointModel(Revolute|Prismatic)Unaligned", kind):
         x, y, z = joint.extract().axis
         return REVOLUTE if "Revolute" in kind else PRISMATIC, (float(x), float(y), float(z))
+    if kind == "JointModelRevoluteUnboundedUnaligned":
+        # It does not show its axis, only the motion that follows from it.
+        data = joint.createData()
+        joint.calc(data, np.array([1.0, 0.0]))
+        x, y, z = np.array(data.S)[3:]
+        return REVOLUTE, (float(x), float(y), float(z))
     known = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
     raise ModelError(f"joint '{name}' is a {kind.removeprefix('JointModel')} ({choices(known)})")

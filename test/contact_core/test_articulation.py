@@ -29,6 +29,12 @@ def test_a_continuous_joint_has_no_limits():
     assert (body.law.effort, body.law.velocity, body.law.damping) == (3.0, 4.0, 5.0)
 
 
+def test_a_continuous_joint_may_have_any_axis():
+    text = robot(joint("j", "continuous", "a", "b", axis="0 0.6 -0.8"), links="ab")
+    (body,) = read_articulation(text).bodies
+    assert (body.kind, body.axis) == (REVOLUTE, pytest.approx((0.0, 0.6, -0.8)))
+
+
 @pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 0.6, 0.8)])
 def test_a_planar_joint_slides_in_the_plane_of_its_axis_and_turns_about_it(axis):
     text = robot(joint("j", "planar", "a", "b", axis="{} {} {}".format(*axis)), links="ab")
