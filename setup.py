@@ -41,7 +41,7 @@ def shared_files() -> list[tuple[str, list[str]]]:
         return []
     files = [
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
-        (f"share/{PACKAGE}", ["package.xml"]),
+        (f"share/{PACKAGE}", ["package.xml", "LICENSE", "NOTICE"]),
     ]
     for folder in SHARED_FOLDERS:
         found = sorted(path for path in Path(folder).rglob("*") if path.is_file())

@@ -1,7 +1,9 @@
 """Writes requirements.lock.txt: ``python -m bootstrap.lock python3.11 python3.12 python3.13``.
 
-For the maintainer, after a change of the requirements in setup.py. Every named interpreter needs
-a recent pip. Versions that differ between them get an environment marker.
+For the maintainer, after a change of the requirements in setup.py; `uv` has to be installed. Every
+named interpreter needs a recent pip. Versions that differ between them get an environment marker.
+Each version is followed by the hashes of its files that pip may choose on a supported machine, so
+that no index and no mirror can put another file in their place.
 """
 
 from __future__ import annotations
@@ -9,12 +11,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
+import tomllib
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "bootstrap" / "requirements.lock.txt"
 EXTRAS = "ros,interfaces,dev"
+
+ARCHITECTURE = "x86_64"
+"""Of the machines that are supported, see machine.py; their C library is glibc."""
 
 
 def resolve(python: str) -> dict[str, str]:
@@ -50,7 +59,7 @@ def lock_lines(resolved: dict[str, dict[str, str]]) -> list[str]:
         resolved: Version of Python -> name -> version.
 
     Returns:
-        The lines of the lock file.
+        The requirements of the lock file.
     """
     versions: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for python, chosen in resolved.items():
@@ -65,15 +74,93 @@ def lock_lines(resolved: dict[str, dict[str, str]]) -> list[str]:
     return lines
 
 
+def package_files(lines: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Let uv look up the files of every version.
+
+    Args:
+        lines: The requirements.
+
+    Returns:
+        ``"name==version"`` -> name of the file -> its SHA-256.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "pins.in").write_text("\n".join(lines))
+        command = ["uv", "pip", "compile", "--quiet", "--no-deps", "--universal"]
+        # The latest release of the oldest Python: some files ask for more than 3.11.0.
+        command += ["--python-version", "3.11.14", "--format", "pylock.toml"]
+        subprocess.run([*command, "-o", "pylock.toml", "pins.in"], check=True, cwd=folder)
+        found = tomllib.loads((Path(folder) / "pylock.toml").read_text())
+    return {f"{p['name']}=={p['version']}": _hashes(p) for p in found["packages"]}
+
+
+def _hashes(package: dict[str, Any]) -> dict[str, str]:
+    files = [*package.get("wheels", ()), *([package["sdist"]] if "sdist" in package else ())]
+    return {file["url"].rpartition("/")[2]: file["hashes"]["sha256"] for file in files}
+
+
+def may_be_chosen(file: str, pythons: Iterable[str]) -> bool:
+    """Tell whether pip may choose a file on a supported machine.
+
+    Args:
+        file: Its name.
+        pythons: The supported versions of Python, e.g. ``"3.11"``.
+
+    Returns:
+        True for a source archive, and for a wheel that fits.
+    """
+    if not file.endswith(".whl"):
+        return True
+    *_, tags, abi, platform = file.removesuffix(".whl").split("-")
+    fits_platform = platform == "any" or ("linux" in platform and ARCHITECTURE in platform)
+    wanted = {f"cp{python.replace('.', '')}" for python in pythons}
+    fits_python = any(tag.startswith("py3") for tag in tags.split(".")) or (
+        bool(wanted & set(tags.split("."))) and not abi.endswith("t")
+    )
+    # A stable interface made for an older Python serves the later ones.
+    return fits_platform and "musllinux" not in platform and (fits_python or abi == "abi3")
+
+
+def with_hashes(line: str, files: dict[str, str]) -> str:
+    """Write a requirement with the hashes of its files, sorted.
+
+    Args:
+        line: The requirement.
+        files: Name of each file -> its SHA-256.
+
+    Returns:
+        Lines of the lock file.
+    """
+    return " \\\n".join([line, *(f"    --hash=sha256:{value}" for value in sorted(files.values()))])
+
+
 def main(pythons: list[str]) -> None:
     """Resolve for every interpreter and write the lock file.
 
     Args:
         pythons: The interpreters.
     """
-    lines = lock_lines({version_of(python): resolve(python) for python in pythons})
+    versions = [version_of(python) for python in pythons]
+    write({version: resolve(python) for version, python in zip(versions, pythons, strict=True)})
+
+
+def write(resolved: dict[str, dict[str, str]]) -> None:
+    """Write the lock file.
+
+    Args:
+        resolved: Version of Python -> name -> version.
+    """
+    lines = lock_lines(resolved)
+    files = package_files(lines)
+    entries = []
+    for line in lines:
+        fitting = {
+            name: value
+            for name, value in files[line.partition(" ;")[0]].items()
+            if may_be_chosen(name, resolved)
+        }
+        entries.append(with_hashes(line, fitting))
     header = "# Written by `python -m bootstrap.lock`; the ranges are in setup.py.\n"
-    LOCK.write_text(header + "\n".join(lines) + "\n")
+    LOCK.write_text(header + "\n".join(entries) + "\n")
 
 
 if __name__ == "__main__":

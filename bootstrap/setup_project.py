@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 import sys
 import time
@@ -106,9 +107,9 @@ def steps() -> Iterator[Step]:
 
 
 def read_pins() -> list[str]:
-    """Read the requirements of the lock file, e.g. ``"numpy==2.4.6"``."""
-    lines = (line.strip() for line in LOCK.read_text().splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
+    """Read the requirements of the lock file without their hashes, e.g. ``"numpy==2.4.6"``."""
+    lines = LOCK.read_text().splitlines()
+    return [line.removesuffix(" \\") for line in lines if line and line[0] not in "# "]
 
 
 def create_environment(log: Log, base: str) -> None:
@@ -122,11 +123,14 @@ def create_environment(log: Log, base: str) -> None:
 
 
 def install_requirements(log: Log) -> None:
-    """Install exactly what the lock file lists."""
+    """Install exactly what the lock file lists, and no other file than it was written for."""
     pip = (VENV / "bin/python", "-m", "pip", "install", "--disable-pip-version-check", "--no-deps")
     # First the build tools: packages that come as source are then built with the pinned ones.
-    log.run(*pip, *(pin for pin in read_pins() if pin.split("==")[0] in BUILD_TOOLS))
-    log.run(*pip, "--no-build-isolation", "-r", LOCK)
+    tools = log.path.with_name("build_tools.txt")
+    entries = re.split(r"\n(?! )", LOCK.read_text())
+    tools.write_text("\n".join(e for e in entries if e.split("==")[0] in BUILD_TOOLS) + "\n")
+    for more in (("-r", tools), ("--no-build-isolation", "-r", LOCK)):
+        log.run(*pip, "--require-hashes", *more)
 
 
 def install_package(log: Log) -> None:

@@ -15,8 +15,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from bootstrap.ament_index import console_scripts
-from bootstrap.lock import lock_lines
-from bootstrap.setup_project import LOCK, ROOT, package_folders
+from bootstrap.lock import lock_lines, may_be_chosen
+from bootstrap.setup_project import LOCK, ROOT, package_folders, read_pins
 
 PREFIX = Path(sys.prefix)
 NODES = ("tamsi_sim", "contact_estimator", "contact_aware_controller", "viewer")
@@ -128,6 +128,12 @@ def shared_names() -> list[Path]:
     return [path.relative_to(ROOT) for path in files]
 
 
+def test_the_licence_of_every_model_is_stated():
+    models = {path.name for path in (ROOT / "description").rglob("*") if path.is_file()}
+    stated = re.findall(r"^(\S+\.urdf) +\S", (ROOT / "NOTICE").read_text(), re.MULTILINE)
+    assert sorted(stated) == sorted(models)
+
+
 def test_the_ament_index_knows_every_shared_file():
     share = Path(ament_index_python.get_package_share_directory("contact_stack"))
     for name in shared_names():
@@ -144,12 +150,42 @@ def test_the_ament_index_knows_every_node():
 def pins() -> dict[str, str]:
     """Read the lock file: name -> version, for this version of Python."""
     pinned = {}
-    for line in LOCK.read_text().splitlines():
-        if line and not line.startswith("#"):
-            requirement = Requirement(line)
-            if requirement.marker is None or requirement.marker.evaluate():
-                pinned[requirement.name] = str(requirement.specifier).removeprefix("==")
+    for requirement in map(Requirement, read_pins()):
+        if requirement.marker is None or requirement.marker.evaluate():
+            pinned[requirement.name] = str(requirement.specifier).removeprefix("==")
     return pinned
+
+
+def test_every_pin_has_the_hashes_of_its_files():
+    """What pip demands of every line as soon as it is to check any."""
+    entries = re.split(r"\n(?! )", LOCK.read_text().strip())[1:]
+    assert [entry.partition(" \\\n")[0] for entry in entries] == read_pins()
+    for entry in entries:
+        _, *hashes = entry.split(" \\\n")
+        assert hashes
+        assert all(re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}", line) for line in hashes)
+
+
+@pytest.mark.parametrize(
+    ("file", "chosen"),
+    [
+        ("numpy-2.4.6.tar.gz", True),
+        ("click-8.5.1-py3-none-any.whl", True),
+        ("six-1.17.0-py2.py3-none-any.whl", True),
+        ("numpy-2.4.6-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl", True),
+        ("ruff-0.17.5-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl", True),
+        ("x-1-cp38-abi3-manylinux_2_34_x86_64.whl", True),
+        ("mosek-11.1.2-cp39-abi3-manylinux2014_x86_64.whl", True),
+        ("numpy-2.4.6-cp314-cp314-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl", False),
+        ("numpy-2.4.6-cp313-cp313t-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl", False),
+        ("numpy-2.4.6-cp311-cp311-manylinux_2_27_aarch64.manylinux_2_28_aarch64.whl", False),
+        ("numpy-2.4.6-cp311-cp311-musllinux_1_2_x86_64.whl", False),
+        ("numpy-2.4.6-cp311-cp311-macosx_10_9_x86_64.whl", False),
+        ("x-1-cp38-abi3-win_amd64.whl", False),
+    ],
+)
+def test_hashes_are_those_of_files_that_pip_may_choose_here(file: str, chosen: bool):
+    assert may_be_chosen(file, ("3.11", "3.12", "3.13")) == chosen
 
 
 def test_every_requirement_has_a_pin_in_its_range():
