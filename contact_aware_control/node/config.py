@@ -68,6 +68,9 @@ class ControllerNodeConfig(ArmNodeConfig, ControllerConfig):
     autostart: bool = parameter(
         True, "activate at the start; otherwise a transition of the life cycle does"
     )
+    accept_simulator: bool = parameter(
+        False, "on hardware: command a simulator too, for tests of the launch"
+    )
     clock_offset_limit: float = parameter(
         0.1, "a node whose clock is off by more is named", unit="s", above=0.0, high=10.0, live=True
     )

@@ -31,6 +31,7 @@ from contact_core.robot import Robot
 from contact_ros.diagnostics import ClockMonitor, Diagnostics, Health, Level
 from contact_ros.driver_profile import CommandWriter, StateReader, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
+from contact_ros.identity import RobotIdentity
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.loop import ErrorRelay, FixedRateLoop, RealTimeReport, enter_real_time
@@ -75,6 +76,8 @@ class ControllerNode(ManagedNode):
         self._real_time: RealTimeReport | None = None
 
         profile = driver_profile(config.driver, config.arm, config.period)
+        wanted = config.hardware and not config.accept_simulator
+        self._identity = RobotIdentity(self, profile, wanted)
         self._writer = CommandWriter(self, profile, config.lockstep)
         self._status_publisher = self.create_publisher(
             ControllerStatus, "controller_status", signal_publisher(config.lockstep)
@@ -157,6 +160,9 @@ class ControllerNode(ManagedNode):
         self._real_time = enter_real_time(self._config.real_time)
 
     def _state_arrived(self, state: ArmState) -> None:
+        if self._identity.wrong:
+            self._ask(Request.FIND_SIMULATOR, "a simulator answers")
+            return
         if state.commanding != self._commanding:
             self._commanding = state.commanding
             self._ask(Request.ROBOT_BACK if state.commanding else Request.ROBOT_LEFT)

@@ -23,6 +23,7 @@ class Request(IntEnum):
     REJECT_INPUT = 8
     ROBOT_LEFT = 9
     ROBOT_BACK = 10
+    FIND_SIMULATOR = 11
 
 
 class Mode(IntEnum):
@@ -140,8 +141,8 @@ _REMEDIES = {
     Status.FOREIGN_COMMAND: "the robot follows somebody else's commands: stop the other "
     "publisher, then call resume",
     Status.FOREIGN_STATE: "another node publishes states of this arm: stop it, then call resume",
-    Status.WRONG_ROBOT: "a simulator answers where a real robot was asked for: stop it, or "
-    "launch the simulation",
+    Status.WRONG_ROBOT: "a simulator answers where a real robot was asked for: stop it and call "
+    "reset, or launch the simulation",
     Status.COMMAND_REFUSED: "a command was beyond the limits of the gate and was held: the "
     "detail names the rule; report it",
     Status.TORQUE_EXCEEDED: "free the arm, then call reset; raise reflex limits if such torques "

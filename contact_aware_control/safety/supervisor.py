@@ -74,6 +74,7 @@ class Event(Enum):
     RELEASE_EXTERNAL_STOP = auto()
     ROBOT_LEFT = auto()
     ROBOT_BACK = auto()
+    FIND_SIMULATOR = auto()
     STATE_ARRIVED = auto()
     """A fresh joint state."""
     COMMANDED = auto()
@@ -125,6 +126,7 @@ TRANSITIONS: dict[tuple[Enum, Event], Enum] = {
     (Latch.CLEAR, Event.OVERLOAD): Latch.FAULT,
     (Latch.CLEAR, Event.COMMANDS_UNSOUND): Latch.FAULT,
     (Latch.CLEAR, Event.TORQUE): Latch.FAULT,
+    (Latch.CLEAR, Event.FIND_SIMULATOR): Latch.FAULT,
     (Latch.CLEAR, Event.PRESS_EXTERNAL_STOP): Latch.PRESSED,
     (Latch.FAULT, Event.PRESS_EXTERNAL_STOP): Latch.PRESSED,
     (Latch.FAULT, Event.RESET): Latch.CLEAR,
@@ -147,6 +149,7 @@ FAULTS = {
     Event.OVERLOAD: Status.FORCE_EXCEEDED,
     Event.COMMANDS_UNSOUND: Status.COMMAND_REFUSED,
     Event.TORQUE: Status.TORQUE_EXCEEDED,
+    Event.FIND_SIMULATOR: Status.WRONG_ROBOT,
     Event.PRESS_EXTERNAL_STOP: Status.EXTERNAL_STOP,
 }
 """The reason that an event latches; the first one stays."""

@@ -25,6 +25,7 @@ from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
 from contact_ros.guarded_node import GuardedNode
+from contact_ros.identity import RobotIdentity
 from contact_ros.parameters import read
 from contact_ros.qos import signal_subscription
 from contact_stack.checks import Check, CheckStatus
@@ -66,6 +67,7 @@ class PreflightConfig:
     push_timeout: float = parameter(
         120.0, "how long to wait for the push", unit="s", above=0.0, high=3600.0
     )
+    accept_simulator: bool = parameter(False, "check a simulator too, for tests of the launch")
     activate: str = parameter(
         "contact_aware_controller", "node that is activated if all is well; empty for none"
     )
@@ -95,6 +97,7 @@ class PreflightNode(GuardedNode):
         self._push: PushTest | None = None
         self._verdict = Health(Level.STALE, "waiting for driver and estimator")
         profile = driver_profile(config.driver, config.arm, 1.0 / config.rate)
+        self._identity = RobotIdentity(self, profile, not config.accept_simulator)
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._state_arrived)
         self.create_subscription(
             ContactArray, "contacts", self._contacts_arrived, signal_subscription(lockstep=False)
@@ -124,6 +127,9 @@ class PreflightNode(GuardedNode):
 
     def _proceed(self) -> None:
         """Go on to the next phase when it is time."""
+        if self._identity.wrong:
+            remedy = "stop it, or launch the simulation instead"
+            self._judge((Check("robot", CheckStatus.FAIL, "a simulator answers", remedy),))
         elapsed = time.monotonic() - self._began
         if self._push is None and self._rested():
             self._finish_rest()

@@ -25,6 +25,7 @@ from contact_ros.border import ending, numbers, vector
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverConfig, OverlayReader, RobotSide, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
+from contact_ros.identity import announce_simulator
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import ANNOUNCEMENT, Barrier
 from contact_ros.loop import ErrorRelay, FixedRateLoop
@@ -143,6 +144,7 @@ class SimulatorNode(ManagedNode):
         self._fault_services = FaultServices(
             self, f"{NAME}/driver", self._faults, config.lockstep, lambda: self._stamp
         )
+        self._announcement = announce_simulator(self, profile, f"{NAME}: {config.scene}")
         self._robot = RobotSide(self, profile, config.lockstep, self._command_arrived)
         if self._mode is not CommandMode.POSITION:
             self._overlays = OverlayReader(

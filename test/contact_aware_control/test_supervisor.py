@@ -231,6 +231,13 @@ def test_a_stop_stays_pressed_under_an_earlier_fault(supervisor):
     assert not supervisor.reset()
 
 
+def test_a_simulator_in_the_place_of_the_robot_is_a_fault(supervisor):
+    supervisor.find_simulator("a simulator answers")
+    assert supervisor.update(GOOD) == (Mode.FAULT, Status.WRONG_ROBOT)
+    supervisor.reset()
+    assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
+
+
 def test_faults_say_what_led_to_them(supervisor):
     for _ in range(SafetyConfig().bad_input_limit):
         supervisor.reject_input("position is not finite")

@@ -13,13 +13,21 @@ from client import GraphClient
 from contact_stack_msgs.msg import ControllerStatus
 from faults import goal_down, mode
 from geometry_msgs.msg import Vector3
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 
+from contact_core.description import share
+from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_stack.launch import NodeGraph, parse
 
 pytestmark = [pytest.mark.graph, pytest.mark.verify]
 
 # The machine of a test may be busy: how often states arrive is checked elsewhere.
-PATIENT = "/**: {ros__parameters: {limits: {rate_error: 1.0, gap: 100.0}}}"
+PATIENT = """/**:
+  ros__parameters:
+    limits: {rate_error: 1.0, gap: 100.0}
+    accept_simulator: ACCEPT
+"""
 LAUNCH_FILE = Path(__file__).parent / "hardware_on_simulator.launch.xml"
 
 
@@ -29,16 +37,18 @@ def start(
 ) -> Iterator[Callable[..., tuple[NodeGraph, io.StringIO]]]:
     """Start the launch file; at the end no process may be left."""
     patient = tmp_path / "preflight.yaml"
-    patient.write_text(PATIENT)
+    controller = tmp_path / "controller.yaml"
+    for_hardware = share("config", "contact_aware_controller_hardware.yaml").read_text()
     graphs: list[NodeGraph] = []
     with ExitStack() as stack:
 
-        def launch(**arguments: str) -> tuple[NodeGraph, io.StringIO]:
+        def launch(accept: bool = True, **arguments: str) -> tuple[NodeGraph, io.StringIO]:
             output = io.StringIO()
-            plan = parse(
-                LAUNCH_FILE,
-                {"driver": driver, "preflight_config": str(patient), **arguments},
-            )
+            patient.write_text(PATIENT.replace("ACCEPT", str(accept).lower()))
+            accepting = f"ros__parameters:\n    accept_simulator: {str(accept).lower()}\n"
+            controller.write_text(for_hardware.replace("ros__parameters:\n", accepting))
+            files = {"preflight_config": str(patient), "controller_config": str(controller)}
+            plan = parse(LAUNCH_FILE, {"driver": driver, **files, **arguments})
             graphs.append(stack.enter_context(NodeGraph(plan, output)))
             return graphs[-1], output
 
@@ -88,3 +98,25 @@ def test_a_driver_of_another_period_is_refused(
     assert {status.mode for _, status in client.heard["controller_status"]} == {
         ControllerStatus.INACTIVE
     }
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_a_simulator_is_no_robot(
+    start: Callable[..., tuple[NodeGraph, io.StringIO]], client: GraphClient
+) -> None:
+    """The pre-flight check ends the launch; the controller, activated by hand, says why not."""
+    graph, output = start(accept=False)
+    commands: list[object] = []
+    profile = driver_profile("lbr_fri", DriverConfig(), 0.005)
+    client.node.create_subscription(
+        profile.command_type, profile.topic(profile.command_topic), commands.append, 1
+    )
+    client.spin_until(lambda: "FAIL  robot: a simulator answers" in output.getvalue(), 60.0)
+    activate = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_ACTIVATE))
+    assert client.call(ChangeState, "contact_aware_controller/change_state", activate).success
+    client.spin_until(lambda: client.latest("controller_status").status_name == "WRONG_ROBOT")
+    client.spin_for(1.0)
+    assert mode(client) == ControllerStatus.INACTIVE
+    assert not commands
+    graph.wait()
+    assert graph.exit_code == 2
