@@ -118,6 +118,7 @@ setup(
             "colcon-package-selection>=0.2,<0.3",
             "colcon-recursive-crawl>=0.2,<0.3",
             "colcon-ros>=0.5,<0.6",
+            "hypothesis>=6.130,<7",
             "import-linter>=2.5,<3",
             "mkdocs>=1.6,<2",
             "mkdocstrings[python]>=1.0,<2",
