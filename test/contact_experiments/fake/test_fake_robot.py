@@ -31,7 +31,7 @@ def go(robot: FakeRobot, target: np.ndarray, ticks: int) -> list[Any]:
 
 def motion(fault: str = "") -> tuple[FakeRobot, list[str]]:
     """Move for 0.8 s, from the twentieth tick on with a fault."""
-    robot = FakeRobot(replace(FREE, guard=False))
+    robot = FakeRobot(replace(FREE, guard=False, torque_noise=0.1))
     sent = []
     for tick in range(160):
         if fault and tick == 20:
