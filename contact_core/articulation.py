@@ -6,6 +6,7 @@ one add nothing. A body without mass may move if what it carries has one.
 
 from __future__ import annotations
 
+import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from contact_core.errors import ModelError, choices
+from contact_core.errors import ModelError, ModelWarning, choices
 from contact_core.model_file import parse
 from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE, joint_type
 
@@ -128,7 +129,7 @@ class Articulation:
         return {name: float(positions.get(name, nearest[name])) for name in own}
 
 
-def read_articulation(urdf: str, free: bool = False) -> Articulation:
+def read_articulation(urdf: str, free: bool = False, repair: bool = False) -> Articulation:
     """Read the moving bodies of a URDF.
 
     A planar joint becomes two prismatic ones and a revolute one: ``NAME_x``, ``NAME_y`` and
@@ -138,6 +139,9 @@ def read_articulation(urdf: str, free: bool = False) -> Articulation:
     Args:
         urdf: Its text.
         free: Whether its root link floats.
+        repair: Whether to replace inertias that no body has by the mean of their principal
+            moments, and to hold joints that move no mass where their coordinate is zero; a
+            warning names them.
 
     Returns:
         The bodies.
@@ -153,6 +157,9 @@ def read_articulation(urdf: str, free: bool = False) -> Articulation:
         raise ModelError(f"cannot read the URDF: {error}") from error
     elements = {joint.get("name", ""): joint for joint in parse(urdf, "the URDF").iter("joint")}
     mimics = _mimics(elements, model)
+    if repair:
+        model = _repaired(model, mimics)
+        mimics = {name: law for name, law in mimics.items() if model.existJointName(law.master)}
     bodies: list[MovingBody] = []
     last = {0: -1}
     for joint in range(1, model.njoints):
@@ -286,35 +293,54 @@ def _link(model: pin.Model, joint: int) -> str:
     )
 
 
+def _repaired(model: pin.Model, mimics: Mapping[str, Mimic]) -> pin.Model:
+    """Return a model without impossible inertias and without joints that move no mass."""
+    changes = []
+    for joint in range(1, model.njoints):
+        inertia = model.inertias[joint]
+        wrong = _wrong_inertia(model, joint)
+        if wrong and inertia.mass >= 0.0 and np.trace(inertia.inertia) > 0.0:
+            mean = np.trace(inertia.inertia) / 3.0
+            model.inertias[joint] = pin.Inertia(inertia.mass, inertia.lever, mean * np.eye(3))
+            changes.append(f"{wrong}: taken as {mean:.3g} each")
+    held = {str(model.names[joint]) for joint in _idle_joints(model, mimics)}
+    held |= {name for name, mimic in mimics.items() if mimic.master in held}
+    # The root of a free instance is no joint to hold.
+    held = {name for name in held if model.joints[model.getJointId(name)].nv == 1}
+    changes += [f"joint '{name}' moves no mass: held" for name in sorted(held)]
+    if changes:
+        warnings.warn("; ".join(changes), ModelWarning, stacklevel=3)
+    locked = [model.getJointId(name) for name in sorted(held)]
+    return pin.buildReducedModel(model, locked, pin.neutral(model)) if locked else model
+
+
 def _check_inertia(model: pin.Model, joint: int) -> None:
     """Check that a body could exist, or has neither mass nor inertia."""
+    wrong = _wrong_inertia(model, joint)
+    if wrong:
+        raise ModelError(wrong)
+
+
+def _wrong_inertia(model: pin.Model, joint: int) -> str:
+    """What is wrong with the inertia of a body; empty if nothing is."""
     inertia, where = model.inertias[joint], f"body '{_link(model, joint)}'"
     if not 0.0 <= inertia.mass < np.inf:
-        raise ModelError(f"{where} has mass {inertia.mass:g} kg; it moves, so it needs > 0")
+        return f"{where} has mass {inertia.mass:g} kg; it moves, so it needs > 0"
     finite = np.isfinite(inertia.inertia).all() and np.isfinite(inertia.lever).all()
     least, middle, most = np.linalg.eigvalsh(inertia.inertia) if finite else np.full(3, np.nan)
     moments = f"{where} has principal inertias [{least:.3g} {middle:.3g} {most:.3g}] kg m^2"
     if not least >= -ROUNDING * most - TINY:
-        raise ModelError(f"{moments}; all must be > 0")
+        return f"{moments}; all must be > 0"
     if most > (1.0 + ROUNDING) * (least + middle) + TINY:
-        raise ModelError(f"{moments}; none can be greater than the sum of the others")
+        return f"{moments}; none can be greater than the sum of the others"
+    return ""
 
 
 def _check_mass_matrix(model: pin.Model, mimics: Mapping[str, Mimic]) -> None:
     """Check that every joint, with those that follow it, moves something with inertia."""
-    matrix = pin.crba(model, model.createData(), pin.neutral(model))
-    matrix = np.triu(matrix) + np.triu(matrix, 1).T + np.diag(model.armature)
-    follow = np.eye(model.nv)
-    for name, mimic in mimics.items():
-        own, master = (model.joints[model.getJointId(j)].idx_v for j in (name, mimic.master))
-        follow[own, own], follow[own, master] = 0.0, mimic.ratio
-    matrix = follow.T @ matrix @ follow
-    for joint in range(1, model.njoints):
-        name, source = str(model.names[joint]), model.joints[joint]
-        dofs = slice(source.idx_v, source.idx_v + source.nv)
-        if name in mimics or np.linalg.eigvalsh(matrix[dofs, dofs])[0] > TINY:
-            continue
-        inertia, where = model.inertias[joint], f"body '{_link(model, joint)}'"
+    for joint in _idle_joints(model, mimics):
+        name, inertia = str(model.names[joint]), model.inertias[joint]
+        where = f"body '{_link(model, joint)}'"
         if inertia.mass == 0.0:
             raise ModelError(
                 f"{where} has mass 0 kg and carries none; joint '{name}' moves it, so it needs > 0"
@@ -324,3 +350,22 @@ def _check_mass_matrix(model: pin.Model, mimics: Mapping[str, Mimic]) -> None:
             f"{where} has principal inertias {moments} kg m^2; joint '{name}' turns it, so they "
             "must be > 0"
         )
+
+
+def _idle_joints(model: pin.Model, mimics: Mapping[str, Mimic]) -> list[int]:
+    """Joints that, with those that follow them, move nothing with inertia."""
+    matrix = pin.crba(model, model.createData(), pin.neutral(model))
+    matrix = np.triu(matrix) + np.triu(matrix, 1).T + np.diag(model.armature)
+    follow = np.eye(model.nv)
+    for name, mimic in mimics.items():
+        own, master = (model.joints[model.getJointId(j)].idx_v for j in (name, mimic.master))
+        follow[own, own], follow[own, master] = 0.0, mimic.ratio
+    matrix = follow.T @ matrix @ follow
+    idle = []
+    for joint in range(1, model.njoints):
+        source = model.joints[joint]
+        dofs = slice(source.idx_v, source.idx_v + source.nv)
+        moves = np.linalg.eigvalsh(matrix[dofs, dofs])[0] > TINY
+        if str(model.names[joint]) not in mimics and not moves:
+            idle.append(joint)
+    return idle

@@ -169,13 +169,16 @@ class RobotDescription:
         return collision_shapes(self.urdf)
 
 
-def collision_shapes(urdf: str, meshes: bool = False) -> tuple[PlacedShape, ...]:
+def collision_shapes(
+    urdf: str, meshes: bool = False, repair: bool = False
+) -> tuple[PlacedShape, ...]:
     """Return the collision shapes of a URDF, each placed in the frame of its link.
 
     Args:
         urdf: Text of the URDF.
         meshes: Whether to accept meshes, as their convex hulls; a warning names those whose
             surface is deeper inside the hull than a share CONCAVE of its extent.
+        repair: Whether meshes that have no volume are left out, with a warning.
 
     Returns:
         The shapes, in the order of the file.
@@ -202,7 +205,13 @@ def collision_shapes(urdf: str, meshes: bool = False) -> tuple[PlacedShape, ...]
         name = [element.name for element in elements if element.link == link.name][number]
         placement = link.placement.actInv(item.placement)
         if meshes and isinstance(item.geometry, coal.BVHModelBase | coal.ConvexBase):
-            shape, center, concavity = mesh_from_coal(item.geometry, name)
+            try:
+                shape, center, concavity = mesh_from_coal(item.geometry, name)
+            except ModelError as error:
+                if not repair:
+                    raise
+                warnings.warn(f"{error}: left out", ModelWarning, stacklevel=2)
+                continue
             placement = placement * pin.SE3(np.eye(3), center)
             if concavity > CONCAVE * 2.0 * max(shape.size):
                 solid.append(f"'{name}' ({1e3 * concavity:.0f} mm)")

@@ -45,6 +45,8 @@ class Instance:
         gravity: Gravity that acts on it [m/s^2]; zero where a controller compensates it.
         positions: Joint -> initial position [rad or m]; the others start at zero, or as near
             to it as their limits allow.
+        repair: Whether inertias that cannot be are replaced, joints that move no mass held, and
+            meshes without a volume left out.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Instance:
     free: bool = False
     gravity: tuple[float, float, float] = NO_GRAVITY
     positions: Mapping[str, float] = field(default_factory=dict)
+    repair: bool = False
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ class _Builder:
     def add(self, instance: Instance) -> None:
         """Add one URDF: its bodies, joints and shapes."""
         try:
-            articulation = read_articulation(instance.urdf, instance.free)
+            articulation = read_articulation(instance.urdf, instance.free, instance.repair)
             positions = articulation.start(instance.positions)
         except ModelError as error:
             raise ModelError(f"{instance.name}: {error}") from error
@@ -228,7 +228,7 @@ class _Builder:
 
     def _add_shapes(self, instance: Instance) -> None:
         try:
-            shapes = collision_shapes(instance.urdf, meshes=True)
+            shapes = collision_shapes(instance.urdf, True, instance.repair)
         except ModelError as error:
             raise ModelError(f"{instance.name}: {error}") from error
         for placed in shapes:

@@ -66,6 +66,7 @@ class World:
         weightless: bool = False,
         positions: Mapping[str, float] | None = None,
         roots: Sequence[str | Path] = (),
+        repair: bool = False,
     ) -> World:
         """Add a robot or an object.
 
@@ -82,6 +83,9 @@ class World:
                 near to it as their limits allow.
             roots: Folders in which its meshes and their packages are looked for first; else
                 they are those above the file, and those that ROS knows.
+            repair: Whether inertias that no body has are replaced by the mean of their
+                principal moments, joints that move no mass held at zero, and meshes without
+                a volume left out; a warning names them. Otherwise they are refused.
 
         Returns:
             The world itself.
@@ -102,7 +106,8 @@ class World:
             text = read_urdf(text, roots)
         gravity = NOWHERE if weightless else self._gravity
         pose = placement(xyz, rpy)
-        self._instances[name] = Instance(name, text, pose, free, gravity, dict(positions or {}))
+        start = dict(positions or {})
+        self._instances[name] = Instance(name, text, pose, free, gravity, start, repair)
         if surface is not None:
             self._surfaces[name] = surface
         return self

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from contact_core.articulation import read_articulation
-from contact_core.errors import ModelError
+from contact_core.errors import ModelError, ModelWarning
 from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
 
 HEAVY = """<inertial><mass value="2"/>
@@ -110,6 +110,26 @@ def test_an_inertia_that_no_body_has_is_refused(moments):
     )
     with pytest.raises(ModelError, match="body 'b' has principal inertias"):
         read_articulation(text)
+
+
+def test_an_inertia_that_no_body_has_is_repaired_if_asked_to():
+    text = robot(joint("j", "revolute", "a", "b"), links="ab").replace('izz="0.1"', 'izz="0.4"')
+    with pytest.warns(ModelWarning, match=r"body 'b' .* \[0.1 0.1 0.4\] .*: taken as 0.2 each"):
+        (body,) = read_articulation(text, repair=True).bodies
+    np.testing.assert_allclose(body.inertia.inertia, 0.2 * np.eye(3))
+
+
+def test_a_joint_that_moves_no_mass_is_held_if_asked_to():
+    text = robot(
+        joint("i", "revolute", "a", "b"),
+        joint("j", "revolute", "b", "c"),
+        joint("k", "revolute", "b", "d", '<mimic joint="j"/>'),
+        massless="cd",
+    )
+    with pytest.warns(ModelWarning, match="joint 'j' moves no mass: held; joint 'k'"):
+        articulation = read_articulation(text, repair=True)
+    assert [body.joint for body in articulation.bodies] == ["i"]
+    assert articulation.links["c"][0] == articulation.links["d"][0] == 0
 
 
 def test_a_thin_plate_is_a_body():

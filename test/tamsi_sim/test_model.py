@@ -7,7 +7,7 @@ import pytest
 from builders import arm_instance, body_urdf, box, engine_of, mug_instance, pose, sphere
 
 from contact_core.collision.shapes import shape_from_coal
-from contact_core.errors import ModelError
+from contact_core.errors import ModelError, ModelWarning
 from contact_core.rigid_body.joints import joint_type
 from contact_core.scene import Instance
 from contact_core.surface import Surface
@@ -52,6 +52,8 @@ def test_mesh_without_a_volume_is_named(tmp_path):
     urdf = body_urdf("brick", f'<mesh filename="{mesh}"/>')
     with pytest.raises(ModelError, match=r"thing: collision 'brick_shape' is a mesh without a vol"):
         build(Instance("thing", urdf, free=True))
+    with pytest.warns(ModelWarning, match="without a volume: left out"):
+        assert build(Instance("thing", urdf, free=True, repair=True)).shapes == ()
 
 
 def test_unknown_shape_is_named():
