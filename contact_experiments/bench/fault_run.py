@@ -24,14 +24,14 @@ from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.arm_state import ArmState
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
-from contact_experiments.fake import FakeConfig, FakeRobot, Surface
+from contact_experiments.fake import FakeConfig, FakeRobot, Wall
 from contact_experiments.fake.robot import START
 from contact_ros.driver_profile import CommandWriter, DriverConfig, StateReader, driver_profile
 
 PROFILE = {"lbr_fri2": "lbr_fri"}
 """The profile of a driver where it has another name."""
 
-WALL = Surface("lbr_link_6", (-0.002, 0.052, 0.09), (0.0, -1.0, 0.0), -0.1165)
+WALL = Wall("lbr_link_6", (-0.002, 0.052, 0.09), (0.0, -1.0, 0.0), -0.1165)
 """What the wrist meets 6.5 mm beside where it starts, where its torques tell the place."""
 STROKE = (0.0, 0.1, 0.0)
 """How far the tool goes, and back again [m]."""

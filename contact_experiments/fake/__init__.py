@@ -4,9 +4,9 @@ It shares no code with the driver profiles and none with the simulator, so that 
 wrong is not what it got wrong itself.
 """
 
-from contact_experiments.fake.arm import FakeArm, Surface
+from contact_experiments.fake.arm import FakeArm, Wall
 from contact_experiments.fake.drivers import DRIVERS
 from contact_experiments.fake.faults import FAULTS, Fault
 from contact_experiments.fake.robot import FakeConfig, FakeRobot
 
-__all__ = ["DRIVERS", "FAULTS", "FakeArm", "FakeConfig", "FakeRobot", "Fault", "Surface"]
+__all__ = ["DRIVERS", "FAULTS", "FakeArm", "FakeConfig", "FakeRobot", "Fault", "Wall"]

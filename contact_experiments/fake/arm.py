@@ -31,7 +31,7 @@ class Drive(Enum):
 
 
 @dataclass(frozen=True)
-class Surface:
+class Wall:
     """A compliant plane that one point of the arm can press against.
 
     Attributes:
@@ -88,7 +88,7 @@ class FakeArm:
         self._rotors = ROTOR_INERTIA * np.eye(robot.n)
         self.velocity_limits = robot.velocity_limits
         self.position_limits = robot.position_limits
-        self.surface: Surface | None = None
+        self.surface: Wall | None = None
         self.push = np.zeros(3)
         self.drive = Drive.IMPEDANCE
         self.place(position)

@@ -12,7 +12,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from contact_core.errors import ConfigError
-from contact_experiments.fake.arm import Surface
+from contact_experiments.fake.arm import Wall
 from contact_experiments.fake.drivers import DRIVERS
 from contact_experiments.fake.faults import FAULTS, summary
 from contact_experiments.fake.robot import FakeConfig, FakeRobot
@@ -165,7 +165,7 @@ def main(args: argparse.Namespace) -> int:
     return run(node, [])
 
 
-def floor(height: float) -> Surface:
+def floor(height: float) -> Wall:
     """Return a horizontal surface for the tool.
 
     Args:
@@ -174,4 +174,4 @@ def floor(height: float) -> Surface:
     Returns:
         The surface.
     """
-    return Surface("tool", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), height)
+    return Wall("tool", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), height)

@@ -11,7 +11,7 @@ import numpy as np
 from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError, choices
 from contact_core.seeds import generator
-from contact_experiments.fake.arm import STIFFNESS, Drive, FakeArm, Surface
+from contact_experiments.fake.arm import STIFFNESS, Drive, FakeArm, Wall
 from contact_experiments.fake.drivers import (
     COMMANDING_ACTIVE,
     DRIVERS,
@@ -54,7 +54,7 @@ class FakeConfig:
     robot: str = "iiwa14_wsg50"
     position: tuple[float, ...] = START
     stiffness: tuple[float, ...] = STIFFNESS
-    surface: Surface | None = None
+    surface: Wall | None = None
     period: float = 0.005
     epoch: int = 1_800_000_000 * NANOSECONDS
     guard: bool = True

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from contact_core.errors import ConfigError
-from contact_experiments.fake import DRIVERS, FAULTS, FakeConfig, FakeRobot, Surface
+from contact_experiments.fake import DRIVERS, FAULTS, FakeConfig, FakeRobot, Wall
 from contact_experiments.fake.arm import STIFFNESS
 from contact_experiments.fake.drivers import COMMANDING_ACTIVE
 from contact_experiments.fake.faults import summary
 from contact_experiments.fake.robot import START
 
 FREE = FakeConfig(position_noise=0.0, torque_noise=0.0)
-FLOOR = Surface("tool", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 0.2)
+FLOOR = Wall("tool", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 0.2)
 
 
 def go(robot: FakeRobot, target: np.ndarray, ticks: int) -> list[Any]:
