@@ -1,4 +1,4 @@
-"""Box against box: separating axes, then the clipped face or the closest edges."""
+"""Box against box: separating axes, then the clipped face or the patch about two edges."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ import math
 import numpy as np
 
 from contact_core.collision.arrays import Encounter, Shapes
-from contact_core.collision.collide_points import add_contact, collide_corners
-from contact_core.collision.manifold import cut_polygon
+from contact_core.collision.clipping import cut_polygon
+from contact_core.collision.collide_points import add_contact
+from contact_core.collision.manifold import add_patch
 from contact_core.kernel import inner_kernel
 
 # An edge-edge axis has to beat the best face by this much [m]: faces carry more points.
 EDGE_MARGIN = 1e-6
-
-
-@inner_kernel
-def collide_box_half_space(shapes: Shapes, contacts: Encounter, pair: int) -> None:
-    """Box A against half space B."""
-    collide_corners(shapes, contacts, pair, 0)
 
 
 @inner_kernel
@@ -93,7 +88,7 @@ def _edges(
     depth: float,
     n: tuple[float, float, float],
 ) -> None:
-    """One contact midway between the supporting edges, along axis i of A and j of B."""
+    """The patch about the point midway between the supporting edges, axis i of A and j of B."""
     a, b = contacts.pair_shapes[pair, 0], contacts.pair_shapes[pair, 1]
     ra, rb = shapes.rotation[a], shapes.rotation[b]
     sa, sb = shapes.size[a], shapes.size[b]
@@ -118,7 +113,7 @@ def _edges(
         0.5 * (y + s * ra[1, i] + v + t * rb[1, j]),
         0.5 * (z + s * ra[2, i] + w + t * rb[2, j]),
     )
-    add_contact(contacts, pair, depth, n, point, 1.0)
+    add_patch(shapes, contacts, pair, depth, n, point)
 
 
 @inner_kernel

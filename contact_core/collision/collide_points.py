@@ -1,8 +1,6 @@
-"""Spheres and corner points against a shape: the building block of all other routines."""
+"""Spheres against a shape, and how a contact point is written down."""
 
 from __future__ import annotations
-
-import math
 
 from contact_core.collision.arrays import NORMAL, Encounter, Shapes
 from contact_core.collision.convex_mesh import mesh_distance
@@ -117,7 +115,7 @@ def collide_ball(
     y: float,
     z: float,
 ) -> float:
-    """Contact of a ball (or a corner, radius 0) of one shape with the pair's other shape.
+    """Add the contact of a ball of one shape with the pair's other shape.
 
     Args:
         shapes: The shapes and their poses.
@@ -154,48 +152,6 @@ def collide_sphere(shapes: Shapes, contacts: Encounter, pair: int) -> None:
 
 
 @inner_kernel
-def collide_ends(shapes: Shapes, contacts: Encounter, pair: int, side: int) -> float:
-    """The two end spheres of a capsule against the other shape; the greater depth [m]."""
-    shape = contacts.pair_shapes[pair, side]
-    p, r = shapes.position[shape], shapes.rotation[shape]
-    radius, half = shapes.size[shape, 0], shapes.size[shape, 1]
-    deepest = -math.inf
-    for sign in (-1.0, 1.0):
-        s = sign * half
-        x, y, z = p[0] + s * r[0, 2], p[1] + s * r[1, 2], p[2] + s * r[2, 2]
-        deepest = max(deepest, collide_ball(shapes, contacts, pair, side, radius, x, y, z))
-    return deepest
-
-
-@inner_kernel
-def rim_direction(
-    shapes: Shapes, shape: int, radius: float, nx: float, ny: float, nz: float
-) -> tuple[float, float, float]:
-    """Return a cylinder's rim point furthest against a normal, and its share of the axis.
-
-    Args:
-        shapes: The shapes and their poses.
-        shape: The cylinder.
-        radius: Its radius [m].
-        nx: Unit normal from the other shape towards the cylinder, world.
-        ny: Second coordinate.
-        nz: Third coordinate.
-
-    Returns:
-        x and y of the rim point in the cylinder's frame [m]; -1 or 1 for the cap.
-    """
-    r = shapes.rotation[shape]
-    a = r[0, 0] * nx + r[1, 0] * ny + r[2, 0] * nz
-    b = r[0, 1] * nx + r[1, 1] * ny + r[2, 1] * nz
-    c = r[0, 2] * nx + r[1, 2] * ny + r[2, 2] * nz
-    cap = -1.0 if c >= 0.0 else 1.0
-    across = math.sqrt(a * a + b * b)
-    if across < 1e-9:
-        return radius, 0.0, cap
-    return -radius * a / across, -radius * b / across, cap
-
-
-@inner_kernel
 def local_point(
     shapes: Shapes, shape: int, u: float, v: float, w: float
 ) -> tuple[float, float, float]:
@@ -206,63 +162,3 @@ def local_point(
         p[1] + r[1, 0] * u + r[1, 1] * v + r[1, 2] * w,
         p[2] + r[2, 0] * u + r[2, 1] * v + r[2, 2] * w,
     )
-
-
-@inner_kernel
-def collide_rims(shapes: Shapes, contacts: Encounter, pair: int, side: int) -> float:
-    """Points of a cylinder's two rims against the other shape.
-
-    The cap that faces the other shape is probed at four points, one of them the deepest,
-    so that a standing cylinder stands; the other cap at its deepest point, so that a lying
-    one lies on two points. On a flat surface the four points carry the same wrench
-    whichever direction is the deepest, so turning is smooth.
-
-    Args:
-        shapes: The shapes and their poses.
-        contacts: Gets the contacts.
-        pair: The pair of shapes.
-        side: 0 if the cylinder is shape A, 1 if B.
-
-    Returns:
-        The greatest depth [m].
-    """
-    shape, other = contacts.pair_shapes[pair, side], contacts.pair_shapes[pair, 1 - side]
-    radius, half = shapes.size[shape, 0], shapes.size[shape, 1]
-    # Which face of the other shape we face: ask at the centre, then at the rim it leads to.
-    x, y, z = local_point(shapes, shape, 0.0, 0.0, 0.0)
-    _, nx, ny, nz = probe(shapes, other, x, y, z)
-    a, b, cap = rim_direction(shapes, shape, radius, nx, ny, nz)
-    x, y, z = local_point(shapes, shape, a, b, cap * half)
-    _, nx, ny, nz = probe(shapes, other, x, y, z)
-    a, b, cap = rim_direction(shapes, shape, radius, nx, ny, nz)
-    facing = cap * half
-    deepest = -math.inf
-    for k in range(5):
-        if k == 0:
-            u, v, w = a, b, facing
-        elif k == 1:
-            u, v, w = -a, -b, facing
-        elif k == 2:
-            u, v, w = -b, a, facing
-        elif k == 3:
-            u, v, w = b, -a, facing
-        else:
-            u, v, w = a, b, -facing
-        x, y, z = local_point(shapes, shape, u, v, w)
-        deepest = max(deepest, collide_ball(shapes, contacts, pair, side, 0.0, x, y, z))
-    return deepest
-
-
-@inner_kernel
-def collide_corners(shapes: Shapes, contacts: Encounter, pair: int, side: int) -> float:
-    """The eight corners of a box against the other shape; the greatest depth [m]."""
-    shape = contacts.pair_shapes[pair, side]
-    size = shapes.size[shape]
-    deepest = -math.inf
-    for k in range(8):
-        u = size[0] if k & 1 else -size[0]
-        v = size[1] if k & 2 else -size[1]
-        w = size[2] if k & 4 else -size[2]
-        x, y, z = local_point(shapes, shape, u, v, w)
-        deepest = max(deepest, collide_ball(shapes, contacts, pair, side, 0.0, x, y, z))
-    return deepest

@@ -5,6 +5,8 @@ A new pair of shapes needs one routine, one name, one entry of ROUTINES, and one
 
 from __future__ import annotations
 
+from itertools import combinations_with_replacement
+
 import numpy as np
 
 from contact_core.collision.arrays import (
@@ -18,18 +20,9 @@ from contact_core.collision.arrays import (
     Shapes,
 )
 from contact_core.collision.broad_phase import hulls_close, place_hulls, place_shapes, shapes_close
-from contact_core.collision.collide_boxes import collide_box_box, collide_box_half_space
-from contact_core.collision.collide_convex import collide_convex, collide_mesh_half_space
+from contact_core.collision.collide_boxes import collide_box_box
+from contact_core.collision.collide_convex import collide_convex, collide_half_space
 from contact_core.collision.collide_points import collide_sphere
-from contact_core.collision.collide_segments import (
-    collide_capsule_box,
-    collide_capsule_capsule,
-    collide_capsule_cylinder,
-    collide_capsule_half_space,
-    collide_cylinder_box,
-    collide_cylinder_cylinder,
-    collide_cylinder_half_space,
-)
 from contact_core.collision.convex_mesh import Meshes
 from contact_core.collision.shapes import ShapeKind
 from contact_core.errors import ModelError, choices
@@ -37,34 +30,16 @@ from contact_core.kernel import pasted_kernel
 from contact_core.rigid_body.arrays import Kinematics
 
 SPHERE_ANY = 0
-CAPSULE_HALF_SPACE = 1
-CAPSULE_BOX = 2
-CAPSULE_CAPSULE = 3
-CAPSULE_CYLINDER = 4
-CYLINDER_HALF_SPACE = 5
-CYLINDER_BOX = 6
-CYLINDER_CYLINDER = 7
-BOX_HALF_SPACE = 8
-BOX_BOX = 9
-MESH_HALF_SPACE = 10
-CONVEX_CONVEX = 11
+BOX_BOX = 1
+CONVEX_HALF_SPACE = 2
+CONVEX_CONVEX = 3
 
 # (kind of A, kind of B) -> routine; the builder swaps a pair that is listed the other way.
-ROUTINES = {(ShapeKind.SPHERE, kind): SPHERE_ANY for kind in ShapeKind} | {
-    (ShapeKind.CAPSULE, ShapeKind.HALF_SPACE): CAPSULE_HALF_SPACE,
-    (ShapeKind.CAPSULE, ShapeKind.BOX): CAPSULE_BOX,
-    (ShapeKind.CAPSULE, ShapeKind.CAPSULE): CAPSULE_CAPSULE,
-    (ShapeKind.CAPSULE, ShapeKind.CYLINDER): CAPSULE_CYLINDER,
-    (ShapeKind.CYLINDER, ShapeKind.HALF_SPACE): CYLINDER_HALF_SPACE,
-    (ShapeKind.CYLINDER, ShapeKind.BOX): CYLINDER_BOX,
-    (ShapeKind.CYLINDER, ShapeKind.CYLINDER): CYLINDER_CYLINDER,
-    (ShapeKind.BOX, ShapeKind.HALF_SPACE): BOX_HALF_SPACE,
-    (ShapeKind.BOX, ShapeKind.BOX): BOX_BOX,
-}
-ROUTINES |= {(ShapeKind.MESH, ShapeKind.HALF_SPACE): MESH_HALF_SPACE} | {
-    (ShapeKind.MESH, kind): CONVEX_CONVEX
-    for kind in (ShapeKind.CAPSULE, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.MESH)
-}
+_CONVEX = (ShapeKind.MESH, ShapeKind.CAPSULE, ShapeKind.CYLINDER, ShapeKind.BOX)
+ROUTINES = {(ShapeKind.SPHERE, kind): SPHERE_ANY for kind in ShapeKind}
+ROUTINES |= {(kind, ShapeKind.HALF_SPACE): CONVEX_HALF_SPACE for kind in _CONVEX}
+ROUTINES |= {pair: CONVEX_CONVEX for pair in combinations_with_replacement(_CONVEX, 2)}
+ROUTINES[ShapeKind.BOX, ShapeKind.BOX] = BOX_BOX
 
 
 def routine_of(a: ShapeKind, b: ShapeKind) -> tuple[int, bool]:
@@ -149,25 +124,9 @@ def _collide(
     if shapes_close(shapes, a, b, radius[a], radius[b]):
         if routine == SPHERE_ANY:
             collide_sphere(shapes, contacts, pair)
-        elif routine == CAPSULE_BOX:
-            collide_capsule_box(shapes, contacts, pair)
-        elif routine == CYLINDER_BOX:
-            collide_cylinder_box(shapes, contacts, pair)
         elif routine == BOX_BOX:
             collide_box_box(shapes, contacts, pair)
-        elif routine == CAPSULE_HALF_SPACE:
-            collide_capsule_half_space(shapes, contacts, pair)
-        elif routine == CYLINDER_HALF_SPACE:
-            collide_cylinder_half_space(shapes, contacts, pair)
-        elif routine == BOX_HALF_SPACE:
-            collide_box_half_space(shapes, contacts, pair)
-        elif routine == CAPSULE_CAPSULE:
-            collide_capsule_capsule(shapes, contacts, pair)
-        elif routine == CAPSULE_CYLINDER:
-            collide_capsule_cylinder(shapes, contacts, pair)
-        elif routine == CYLINDER_CYLINDER:
-            collide_cylinder_cylinder(shapes, contacts, pair)
-        elif routine == MESH_HALF_SPACE:
-            collide_mesh_half_space(shapes, contacts, pair)
+        elif routine == CONVEX_HALF_SPACE:
+            collide_half_space(shapes, contacts, pair)
         else:
             collide_convex(shapes, contacts, pair)

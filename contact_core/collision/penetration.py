@@ -13,12 +13,14 @@ import math
 import numpy as np
 
 from contact_core.collision.arrays import Polytope, Shapes
-from contact_core.collision.support import furthest_point
+from contact_core.collision.support import furthest_point, is_round
 from contact_core.kernel import inner_kernel
 
 APART = -1.0
-# The depth is found when a face of the polytope is so close to D's surface [m].
+# The depth is found when a face of the polytope is so close to D's surface [m]; closer, on a round
+# one, its triangles would become slivers whose normals are rounding.
 TOLERANCE = 1e-10
+ROUND_TOLERANCE = 1e-8
 # A face is replaced with its neighbours if the new corner is not this far below it [m], so
 # that no face becomes a line.
 COPLANAR = 1e-11
@@ -27,7 +29,7 @@ COPLANAR = 1e-11
 @inner_kernel
 def penetration(
     shapes: Shapes, polytope: Polytope, a: int, b: int
-) -> tuple[float, tuple[float, float, float], tuple[float, float, float]]:
+) -> tuple[float, tuple[float, float, float], tuple[float, float, float], int]:
     """Find the shortest move of A that separates it from B.
 
     Args:
@@ -38,12 +40,13 @@ def penetration(
 
     Returns:
         (depth [m], negative if the shapes are apart; unit direction of the move, from B into
-        A, world; point midway between the witness points, world [m]).
+        A, world; point midway between the witness points, world [m]; face of the polytope).
     """
     nothing = (0.0, 0.0, 0.0)
     if not _start(shapes, polytope, a, b):
-        return APART, nothing, nothing
+        return APART, nothing, nothing, 0
     points, faces = 4, 4
+    tolerance = ROUND_TOLERANCE if is_round(shapes, a) or is_round(shapes, b) else TOLERANCE
     while True:
         face = 0
         for k in range(1, faces):
@@ -52,9 +55,9 @@ def penetration(
         x, y, z, offset = polytope.plane[face]
         depth = _add_point(shapes, polytope, a, b, points, x, y, z)
         if depth < 0.0:
-            return APART, nothing, nothing
-        if depth - offset <= TOLERANCE or points + 1 == polytope.point.shape[0]:
-            return depth, (x, y, z), _witness(polytope, face, depth)
+            return APART, nothing, nothing, 0
+        if depth - offset <= tolerance or points + 1 == polytope.point.shape[0]:
+            return depth, (x, y, z), _witness(polytope, face, depth), face
         faces = _expand(polytope, faces, points)
         points += 1
 
@@ -86,26 +89,32 @@ def _start(shapes: Shapes, polytope: Polytope, a: int, b: int) -> bool:
     """Begin with a tetrahedron inside D; return False if the shapes are found to be apart."""
     pa, pb = shapes.position[a], shapes.position[b]
     x, y, z = _unit(pa[0] - pb[0], pa[1] - pb[1], pa[2] - pb[2])
-    if _add_point(shapes, polytope, a, b, 0, x, y, z) < 0.0:
-        return False
-    if _add_point(shapes, polytope, a, b, 1, -x, -y, -z) < 0.0:
-        return False
     point = polytope.point
-    # Away from the line through both: at right angles to it, to the side that has more.
-    u, v, w = point[1, 0] - point[0, 0], point[1, 1] - point[0, 1], point[1, 2] - point[0, 2]
-    if abs(u) <= abs(v) and abs(u) <= abs(w):
-        x, y, z = _unit(0.0, w, -v)
-    elif abs(v) <= abs(w):
-        x, y, z = _unit(-w, 0.0, u)
-    else:
-        x, y, z = _unit(v, -u, 0.0)
-    if not _add_further(shapes, polytope, a, b, 2, x, y, z):
-        return False
-    # Away from the plane through the three.
-    r, s, t = point[2, 0] - point[0, 0], point[2, 1] - point[0, 1], point[2, 2] - point[0, 2]
-    x, y, z = _unit(v * t - w * s, w * r - u * t, u * s - v * r)
-    if not _add_further(shapes, polytope, a, b, 3, x, y, z):
-        return False
+    u, v, w = 0.0, 0.0, 0.0
+    for k in range(3):
+        if k == 1:
+            # Away from the line through both: at right angles to it.
+            u, v, w = (
+                point[1, 0] - point[0, 0],
+                point[1, 1] - point[0, 1],
+                point[1, 2] - point[0, 2],
+            )
+            if abs(u) <= abs(v) and abs(u) <= abs(w):
+                x, y, z = _unit(0.0, w, -v)
+            elif abs(v) <= abs(w):
+                x, y, z = _unit(-w, 0.0, u)
+            else:
+                x, y, z = _unit(v, -u, 0.0)
+        elif k == 2:
+            # Away from the plane through the three.
+            r, s, t = (
+                point[2, 0] - point[0, 0],
+                point[2, 1] - point[0, 1],
+                point[2, 2] - point[0, 2],
+            )
+            x, y, z = _unit(v * t - w * s, w * r - u * t, u * s - v * r)
+        if not _add_furthest(shapes, polytope, a, b, k, x, y, z):
+            return False
     base = point[0]
     above = (point[3, 0] - base[0]) * x + (point[3, 1] - base[1]) * y + (point[3, 2] - base[2]) * z
     # The base's corners 0, 1, 2 have to be counter-clockwise as seen from corner 3.
@@ -118,23 +127,39 @@ def _start(shapes: Shapes, polytope: Polytope, a: int, b: int) -> bool:
 
 
 @inner_kernel
-def _add_further(
+def _add_furthest(
     shapes: Shapes, polytope: Polytope, a: int, b: int, k: int, x: float, y: float, z: float
 ) -> bool:
-    """Make corner k D's furthest point along or against a direction, as seen from corner 0."""
-    base = polytope.point[0]
-    height = base[0] * x + base[1] * y + base[2] * z
-    against = _add_point(shapes, polytope, a, b, k, -x, -y, -z)
-    if against < 0.0:
-        return False
-    p = polytope.point[k]
-    kept = (p[0], p[1], p[2], p[3], p[4], p[5])
-    along = _add_point(shapes, polytope, a, b, k, x, y, z)
-    if along < 0.0:
-        return False
-    if against + height > along - height:
-        for i in range(6):
-            p[i] = kept[i]
+    """Add D's furthest points along and against a direction: both, or the one that has more.
+
+    Args:
+        shapes: The shapes and their poses.
+        polytope: Gets corners 0 and 1 if k is 0, else corner k + 1, that is further from corner 0.
+        a: Shape A.
+        b: Shape B.
+        k: How many directions there were.
+        x: First coordinate of the unit direction, world.
+        y: Second coordinate.
+        z: Third coordinate.
+
+    Returns:
+        Whether the shapes may overlap.
+    """
+    point, height, reach = polytope.point, 0.0, 0.0
+    if k > 0:
+        base = point[0]
+        height = base[0] * x + base[1] * y + base[2] * z
+    for side in range(2):
+        sign = 1.0 if side == 0 else -1.0
+        new = side if k == 0 else k + 1 + side
+        along = _add_point(shapes, polytope, a, b, new, sign * x, sign * y, sign * z)
+        if along < 0.0:
+            return False
+        if side == 0:
+            reach = along - height
+        elif k > 0 and along + height > reach:
+            for i in range(6):
+                point[k + 1, i] = point[k + 2, i]
     return True
 
 
@@ -204,18 +229,27 @@ def _toggle(polytope: Polytope, border: int, i: int, j: int) -> int:
 
 
 @inner_kernel
-def _witness(polytope: Polytope, face: int, depth: float) -> tuple[float, float, float]:
-    """Return the point midway between the surfaces where a face is closest to the origin."""
+def shares(polytope: Polytope, face: int) -> tuple[float, float, float]:
+    """Return the barycentric coordinates of the origin's foot on a face."""
     i, j, k = polytope.corner[face]
     p, q, r = polytope.point[i], polytope.point[j], polytope.point[k]
     x, y, z, offset = polytope.plane[face]
-    # Barycentric coordinates of the origin's foot: areas of its triangles with the sides.
+    # They are areas of the foot's triangles with the sides.
     foot = (offset * x, offset * y, offset * z)
     s = _area(foot, q, r, x, y, z)
     t = _area(foot, r, p, x, y, z)
     u = _area(foot, p, q, x, y, z)
     total = s + t + u
-    s, t, u = s / total, t / total, u / total
+    return s / total, t / total, u / total
+
+
+@inner_kernel
+def _witness(polytope: Polytope, face: int, depth: float) -> tuple[float, float, float]:
+    """Return the point midway between the surfaces where a face is closest to the origin."""
+    i, j, k = polytope.corner[face]
+    p, q, r = polytope.point[i], polytope.point[j], polytope.point[k]
+    x, y, z, _ = polytope.plane[face]
+    s, t, u = shares(polytope, face)
     half = 0.5 * depth
     return (
         s * p[3] + t * q[3] + u * r[3] + half * x,

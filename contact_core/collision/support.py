@@ -15,8 +15,11 @@ from contact_core.kernel import inner_kernel
 BOX = int(ShapeKind.BOX)
 CAPSULE = int(ShapeKind.CAPSULE)
 MESH = int(ShapeKind.MESH)
-# Corners that stand for the rim of a cylinder's cap.
-CAP_CORNERS = 16
+CYLINDER = int(ShapeKind.CYLINDER)
+# What a face is if it is no polygon, in place of its number of corners: a disc, given by its
+# middle and a point of its rim along each of two axes, or a line, given by its ends.
+DISC = 1
+LINE = 2
 # A direction is along a cylinder's axis rather than across it from this cosine on.
 ALONG = math.sqrt(0.5)
 # A face holds the furthest point if that is so close to its plane, as share of its distance.
@@ -61,12 +64,19 @@ def furthest_point(
 
 
 @inner_kernel
+def is_round(shapes: Shapes, shape: int) -> bool:
+    """Whether a shape is a capsule or a cylinder."""
+    return bool(shapes.kind[shape] in (CAPSULE, CYLINDER))
+
+
+@inner_kernel
 def supporting_face(
     shapes: Shapes, shape: int, x: float, y: float, z: float, corners: np.ndarray
 ) -> tuple[int, float, float, float]:
     """Find the face of a box, cylinder or mesh that looks most in a direction.
 
-    The side of a cylinder or capsule has no face; the line on it stands for one.
+    The side of a cylinder or capsule has no face; the line on it stands for one. The cap of a
+    cylinder is a disc.
 
     Args:
         shapes: The shapes and their poses.
@@ -77,7 +87,8 @@ def supporting_face(
         corners: (n, 3) gets the corners, world, counter-clockwise as seen from outside [m].
 
     Returns:
-        (number of corners, 2 for a line; the face's outward unit normal, zero for a line).
+        (number of corners, DISC or LINE; the face's outward unit normal, the direction itself
+        for a line).
     """
     u, v, w = turn_to_shape(shapes, shape, x, y, z)
     kind = shapes.kind[shape]
@@ -85,9 +96,10 @@ def supporting_face(
         return _mesh_face(shapes, shape, u, v, w, corners)
     if kind == BOX:
         return _box_face(shapes, shape, u, v, w, corners)
-    if kind != CAPSULE and abs(w) > ALONG:
-        return _cap(shapes, shape, u, v, w, corners)
-    return _line(shapes, shape, u, v, w, corners)
+    if kind == CYLINDER and abs(w) > ALONG:
+        return _cap(shapes, shape, w, corners)
+    _line(shapes, shape, u, v, w, corners)
+    return LINE, x, y, z
 
 
 @inner_kernel
@@ -138,23 +150,20 @@ def _box_face(
 
 @inner_kernel
 def _cap(
-    shapes: Shapes, shape: int, x: float, y: float, z: float, corners: np.ndarray
+    shapes: Shapes, shape: int, z: float, corners: np.ndarray
 ) -> tuple[int, float, float, float]:
-    """Points on the rim of a cylinder's cap, one of them the furthest in the direction."""
+    """The disc at one end of a cylinder; its axes are counter-clockwise as seen from outside."""
     radius, sign = shapes.size[shape, 0], math.copysign(1.0, z)
-    start = math.atan2(y, x) if x * x + y * y > 1e-18 else 0.0
-    for k in range(CAP_CORNERS):
-        angle = start + sign * k * (2.0 * math.pi / CAP_CORNERS)
-        a, b = radius * math.cos(angle), radius * math.sin(angle)
-        _put(shapes, shape, corners, k, a, b, sign * shapes.size[shape, 1])
+    height = sign * shapes.size[shape, 1]
+    _put(shapes, shape, corners, 0, 0.0, 0.0, height)
+    _put(shapes, shape, corners, 1, radius, 0.0, height)
+    _put(shapes, shape, corners, 2, 0.0, sign * radius, height)
     nx, ny, nz = turn_to_world(shapes, shape, 0.0, 0.0, sign)
-    return CAP_CORNERS, nx, ny, nz
+    return DISC, nx, ny, nz
 
 
 @inner_kernel
-def _line(
-    shapes: Shapes, shape: int, x: float, y: float, z: float, corners: np.ndarray
-) -> tuple[int, float, float, float]:
+def _line(shapes: Shapes, shape: int, x: float, y: float, z: float, corners: np.ndarray) -> None:
     """The line on the side of a cylinder or capsule that is furthest in a direction."""
     radius, half = shapes.size[shape, 0], shapes.size[shape, 1]
     if shapes.kind[shape] == CAPSULE:
@@ -164,7 +173,6 @@ def _line(
         a, b, c = across * x, across * y, 0.0
     _put(shapes, shape, corners, 0, a, b, c - half)
     _put(shapes, shape, corners, 1, a, b, c + half)
-    return 2, 0.0, 0.0, 0.0
 
 
 @inner_kernel

@@ -13,6 +13,7 @@ import pinocchio as pin
 from contact_core.articulation import MovingBody, read_articulation
 from contact_core.collision.arrays import Geometry, Hulls, Pairs
 from contact_core.collision.convex_mesh import ConvexMesh, Meshes
+from contact_core.collision.manifold import POINTS
 from contact_core.collision.narrow_phase import routine_of
 from contact_core.collision.shapes import PlacedShape, ShapeKind
 from contact_core.description import collision_shapes
@@ -27,10 +28,10 @@ from tamsi_sim.arrays.data import Model
 # greatest effort of an arm's joints [Nm/rad and N/m], and dissipate [s/rad and s/m].
 END_STOP_STIFFNESS = {REVOLUTE: 2e3, PRISMATIC: 1e4}
 END_STOP_DISSIPATION = 1.0
-# Contact points of one pair of shapes, at most: two boxes, clipped to an octagon. Most pairs do
+# Contact points of one pair of shapes, at most: a patch, and its deepest point. Most pairs do
 # not touch at once; these are what a shape has among many others, counted once, and what a
 # scene has room for at least.
-POINTS_PER_PAIR, POINTS_PER_SHAPE, LEAST_POINTS = 8, 32, 512
+POINTS_PER_PAIR, POINTS_PER_SHAPE, LEAST_POINTS = POINTS + 1, 32, 512
 _FREE_DOF = {"q": -1, "lower": -np.inf, "upper": np.inf}
 
 

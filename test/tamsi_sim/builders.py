@@ -77,11 +77,11 @@ def pose(x=0.0, y=0.0, z=0.0, roll=0.0, pitch=0.0, yaw=0.0):
     return pin.SE3(pin.rpy.rpyToMatrix(roll, pitch, yaw), np.array([x, y, z]))
 
 
-def engine_of(instances, time_step=1e-3, surface=None, solver=None, touch=None):
+def engine_of(instances, time_step=1e-3, surface=None, solver=None, touch=None, surface_of=None):
     """Return an engine in which different instances touch each other."""
     surface = surface or Surface(2e4, 5.0, 0.5)
     touch = touch or (lambda a, b: a[0] != b[0])
-    built = build_model(instances, lambda instance, link: surface, touch)
+    built = build_model(instances, surface_of or (lambda instance, link: surface), touch)
     return Engine(built, time_step, solver or SolverConfig())
 
 

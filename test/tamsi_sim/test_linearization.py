@@ -8,6 +8,7 @@ from builders import (
     arm_instance,
     body_urdf,
     box,
+    cylinder,
     engine_of,
     ground_instance,
     mug_instance,
@@ -202,3 +203,28 @@ def test_a_failed_step_has_no_derivative():
     found = engine.linearize(3)
     assert found.status == StepStatus.NOT_FINITE
     assert np.isnan(found.A).all()
+
+
+ROUND = {
+    "standing": ((0.04, 0.1), pose(z=0.0998, roll=2e-4, pitch=1e-4), box(0.3, 0.3, 0.1)),
+    "overhanging": ((0.04, 0.1), pose(x=0.13, z=0.0998, roll=2e-4), box(0.3, 0.3, 0.1)),
+    "on a rim": ((0.04, 0.1), pose(z=0.105, pitch=0.2, yaw=0.1), box(0.3, 0.3, 0.1)),
+    "lying": ((0.04, 0.1), pose(z=0.0898, roll=np.pi / 2, yaw=0.2), box(0.3, 0.3, 0.1)),
+    "stacked": ((0.04, 0.1), pose(x=0.02, z=0.0998, pitch=1e-4), cylinder(0.05, 0.1)),
+    "crossed": ((0.04, 0.3), pose(z=0.0898, roll=np.pi / 2, yaw=0.3), cylinder(0.05, 0.4)),
+}
+
+
+@pytest.mark.parametrize("name", list(ROUND))
+def test_round_things_on_flat_and_round_ones(name):
+    """Through cut discs, lines, rims and crossing sides, for bodies that slide and roll."""
+    size, placement, lower = ROUND[name]
+    urdf = body_urdf("upper", cylinder(*size), 1.0, (2e-3, 2e-3, 1e-3))
+    laid = pose(pitch=np.pi / 2) if name == "crossed" else pose()
+    upper = Instance("upper", urdf, placement, True, GRAVITY)
+    engine = engine_of(
+        [upper, Instance("lower", body_urdf("lower", lower), laid)], 1e-3, solver=EXACT
+    )
+    engine.v[:] = [0.1, 0.05, 0.0, 0.02, -0.03, 0.04]
+    assert engine.evaluate() > 0
+    check(engine, tolerance=1e-6)

@@ -85,7 +85,7 @@ def test_a_drum_stands_on_eight_points_of_its_rim(meshes, lower):
 
 def test_a_cylinder_stands_and_lies_on_a_mesh(meshes):
     points, _, stiffness = contacts_of(cylinder(0.03, 0.1), pose(z=0.1 - DEPTH), meshes["cube"])
-    assert len(points) == POINTS
+    assert len(points) == 4
     assert stiffness.sum() == pytest.approx(4.0 * STIFFNESS)
     lying = pose(z=0.08 - DEPTH, pitch=np.pi / 2)
     points, depths, _ = contacts_of(cylinder(0.03, 0.16), lying, meshes["cube"])

@@ -16,7 +16,7 @@ from builders import (
     sphere,
 )
 
-from contact_core.collision.narrow_phase import ROUTINES, routine_of
+from contact_core.collision.narrow_phase import CONVEX_HALF_SPACE, ROUTINES, routine_of
 from contact_core.collision.shapes import ShapeKind, shape_to_coal
 from contact_core.errors import ModelError
 from contact_core.scene import Instance
@@ -58,10 +58,6 @@ def scatter(engine, rng, reach):
         engine.q[start + 3 : start + 7] = quaternion / np.linalg.norm(quaternion)
 
 
-# Where a rim is on a face, points of the rim are probed, and the face's normal is theirs.
-SAMPLED = {("cylinder", "box"), ("cylinder", "cylinder")}
-
-
 @pytest.mark.parametrize(("a", "b"), list(itertools.combinations_with_replacement(SHAPES, 2)))
 def test_touching_and_depth_against_coal(a, b):
     engine = pair_engine(a, b)
@@ -80,9 +76,9 @@ def test_touching_and_depth_against_coal(a, b):
             found += 1
             # Ours points into the first body.
             alignment = -normal @ engine.work.contacts.frame[deepest, 2]
-            if (a, b) not in SAMPLED:
-                assert engine.work.contacts.depth[deepest] == pytest.approx(-distance, abs=1e-4)
-                assert alignment > 0.99
+            # Coal is exact to 1e-6; normals are not unique on edges of the medial axis.
+            assert engine.work.contacts.depth[deepest] == pytest.approx(-distance, abs=2e-6)
+            assert alignment > 0.99
     assert found > 30
 
 
@@ -191,9 +187,9 @@ def test_force_is_continuous_when_a_capsule_tips_over_an_edge():
 
 
 def test_shapes_on_a_half_space():
-    for kind, expected in ((ShapeKind.CAPSULE, 1), (ShapeKind.CYLINDER, 5), (ShapeKind.BOX, 8)):
-        assert routine_of(kind, ShapeKind.HALF_SPACE) == (expected, False)
-        assert routine_of(ShapeKind.HALF_SPACE, kind) == (expected, True)
+    for kind in (ShapeKind.CAPSULE, ShapeKind.CYLINDER, ShapeKind.BOX, ShapeKind.MESH):
+        assert routine_of(kind, ShapeKind.HALF_SPACE) == (CONVEX_HALF_SPACE, False)
+        assert routine_of(ShapeKind.HALF_SPACE, kind) == (CONVEX_HALF_SPACE, True)
 
 
 @pytest.mark.parametrize(("a", "b"), list(itertools.product(ShapeKind, repeat=2)))
