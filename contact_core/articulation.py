@@ -155,7 +155,7 @@ def read_articulation(urdf: str, free: bool = False, repair: bool = False) -> Ar
         model = pin.buildModelFromXML(urdf, *root)
     except (ValueError, RuntimeError) as error:
         raise ModelError(f"cannot read the URDF: {error}") from error
-    elements = {joint.get("name", ""): joint for joint in parse(urdf, "the URDF").iter("joint")}
+    elements = {joint.get("name", ""): joint for joint in parse(urdf, "the URDF").findall("joint")}
     mimics = _mimics(elements, model)
     if repair:
         model = _repaired(model, mimics)

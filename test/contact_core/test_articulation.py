@@ -62,6 +62,8 @@ def test_a_mimic_joint_may_come_before_its_master_and_follow_another_one():
         joint("b1", "revolute", "a", "c", follow.format("c1", -3.0, 0.1)),
         joint("c1", "revolute", "a", "d"),
     )
+    # A transmission names a joint as well.
+    text = text.replace("</robot>", '<transmission><joint name="a1"/></transmission></robot>')
     laws = {body.joint: body.mimic for body in read_articulation(text).bodies}
     assert laws["c1"] is None
     assert (laws["b1"].master, laws["b1"].ratio, laws["b1"].offset) == ("c1", -3.0, 0.1)

@@ -84,7 +84,7 @@ def _coordinates(engine, reference, path):
     """Pinocchio's coordinates without mimic joints, and their change per degree of freedom."""
     laws = {
         joint.get("name"): joint.find("mimic").attrib
-        for joint in ElementTree.fromstring(read_urdf(path)).iter("joint")
+        for joint in ElementTree.fromstring(read_urdf(path)).findall("joint")
         if joint.find("mimic") is not None and joint.get("name") in set(reference.names)
     }
     q, motion = pin.neutral(reference), np.zeros((reference.nv, len(engine.v)))
