@@ -280,6 +280,28 @@ class SafetyConfig:
         above=0.0,
         high=1.0,
     )
+    round_trip: float = parameter(
+        0.25,
+        "a command that the driver reports must have been sent within this time",
+        unit="s",
+        above=0.0,
+        high=10.0,
+    )
+    command_tolerance: float = parameter(
+        0.005,
+        "by how much it may differ before it is somebody else's",
+        unit="rad",
+        above=0.0,
+        high=1.0,
+    )
+    continuity: float = parameter(
+        0.02,
+        "after a short outage the arm goes on by itself if no joint is farther from its command "
+        "than before, by more than this",
+        unit="rad",
+        low=0.0,
+        high=1.0,
+    )
     start: StartTolerance = nested(StartTolerance)
 
 
@@ -335,6 +357,38 @@ class ReflexConfig:
         unit="s",
         low=0.0,
         high=10.0,
+    )
+
+
+@dataclass(frozen=True)
+class PlausibilityConfig:
+    """What joint states of a robot that is well are like."""
+
+    margin: float = parameter(
+        0.05, "largest position beyond a joint's limit", unit="rad", low=0.0, high=1.0
+    )
+    speed_factor: float = parameter(
+        2.0, "largest motion between two states, in joint velocity limits", above=0.0, high=1e3
+    )
+    stamp_jump: float = parameter(
+        0.1, "largest jump ahead of the stamps", unit="s", above=0.0, high=10.0
+    )
+    frozen_distance: float = parameter(
+        0.005,
+        "motion of a command during which some number of the states must have changed",
+        unit="rad",
+        above=0.0,
+        high=1.0,
+    )
+    follow_distance: float = parameter(
+        0.03,
+        "largest distance of a joint to where commands, springs and external torque have it, (5)",
+        unit="rad",
+        above=0.0,
+        high=1.0,
+    )
+    follow_time: float = parameter(
+        0.1, "the robot does not follow if it is larger for this long", unit="s", low=0.0, high=10.0
     )
 
 
@@ -442,6 +496,7 @@ class ControllerConfig:
     limits: LimitsConfig = nested(LimitsConfig)
     safety: SafetyConfig = nested(SafetyConfig)
     reflex: ReflexConfig = nested(ReflexConfig)
+    plausibility: PlausibilityConfig = nested(PlausibilityConfig)
     workspace: WorkspaceConfig = nested(WorkspaceConfig)
     self_collision: SelfCollisionConfig = nested(SelfCollisionConfig)
     slow_start: SlowStartConfig = nested(SlowStartConfig)

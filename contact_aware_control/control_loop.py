@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,7 +30,8 @@ from contact_aware_control.reference.base import Goal
 from contact_aware_control.safety.command_gate import Bound, CommandGate, GateState
 from contact_aware_control.safety.command_limits import CommandGuard, CommandLimits
 from contact_aware_control.safety.reflex import Reflex, ReflexState
-from contact_aware_control.safety.status import Mode, Request, Status
+from contact_aware_control.safety.state_checks import CheckState, StateChecks
+from contact_aware_control.safety.status import Finding, Link, Mode, Request, Status
 from contact_aware_control.safety.supervisor import Conditions, Supervisor, SupervisorState
 from contact_core.arm_state import ArmState, SoundCommand
 from contact_core.robot import Robot
@@ -40,6 +42,26 @@ NOTHING = LoopInputs(0)
 
 REACTED_TO = (Status.TORQUE_EXCEEDED, Status.FORCE_EXCEEDED)
 """Faults after which the reflex may move the command."""
+
+
+class _Heard(NamedTuple):
+    """What is known after the messages of a tick.
+
+    Attributes:
+        supervisor: Has counted those that were rejected.
+        checks: What the checks of the joint states remember.
+        gate: What the gate remembers.
+        arm: The last sound joint state since the activation.
+        report: The last sound contacts.
+        finding: What is wrong with the robot, its states, or who else commands it.
+    """
+
+    supervisor: SupervisorState
+    checks: CheckState
+    gate: GateState | None
+    arm: ArmState | None
+    report: ContactReport | None
+    finding: Finding | None
 
 
 class ControlLoop:
@@ -67,7 +89,9 @@ class ControlLoop:
             robot, np.array(config.joint_stiffness), config.limits, config.period
         )
         self._guard = CommandGuard(robot, config)
+        self._checks = StateChecks(robot, config)
         self._gate = CommandGate(robot, config)
+        self._patience = config.safety.state_timeout_periods * config.period
         self._fastest = Bound.TRACKING if self._controller.bounds_step else Bound.NONE
         self._reflex = Reflex(robot, config.reflex, np.array(config.joint_stiffness), config.period)
 
@@ -92,9 +116,6 @@ class ControlLoop:
         if request is Request.DEACTIVATE:
             # The next activation starts from the driver's command.
             state = replace(state, gate=None, arm=None, goal=None, ramp_ticks=0)
-        elif request is Request.ROBOT_BACK:
-            # Begin again at the command the driver holds: ours was not followed.
-            state = replace(state, gate=None, ramp_ticks=0)
         return replace(state, supervisor=supervisor), done
 
     def tick(
@@ -112,17 +133,25 @@ class ControlLoop:
         late = state.last is not None and (
             (inputs.now - state.last.now) * NANOSECONDS > 1.5 * self.config.period
         )
-        supervisor, arm, report = self._receive(state, inputs)
+        heard = self._receive(state, inputs)
+        arm, report, checks = heard.arm, heard.report, heard.checks
         goal, controller, reference_time = self._take(state, inputs.goal)
         reflex, exceeded = self._watch_torque(state, inputs.now, arm, report, goal)
-        conditions = self._conditions(inputs.now, arm, report, goal, reflex, exceeded)
-        supervisor, mode, status = self._supervisor.update(supervisor, conditions)
-        gate, ramp_ticks, output = state.gate, state.ramp_ticks, None
+        conditions = self._conditions(state, inputs.now, heard, goal, reflex, exceeded)
+        supervisor, mode, status = self._supervisor.update(heard.supervisor, conditions)
+        gate, ramp_ticks, output = heard.gate, state.ramp_ticks, None
         sent, refusal = None, ""
-        if mode is not Mode.INACTIVE:
+        if supervisor.link is Link.SYNC:
+            # Where the robot is now, commands would begin.
+            assert arm is not None
+            gate, ramp_ticks = self._start(arm), 0
+            checks = replace(checks, command=None)
+        elif supervisor.link is Link.LOST:
+            gate = None if gate is None else self._gate.rest(gate)
+        else:
             assert arm is not None
             if gate is None:
-                gate = self._gate.start(self._start_command(arm))
+                gate = self._start(arm)
             command, bound = gate.command, Bound.YIELDING
             ramp_ticks = 0 if mode is Mode.FAULT else ramp_ticks + 1
             if mode in (Mode.TRACKING, Mode.CONSERVATIVE):
@@ -151,17 +180,17 @@ class ControlLoop:
                 reflex, change = self._reflex.react(reflex, arm, command)
                 change = np.clip(change, *self._gate.room(gate, bound))
                 command, _ = self._guard.limit(command, change)
-            elif status is not Status.STATE_STALE:
+            else:
                 command = self._give_way(arm, report, goal, gate, reflex)
             if late and status is Status.OK:
                 status = Status.DEADLINE_MISSED
             gate, sent, refusal = self._gate.judge(gate, inputs.now, command, arm.position, bound)
             if refusal:
                 supervisor = self._supervisor.refuse_command(supervisor, gate.refused, refusal)
-                if mode is not Mode.FAULT and status is not Status.STATE_STALE:
-                    status = Status.COMMAND_REFUSED
+                status = status if mode is Mode.FAULT else Status.COMMAND_REFUSED
         state = LoopState(
             supervisor=supervisor,
+            checks=checks,
             controller=controller,
             gate=gate,
             reflex=reflex,
@@ -176,24 +205,28 @@ class ControlLoop:
         )
         return state, sent, _status(state, mode, status, output, refusal)
 
-    def _receive(
-        self, state: LoopState, inputs: LoopInputs
-    ) -> tuple[SupervisorState, ArmState | None, ContactReport | None]:
+    def _receive(self, state: LoopState, inputs: LoopInputs) -> _Heard:
         """Take over new messages that are sound, count those that are not."""
-        supervisor, arm, report = state.supervisor, state.arm, state.report
-        last = state.last or NOTHING
-        if inputs.arm is not last.arm and inputs.arm is not None:
-            if is_sound_state(inputs.arm, self._robot.n):
-                supervisor = self._supervisor.accept_input(supervisor)
-                arm = inputs.arm
-            else:
+        supervisor, checks, arm, report = state.supervisor, state.checks, state.arm, state.report
+        last, gate, found = state.last or NOTHING, state.gate, inputs.finding
+        new = () if inputs.arm is None or inputs.arm is last.arm else (*inputs.earlier, inputs.arm)
+        for message in new:
+            if not is_sound_state(message, self._robot.n):
                 supervisor = self._supervisor.reject_input(supervisor)
+                continue
+            supervisor = self._supervisor.accept_input(supervisor)
+            checks, wrong, fresh = self._checks.check(checks, message, state.command)
+            if wrong is None and gate is not None and supervisor.link is Link.ARMED:
+                gate, wrong = self._gate.watch(gate, message)
+            if wrong is None and fresh:
+                arm = message
+            found = found or wrong
         if inputs.report is not last.report and inputs.report is not None:
             if are_sound_contacts(inputs.report.contacts, self._robot.link_names):
                 report = inputs.report
             else:
                 supervisor = self._supervisor.reject_input(supervisor)
-        return supervisor, arm, report
+        return _Heard(supervisor, checks, gate, arm, report, found)
 
     def _take(
         self, state: LoopState, goal: Goal | None
@@ -236,19 +269,24 @@ class ControlLoop:
 
     def _conditions(
         self,
+        state: LoopState,
         now: int,
-        arm: ArmState | None,
-        report: ContactReport | None,
+        heard: _Heard,
         goal: Goal | None,
         reflex: ReflexState,
         torque_exceeded: str,
     ) -> Conditions:
         """Measure what the watchdogs look at."""
+        arm, report, checks = heard.arm, heard.report, heard.checks
         refreshed = goal.refreshed if goal is not None else None
         contacts = report.contacts if report is not None else ()
         considered = self.config.force.contact_on
         return Conditions(
             state_age=_age(now, arm),
+            arrived=arm is not state.arm,
+            continuous=state.supervisor.link is not Link.LOST or self._continues(state, arm),
+            hearing=abs(now - checks.heard) * NANOSECONDS <= self._patience,
+            finding=heard.finding,
             contacts_age=_age(now, report),
             reference_age=0.0 if refreshed is None else (now - refreshed) * NANOSECONDS,
             has_reference=goal is not None,
@@ -283,12 +321,22 @@ class ControlLoop:
         lowest, highest = self._gate.room(gate, self._fastest)
         return np.clip(lower, lowest, highest), np.clip(upper, lowest, highest)
 
-    def _start_command(self, arm: ArmState) -> np.ndarray:
+    def _continues(self, state: LoopState, arm: ArmState | None) -> bool:
+        """Tell whether the robot is as it was when the link was lost, on its way to our command."""
+        if state.gate is None or state.arm is None or arm is None:
+            return True
+        if self._gate.foreign(state.gate, arm.commanded_position) is not None:
+            return False
+        before, after = (np.abs(a.position - state.gate.command) for a in (state.arm, arm))
+        return bool((after <= before + self.config.safety.continuity).all())
+
+    def _start(self, arm: ArmState) -> GateState:
         """Begin at the command the driver holds: the arm sags if it begins at q instead."""
-        known = np.where(np.isfinite(arm.commanded_position), arm.commanded_position, arm.position)
+        reported = arm.commanded_position
+        known = np.where(np.isfinite(reported), reported, arm.position)
         allowed = self.config.safety.start_command_distance
-        start: np.ndarray = np.clip(known, arm.position - allowed, arm.position + allowed)
-        return start
+        start = np.clip(known, arm.position - allowed, arm.position + allowed)
+        return self._gate.start(start, reported)
 
     def _step_fraction(self, blind: bool, ramp_ticks: int) -> float:
         """Return the share of the step bound to use: little at the start, or without contacts."""
@@ -344,8 +392,18 @@ def _status(
         ticks=state.ticks,
         deadline_misses=state.deadline_misses,
         rejected_messages=state.supervisor.rejected,
-        detail=state.supervisor.fault_detail or refusal,
+        link=state.supervisor.link,
+        detail=state.supervisor.fault_detail or refusal or _loss(state.supervisor),
     )
+
+
+def _loss(supervisor: SupervisorState) -> str:
+    """Say why there is no link; empty if there is one."""
+    loss = supervisor.loss
+    if loss is None or supervisor.link is Link.ARMED:
+        return ""
+    after = f"after {loss.status.name}: " if supervisor.link is Link.SYNC else ""
+    return after + loss.detail
 
 
 def _age(now: int, sample: ArmState | ContactReport | None) -> float:

@@ -11,7 +11,8 @@ from contact_aware_control.controllers import ControllerOutput, ControllerState
 from contact_aware_control.reference.base import Goal
 from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.reflex import ReflexState
-from contact_aware_control.safety.status import Mode, Status
+from contact_aware_control.safety.state_checks import CheckState
+from contact_aware_control.safety.status import Finding, Link, Mode, Status
 from contact_aware_control.safety.supervisor import SupervisorState
 from contact_core.arm_state import ArmState
 
@@ -27,12 +28,16 @@ class LoopInputs:
         arm: The latest joint state; the same object again if there is no newer one.
         report: The latest contacts; the same object again if there are no newer ones.
         goal: What to follow, checked by a GoalChecker; another object starts anew. None: hold.
+        earlier: Joint states that have arrived since the last tick before ``arm``, oldest first.
+        finding: What else is wrong, such as somebody else on the wire.
     """
 
     now: int
     arm: ArmState | None = None
     report: ContactReport | None = None
     goal: Goal | None = None
+    earlier: tuple[ArmState, ...] = ()
+    finding: Finding | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +45,8 @@ class LoopState:
     """Everything the control loop remembers from tick to tick; plain data.
 
     Attributes:
-        supervisor: Faults, pauses and watchdogs.
+        supervisor: Link to the robot, faults, pauses and watchdogs.
+        checks: What the checks of the joint states remember.
         controller: What the controller remembers.
         gate: What the gate remembers, the present command above all; None while there is none.
         reflex: What the reflex remembers.
@@ -55,6 +61,7 @@ class LoopState:
     """
 
     supervisor: SupervisorState = field(default_factory=SupervisorState)
+    checks: CheckState = field(default_factory=CheckState)
     controller: ControllerState = field(default_factory=ControllerState)
     gate: GateState | None = None
     reflex: ReflexState = field(default_factory=ReflexState)
@@ -85,7 +92,9 @@ class LoopStatus:
         ticks: Number of ticks so far.
         deadline_misses: Number of ticks that came more than half a period late.
         rejected_messages: Number of rejected messages so far.
-        detail: What led to a latched fault, or which rule a refused command breaks, in words.
+        link: State of the link to the robot.
+        detail: What led to a latched fault, which rule a refused command breaks, or why the link
+            was lost, with the numbers; empty if nothing is wrong.
     """
 
     mode: Mode
@@ -95,6 +104,7 @@ class LoopStatus:
     ticks: int
     deadline_misses: int
     rejected_messages: int
+    link: Link = Link.LOST
     detail: str = ""
 
     @property

@@ -11,6 +11,7 @@ from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.reference import PoseTrajectory
 from contact_aware_control.safety.command_gate import CommandGate
 from contact_aware_control.safety.reflex import Reflex, ReflexState
+from contact_aware_control.safety.state_checks import CheckState, StateChecks
 from contact_aware_control.tracking import PoseTracking
 from contact_core.arm_state import ArmState
 from contact_core.config import from_mapping
@@ -47,8 +48,11 @@ def precompile_controller() -> None:
     passed = gate.start(q)
     gate.room(passed)
     gate.judge(passed, 0, q, q)
+    state = ArmState(0, q, q, q, q)
+    gate.watch(passed, state)
+    StateChecks(robot, ControllerConfig()).check(CheckState(), state, q)
     reflex = Reflex(robot, ReflexConfig(), np.ones(robot.n), PERIOD)
-    reflex.watch(ReflexState(), ArmState(0, q, q, q, q), q, None, 0.0, 1.0)
+    reflex.watch(ReflexState(), state, q, None, 0.0, 1.0)
 
 
 def precompile_estimator() -> None:

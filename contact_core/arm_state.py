@@ -28,6 +28,29 @@ class SoundCommand:
     position: NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
+class RobotCondition:
+    """What a robot says of itself, as far as its driver tells; None where it does not.
+
+    Attributes:
+        commanding: Whether its session follows commands now.
+        drives_on: Whether the drives are active.
+        safe: Whether its own safety lets it move.
+        impedance: Whether it is in joint impedance control.
+        connected_well: Whether the connection to it is good enough for commands.
+    """
+
+    commanding: bool = True
+    drives_on: bool | None = None
+    safe: bool | None = None
+    impedance: bool | None = None
+    connected_well: bool | None = None
+
+
+HEALTHY = RobotCondition()
+"""A robot that follows commands, and of which no more is known."""
+
+
 @dataclass(frozen=True, eq=False)
 class ArmState:
     """One sample of the arm's sensors.
@@ -43,8 +66,10 @@ class ArmState:
         joint_torque: Measured torque tau_m of the joints, shape (n,) [Nm], positive where it
             accelerates the joint: M qdd + C qd + g = tau_m + tau_ext; None if the driver
             gives none.
-        commanding: Whether the robot follows commands now.
+        condition: What the robot says of itself.
         command_mode: What its commands consist of.
+        driver_stamp: The stamp on the driver's clock [ns], where :attr:`stamp` is when the
+            sample arrived on ours; None where they are the same.
     """
 
     stamp: int
@@ -53,5 +78,11 @@ class ArmState:
     commanded_position: NDArray[np.float64]
     external_torque: NDArray[np.float64]
     joint_torque: NDArray[np.float64] | None = None
-    commanding: bool = True
+    condition: RobotCondition = HEALTHY
     command_mode: CommandMode = CommandMode.POSITION
+    driver_stamp: int | None = None
+
+    @property
+    def taken(self) -> int:
+        """When the sample was taken, on the driver's clock [ns]."""
+        return self.stamp if self.driver_stamp is None else self.driver_stamp

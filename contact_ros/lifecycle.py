@@ -7,7 +7,7 @@ from typing import Any
 
 from lifecycle_msgs.srv import ChangeState
 from rclpy.impl.implementation_singleton import rclpy_implementation
-from rclpy.lifecycle import LifecycleNode
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from contact_ros.border import MessageError
 from contact_ros.guarded_node import GuardedNode
@@ -16,8 +16,9 @@ from contact_ros.guarded_node import GuardedNode
 class ManagedNode(GuardedNode, LifecycleNode):
     """A lifecycle node; all its resources exist from the start, being active is the question.
 
-    Subclasses implement ``on_activate`` and ``on_deactivate``. A transition that is not
-    possible now is refused; rclpy alone would end the node.
+    Subclasses implement ``on_activate`` and ``on_deactivate``; every other way out of being
+    active deactivates as well. A transition that is not possible now is refused; rclpy alone
+    would end the node.
     """
 
     def __init__(self, name: str) -> None:
@@ -40,6 +41,21 @@ class ManagedNode(GuardedNode, LifecycleNode):
         self.trigger_configure()
         if active:
             self.trigger_activate()
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Deactivate: nothing was acquired that could be given back."""
+        super().on_cleanup(state)
+        return self.on_deactivate(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Deactivate: a node may be shut down while it is active."""
+        super().on_shutdown(state)
+        return self.on_deactivate(state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Deactivate: a transition has failed half-way."""
+        super().on_error(state)
+        return self.on_deactivate(state)
 
     def _change_state_if_possible(
         self, request: ChangeState.Request, response: ChangeState.Response

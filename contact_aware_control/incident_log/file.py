@@ -34,15 +34,16 @@ from contact_aware_control.loop_state import LoopInputs, LoopState
 from contact_aware_control.reference import Assignment, Goal, JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.reflex import ReflexState
-from contact_aware_control.safety.status import Mode, Request, Status
+from contact_aware_control.safety.state_checks import CheckState
+from contact_aware_control.safety.status import Finding, Link, Mode, Request, Status
 from contact_aware_control.safety.supervisor import (
     Activity,
-    Following,
+    Arming,
     Latch,
     Pause,
     SupervisorState,
 )
-from contact_core.arm_state import ArmState, CommandMode
+from contact_core.arm_state import ArmState, CommandMode, RobotCondition
 from contact_core.config import flatten, from_mapping, unflatten
 from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError, ModelError, choices
@@ -59,17 +60,20 @@ DATA: dict[str, type] = {
     for kind in (
         ArmState,
         Assignment,
+        CheckState,
         ContactConstraint,
         ContactEstimate,
         ContactMode,
         ContactReport,
         ContactSet,
         ControllerState,
+        Finding,
         GateState,
         Goal,
         LoopInputs,
         LoopState,
         ReflexState,
+        RobotCondition,
         RobotDescription,
         SupervisorState,
         TickRecord,
@@ -85,7 +89,7 @@ MOTIONS: dict[str, tuple[type, tuple[str, ...]]] = {
 
 ENUMS: dict[str, type[Enum]] = {
     kind.__name__: kind
-    for kind in (Activity, CommandMode, Following, Latch, Mode, Pause, Request, Status)
+    for kind in (Activity, Arming, CommandMode, Latch, Link, Mode, Pause, Request, Status)
 }
 
 PAUSE_EVERY = 20

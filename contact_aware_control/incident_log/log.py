@@ -26,7 +26,7 @@ BAD = frozenset(
         Status.QP_FAILED,
         Status.FORCE_EXCEEDED,
         Status.BAD_INPUT,
-        Status.COMMAND_REFUSED,
+        *(status for status in Status if Status.NOT_ARMED <= status <= Status.COMMAND_REFUSED),
     )
 )
 """Statuses that are worth a record, besides faults."""

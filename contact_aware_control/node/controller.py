@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_srvs.srv import Trigger
@@ -18,12 +20,17 @@ from contact_aware_control.controllers import ControllerOutput
 from contact_aware_control.incident_log import IncidentLog
 from contact_aware_control.loop_state import LoopInputs, LoopState, LoopStatus
 from contact_aware_control.node.config import ControllerNodeConfig
-from contact_aware_control.node.controller_parts import ExternalStop, IncidentFiles, LoopClock
+from contact_aware_control.node.controller_parts import (
+    ExternalStop,
+    IncidentFiles,
+    LoopClock,
+    RivalWatch,
+)
 from contact_aware_control.node.goal_server import GoalServer
 from contact_aware_control.node.messages import from_message
 from contact_aware_control.precompile import precompile_controller
 from contact_aware_control.safety.command_limits import GoalChecker
-from contact_aware_control.safety.status import Mode, Request, Status
+from contact_aware_control.safety.status import Link, Mode, Request, Status
 from contact_core.arm_state import ArmState, SoundCommand
 from contact_core.description import RobotDescription
 from contact_core.errors import ContactStackError
@@ -41,10 +48,8 @@ from contact_ros.stamps import to_nanoseconds, to_time
 
 NAME = "contact_aware_controller"
 
-REFUSALS = {
-    Request.RESET: "release the external stop first",
-    Request.RESUME: "the robot does not follow commands yet",
-}
+MOST_STATES = 50
+"""At most this many joint states are kept for a tick: those of a quarter of a second."""
 
 
 class ControllerNode(ManagedNode):
@@ -68,9 +73,10 @@ class ControllerNode(ManagedNode):
         self._loop_clock = LoopClock(lambda: int(self.get_clock().now().nanoseconds))
         self._lock = threading.Lock()
         self._state: ArmState | None = None
+        self._states: deque[ArmState] = deque(maxlen=MOST_STATES)
         self._report: ContactReport | None = None
-        self._commanding = True
         self._rejected = 0
+        self._kept: SoundCommand | None = None
         self._status: LoopStatus | None = None
         self._rate = _RateMeter()
         self._real_time: RealTimeReport | None = None
@@ -107,9 +113,8 @@ class ControllerNode(ManagedNode):
 
         self._inputs = TickInputs(["state", "contacts"], self._handle_tick)
         self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
-        self._reader = StateReader(
-            self, profile, config.lockstep, self._state_arrived, self._writer
-        )
+        self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
+        self._rivals = RivalWatch(self, profile, self._reader)
         self.create_subscription(
             ContactArray,
             "contacts",
@@ -163,15 +168,14 @@ class ControllerNode(ManagedNode):
         if self._identity.wrong:
             self._ask(Request.FIND_SIMULATOR, "a simulator answers")
             return
-        if state.commanding != self._commanding:
-            self._commanding = state.commanding
-            self._ask(Request.ROBOT_BACK if state.commanding else Request.ROBOT_LEFT)
         if self._participant is not None:
             self._inputs.put("state", state.stamp, state)
             return
         # Ages count from arrival: the robot's clock need not be ours.
         with self._lock:
-            self._state = dataclasses.replace(state, stamp=self._now())
+            self._states.append(
+                dataclasses.replace(state, stamp=self._now(), driver_stamp=state.stamp)
+            )
 
     def _contacts_arrived(self, message: ContactArray) -> None:
         stamp = to_nanoseconds(message.header.stamp)
@@ -191,7 +195,8 @@ class ControllerNode(ManagedNode):
 
     def _handle_tick(self, k: int, samples: Mapping[str, Any]) -> None:
         assert self._participant is not None
-        self._state, self._report = samples["state"], samples["contacts"]
+        self._states.append(samples["state"])
+        self._report = samples["contacts"]
         self._tick(self._now())
         self._participant.done(k)
 
@@ -202,10 +207,17 @@ class ControllerNode(ManagedNode):
         with self._lock:
             start = time.perf_counter()
             goal = self._goals.current(now)
-            inputs = LoopInputs(now, self._state, self._report, goal)
+            *earlier, self._state = self._states or (self._state,)
+            self._states.clear()
+            inputs = LoopInputs(
+                now, self._state, self._report, goal, tuple(earlier), self._rivals.finding
+            )
             self._loop_state, command, status = self._loop.tick(self._loop_state, inputs)
             if command is not None:
+                self._kept = None
                 self._writer.publish_command(command)
+            elif self._participant is not None:
+                self._answer_simulator()
             duration = time.perf_counter() - start
             if self._state is not None:
                 self._goals.update(now, self._state.position, status)
@@ -213,20 +225,34 @@ class ControllerNode(ManagedNode):
             self._report_change(status)
             if self._log.tick(inputs, self._loop_state, command, status):
                 self._incidents.write(status.status.name)
-        self._publish_status(now, status, command, duration)
+        self._publish_status(now, status, duration)
+
+    def _answer_simulator(self) -> None:
+        """Give the robot back the command it has: in lock-step it waits for one."""
+        if self._loop_state.command is None or self._state is None:
+            return
+        if self._kept is None:
+            reported = self._state.commanded_position
+            known = reported if np.isfinite(reported).all() else self._state.position
+            self._kept = SoundCommand(known)
+        self._writer.publish_command(self._kept)
 
     def _report_change(self, status: LoopStatus) -> None:
-        """Log when a fault begins or ends."""
+        """Log when a fault begins or ends, and when the link is lost or armed."""
         before, self._status = self._status, status
         fault = status.mode is Mode.FAULT
-        if fault == (before is not None and before.mode is Mode.FAULT):
-            return
         text = f"{status.status.name}: {status.detail}; {status.remedy}"
         # One call site per severity, as the logger demands.
-        if fault:
-            self.get_logger().error(text)
-        else:
-            self.get_logger().info("the fault was reset")
+        if fault != (before is not None and before.mode is Mode.FAULT):
+            if fault:
+                self.get_logger().error(text)
+            else:
+                self.get_logger().info("the fault was reset")
+        elif before is not None and before.link is not status.link:
+            if status.link is Link.ARMED:
+                self.get_logger().info("the link to the robot is armed")
+            elif status.mode is not Mode.INACTIVE:
+                self.get_logger().warning(f"the link to the robot is {status.link.name}: {text}")
 
     def _count_rejections(self) -> None:
         """Tell the supervisor about messages that did not get as far as the loop."""
@@ -235,13 +261,12 @@ class ControllerNode(ManagedNode):
             self._ask(Request.REJECT_INPUT, self._reader.rejections.reason)
         self._rejected = rejected
 
-    def _publish_status(
-        self, now: int, status: LoopStatus, command: SoundCommand | None, duration: float
-    ) -> None:
-        output = status.output
+    def _publish_status(self, now: int, status: LoopStatus, duration: float) -> None:
+        output, held = status.output, self._loop_state.command
         message = ControllerStatus(
             mode=int(status.mode),
             status=int(status.status),
+            link=int(status.link),
             status_name=status.status.name,
             remedy=status.remedy,
             active_constraints=list(output.active_constraints),
@@ -251,7 +276,7 @@ class ControllerNode(ManagedNode):
             force_limit=output.force_limit,
             damping_weight=float(output.damping_weight),
             slack=float(output.slack),
-            joint_command=[] if command is None else command.position,
+            joint_command=[] if held is None else held,
             position_error=float(output.position_error),
             rotation_error=float(output.rotation_error),
             tick_time=duration,
@@ -281,10 +306,19 @@ class ControllerNode(ManagedNode):
         def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             response.success = self._ask(request_)
             if not response.success:
-                response.message = f"refused: {REFUSALS[request_]}"
+                response.message = f"refused: {self._reason(request_)}"
             return response
 
         return serve
+
+    def _reason(self, request: Request) -> str:
+        """Say why a request is refused."""
+        if request is Request.RESET:
+            return "release the external stop first"
+        status = self._status
+        if status is None:
+            return "there is no tick yet"
+        return f"{status.status.name}: {status.detail}; {status.remedy}"
 
     def _health(self) -> Health:
         status = self._status
@@ -299,10 +333,13 @@ class ControllerNode(ManagedNode):
             values["processors"] = self._real_time.processors
         if status is None:
             return Health(Level.STALE, "waiting for the simulator's ticks", values)
+        if status.status is Status.WAITING_FOR_STATE and self._reader.others:
+            values["other_joints"] = self._reader.others
         values["mode"] = status.mode.name
+        values["link"] = status.link.name
         values |= diagnosis(status.output)
         if status.detail:
-            values["fault"] = status.detail
+            values["fault" if status.mode is Mode.FAULT else "detail"] = status.detail
         if self._external_stop.pressed:
             values["external_stop"] = "pressed"
         if self._incidents.last:

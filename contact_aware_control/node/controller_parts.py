@@ -7,18 +7,22 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
 from rclpy.logging import get_logging_directory
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from contact_aware_control.incident_log import Incident, IncidentLog, save
 from contact_aware_control.node.config import ExternalStopConfig, RecorderConfig
-from contact_aware_control.safety.status import Request
+from contact_aware_control.safety.status import Finding, Request, Status
 from contact_core.errors import ContactStackError
 from contact_ros.diagnostics import AgeMonitor
+from contact_ros.driver_profile import DriverProfile, StateReader
 
 EXTERNAL_STOP_TOPIC = "external_stop"
 
@@ -107,6 +111,59 @@ class ExternalStop:
             self._ask(Request.PRESS_EXTERNAL_STOP, "the external stop was pressed")
         else:
             self._ask(Request.RELEASE_EXTERNAL_STOP, "")
+
+
+LOOK_PERIOD = 0.5
+"""Time between two looks at the graph [s]."""
+
+
+class RivalWatch:
+    """Look who else publishes commands for this arm, or its states.
+
+    Who only listens is welcome. Other joints may share a topic of joint states, so there the
+    stamps decide.
+
+    Attributes:
+        finding: What is wrong; None while nobody else is there.
+    """
+
+    def __init__(self, node: Node, profile: DriverProfile, reader: StateReader) -> None:
+        """Look again and again, in the executor's thread.
+
+        Args:
+            node: The controller's node.
+            profile: The driver.
+            reader: Of its states.
+        """
+        self.finding: Finding | None = None
+        self._node, self._profile, self._reader = node, profile, reader
+        self._timer = node.create_timer(
+            LOOK_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+
+    def _look(self) -> None:
+        states = self._profile.needed_topics
+        names = [self._publishers(topic) for topic in (self._profile.command_topic, *states)]
+        odd = [self._reader.interleaved(topic) for topic in states]
+        self.finding = None
+        if len(names[0]) > 1:
+            self.finding = _shared(Status.FOREIGN_COMMAND, self._profile.command_topic, names[0])
+            return
+        for topic, publishers, interleaved in zip(states, names[1:], odd, strict=True):
+            mixed = self._profile.state_topics[topic] is JointState and not interleaved
+            if len(publishers) > 1 and not mixed:
+                self.finding = _shared(Status.FOREIGN_STATE, topic, publishers)
+
+    def _publishers(self, topic: str) -> list[str]:
+        name = self._node.resolve_topic_name(self._profile.topic(topic))
+        return sorted(
+            f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+            for info in self._node.get_publishers_info_by_topic(name)
+        )
+
+
+def _shared(status: Status, topic: str, names: list[str]) -> Finding:
+    return Finding(status, f"{topic} is published by {' and '.join(names)}")
 
 
 class IncidentFiles:

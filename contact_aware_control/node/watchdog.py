@@ -42,6 +42,7 @@ class WatchdogNode(GuardedNode):
         self._status_age = AgeMonitor(self._timeout)
         self._command_age = AgeMonitor(self._timeout)
         self._mode: int | None = None
+        self._link = ControllerStatus.LOST
         self._level: Level | None = None
         self._outages = 0
         self._alive = self.create_publisher(Bool, ALIVE_TOPIC, LATCHED)
@@ -63,7 +64,7 @@ class WatchdogNode(GuardedNode):
         self._last_check = time.monotonic()
 
     def _status_arrived(self, message: ControllerStatus) -> None:
-        self._mode = message.mode
+        self._mode, self._link = message.mode, message.link
         self._status_age.arrived()
 
     def _command_arrived(self, message: Any) -> None:
@@ -106,6 +107,8 @@ class WatchdogNode(GuardedNode):
             )
         if self._mode == ControllerStatus.INACTIVE:
             return Health(Level.WARN, "the controller runs, but sends no commands", values)
+        if self._link != ControllerStatus.ARMED:
+            return Health(Level.OK, "the controller waits for a link to the robot", values)
         if self._command_age.stale:
             return Health(
                 Level.ERROR,

@@ -4,6 +4,9 @@ It knows nothing of controllers, goals and contacts. From the command before, th
 joints and the limits it proves a command sound, or it refuses it and lets the arm brake along
 its last motion, or hold. Why here: whatever goes wrong upstream, in a solver, an estimate or
 a reaction, ends in a command that passes this point.
+
+It also remembers what it let through, to tell the commands the robot follows from anybody
+else's.
 """
 
 from __future__ import annotations
@@ -14,12 +17,16 @@ from enum import Enum
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
-from contact_core.arm_state import SoundCommand
+from contact_aware_control.safety.status import Finding, Status
+from contact_core.arm_state import ArmState, SoundCommand
 from contact_core.kernel import inlined_kernel, kernel
 from contact_core.robot import Robot
 
 ROUNDING = 1e-9
 """By how much a command may exceed a limit, for upstream it is computed in another order [rad]."""
+
+MOVED = 0.003
+"""A joint that is farther from where it was has moved [rad]."""
 
 SOUND, FINITE, POSITION, DISTANCE, SPEED, ACCELERATION, JERK = range(7)
 """What the kernel answers: sound, or the rule that is broken."""
@@ -53,6 +60,11 @@ class GateState:
         acceleration: (n) by which their speed grew in the last tick [rad/s^2].
         time: Of the last tick [ns]; None before the first.
         refused: Number of commands refused in a row.
+        recent: (2, n) smallest and largest command since the window began [rad].
+        earlier: (2, n) those of the window before.
+        age: Ticks since the window began.
+        astray: Number of joint states in a row that were not where commands should have them.
+        since: (n) joint positions in the first of them [rad].
     """
 
     command: np.ndarray
@@ -60,6 +72,11 @@ class GateState:
     acceleration: np.ndarray
     time: int | None
     refused: int
+    recent: np.ndarray
+    earlier: np.ndarray
+    age: int = 0
+    astray: int = 0
+    since: np.ndarray | None = None
 
 
 class CommandGate:
@@ -94,18 +111,28 @@ class CommandGate:
             Bound.NONE: (free, np.inf, np.inf),
         }
         self._braking = limits.braking
+        self._window = max(1, round(config.safety.round_trip / config.period))
+        self._tolerance = config.safety.command_tolerance
+        self._softness = 1.0 / stiffness
+        self._follow_distance = config.plausibility.follow_distance
+        self._follow_time = config.plausibility.follow_time
 
-    def start(self, command: np.ndarray) -> GateState:
+    def start(self, command: np.ndarray, reported: np.ndarray | None = None) -> GateState:
         """Begin where the robot is, at rest.
 
         Args:
             command: (n) where commands begin [rad].
+            reported: (n) what the driver says the robot follows [rad]; NaN or None if it
+                does not say.
 
         Returns:
             What is remembered.
         """
         still = np.zeros(command.size)
-        return GateState(command, still, still, None, 0)
+        other = command if reported is None else reported
+        both = np.array([command, other])
+        sent = np.array([np.fmin(*both), np.fmax(*both)])
+        return GateState(command, still, still, None, 0, sent, sent)
 
     def room(
         self, state: GateState, bound: Bound = Bound.TRACKING
@@ -150,10 +177,77 @@ class CommandGate:
         """
         refusal = self._refusal(state, now, wanted, measured, bound)
         command = self._braked(state, measured) if refusal else np.array(wanted, dtype=float)
-        velocity, acceleration = _motion(command, state.command, state.velocity, self._period)
+        velocity, acceleration, recent = _motion(
+            command, state.command, state.velocity, self._period, state.recent
+        )
+        earlier, age = state.earlier, state.age + 1
+        if age >= self._window:
+            earlier, recent, age = recent, np.array([command, command]), 0
         refused = state.refused + 1 if refusal else 0
-        after = GateState(command, velocity, acceleration, now, refused)
+        after = GateState(
+            command,
+            velocity,
+            acceleration,
+            now,
+            refused,
+            recent,
+            earlier,
+            age,
+            state.astray,
+            state.since,
+        )
         return after, SoundCommand(command), refusal
+
+    def watch(self, state: GateState, arm: ArmState) -> tuple[GateState, Finding | None]:
+        """Compare what the robot does with what was sent within its round trip.
+
+        Args:
+            state: What is remembered.
+            arm: A joint state.
+
+        Returns:
+            (what is remembered now; what is wrong, None if the robot follows our commands and
+            nobody else's).
+        """
+        foreign = self.foreign(state, arm.commanded_position)
+        if foreign is not None:
+            return state, foreign
+        joint, away = _astray(
+            arm.position, arm.external_torque, self._softness, state.recent, state.earlier
+        )
+        if not away > self._follow_distance:
+            return (replace(state, astray=0) if state.astray else state), None
+        since = arm.position if state.since is None or not state.astray else state.since
+        state = replace(state, astray=state.astray + 1, since=since)
+        if state.astray * self._period <= self._follow_time + ROUNDING:
+            return state, None
+        name = self._names[joint]
+        others = np.abs(np.delete(arm.position - since, joint))
+        if np.any(others > MOVED):
+            text = f"{name} is {away:.3g} rad from where it should be, and others move"
+            return state, Finding(Status.ENCODER_STUCK, text)
+        text = f"{name} is {away:.3g} rad from where its commands and torque should have it"
+        return state, Finding(Status.NOT_COMMANDING, text)
+
+    def foreign(self, state: GateState, reported: np.ndarray) -> Finding | None:
+        """Tell whether the robot follows somebody else's commands.
+
+        Args:
+            state: What is remembered.
+            reported: (n) the command the driver says the robot follows [rad]; NaN if it
+                does not say.
+
+        Returns:
+            FOREIGN_COMMAND with the joint and the numbers, or None.
+        """
+        joint = _foreign(reported, state.recent, state.earlier, self._tolerance)
+        if joint < 0:
+            return None
+        return Finding(
+            Status.FOREIGN_COMMAND,
+            f"{self._names[joint]} is commanded to {reported[joint]:.4f} rad, we sent "
+            f"{state.command[joint]:.4f} rad",
+        )
 
     def _refusal(
         self,
@@ -292,10 +386,50 @@ def _motion(
     last: np.ndarray,
     velocity: np.ndarray,
     period: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return velocity and acceleration of the commands."""
-    now, gained = np.empty(command.size), np.empty(command.size)
-    for i in range(command.size):
+    sent: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return velocity, acceleration, and the range of what was sent."""
+    n = command.size
+    now, gained, widened = np.empty(n), np.empty(n), np.empty((2, n))
+    for i in range(n):
         now[i] = (command[i] - last[i]) / period
         gained[i] = _gain(now[i], velocity[i]) / period
-    return now, gained
+        widened[0, i] = min(sent[0, i], command[i])
+        widened[1, i] = max(sent[1, i], command[i])
+    return now, gained, widened
+
+
+@kernel
+def _foreign(
+    reported: np.ndarray, recent: np.ndarray, earlier: np.ndarray, tolerance: float
+) -> int:
+    """Return the first joint whose command was not sent in either window; -1 if there is none."""
+    for i in range(reported.size):
+        if reported[i] < min(recent[0, i], earlier[0, i]) - tolerance:
+            return i
+        if reported[i] > max(recent[1, i], earlier[1, i]) + tolerance:
+            return i
+    return -1
+
+
+@kernel
+def _astray(
+    position: np.ndarray,
+    torque: np.ndarray,
+    softness: np.ndarray,
+    recent: np.ndarray,
+    earlier: np.ndarray,
+) -> tuple[int, float]:
+    """Return the joint farthest from q_cmd + K^-1 tau_ext, (5), of any recent q_cmd, and how far.
+
+    An unknown torque, NaN, is never far.
+    """
+    worst, joint = 0.0, 0
+    for i in range(position.size):
+        rest = position[i] - softness[i] * torque[i]
+        below = min(recent[0, i], earlier[0, i]) - rest
+        above = rest - max(recent[1, i], earlier[1, i])
+        away = max(below, above)
+        if away > worst:
+            worst, joint = away, i
+    return joint, worst

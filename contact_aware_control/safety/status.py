@@ -21,9 +21,7 @@ class Request(IntEnum):
     PRESS_EXTERNAL_STOP = 6
     RELEASE_EXTERNAL_STOP = 7
     REJECT_INPUT = 8
-    ROBOT_LEFT = 9
-    ROBOT_BACK = 10
-    FIND_SIMULATOR = 11
+    FIND_SIMULATOR = 9
 
 
 class Mode(IntEnum):

@@ -1,8 +1,12 @@
-"""The state machine above the controllers: faults, hold and resume, watchdogs.
+"""The state machine above the controllers: the link to the robot, faults, hold and resume.
 
-Four small machines run side by side; what happens is an :class:`Event`, and
+Five small machines run side by side; what happens is an :class:`Event`, and
 :data:`TRANSITIONS` says where each machine goes from there. The mode of a tick follows from
-their states and from the ages of what was received, in the order of :meth:`Supervisor.update`.
+their states and from what was received, in the order of :meth:`Supervisor.update`.
+
+Commands leave only while the :class:`Link` is ARMED. It is LOST when states are missing or
+not sound, goes through SYNC, where the command is read from the robot again, and is armed by
+itself at first, or after a short outage without a jump; otherwise by resume.
 
 Not a certified safety function: it limits what this software asks of the robot, the
 robot's own safety configuration has to protect people.
@@ -16,40 +20,32 @@ from enum import Enum, auto
 from typing import TypeVar, cast
 
 from contact_aware_control.config import SafetyConfig
-from contact_aware_control.safety.status import Mode, Request, Status
+from contact_aware_control.safety.status import Finding, Link, Mode, Request, Status
 
 
 class Activity(Enum):
-    """Whether commands are sent."""
+    """Whether commands are to be sent."""
 
     OFF = auto()
-    WAITING = auto()
-    """Activated, but no joint state has come since."""
-    RUNNING = auto()
+    ON = auto()
+
+
+class Arming(Enum):
+    """What it takes to command a robot whose states are sound."""
+
+    FIRST = auto()
+    """Nothing: since the activation it has not been commanded."""
+    SEAMLESS = auto()
+    """Nothing, after a short outage without a jump."""
+    ON_RESUME = auto()
+    """Somebody who looks at the arm, and calls resume."""
 
 
 class Pause(Enum):
-    """Why the reference is paused until somebody calls resume."""
+    """Whether the reference is paused until somebody calls resume."""
 
     NONE = auto()
     ASKED = auto()
-    OUTAGE = auto()
-    """The joint state was missing for longer than the recovery window."""
-
-
-class Following(Enum):
-    """Whether the robot follows commands; one that leaves after it did needs a resume."""
-
-    NEW = auto()
-    """It does; since the activation nothing was commanded."""
-    SERVED = auto()
-    """It does, and has been commanded."""
-    NOT_YET = auto()
-    """Its session has not begun to follow commands."""
-    LEFT = auto()
-    """It does not any more."""
-    BACK = auto()
-    """It does again, and waits for resume."""
 
 
 class Latch(Enum):
@@ -72,15 +68,15 @@ class Event(Enum):
     RESET = auto()
     PRESS_EXTERNAL_STOP = auto()
     RELEASE_EXTERNAL_STOP = auto()
-    ROBOT_LEFT = auto()
-    ROBOT_BACK = auto()
     FIND_SIMULATOR = auto()
-    STATE_ARRIVED = auto()
-    """A fresh joint state."""
-    COMMANDED = auto()
-    """The robot is given a command that it follows."""
-    LONG_OUTAGE = auto()
-    """The joint state is older than the recovery window."""
+    STATE_LOST = auto()
+    """States are missing, or something is wrong with them."""
+    BROKEN = auto()
+    """That lasts, or is more than a delay, or the robot is not as it was."""
+    STATE_SOUND = auto()
+    """A sound state has arrived."""
+    ARM = auto()
+    """Nothing speaks against commands."""
     INPUT_UNUSABLE = auto()
     """Too many messages in a row were rejected."""
     OVERLOAD = auto()
@@ -94,32 +90,28 @@ class Event(Enum):
 Machine = TypeVar("Machine", bound=Enum)
 
 TRANSITIONS: dict[tuple[Enum, Event], Enum] = {
-    (Activity.OFF, Event.ACTIVATE): Activity.WAITING,
-    (Activity.WAITING, Event.STATE_ARRIVED): Activity.RUNNING,
-    (Activity.WAITING, Event.DEACTIVATE): Activity.OFF,
-    (Activity.RUNNING, Event.DEACTIVATE): Activity.OFF,
-    (Activity.RUNNING, Event.ACTIVATE): Activity.WAITING,
+    (Activity.OFF, Event.ACTIVATE): Activity.ON,
+    (Activity.ON, Event.DEACTIVATE): Activity.OFF,
+    #
+    (Link.LOST, Event.STATE_SOUND): Link.SYNC,
+    (Link.SYNC, Event.STATE_LOST): Link.LOST,
+    (Link.SYNC, Event.ARM): Link.ARMED,
+    (Link.SYNC, Event.ACTIVATE): Link.LOST,
+    (Link.SYNC, Event.DEACTIVATE): Link.LOST,
+    (Link.ARMED, Event.STATE_LOST): Link.LOST,
+    (Link.ARMED, Event.ACTIVATE): Link.LOST,
+    (Link.ARMED, Event.DEACTIVATE): Link.LOST,
+    #
+    (Arming.FIRST, Event.ARM): Arming.SEAMLESS,
+    (Arming.SEAMLESS, Event.BROKEN): Arming.ON_RESUME,
+    (Arming.SEAMLESS, Event.ACTIVATE): Arming.FIRST,
+    (Arming.ON_RESUME, Event.RESUME): Arming.SEAMLESS,
+    (Arming.ON_RESUME, Event.ACTIVATE): Arming.FIRST,
     #
     (Pause.NONE, Event.HOLD): Pause.ASKED,
-    (Pause.NONE, Event.LONG_OUTAGE): Pause.OUTAGE,
-    (Pause.ASKED, Event.LONG_OUTAGE): Pause.OUTAGE,
     (Pause.ASKED, Event.RESUME): Pause.NONE,
     (Pause.ASKED, Event.RESET): Pause.NONE,
     (Pause.ASKED, Event.ACTIVATE): Pause.NONE,
-    (Pause.OUTAGE, Event.RESUME): Pause.NONE,
-    (Pause.OUTAGE, Event.RESET): Pause.NONE,
-    (Pause.OUTAGE, Event.ACTIVATE): Pause.NONE,
-    #
-    (Following.NEW, Event.COMMANDED): Following.SERVED,
-    (Following.NEW, Event.ROBOT_LEFT): Following.NOT_YET,
-    (Following.NOT_YET, Event.ROBOT_BACK): Following.NEW,
-    (Following.SERVED, Event.ROBOT_LEFT): Following.LEFT,
-    (Following.SERVED, Event.ACTIVATE): Following.NEW,
-    (Following.LEFT, Event.ROBOT_BACK): Following.BACK,
-    (Following.LEFT, Event.ACTIVATE): Following.NOT_YET,
-    (Following.BACK, Event.RESUME): Following.SERVED,
-    (Following.BACK, Event.ROBOT_LEFT): Following.LEFT,
-    (Following.BACK, Event.ACTIVATE): Following.NEW,
     #
     (Latch.CLEAR, Event.STOP): Latch.FAULT,
     (Latch.CLEAR, Event.INPUT_UNUSABLE): Latch.FAULT,
@@ -134,13 +126,7 @@ TRANSITIONS: dict[tuple[Enum, Event], Enum] = {
 }
 """(state of one machine, event) -> its next state; without an entry it stays."""
 
-REFUSED = frozenset(
-    {
-        (Latch.PRESSED, Event.RESET),
-        (Following.NOT_YET, Event.RESUME),
-        (Following.LEFT, Event.RESUME),
-    }
-)
+REFUSED = frozenset({(Latch.PRESSED, Event.RESET), (Link.LOST, Event.RESUME)})
 """An event that one machine refuses changes none of them."""
 
 FAULTS = {
@@ -160,9 +146,11 @@ class SupervisorState:
     """Everything the supervisor remembers from tick to tick.
 
     Attributes:
-        activity: Whether commands are sent.
-        pause: Why the reference is paused.
-        following: Whether the robot follows commands.
+        activity: Whether commands are to be sent.
+        link: State of the link to the robot.
+        arming: What it takes to arm it.
+        loss: Why it was lost; None if it never was.
+        pause: Whether the reference is paused.
         latch: Whether there is a fault.
         fault: Its reason; None without one.
         fault_detail: What led to it, in words.
@@ -172,8 +160,10 @@ class SupervisorState:
     """
 
     activity: Activity = Activity.OFF
+    link: Link = Link.LOST
+    arming: Arming = Arming.FIRST
+    loss: Finding | None = None
     pause: Pause = Pause.NONE
-    following: Following = Following.NEW
     latch: Latch = Latch.CLEAR
     fault: Status | None = None
     fault_detail: str = ""
@@ -187,7 +177,11 @@ class Conditions:
     """What the watchdogs look at in one tick; ages are in seconds, inf for "never".
 
     Attributes:
-        state_age: Of the joint state.
+        state_age: Of the last sound joint state.
+        arrived: Whether one has come since the last tick.
+        continuous: Whether the robot is as it was when the link was lost.
+        hearing: Whether messages come, sound or not.
+        finding: What is wrong with the robot, its states, or who else commands it.
         contacts_age: Of the contact estimate.
         reference_age: Of a streamed reference; 0 for a trajectory known to its end.
         has_reference: Whether there is something to follow.
@@ -199,6 +193,10 @@ class Conditions:
 
     state_age: float
     contacts_age: float
+    arrived: bool = True
+    continuous: bool = True
+    hearing: bool = False
+    finding: Finding | None = None
     reference_age: float = 0.0
     has_reference: bool = False
     identifiable: bool = True
@@ -231,12 +229,12 @@ class Supervisor:
 
         Returns:
             (what is remembered now; False if it is refused: a reset while the external stop
-            is pressed, or to resume while the robot does not follow commands).
+            is pressed, or to resume while the link to the robot is lost).
         """
         if request is Request.REJECT_INPUT:
             return self.reject_input(state, detail), True
         event = Event[request.name]
-        if not REFUSED.isdisjoint(((state.latch, event), (state.following, event))):
+        if not REFUSED.isdisjoint(((state.latch, event), (state.link, event))):
             return state, False
         if request is Request.STOP:
             detail = "stop was called"
@@ -297,33 +295,54 @@ class Supervisor:
         """
         if state.activity is Activity.OFF:
             return state, Mode.INACTIVE, Status.OK
-        age = conditions.state_age
-        # Ages are whole periods in lock-step: rounding must not decide.
-        stale = age > (self._config.state_timeout_periods + 1e-6) * self._period
-        if stale and self._config.recovery_window < age < math.inf:
-            state = _after(state, Event.LONG_OUTAGE)
-        elif not stale and state.activity is Activity.WAITING:
-            state = _after(state, Event.STATE_ARRIVED)
-        if state.activity is Activity.WAITING:
-            return state, Mode.INACTIVE, state.fault or Status.WAITING_FOR_STATE
+        state = self._watch_link(state, conditions)
+        lost = Status.WAITING_FOR_STATE if state.loss is None else state.loss.status
+        if state.arming is Arming.FIRST:
+            return state, Mode.INACTIVE, state.fault or lost
         if conditions.torque_exceeded:
             state = _after(state, Event.TORQUE, conditions.torque_exceeded)
         state = self._watch_force(state, conditions.force_ratio)
         if state.fault is not None:
             return state, Mode.FAULT, state.fault
-        if stale:
-            return state, Mode.HOLD, Status.STATE_STALE
-        if state.following is Following.NEW:
-            state = _after(state, Event.COMMANDED)
-        elif state.following is not Following.SERVED:
-            return state, Mode.HOLD, Status.NOT_COMMANDING
+        if state.link is Link.LOST:
+            return state, Mode.HOLD, lost
+        if state.link is Link.SYNC:
+            return state, Mode.HOLD, Status.NOT_ARMED
         return state, *self._decide(state, conditions)
 
+    def _watch_link(self, state: SupervisorState, conditions: Conditions) -> SupervisorState:
+        """Lose the link, or find it again."""
+        age = conditions.state_age
+        loss = conditions.finding or self._outage(state, conditions)
+        if loss is not None:
+            state = replace(_after(state, Event.STATE_LOST), loss=loss)
+            short = conditions.finding is None and age <= self._config.recovery_window
+            return state if short else _after(state, Event.BROKEN)
+        if state.link is Link.LOST and conditions.arrived:
+            state = _after(state, Event.STATE_SOUND)
+            if not conditions.continuous:
+                state = _after(state, Event.BROKEN)
+        if state.link is Link.SYNC and state.arming is not Arming.ON_RESUME:
+            state = _after(state, Event.ARM)
+        return state
+
+    def _outage(self, state: SupervisorState, conditions: Conditions) -> Finding | None:
+        """Return why there is no state to work with; None if there is one."""
+        age = conditions.state_age
+        # Ages are whole periods in lock-step: rounding must not decide.
+        if age <= (self._config.state_timeout_periods + 1e-6) * self._period:
+            return None
+        if not conditions.hearing:
+            silent = Status.WAITING_FOR_STATE if age == math.inf else Status.STATE_STALE
+            return Finding(silent, f"no state for {age:.3f} s")
+        loss = state.loss if state.link is Link.LOST else None
+        if loss is not None and loss.status not in (Status.WAITING_FOR_STATE, Status.STATE_STALE):
+            return loss
+        return Finding(Status.STATE_FROZEN, f"the stamp has stood still for {age:.3f} s")
+
     def _decide(self, state: SupervisorState, conditions: Conditions) -> tuple[Mode, Status]:
-        """Decide with a fresh joint state, a robot that follows, and no fault."""
+        """Decide with a link that is armed, and no fault."""
         trust = self._trust(state, conditions)
-        if state.pause is Pause.OUTAGE:
-            return Mode.HOLD, Status.STATE_STALE
         if state.pause is Pause.ASKED or not conditions.has_reference:
             return Mode.HOLD, trust
         if conditions.reference_age > self._config.reference_timeout:
@@ -365,12 +384,15 @@ def _after(state: SupervisorState, event: Event, detail: str = "") -> Supervisor
     state = replace(
         state,
         activity=_next(state.activity, event),
+        link=_next(state.link, event),
+        arming=_next(state.arming, event),
         pause=_next(state.pause, event),
-        following=_next(state.following, event),
         latch=_next(state.latch, event),
         fault=fault,
         fault_detail=fault_detail,
     )
+    if event is Event.ACTIVATE:
+        state = replace(state, loss=None)
     if event is Event.RESET:
         return replace(state, fault=None, fault_detail="", rejected_in_a_row=0, overload=0.0)
     return state

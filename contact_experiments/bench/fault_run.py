@@ -167,7 +167,7 @@ class FaultRun:
         node, name = self._wire.node(), PROFILE.get(driver, driver)
         profile = driver_profile(name, DriverConfig(), config.period)
         self._writer = CommandWriter(node, profile, False)
-        self._reader = StateReader(node, profile, False, self._state_arrived, self._writer)
+        self._reader = StateReader(node, profile, False, self._state_arrived)
         self._estimator_reader = StateReader(
             node, driver_profile(name, DriverConfig()), False, self._estimate
         )
@@ -178,7 +178,7 @@ class FaultRun:
         self._goal: Goal | None = None
         self._arm: ArmState | None = None
         self._report: ContactReport | None = None
-        self._commanding = True
+        self._arrived: list[ArmState] = []
         self._rejected = 0
         self._sent: np.ndarray | None = None
         self.sha256 = ""
@@ -228,7 +228,10 @@ class FaultRun:
         for _ in range(rejections.count - self._rejected):
             self._state, _ = self.loop.handle(self._state, Request.REJECT_INPUT, rejections.reason)
         self._rejected = rejections.count
-        inputs = LoopInputs(self._now, self._arm, self._report, self._goal)
+        earlier = tuple(self._arrived[:-1])
+        self._arm = self._arrived[-1] if self._arrived else self._arm
+        self._arrived = []
+        inputs = LoopInputs(self._now, self._arm, self._report, self._goal, earlier)
         self._state, command, status = self.loop.tick(self._state, inputs)
         held, commanding, self._sent = self.robot.target, self.robot.commanding, None
         if command is not None:
@@ -240,10 +243,7 @@ class FaultRun:
         return round(self.robot.time * NANOSECONDS)
 
     def _state_arrived(self, state: ArmState) -> None:
-        if state.commanding != self._commanding:
-            self._commanding = state.commanding
-            self.ask(Request.ROBOT_BACK if state.commanding else Request.ROBOT_LEFT)
-        self._arm = dataclasses.replace(state, stamp=self._now)
+        self._arrived.append(dataclasses.replace(state, stamp=self._now, driver_stamp=state.stamp))
 
     def _estimate(self, state: ArmState) -> None:
         output = self._estimator.update(state.stamp, state.position, state.external_torque)

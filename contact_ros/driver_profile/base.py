@@ -111,6 +111,18 @@ class DriverProfile(ABC):
         namespace = self.config.namespace
         return f"{namespace.rstrip('/')}/{name}" if namespace else name
 
+    def concerns(self, topic: str, message: Any) -> bool:
+        """Tell whether a message is about this arm; others may share a topic of joint states.
+
+        Args:
+            topic: The topic it came on.
+            message: The message.
+
+        Returns:
+            False if it is about other joints alone.
+        """
+        return True
+
     @abstractmethod
     def encode_state(self, state: ArmState) -> Mapping[str, Any]:
         """Translate a state, on the robot's side.

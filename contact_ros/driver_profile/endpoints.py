@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from contact_ros.border import MessageError, Rejections
 from contact_ros.diagnostics import AgeMonitor, Health, Level
 from contact_ros.driver_profile.base import RELIABLE, DriverProfile
 from contact_ros.qos import signal_publisher, signal_subscription
+from contact_ros.stamps import to_nanoseconds
 
 
 class RobotSide:
@@ -75,6 +77,12 @@ class RobotSide:
         self._on_command(command)
 
 
+MOST_NAMES = 16
+"""So many joints of others are named."""
+
+MOST_STAMPS = 1000
+"""So many of the latest stamps of a topic are looked at."""
+
 STALE_AFTER = 1.0
 """Age of the latest state above which a reader says that none arrive [s]."""
 
@@ -94,17 +102,11 @@ class CommandWriter:
             lockstep: True in lock-step, False in real time.
         """
         self._profile = profile
-        self._last: NDArray[np.float64] | None = None
         self._publisher = node.create_publisher(
             profile.command_type,
             profile.topic(profile.command_topic),
             signal_publisher(lockstep),
         )
-
-    @property
-    def last(self) -> NDArray[np.float64] | None:
-        """The last command, shape (n,) [rad]; None before the first."""
-        return self._last
 
     def publish_command(self, command: SoundCommand) -> None:
         """Publish a command.
@@ -113,17 +115,44 @@ class CommandWriter:
             command: What a gate has passed.
         """
         self._publisher.publish(self._profile.encode_command(command.position))
-        self._last = np.array(command.position)
+
+
+class StampOrder:
+    """How the stamps of one topic follow each other; those of two sources interleave."""
+
+    def __init__(self) -> None:
+        """Start without a message."""
+        self._last: int | None = None
+        self._steps: deque[float] = deque(maxlen=MOST_STAMPS)
+
+    def heard(self, message: Any) -> None:
+        """Take note of a message; one without a header tells nothing."""
+        if not hasattr(message, "header"):
+            return
+        stamp = to_nanoseconds(message.header.stamp)
+        if self._last is not None:
+            self._steps.append(1e-9 * (stamp - self._last))
+        self._last = stamp
+
+    def interleaved(self, shortest: float) -> bool:
+        """Tell whether more than a few were too close, or went back, since the last call.
+
+        Args:
+            shortest: Time between two messages of one source [s]; a repeated stamp is that of
+                a hung driver, and no second source.
+        """
+        odd = sum(step < shortest and step != 0.0 for step in self._steps)
+        heard = len(self._steps)
+        self._steps.clear()
+        return odd > max(2, 0.1 * heard)
 
 
 class StateReader:
     """Receive states; any number of nodes may.
 
-    Where the driver does not report the commanded position it is the writer's last
-    command, and before the first command, or without a writer, the measured position.
-
     Attributes:
         rejections: The messages that could not be used.
+        others: Joints of the latest message that was not about this arm; empty without one.
     """
 
     def __init__(
@@ -132,7 +161,6 @@ class StateReader:
         profile: DriverProfile,
         lockstep: bool,
         on_state: Callable[[ArmState], None],
-        writer: CommandWriter | None = None,
     ) -> None:
         """Create the subscriptions.
 
@@ -141,16 +169,16 @@ class StateReader:
             profile: The driver.
             lockstep: True in lock-step, False in real time.
             on_state: Called with each valid state.
-            writer: The writer of this node's commands, if it commands the robot.
         """
         self.rejections = Rejections(node.get_logger().warning)
+        self.others = ""
         self._profile = profile
         self._on_state = on_state
-        self._writer = writer
         self._age = AgeMonitor(STALE_AFTER)
         cutoff = profile.config.torque_cutoff
         self._low_pass = LowPass(cutoff) if cutoff > 0.0 else None
         self._stamp: int | None = None
+        self._sources = {topic: StampOrder() for topic in profile.needed_topics}
         self._subscriptions = [
             node.create_subscription(
                 profile.state_topics[topic],
@@ -167,7 +195,19 @@ class StateReader:
             return self.rejections.report(Health(Level.STALE, NO_STATES))
         return self.rejections.report(Health(Level.OK, "states arrive"))
 
+    def interleaved(self, topic: str) -> bool:
+        """Tell whether two sources have published this arm's joints since the last call.
+
+        Args:
+            topic: One of the needed topics of a profile that knows its period.
+        """
+        return self._sources[topic].interleaved(0.5 * self._profile.period)
+
     def _message(self, topic: str, message: Any) -> None:
+        if not self._profile.concerns(topic, message):
+            self.others = ", ".join(message.name[:MOST_NAMES])
+            return
+        self._sources[topic].heard(message)
         try:
             state = self._profile.decode_state(topic, message)
         except MessageError as error:
@@ -175,7 +215,7 @@ class StateReader:
             return
         if state is not None:
             self._age.arrived()
-            self._on_state(self._with_command(self._filtered(state)))
+            self._on_state(self._filtered(state))
 
     def _filtered(self, state: ArmState) -> ArmState:
         if self._low_pass is None:
@@ -185,10 +225,3 @@ class StateReader:
         period = 0.0 if before is None else max(0.0, 1e-9 * (state.stamp - before))
         torque = self._low_pass.update(state.external_torque, period)
         return dataclasses.replace(state, external_torque=torque)
-
-    def _with_command(self, state: ArmState) -> ArmState:
-        if np.isfinite(state.commanded_position).all():
-            return state
-        last = self._writer.last if self._writer else None
-        commanded = state.position if last is None else last
-        return dataclasses.replace(state, commanded_position=commanded.copy())

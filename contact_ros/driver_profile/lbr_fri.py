@@ -10,7 +10,7 @@ from lbr_fri_idl.msg import LBRJointPositionCommand, LBRState
 from numpy.typing import ArrayLike, NDArray
 from sensor_msgs.msg import JointState
 
-from contact_core.arm_state import ArmState, CommandMode
+from contact_core.arm_state import ArmState, CommandMode, RobotCondition
 from contact_core.errors import ConfigError
 from contact_ros.border import MessageError
 from contact_ros.driver_profile.base import DriverConfig, DriverProfile
@@ -25,8 +25,11 @@ PERIOD_TOLERANCE = 0.1
 # Values of the Fast Robot Interface for an arm that follows commands, or is about to.
 MONITORING_READY = 2
 COMMANDING_ACTIVE = 4
+CONNECTION_GOOD = 2
 CONNECTION_EXCELLENT = 3
+NORMAL_OPERATION = 0
 DRIVES_ACTIVE = 2
+POSITION_CONTROL = 0
 CARTESIAN_IMPEDANCE_CONTROL = 1
 JOINT_IMPEDANCE_CONTROL = 2
 CLIENT_COMMANDS = {CommandMode.POSITION: 1, CommandMode.WRENCH: 2, CommandMode.TORQUE: 3}
@@ -36,8 +39,9 @@ COMMAND_MODES = {number: mode for mode, number in CLIENT_COMMANDS.items()}
 class LbrFri(DriverProfile):
     """Streamed ``LBRState`` and ``LBRJointPositionCommand``.
 
-    The state has no joint velocity, so a controller gets NaN. The commanded position is
-    the robot's own record of it, or that of its interpolator where there is none (FRI 2).
+    The state has no joint velocity, so a controller gets NaN. The commanded position is the
+    robot's own record of it, and NaN where there is none (FRI 2): the interpolator's is that of
+    the motion below the commands.
     """
 
     name: ClassVar[str] = "lbr_fri"
@@ -58,18 +62,16 @@ class LbrFri(DriverProfile):
     def encode_state(self, state: ArmState) -> Mapping[str, Any]:
         """Translate a state; see :class:`DriverProfile`."""
         torque = self.config.torque_sign * state.external_torque
+        condition = state.condition
         seconds, nanoseconds = divmod(state.stamp, NANOSECONDS)
         message = LBRState(
             sample_time=self.period,
-            session_state=COMMANDING_ACTIVE if state.commanding else MONITORING_READY,
-            connection_quality=CONNECTION_EXCELLENT,
-            drive_state=DRIVES_ACTIVE,
+            session_state=COMMANDING_ACTIVE if condition.commanding else MONITORING_READY,
+            connection_quality=0 if condition.connected_well is False else CONNECTION_EXCELLENT,
+            safety_state=1 if condition.safe is False else NORMAL_OPERATION,
+            drive_state=0 if condition.drives_on is False else DRIVES_ACTIVE,
             client_command_mode=CLIENT_COMMANDS[state.command_mode],
-            control_mode=(
-                CARTESIAN_IMPEDANCE_CONTROL
-                if state.command_mode is CommandMode.WRENCH
-                else JOINT_IMPEDANCE_CONTROL
-            ),
+            control_mode=_control_mode(state),
             time_stamp_sec=seconds,
             time_stamp_nano_sec=nanoseconds,
             measured_joint_position=state.position,
@@ -98,10 +100,16 @@ class LbrFri(DriverProfile):
             stamp=message.time_stamp_sec * NANOSECONDS + message.time_stamp_nano_sec,
             position=checked(message.measured_joint_position, JOINTS, "measured_joint_position"),
             velocity=np.full(JOINTS, np.nan),
-            commanded_position=_commanded(message),
+            commanded_position=np.array(message.commanded_joint_position),
             external_torque=self.config.torque_sign * torque,
             joint_torque=_known(message.measured_torque),
-            commanding=message.session_state == COMMANDING_ACTIVE,
+            condition=RobotCondition(
+                commanding=message.session_state == COMMANDING_ACTIVE,
+                drives_on=message.drive_state == DRIVES_ACTIVE,
+                safe=message.safety_state == NORMAL_OPERATION,
+                impedance=message.control_mode == JOINT_IMPEDANCE_CONTROL,
+                connected_well=message.connection_quality >= CONNECTION_GOOD,
+            ),
             # A robot that is only monitored has none yet.
             command_mode=COMMAND_MODES.get(message.client_command_mode, CommandMode.POSITION),
         )
@@ -129,10 +137,11 @@ class LbrFri(DriverProfile):
             )
 
 
-def _commanded(message: LBRState) -> NDArray[np.float64]:
-    """Return the commanded position; NaN while the robot is not being commanded."""
-    commanded = np.array(message.commanded_joint_position)
-    return commanded if np.isfinite(commanded).all() else np.array(message.ipo_joint_position)
+def _control_mode(state: ArmState) -> int:
+    """Return the robot's control mode that a state stands for."""
+    if state.command_mode is CommandMode.WRENCH:
+        return CARTESIAN_IMPEDANCE_CONTROL
+    return POSITION_CONTROL if state.condition.impedance is False else JOINT_IMPEDANCE_CONTROL
 
 
 def _known(torque: ArrayLike) -> NDArray[np.float64] | None:

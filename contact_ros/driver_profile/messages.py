@@ -78,8 +78,17 @@ class JointSelector:
             names: Joint names, in the arm's order.
         """
         self._names = list(names)
+        self._ours = frozenset(names)
         self._seen: list[str] = []
         self._order = np.zeros(0, dtype=np.intp)
+
+    def concerned(self, names: Sequence[str]) -> bool:
+        """Tell whether a message lists any joint of the arm.
+
+        Args:
+            names: The joints the message lists.
+        """
+        return names == self._seen or not self._ours.isdisjoint(names)
 
     def select(self, names: list[str], values: ArrayLike, field: str) -> NDArray[np.float64]:
         """Take the arm's joints out of one field of a message.

@@ -54,6 +54,10 @@ class BroadcastDriver(DriverProfile):
         )
         return {STATE: joints, TORQUE: torque}
 
+    def concerns(self, topic: str, message: Any) -> bool:
+        """Tell whether a message is about this arm; see :class:`DriverProfile`."""
+        return self._joints[topic].concerned(message.name)
+
     def decode_state(self, topic: str, message: Any) -> ArmState | None:
         """Translate a message; see :class:`DriverProfile`."""
         # Check before keeping, so that a bad message cannot spoil the next state.

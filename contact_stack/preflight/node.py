@@ -174,8 +174,12 @@ class PreflightNode(GuardedNode):
 
     def _fail_start(self) -> None:
         """Nothing to judge: say what was not heard, and why."""
+        reason = ""
         if self._reader.rejections.count:
             reason = self._reader.rejections.reason
+        elif self._reader.others:
+            reason = f"only those of other joints arrive: {self._reader.others}"
+        if reason:
             self._judge((Check("state rate", CheckStatus.FAIL, "states were rejected", reason),))
         self._judge(
             (

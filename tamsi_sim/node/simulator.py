@@ -14,7 +14,7 @@ from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
-from contact_core.arm_state import ArmState, CommandMode
+from contact_core.arm_state import ArmState, CommandMode, RobotCondition
 from contact_core.config import nested, parameter
 from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError, ContactStackError
@@ -392,7 +392,7 @@ def _arm_state(
         velocity=measurement.velocity,
         commanded_position=measurement.commanded_position,
         external_torque=measurement.external_torque,
-        commanding=commanding,
+        condition=RobotCondition(commanding=commanding),
         joint_torque=measurement.joint_torque,
         command_mode=command_mode,
     )

@@ -63,6 +63,15 @@ OTHER = {
     "safety.reference_timeout": 0.004,
     "safety.bad_input_limit": 1,
     "safety.refusal_limit": 1,
+    "safety.round_trip": 0.01,
+    "safety.command_tolerance": 1.0,
+    "safety.continuity": 1.0,
+    "plausibility.margin": 0.5,
+    "plausibility.speed_factor": 100.0,
+    "plausibility.stamp_jump": 10.0,
+    "plausibility.frozen_distance": 1.0,
+    "plausibility.follow_distance": 1.0,
+    "plausibility.follow_time": 5.0,
     "safety.unexplained_residual": 1.0,
     "safety.conservative_force_share": 0.3,
     "safety.blind_step_fraction": 0.01,
@@ -120,6 +129,7 @@ class Script:
         self._watchdogs()
         self._refusals()
         self._torques()
+        self._link()
         self._checks()
         return b"".join(np.asarray(item, dtype=float).tobytes() for item in self.seen)
 
@@ -134,8 +144,10 @@ class Script:
 
     def _tick(self, loop, goal, contacts=(), offset=0.0, state=True, report=True):
         self.now += round(self.config.period * 1e9)
-        if state:
+        if state is True:
             self.state = self.make_state(self.now, self.q + offset, self.q)
+        elif state:
+            self.state = state
         if report:
             self.report = ContactReport(self.now, contacts)
         inputs = LoopInputs(self.now, self.state, self.report, goal)
@@ -214,8 +226,8 @@ class Script:
         self._tick(loop, goal, state=False)
         for _ in range(5):
             self._tick(loop, goal)
-        for _ in range(5):
-            self._tick(loop, None, hard, offset=0.05)
+        for k in range(5):
+            self._tick(loop, None, hard, offset=0.01 * (k + 1))
         for _ in range(5):
             self._tick(loop, goal, [self.contact(100.0 * UP, [0.5, 0.0, 0.5])])
         for _ in range(3):
@@ -245,8 +257,46 @@ class Script:
                 report = ContactReport(self.now, (), torque - declared * shoulder)
                 inputs = LoopInputs(self.now, state, report, goal)
                 self.loop_state, passed, status = loop.tick(self.loop_state, inputs)
-                self.q = passed.position
+                self.q = passed.position if passed is not None else self.q
                 self.seen += [self.q, status.mode, status.status]
+
+    def _link(self):
+        """A robot that misbehaves in every way, one after the other."""
+        goal = Goal(JointTrajectory([0.0, 2.0], np.array([Q, Q + 0.2])))
+        beyond = np.where(np.arange(7) == 3, self.robot.position_limits[0] - 0.1, Q)
+
+        def run(ticks, change=lambda state: {}):
+            for k in range(ticks):
+                now = self.now + round(self.config.period * 1e9)
+                # The encoders flicker.
+                state = self.make_state(now, self.q + 1e-6 * (k % 2), self.q)
+                state = dataclasses.replace(state, external_torque=np.zeros(7))
+                self._tick(loop, goal, state=dataclasses.replace(state, **change(state)))
+
+        for wrong in (
+            lambda state: {"position": beyond},
+            lambda state: {"position": state.position + 0.2},
+            lambda state: {"driver_stamp": state.stamp + 10**9},
+            lambda state: {"commanded_position": state.commanded_position + 0.1},
+        ):
+            loop = self._loop()
+            run(10)
+            run(1, wrong)
+            run(5)
+        loop = self._loop()
+        run(3, lambda state: {"position": beyond})
+        loop = self._loop()
+        run(200)
+        run(1, lambda state: {"commanded_position": state.commanded_position - 0.008})
+        loop = self._loop()
+        run(120, lambda state: {"position": Q})
+        loop = self._loop()
+        run(200, lambda state: {"position": Q + 1e-6 * (state.stamp // 5_000_000 % 2)})
+        loop = self._loop()
+        run(20)
+        for _ in range(10):
+            self._tick(loop, goal, state=False)
+        run(5, lambda state: {"position": state.position - 0.05})
 
     def _checks(self):
         loop = self._loop()

@@ -1,6 +1,7 @@
 """The object a node drives: start, following goals, pauses, limits."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from loop_bench import TICK, UP, Bench, Q, line
 from contact_aware_control.reference import Goal, JointTrajectory
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Mode, Request, Status
+from contact_core.arm_state import RobotCondition
 from contact_core.errors import TrajectoryError
 
 
@@ -186,22 +188,25 @@ def test_stops_in_front_of_itself_with_a_reason(bench, robot):
         GoalChecker(robot, run.loop.config).check(further, run.q)
 
 
-def test_begins_again_where_the_robot_is_when_it_comes_back(bench):
+def test_begins_again_where_the_robot_is_when_it_comes_back(bench, arm_state):
     """While the robot does not follow it may be moved by hand; commands begin where it is then."""
     run = bench()
     run.tick()
     goal = line(Q + 0.1)
     for _ in range(20):
         run.tick(goal)
-    run.ask(Request.ROBOT_LEFT)
-    command, status = run.tick(goal)
+    left = replace(arm_state(run.now + TICK, run.q), condition=RobotCondition(commanding=False))
+    command, status = run.tick(goal, state=left)
+    assert command is None
     assert (status.mode, status.status) == (Mode.HOLD, Status.NOT_COMMANDING)
-    moved = run.q = command - 0.05
-    run.ask(Request.ROBOT_BACK)
-    command, status = run.tick(goal)
-    np.testing.assert_array_equal(command, moved)
-    assert status.mode is Mode.HOLD
+    assert not run.ask(Request.RESUME)
+    moved = run.q - 0.05
+    # The first state after the jump is none to begin with, the next one is.
+    for expected in (Status.STATE_IMPLAUSIBLE, Status.NOT_ARMED):
+        command, status = run.tick(goal, state=arm_state(run.now + TICK, moved))
+        assert command is None
+        assert (status.mode, status.status) == (Mode.HOLD, expected)
     assert run.ask(Request.RESUME)
-    command, status = run.tick(goal)
+    command, status = run.tick(goal, state=arm_state(run.now + TICK, moved))
     assert status.mode is Mode.TRACKING
     assert np.abs(command - moved).max() < 0.25 * 0.002

@@ -209,7 +209,7 @@ def test_a_read_state_continues_as_the_original(logged, robot, description, tmp_
     assert plain(state.controller.contacts) == plain(run.loop_state.controller.contacts)
     for k in range(1, 30):
         now = run.now + k * TICK
-        arm = run.make_state(now, run.q)
+        arm = run.make_state(now, run.q + 1e-6 * k)
         report = ContactReport(now, (run.make_contact(15.0 * UP, [0.5, 0, 0.5]),))
         run.loop_state, a, _ = run.loop.tick(run.loop_state, LoopInputs(now, arm, report, goal))
         state, b, _ = twin.tick(state, LoopInputs(now, arm, report, goal_read))

@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 
 from contact_aware_control.config import SafetyConfig
-from contact_aware_control.safety.status import Link, Mode, Request, Status
+from contact_aware_control.safety.status import Finding, Link, Mode, Request, Status
 from contact_aware_control.safety.supervisor import (
     FAULTS,
     REFUSED,
     TRANSITIONS,
     Activity,
+    Arming,
     Conditions,
     Event,
-    Following,
     Latch,
     Pause,
     Supervisor,
@@ -108,17 +108,44 @@ def test_short_outage_ends_by_itself(supervisor):
 
 
 def test_long_outage_waits_for_resume(supervisor):
-    supervisor.update(replace(GOOD, state_age=1.5))
-    assert supervisor.update(GOOD) == (Mode.HOLD, Status.STATE_STALE)
-    supervisor.resume()
+    assert supervisor.update(replace(GOOD, state_age=1.5)) == (Mode.HOLD, Status.STATE_STALE)
+    assert supervisor.state.link is Link.LOST
+    assert supervisor.update(GOOD) == (Mode.HOLD, Status.NOT_ARMED)
+    assert supervisor.state.link is Link.SYNC
+    assert supervisor.resume()
     assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
+    assert supervisor.state.link is Link.ARMED
 
 
-def test_resume_during_an_outage_does_not_help(supervisor):
+def test_resume_during_an_outage_is_refused(supervisor):
     supervisor.update(replace(GOOD, state_age=1.5))
-    supervisor.resume()
+    assert not supervisor.resume()
     assert supervisor.update(replace(GOOD, state_age=1.6)) == (Mode.HOLD, Status.STATE_STALE)
-    assert supervisor.update(GOOD) == (Mode.HOLD, Status.STATE_STALE)
+    assert supervisor.update(GOOD) == (Mode.HOLD, Status.NOT_ARMED)
+
+
+def test_a_short_outage_with_a_jump_waits_for_resume(supervisor):
+    supervisor.update(replace(GOOD, state_age=0.05))
+    jumped = replace(GOOD, continuous=False)
+    assert supervisor.update(jumped) == (Mode.HOLD, Status.NOT_ARMED)
+    assert supervisor.update(GOOD) == (Mode.HOLD, Status.NOT_ARMED)
+
+
+def test_nothing_is_sound_before_a_state_has_come(supervisor):
+    """The age of the last one may still be low."""
+    supervisor.update(replace(GOOD, finding=Finding(Status.DRIVES_OFF, "")))
+    waiting = replace(GOOD, arrived=False)
+    assert supervisor.update(waiting) == (Mode.HOLD, Status.DRIVES_OFF)
+    assert supervisor.update(GOOD) == (Mode.HOLD, Status.NOT_ARMED)
+
+
+def test_messages_without_a_new_state_are_no_silence(supervisor):
+    old = replace(GOOD, state_age=0.5, arrived=False)
+    repeated = replace(old, hearing=True)
+    assert supervisor.update(repeated) == (Mode.HOLD, Status.STATE_FROZEN)
+    assert supervisor.update(old) == (Mode.HOLD, Status.STATE_STALE)
+    supervisor.update(replace(GOOD, finding=Finding(Status.CONNECTION_POOR, "")))
+    assert supervisor.update(repeated) == (Mode.HOLD, Status.CONNECTION_POOR)
 
 
 def test_hold_and_resume(supervisor):
@@ -131,13 +158,14 @@ def test_hold_and_resume(supervisor):
 def test_a_short_outage_after_a_long_one_does_not_hide_the_reason(supervisor):
     supervisor.update(replace(GOOD, state_age=1.5))
     supervisor.update(replace(GOOD, state_age=0.02))
-    assert supervisor.update(GOOD) == (Mode.HOLD, Status.STATE_STALE)
+    assert supervisor.update(GOOD) == (Mode.HOLD, Status.NOT_ARMED)
     supervisor.resume()
     assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
 
 
 def test_a_late_state_just_after_resume_does_not_undo_it(supervisor):
     supervisor.update(replace(GOOD, state_age=1.5))
+    supervisor.update(GOOD)
     supervisor.resume()
     supervisor.update(replace(GOOD, state_age=0.02))
     assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
@@ -252,31 +280,31 @@ def test_faults_say_what_led_to_them(supervisor):
     assert "7.0 times its limit" in supervisor.state.fault_detail
 
 
+LEFT = replace(GOOD, finding=Finding(Status.NOT_COMMANDING, "its session has ended"))
+
+
 def test_a_robot_that_left_is_held_until_it_is_back_and_resume(supervisor):
-    supervisor.robot_left()
-    assert supervisor.update(GOOD) == (Mode.HOLD, Status.NOT_COMMANDING)
+    assert supervisor.update(LEFT) == (Mode.HOLD, Status.NOT_COMMANDING)
     assert not supervisor.resume()
-    supervisor.robot_back()
-    assert supervisor.update(GOOD) == (Mode.HOLD, Status.NOT_COMMANDING)
+    assert supervisor.update(GOOD) == (Mode.HOLD, Status.NOT_ARMED)
+    assert supervisor.state.loss == LEFT.finding
     assert supervisor.resume()
     assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
 
 
 def test_a_reset_does_not_resume_a_robot_that_left(supervisor):
-    supervisor.robot_left()
+    supervisor.update(LEFT)
     supervisor.stop()
-    supervisor.robot_back()
+    assert supervisor.update(GOOD) == (Mode.FAULT, Status.STOPPED)
     supervisor.reset()
-    assert supervisor.update(GOOD) == (Mode.HOLD, Status.NOT_COMMANDING)
+    assert supervisor.update(GOOD) == (Mode.HOLD, Status.NOT_ARMED)
 
 
 def test_at_the_start_the_robot_may_come_after_us():
     """The session of a robot begins without following commands: no resume is needed then."""
     machine = RunningSupervisor()
     machine.activate()
-    machine.robot_left()
-    assert machine.update(GOOD) == (Mode.HOLD, Status.NOT_COMMANDING)
-    machine.robot_back()
+    assert machine.update(LEFT) == (Mode.INACTIVE, Status.NOT_COMMANDING)
     assert machine.update(GOOD) == (Mode.TRACKING, Status.OK)
 
 
@@ -304,7 +332,7 @@ def test_the_table_leads_nowhere_but_within_one_machine():
     for (state, _), following in TRANSITIONS.items():
         assert type(state) is type(following)
         assert state is not following
-    for machine in (Activity, Pause, Following, Latch):
+    for machine in (Activity, Link, Arming, Pause, Latch):
         entered = {state for state in TRANSITIONS.values() if isinstance(state, machine)}
         left = {state for state, _ in TRANSITIONS if isinstance(state, machine)}
         assert entered == left == set(machine)

@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from contact_core.arm_state import ArmState, SoundCommand
+from contact_core.arm_state import ArmState, RobotCondition, SoundCommand
 from contact_core.errors import ConfigError
 from contact_core.low_pass import LowPass
 from contact_ros.diagnostics import Level
@@ -136,19 +136,30 @@ def test_a_listener_can_be_neither_the_robot_nor_its_master() -> None:
 
 
 def test_an_lbr_says_whether_it_follows_commands() -> None:
-    state = dataclasses.replace(arm_state(), commanding=False)
-    assert not transfer("lbr_fri", DriverConfig(), state).commanding
-    assert transfer("lbr_fri", DriverConfig(), arm_state()).commanding
+    state = dataclasses.replace(arm_state(), condition=RobotCondition(commanding=False))
+    assert not transfer("lbr_fri", DriverConfig(), state).condition.commanding
+    assert transfer("lbr_fri", DriverConfig(), arm_state()).condition.commanding
 
 
-def test_lbr_without_a_commanded_position_gives_that_of_the_interpolator() -> None:
+@pytest.mark.parametrize("field", ["drives_on", "safe", "impedance", "connected_well"])
+def test_an_lbr_says_what_is_wrong_with_it(field: str) -> None:
+    """The others do not tell."""
+    condition = dataclasses.replace(RobotCondition(), **{field: False})
+    state = dataclasses.replace(arm_state(), condition=condition)
+    received = dataclasses.asdict(transfer("lbr_fri", DriverConfig(), state).condition)
+    assert [name for name, value in received.items() if value is False] == [field]
+    assert transfer("kuka_drivers", DriverConfig(), state).condition == RobotCondition()
+
+
+def test_lbr_without_a_commanded_position_does_not_take_that_of_the_interpolator() -> None:
+    """It is that of the motion which the commands overlay: where the arm was at their start."""
     profile = driver_profile("lbr_fri", DriverConfig(), PERIOD)
     message = profile.encode_state(arm_state())["state"]
     message.commanded_joint_position = np.full(7, np.nan)
     message.ipo_joint_position = np.arange(7.0)
     state = profile.decode_state("state", message)
     assert state is not None
-    np.testing.assert_array_equal(state.commanded_position, np.arange(7.0))
+    assert np.isnan(state.commanded_position).all()
 
 
 def test_joints_in_another_order_and_other_joints_between_are_sorted_out() -> None:
@@ -313,7 +324,7 @@ def test_both_sides_talk_over_the_wire(graph, name: str, lockstep: bool) -> None
     profile = driver_profile(name, config, PERIOD)
     controller = graph.node("controller")
     writer = CommandWriter(controller, profile, lockstep)
-    reader = StateReader(controller, profile, lockstep, states.append, writer)
+    reader = StateReader(controller, profile, lockstep, states.append)
     sent = arm_state()
 
     def until_state(stamp: int) -> ArmState:
@@ -359,7 +370,7 @@ def test_bad_messages_are_counted_with_their_reason_and_not_passed_on(graph) -> 
     robot_node, controller = graph.node("robot"), graph.node("controller")
     robot = RobotSide(robot_node, profile, True, commands.append)
     writer = CommandWriter(controller, profile, True)
-    reader = StateReader(controller, profile, True, states.append, writer)
+    reader = StateReader(controller, profile, True, states.append)
     state = arm_state()
     writer.publish_command(SoundCommand(bad(state.position, np.nan)))
     robot.publish_state(ArmState(1, bad(state.position, np.nan), *[state.velocity] * 3))

@@ -93,3 +93,12 @@ def test_an_impossible_transition_is_refused_and_changes_nothing(bench: Bench) -
     assert not bench.change(99)
     assert bench.lamp.on
     assert bench.state() == "active"
+
+
+def test_whoever_is_shut_down_or_cleaned_up_is_not_active_any_more(bench: Bench) -> None:
+    """A finalized controller went on to command, for shutting down skips deactivation."""
+    bench.lamp.start(active=True)
+    assert bench.lamp.on
+    assert bench.change(Transition.TRANSITION_ACTIVE_SHUTDOWN)
+    assert bench.state() == "finalized"
+    assert not bench.lamp.on

@@ -86,7 +86,7 @@ def test_each_misbehaviour(moving: GraphClient, driver: str) -> None:
         assert not refused.success
         assert "does not follow commands" in refused.message
         switch(client, "leave_commanding", False)
-        held_because(client, "NOT_COMMANDING", began)
+        held_because(client, "NOT_ARMED", began)
     assert ask(client, "resume").success
     tracking(client)
 
@@ -101,19 +101,23 @@ def test_each_misbehaviour(moving: GraphClient, driver: str) -> None:
         held_because(client, "STATE_STALE", began)
         client.spin_for(1.0)
         assert "the driver is silent" in diagnostic(client, "tamsi_sim", began)[0]
+        refused = ask(client, "resume")
+        assert not refused.success
+        assert "STATE_STALE" in refused.message
         switch(client, "silence", False)
-        held_because(client, "STATE_STALE", began)
+        held_because(client, "NOT_ARMED", began)
     assert ask(client, "resume").success
     tracking(client)
 
     with within_limits(client):  # another node commands beyond a limit, and the driver ends
         began = time.monotonic()
         command_beyond_limits(client, driver)
+        first_status(client, "FOREIGN_COMMAND", began)
         held_because(client, "STATE_STALE", began)
         trigger(client, "restart")
         restarted = time.monotonic()
         client.spin_until(lambda: last_arrival(client, "contacts") > restarted)
-        held_because(client, "STATE_STALE", began)
+        held_because(client, "NOT_ARMED", began)
     assert ask(client, "resume").success
     tracking(client)
 
@@ -135,3 +139,26 @@ def command_beyond_limits(client: GraphClient, driver: str) -> None:
 
     client.spin_until(tripped, 10.0)
     client.node.destroy_publisher(publisher)
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_a_second_commander_is_named_and_the_arm_held(moving: GraphClient, driver: str) -> None:
+    """It need not say anything; others' joints on a shared topic, and listeners, are welcome."""
+    client = moving
+    began = time.monotonic()
+    profile = driver_profile(driver, DriverConfig(), 0.005)
+    publisher: Any = client.node.create_publisher(profile.command_type, profile.command_topic, 1)
+    held_because(client, "FOREIGN_COMMAND", began)
+    client.spin_until(
+        lambda: (
+            "/lbr/test_client"
+            in diagnostic(client, "contact_aware_controller", began)[1].get("detail", "")
+        )
+    )
+    refused = ask(client, "resume")
+    assert not refused.success
+    assert "FOREIGN_COMMAND" in refused.message
+    client.node.destroy_publisher(publisher)
+    first_status(client, "NOT_ARMED", began)
+    assert ask(client, "resume").success
+    tracking(client)
