@@ -12,9 +12,9 @@ from link_bench import LinkBench
 from contact_aware_control.safety.status import Link, Mode, Request, Status
 from contact_core.arm_state import RobotCondition
 from contact_experiments.fake import FAULTS
-from contact_experiments.fake.arm import STIFFNESS, Surface
+from contact_experiments.fake.arm import STIFFNESS, Wall
 
-FLOOR = Surface("tool", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 0.2)
+FLOOR = Wall("tool", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 0.2)
 ALL = ("lbr_fri", "lbr_fri2", "kuka_drivers", "ros2_control")
 
 # What is said, and after how many periods at most; None for what does not break the link for long.
