@@ -11,7 +11,6 @@ from link_bench import LinkBench
 
 from contact_aware_control.safety.status import Link, Mode, Request, Status
 from contact_core.arm_state import RobotCondition
-from contact_experiments.fake import FAULTS
 from contact_experiments.fake.arm import STIFFNESS, Wall
 
 FLOOR = Wall("tool", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 0.2)
@@ -189,12 +188,3 @@ def test_what_a_robot_says_is_named_by_its_cause(robot, arm_state):
     all_wrong = RobotCondition(False, False, False, False, False)
     state = dataclasses.replace(arm_state(run.now + TICK, Q), condition=all_wrong)
     assert run.tick(state=state)[1].status is Status.SAFETY_VIOLATED
-
-
-def test_every_fault_of_the_fake_robot_has_been_thought_of():
-    others = {
-        # Nothing to see, or somebody else's business.
-        "outage", "late", "restarts_quickly", "nan", "wrong_rate", "huge_torque", "torque_sign",
-        "pushed", "open_loop", "foreign_commands",
-    }  # fmt: skip
-    assert set(FAULTS) == {*NAMED, *TOLD, *others}
