@@ -203,8 +203,46 @@ class LimitsConfig:
         above=0.0,
         high=1e4,
     )
+    tool_speed: float = parameter(
+        0.5, "bound on the speed of the tool and of the elbow", unit="m/s", above=0.0, high=10.0
+    )
     yielding_fraction: float = parameter(
         0.8, "share of the joint velocity limits for giving way", above=0.0, high=1.0
+    )
+
+
+@dataclass(frozen=True)
+class TransitionConfig:
+    """Where one motion ends and another begins: new goal, cancel, hold, resume."""
+
+    acceleration: float = parameter(
+        10.0, "bound on the acceleration of the command", unit="rad/s^2", above=0.0, high=100.0
+    )
+    jerk: float = parameter(500.0, "bound on its jerk", unit="rad/s^3", above=0.0, high=2e4)
+
+
+@dataclass(frozen=True)
+class GovernorConfig:
+    """The clock of the reference, which waits where the arm cannot follow."""
+
+    enabled: bool = parameter(
+        True,
+        "whether it waits; the experiments of the paper let it run on, for their figures "
+        "compare with the programmed times",
+    )
+    joint: float = parameter(
+        0.05,
+        "it stands still when the command is this far behind a joint trajectory",
+        unit="rad",
+        above=0.0,
+        high=3.0,
+    )
+    position: float = parameter(
+        0.02, "or this far behind a tool trajectory", unit="m", above=0.0, high=2.0
+    )
+    rotation: float = parameter(0.1, "or by this angle", unit="rad", above=0.0, high=3.0)
+    time: float = parameter(
+        0.1, "its rate takes this long from 1 to 0 or back", unit="s", above=0.0, high=10.0
     )
 
 
@@ -497,6 +535,8 @@ class ControllerConfig:
     safety: SafetyConfig = nested(SafetyConfig)
     reflex: ReflexConfig = nested(ReflexConfig)
     plausibility: PlausibilityConfig = nested(PlausibilityConfig)
+    governor: GovernorConfig = nested(GovernorConfig)
+    transition: TransitionConfig = nested(TransitionConfig)
     workspace: WorkspaceConfig = nested(WorkspaceConfig)
     self_collision: SelfCollisionConfig = nested(SelfCollisionConfig)
     slow_start: SlowStartConfig = nested(SlowStartConfig)

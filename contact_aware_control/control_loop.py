@@ -27,18 +27,29 @@ from contact_aware_control.controllers import (
 from contact_aware_control.controllers.contact_jacobian import magnitude
 from contact_aware_control.loop_state import NANOSECONDS, LoopInputs, LoopState, LoopStatus
 from contact_aware_control.reference.base import Goal
+from contact_aware_control.reference.clock import ReferenceClock
 from contact_aware_control.safety.command_gate import Bound, CommandGate, GateState
 from contact_aware_control.safety.command_limits import CommandGuard, CommandLimits
 from contact_aware_control.safety.reflex import Reflex, ReflexState
 from contact_aware_control.safety.state_checks import CheckState, StateChecks
 from contact_aware_control.safety.status import Finding, Link, Mode, Request, Status
 from contact_aware_control.safety.supervisor import Conditions, Supervisor, SupervisorState
+from contact_aware_control.safety.transition import DONE, Transition, TransitionState
 from contact_core.arm_state import ArmState, SoundCommand
 from contact_core.robot import Robot
 
 NOTHING = LoopInputs(0)
 """What the tick before the first one was given."""
 
+
+FOLLOWING = (Mode.TRACKING, Mode.CONSERVATIVE)
+"""Modes in which a reference is followed."""
+
+STOPPED_AT_ONCE = (Status.STATE_STALE, Status.NOT_COMMANDING)
+"""Reasons to hold in which a command that comes to rest slowly would lead away from the arm."""
+
+SLOWED = 0.99
+"""Below this rate of its clock a reference counts as slowed."""
 
 REACTED_TO = (Status.TORQUE_EXCEEDED, Status.FORCE_EXCEEDED)
 """Faults after which the reflex may move the command."""
@@ -93,6 +104,8 @@ class ControlLoop:
         self._gate = CommandGate(robot, config)
         self._patience = config.safety.state_timeout_periods * config.period
         self._fastest = Bound.TRACKING if self._controller.bounds_step else Bound.NONE
+        self._clock = ReferenceClock(robot, config.governor, config.period)
+        self._transition = Transition(robot.n, config.transition, config.period)
         self._reflex = Reflex(robot, config.reflex, np.array(config.joint_stiffness), config.period)
 
     def start(self) -> LoopState:
@@ -141,6 +154,11 @@ class ControlLoop:
         supervisor, mode, status = self._supervisor.update(heard.supervisor, conditions)
         gate, ramp_ticks, output = heard.gate, state.ramp_ticks, None
         sent, refusal = None, ""
+        transition, rate = DONE, 0.0
+        reference_rate = state.reference_rate
+        if controller.assignment is not state.controller.assignment:
+            reference_rate = 1.0
+        begins = reference_time == 0.0 or (mode in FOLLOWING) != (state.mode in FOLLOWING)
         if supervisor.link is Link.SYNC:
             # Where the robot is now, commands would begin.
             assert arm is not None
@@ -154,7 +172,11 @@ class ControlLoop:
                 gate = self._start(arm)
             command, bound = gate.command, Bound.YIELDING
             ramp_ticks = 0 if mode is Mode.FAULT else ramp_ticks + 1
-            if mode in (Mode.TRACKING, Mode.CONSERVATIVE):
+            if mode in FOLLOWING:
+                assert goal is not None
+                rate = reference_rate
+                if self._controller.bounds_step:
+                    rate = self._clock.rate(rate, goal, reference_time, command)
                 blind = _age(inputs.now, report) > self.config.safety.contacts_timeout
                 fraction = self._step_fraction(blind, ramp_ticks)
                 lower, upper = self._box(gate, arm.position, fraction)
@@ -167,21 +189,34 @@ class ControlLoop:
                     contacts=None if blind or report is None else report.contacts,
                     conservative=mode is Mode.CONSERVATIVE,
                     unexplained_force=reflex.unexplained_force,
+                    rate=rate,
                 )
                 controller, output = self._controller.step(controller, told)
                 if output.status is Status.QP_FAILED:
                     command = self._give_way(arm, report, goal, gate, reflex)
                 else:
+                    if not output.contact_links and self._controller.bounds_step:
+                        transition, change = self._transition.step(
+                            state.transition, begins, gate.velocity, output.command - command
+                        )
+                        if transition is not DONE:
+                            output = replace(output, command=command + change)
                     command, output = self._limited(told, output, fraction)
                     bound = self._fastest
-                    reference_time += self.config.period
-                status = output.status if status is Status.OK else status
+                    reference_time += rate * self.config.period
+                    reference_rate = rate
+                    if rate < SLOWED and status is Status.OK:
+                        status = Status.REFERENCE_SLOWED
+                if status in (Status.OK, Status.REFERENCE_SLOWED):
+                    status = output.status if output.status is not Status.OK else status
             elif status in REACTED_TO and self._reflex.moves:
                 reflex, change = self._reflex.react(reflex, arm, command)
                 change = np.clip(change, *self._gate.room(gate, bound))
                 command, _ = self._guard.limit(command, change)
             else:
                 command = self._give_way(arm, report, goal, gate, reflex)
+                if mode is Mode.HOLD and command is gate.command and status not in STOPPED_AT_ONCE:
+                    transition, command = self._brake(state.transition, begins, gate, arm)
             if late and status is Status.OK:
                 status = Status.DEADLINE_MISSED
             gate, sent, refusal = self._gate.judge(gate, inputs.now, command, arm.position, bound)
@@ -198,12 +233,15 @@ class ControlLoop:
             report=report,
             goal=goal,
             reference_time=reference_time,
+            reference_rate=reference_rate,
+            mode=mode,
+            transition=transition,
             last=inputs,
             ticks=state.ticks + 1,
             deadline_misses=state.deadline_misses + late,
             ramp_ticks=ramp_ticks,
         )
-        return state, sent, _status(state, mode, status, output, refusal)
+        return state, sent, _status(state, mode, status, output, refusal, rate)
 
     def _receive(self, state: LoopState, inputs: LoopInputs) -> _Heard:
         """Take over new messages that are sound, count those that are not."""
@@ -330,6 +368,17 @@ class ControlLoop:
         before, after = (np.abs(a.position - state.gate.command) for a in (state.arm, arm))
         return bool((after <= before + self.config.safety.continuity).all())
 
+    def _brake(
+        self, state: TransitionState, begins: bool, gate: GateState, arm: ArmState
+    ) -> tuple[TransitionState, np.ndarray]:
+        """Come to rest; a command that is at rest stays the same one."""
+        if not gate.velocity.any():
+            return DONE, gate.command
+        still = np.zeros(gate.command.size)
+        state, change = self._transition.step(state, begins, gate.velocity, still)
+        change = np.clip(change, *self._box(gate, arm.position, 1.0))
+        return state, self._guard.limit(gate.command, change)[0]
+
     def _start(self, arm: ArmState) -> GateState:
         """Begin at the command the driver holds: the arm sags if it begins at q instead."""
         reported = arm.commanded_position
@@ -380,7 +429,12 @@ class ControlLoop:
 
 
 def _status(
-    state: LoopState, mode: Mode, status: Status, output: ControllerOutput | None, refusal: str
+    state: LoopState,
+    mode: Mode,
+    status: Status,
+    output: ControllerOutput | None,
+    refusal: str,
+    rate: float,
 ) -> LoopStatus:
     if output is None:
         output = ControllerOutput(command=np.zeros(0) if state.command is None else state.command)
@@ -394,6 +448,7 @@ def _status(
         rejected_messages=state.supervisor.rejected,
         link=state.supervisor.link,
         detail=state.supervisor.fault_detail or refusal or _loss(state.supervisor),
+        reference_rate=rate,
     )
 
 

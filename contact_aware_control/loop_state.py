@@ -14,6 +14,7 @@ from contact_aware_control.safety.reflex import ReflexState
 from contact_aware_control.safety.state_checks import CheckState
 from contact_aware_control.safety.status import Finding, Link, Mode, Status
 from contact_aware_control.safety.supervisor import SupervisorState
+from contact_aware_control.safety.transition import DONE, TransitionState
 from contact_core.arm_state import ArmState
 
 NANOSECONDS = 1e-9
@@ -54,6 +55,9 @@ class LoopState:
         report: The last sound contacts.
         goal: What is followed.
         reference_time: Time since the start of the goal, without pauses [s].
+        reference_rate: How fast that time passes, in [0, 1].
+        mode: Of the last tick.
+        transition: From one motion to the next, if one is under way.
         last: What the last tick was given; shows which messages are new.
         ticks: Number of ticks so far.
         deadline_misses: Number of ticks that came more than half a period late.
@@ -69,6 +73,9 @@ class LoopState:
     report: ContactReport | None = None
     goal: Goal | None = None
     reference_time: float = 0.0
+    reference_rate: float = 1.0
+    mode: Mode = Mode.INACTIVE
+    transition: TransitionState = DONE
     last: LoopInputs | None = None
     ticks: int = 0
     deadline_misses: int = 0
@@ -95,6 +102,8 @@ class LoopStatus:
         link: State of the link to the robot.
         detail: What led to a latched fault, which rule a refused command breaks, or why the link
             was lost, with the numbers; empty if nothing is wrong.
+        reference_rate: How fast reference time passed in this tick: 1 as programmed, 0 while the
+            reference waits or nothing is followed.
     """
 
     mode: Mode
@@ -106,6 +115,7 @@ class LoopStatus:
     rejected_messages: int
     link: Link = Link.LOST
     detail: str = ""
+    reference_rate: float = 0.0
 
     @property
     def remedy(self) -> str:

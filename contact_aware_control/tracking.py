@@ -31,13 +31,16 @@ class TrackingTask(ABC):
     """
 
     @abstractmethod
-    def objective(self, q: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
+    def objective(
+        self, q: np.ndarray, time: float, rate: float = 1.0
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the term 1/2 x^T H x + g^T x of one tick.
 
         Args:
             q: (n) configuration at which the error is evaluated [rad]: the command, or
                 the equilibrium the model predicts for it.
             time: Reference time [s].
+            rate: How fast it passes; 1 as programmed, 0 while the reference waits.
 
         Returns:
             H (n, n), g (n).
@@ -77,10 +80,12 @@ class JointTracking(TrackingTask):
         self._data = robot.model.createData()
         self._tool = robot.model.getFrameId(robot.tool_link)
 
-    def objective(self, q: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
+    def objective(
+        self, q: np.ndarray, time: float, rate: float = 1.0
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return H = I, g = -dq_ref, see :meth:`TrackingTask.objective`."""
         now = self._reference.sample(time)
-        following = self._reference.sample(time + self._period)
+        following = self._reference.sample(time + rate * self._period)
         wanted = self._error_gain * (now - q) + following - now
         return self._identity.copy(), -wanted
 
@@ -124,14 +129,16 @@ class PoseTracking(TrackingTask):
         self._tool = robot.model.getFrameId(robot.tool_link)
         self._sampled = 0.0, reference.sample(0.0)
 
-    def objective(self, q: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
+    def objective(
+        self, q: np.ndarray, time: float, rate: float = 1.0
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return H = J^T W J, g = -J^T W e and the posture, see :class:`TrackingTask`.
 
         e is the twist log6(X^-1 X_ref), in the tool frame like the Jacobian: a share of
         the present error, and the motion of the reference in this tick.
         """
         now = self._sample(time)
-        following = self._sample(time + self._period)
+        following = self._sample(time + rate * self._period)
         # The robot itself stays at the measured configuration.
         model, data = self._robot.model, self._data
         pin.computeJointJacobians(model, data, q)

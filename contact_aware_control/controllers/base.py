@@ -50,6 +50,7 @@ class ControllerInput:
         conservative: The contacts are not trusted: keep a margin to the force limits.
         unexplained_force: What the torques prove beyond the contacts [N]; the springs are
             relaxed until it is small.
+        rate: How fast reference time passes; 1 as programmed.
     """
 
     time: float
@@ -60,6 +61,7 @@ class ControllerInput:
     contacts: Sequence[ContactEstimate] | None
     conservative: bool = False
     unexplained_force: float = 0.0
+    rate: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ class Baseline(Controller):
 
     def _wanted(self, reference: Reference, inputs: ControllerInput) -> np.ndarray:
         """Return q_ref+ (n) [rad]: of a tool reference by inverse kinematics near q_cmd."""
-        time = inputs.time + self._config.period
+        time = inputs.time + inputs.rate * self._config.period
         if isinstance(reference, JointReference):
             return reference.sample(time)
         assert isinstance(reference, PoseReference)

@@ -266,7 +266,7 @@ class QpController(CondensedQpController):
         evaluated = (
             model.equilibrium(inputs.position, inputs.command) if incremental else inputs.command
         )
-        hessian, gradient = task.objective(evaluated, inputs.time)
+        hessian, gradient = task.objective(evaluated, inputs.time, inputs.rate)
         scale = hessian.trace() / self._robot.n
         damping = scale * (self._config.tracking.regularization + weight)
         return hessian + damping * self._identity, gradient
@@ -286,7 +286,7 @@ class FrictionlessQpController(CondensedQpController):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return H and g of (22a)."""
         equilibrium = model.equilibrium(inputs.position, inputs.command)
-        hessian, gradient = task.objective(equilibrium, inputs.time)
+        hessian, gradient = task.objective(equilibrium, inputs.time, inputs.rate)
         scale = hessian.trace() / self._robot.n
         damping = scale * (self._config.tracking.regularization + weight)
         if model.contacts:

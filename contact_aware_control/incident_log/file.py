@@ -43,6 +43,7 @@ from contact_aware_control.safety.supervisor import (
     Pause,
     SupervisorState,
 )
+from contact_aware_control.safety.transition import TransitionState
 from contact_core.arm_state import ArmState, CommandMode, RobotCondition
 from contact_core.config import flatten, from_mapping, unflatten
 from contact_core.description import RobotDescription
@@ -77,6 +78,7 @@ DATA: dict[str, type] = {
         RobotDescription,
         SupervisorState,
         TickRecord,
+        TransitionState,
     )
 }
 """Dataclasses, written field by field."""

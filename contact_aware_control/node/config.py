@@ -47,6 +47,28 @@ class ExternalStopConfig:
 
 
 @dataclass(frozen=True)
+class GoalConfig:
+    """What holds for a goal that does not say it itself: how near and how late it may end."""
+
+    joint: float = parameter(
+        0.05, "largest error of a measured joint at the end", unit="rad", above=0.0, high=1.0
+    )
+    position: float = parameter(
+        0.03, "largest distance of the measured tool at the end", unit="m", above=0.0, high=1.0
+    )
+    rotation: float = parameter(
+        0.1, "largest angle of the measured tool at the end", unit="rad", above=0.0, high=3.2
+    )
+    patience: float = parameter(
+        1.0,
+        "how late a goal may end, and how long its reference may wait for the arm at a time",
+        unit="s",
+        low=0.0,
+        high=600.0,
+    )
+
+
+@dataclass(frozen=True)
 class RecorderConfig:
     """The incident log."""
 
@@ -75,6 +97,7 @@ class ControllerNodeConfig(ArmNodeConfig, ControllerConfig):
         0.1, "a node whose clock is off by more is named", unit="s", above=0.0, high=10.0, live=True
     )
     external_stop: ExternalStopConfig = nested(ExternalStopConfig)
+    goal: GoalConfig = nested(GoalConfig)
     recorder: RecorderConfig = nested(RecorderConfig)
     real_time: RealTimeConfig = nested(RealTimeConfig)
 

@@ -26,7 +26,7 @@ from contact_aware_control.node.controller_parts import (
     LoopClock,
     RivalWatch,
 )
-from contact_aware_control.node.goal_server import GoalServer
+from contact_aware_control.node.goal_server import GoalServer, obstacle
 from contact_aware_control.node.messages import from_message
 from contact_aware_control.precompile import precompile_controller
 from contact_aware_control.safety.command_limits import GoalChecker
@@ -98,6 +98,8 @@ class ControllerNode(ManagedNode):
             self._lock,
             self._now,
             (lambda stamp: stamp) if config.lockstep else self._loop_clock.from_ros,
+            lambda: obstacle(self._status, self._loop_state.supervisor.pause),
+            config.goal,
         )
         for request in (Request.HOLD, Request.RESUME, Request.STOP, Request.RESET):
             self.create_service(Trigger, f"{NAME}/{request.name.lower()}", self._server(request))
@@ -279,6 +281,7 @@ class ControllerNode(ManagedNode):
             joint_command=[] if held is None else held,
             position_error=float(output.position_error),
             rotation_error=float(output.rotation_error),
+            reference_rate=status.reference_rate,
             tick_time=duration,
             ticks=status.ticks,
             deadline_misses=self._deadline_misses(),

@@ -20,6 +20,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from contact_aware_control.loop_state import LoopStatus
+from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.node.trajectory_goals import (
     GoalProgress,
     JointGoal,
@@ -31,17 +32,37 @@ from contact_aware_control.node.trajectory_goals import (
 from contact_aware_control.reference import Goal
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Mode, Status
+from contact_aware_control.safety.supervisor import Pause
 from contact_core.errors import TrajectoryError
 from contact_core.robot import Robot
 
 FEEDBACK_EVERY = 10
 """Ticks between two feedback messages."""
 
-HOLDING_STATUSES = (Status.LIMIT_REACHED, Status.SELF_COLLISION, Status.WORKSPACE)
+HOLDING_STATUSES = (
+    Status.LIMIT_REACHED,
+    Status.SELF_COLLISION,
+    Status.WORKSPACE,
+    Status.REFERENCE_SLOWED,
+)
 """Statuses that explain why an arm is not where it should be."""
 
 FARTHEST_START = 3600.0
 """How far ahead a goal's start may lie [s]."""
+
+STANDSTILL = 0.02
+"""Below this rate of its clock a reference stands still."""
+
+READY = (
+    Status.OK,
+    Status.CONTACTS_STALE,
+    Status.CONTACT_UNIDENTIFIABLE,
+    Status.FORCE_EXCEEDED,
+    Status.BAD_INPUT,
+    Status.DEADLINE_MISSED,
+    Status.REFERENCE_STALE,
+)
+"""Statuses of a held arm that would move, had it something to follow."""
 
 LATEST_START = 0.05
 """How far in the past a goal's start may lie, for the time its message took [s]."""
@@ -57,6 +78,7 @@ class _RunningGoal:
         self.ended = Future()
         self.max_force = 0.0
         self.overtime = 0.0
+        self.waiting = 0.0
         self.ticks = 0
 
 
@@ -74,6 +96,8 @@ class GoalServer:
         lock: threading.Lock,
         now: Callable[[], int],
         local_time: Callable[[int], int],
+        obstacle: Callable[[], str],
+        defaults: GoalConfig,
     ) -> None:
         """Create the action servers.
 
@@ -89,6 +113,8 @@ class GoalServer:
             lock: Held while the loop ticks.
             now: The clock of the loop [ns].
             local_time: Translates a stamp of a message to that clock [ns].
+            obstacle: Says why the arm would not move now; empty if it would.
+            defaults: What holds for goals that do not say it themselves.
         """
         self._node = node
         self._present_command = command
@@ -99,6 +125,8 @@ class GoalServer:
         self._lock = lock
         self._now = now
         self._local_time = local_time
+        self._obstacle = obstacle
+        self._defaults = defaults
         self._running: _RunningGoal | None = None
         self._servers = [
             ActionServer(
@@ -166,8 +194,11 @@ class GoalServer:
     ) -> Violation | None:
         goal = running.goal
         if status.mode is Mode.FAULT:
-            text = ": ".join(filter(None, (status.status.name, status.detail, status.remedy)))
-            return Violation(goal.codes["fault"], text)
+            return Violation(goal.codes["fault"], explained(status))
+        running.waiting = running.waiting + self._period if stands_still(status) else 0.0
+        if running.waiting > goal.patience:
+            text = f"the reference has waited for the arm for {running.waiting:.1f} s"
+            return Violation(goal.codes["late"], f"{text}; {explained(status)}")
         path = goal.path_violation(progress)
         if path is not None:
             return path
@@ -208,13 +239,13 @@ class GoalServer:
     async def _follow_pose(self, handle: ServerGoalHandle) -> Any:
         def translate() -> TrajectoryGoal:
             self._robot.update(self._command())
-            return PoseGoal(handle.request, self._robot, self._robot.tool_pose())
+            return PoseGoal(handle.request, self._robot, self._robot.tool_pose(), self._defaults)
 
         return await self._run(handle, translate, FollowPoseTrajectory.Result())
 
     async def _follow_joints(self, handle: ServerGoalHandle) -> Any:
         def translate() -> TrajectoryGoal:
-            return JointGoal(handle.request, self._joint_names, self._command())
+            return JointGoal(handle.request, self._joint_names, self._command(), self._defaults)
 
         return await self._run(handle, translate, FollowJointTrajectory.Result())
 
@@ -227,6 +258,8 @@ class GoalServer:
         """Start a goal and wait for its end."""
         try:
             with self._lock:
+                if obstacle := self._obstacle():
+                    raise TrajectoryError(f"the arm would not move: {obstacle}")
                 goal, command = translate(), self._command().copy()
             # Only the loop's own work may make it wait.
             self._checker.check(goal.goal, command)
@@ -265,6 +298,40 @@ class GoalServer:
         if command is None:
             raise TrajectoryError("there is no joint state yet: start the driver or the simulator")
         return command
+
+
+def explained(status: LoopStatus) -> str:
+    """Return name, detail and remedy of a status, for the text of a result."""
+    return ": ".join(filter(None, (status.status.name, status.detail, status.remedy)))
+
+
+def stands_still(status: LoopStatus) -> bool:
+    """Tell whether the reference of a goal does not go on, other than on request."""
+    if status.mode in (Mode.TRACKING, Mode.CONSERVATIVE):
+        return status.reference_rate < STANDSTILL
+    return status.status not in READY
+
+
+def obstacle(status: LoopStatus | None, pause: Pause) -> str:
+    """Say why the arm would not follow a goal.
+
+    Args:
+        status: What the loop did last; None before its first tick.
+        pause: Why the reference is paused.
+
+    Returns:
+        The reason and the remedy; empty if it would follow.
+    """
+    if pause is Pause.ASKED:
+        return "it is held on request: call resume"
+    if status is None or status.mode in (Mode.TRACKING, Mode.CONSERVATIVE):
+        return ""
+    # A late state alone is over soon; after an outage the link waits for resume, NOT_ARMED.
+    ready = status.status in READY
+    ready |= status.status is Status.STATE_STALE
+    if status.mode is Mode.HOLD and ready:
+        return ""
+    return f"{status.mode.name}: {explained(status)}"
 
 
 def held_back(status: LoopStatus) -> str:

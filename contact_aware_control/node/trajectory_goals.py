@@ -16,6 +16,7 @@ from control_msgs.msg import JointTolerance
 from geometry_msgs.msg import Pose
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_core.errors import TrajectoryError, choices
 from contact_core.robot import Robot
@@ -25,9 +26,6 @@ from contact_ros.stamps import to_duration, to_nanoseconds, to_time
 JointResult = FollowJointTrajectory.Result
 PoseResult = FollowPoseTrajectory.Result
 
-DEFAULT_PATIENCE = 1.0
-"""How late a goal may be reached if the client does not say it [s]."""
-
 MOST_POINTS = 5000
 """Most points of a joint trajectory."""
 
@@ -36,6 +34,7 @@ MOST_POSES = 500
 
 LONGEST_MOTION = 600.0
 """Longest motion [s]: it is checked on a fine grid before it begins."""
+
 
 NOTEWORTHY = 0.01
 """Error at the end that a successful result mentions if something held the arm [rad]."""
@@ -78,7 +77,7 @@ class TrajectoryGoal(ABC):
         goal: What the control loop follows.
         start: When the motion begins [ns]; 0 = now.
         patience: How much later than planned the goal may be reached [s].
-        codes: The error codes the server itself uses: ``invalid``, ``fault``.
+        codes: The error codes the server itself uses: ``invalid``, ``fault``, ``late``.
     """
 
     goal: Goal
@@ -120,26 +119,24 @@ class TrajectoryGoal(ABC):
             note: What held the arm back, for a person; mostly empty.
         """
 
-    def patience_of(self, requested: int) -> float:
-        """Return the time [s] by which a goal may be late, for a requested one [ns].
-
-        As the actions' convention has it 0 asks for our default, and -1 for no limit.
-        """
-        if requested == 0:
-            return DEFAULT_PATIENCE
-        return 1e-9 * requested if requested > 0 else math.inf
+    def asked_for(self, requested: float, default: float) -> float:
+        """Return a tolerance, where 0 asks for our default and a negative one for no limit."""
+        if requested == 0.0:
+            return default
+        return requested if requested > 0.0 else math.inf
 
 
 class JointGoal(TrajectoryGoal):
     """A motion of the joints.
 
-    Tolerances follow the action's convention: 0 is our default, which is not to check, and
-    a negative one says the same explicitly.
+    Tolerances follow the action's convention: 0 is our default, which for the path is not to
+    check, and a negative one is not to check.
     """
 
     codes: ClassVar[Mapping[str, int]] = {
         "invalid": JointResult.INVALID_GOAL,
         "fault": JointResult.PATH_TOLERANCE_VIOLATED,
+        "late": JointResult.GOAL_TOLERANCE_VIOLATED,
     }
 
     def __init__(
@@ -147,6 +144,7 @@ class JointGoal(TrajectoryGoal):
         request: FollowJointTrajectory.Goal,
         joint_names: Sequence[str],
         command: np.ndarray,
+        defaults: GoalConfig | None = None,
     ) -> None:
         """Translate a goal.
 
@@ -155,18 +153,20 @@ class JointGoal(TrajectoryGoal):
             joint_names: The driver's names of the arm's joints, base to wrist.
             command: (n) commanded joint positions now, where the motion begins if the
                 first point of the trajectory lies in the future [rad].
+            defaults: What holds where the goal does not say it.
 
         Raises:
             TrajectoryError: If the joints are not the arm's, or the points make no
                 trajectory.
         """
+        defaults = defaults or GoalConfig()
         trajectory = request.trajectory
         order = joint_order(trajectory.joint_names, joint_names)
         points = trajectory.points
         times = _times(points, MOST_POINTS)
         self._names = tuple(joint_names)
-        self._path_tolerance = _tolerances(request.path_tolerance, joint_names)
-        self._goal_tolerance = _tolerances(request.goal_tolerance, joint_names)
+        self._path_tolerance = _tolerances(request.path_tolerance, joint_names, math.inf)
+        self._goal_tolerance = _tolerances(request.goal_tolerance, joint_names, defaults.joint)
         self._reference = JointTrajectory.from_start(
             command,
             times,
@@ -176,7 +176,9 @@ class JointGoal(TrajectoryGoal):
         )
         self.goal = Goal(self._reference)
         self.start = to_nanoseconds(trajectory.header.stamp)
-        self.patience = self.patience_of(to_nanoseconds(request.goal_time_tolerance))
+        self.patience = self.asked_for(
+            1e-9 * to_nanoseconds(request.goal_time_tolerance), defaults.patience
+        )
 
     def path_violation(self, progress: GoalProgress) -> Violation | None:
         """Return the path tolerance that is violated; see :class:`TrajectoryGoal`."""
@@ -240,9 +242,16 @@ class PoseGoal(TrajectoryGoal):
     codes: ClassVar[Mapping[str, int]] = {
         "invalid": PoseResult.INVALID_GOAL,
         "fault": PoseResult.FAULT,
+        "late": PoseResult.GOAL_TOLERANCE_VIOLATED,
     }
 
-    def __init__(self, request: FollowPoseTrajectory.Goal, robot: Robot, tool: pin.SE3) -> None:
+    def __init__(
+        self,
+        request: FollowPoseTrajectory.Goal,
+        robot: Robot,
+        tool: pin.SE3,
+        defaults: GoalConfig | None = None,
+    ) -> None:
         """Translate a goal.
 
         Args:
@@ -250,10 +259,12 @@ class PoseGoal(TrajectoryGoal):
             robot: The arm, for this goal to measure with.
             tool: The commanded tool pose now, where the motion begins if the first pose
                 of the trajectory lies in the future.
+            defaults: What holds where the goal does not say it.
 
         Raises:
             TrajectoryError: If a name is unknown, or the points make no trajectory.
         """
+        defaults = defaults or GoalConfig()
         if request.tool_frame not in ("", robot.tool_link):
             raise TrajectoryError(
                 f"unknown tool frame '{request.tool_frame}' (valid: {robot.tool_link})"
@@ -263,12 +274,17 @@ class PoseGoal(TrajectoryGoal):
         poses = [_checked(point.pose, i) for i, point in enumerate(points)]
         self._reference = PoseTrajectory.from_start(tool, times, poses)
         self._robot = robot
-        self._tolerance = request.position_tolerance, request.rotation_tolerance
+        self._tolerance = (
+            self.asked_for(request.position_tolerance, defaults.position),
+            self.asked_for(request.rotation_tolerance, defaults.rotation),
+        )
         self.goal = Goal(
             self._reference, {limit.link: limit.force_limit for limit in request.planned_contact}
         )
         self.start = to_nanoseconds(request.trajectory.header.stamp)
-        self.patience = self.patience_of(to_nanoseconds(request.goal_time_tolerance))
+        self.patience = self.asked_for(
+            1e-9 * to_nanoseconds(request.goal_time_tolerance), defaults.patience
+        )
 
     def path_violation(self, progress: GoalProgress) -> Violation | None:
         """The action has no path tolerance: contact may hold the tool off its path."""
@@ -278,7 +294,7 @@ class PoseGoal(TrajectoryGoal):
         """Return the goal tolerance that is not met; see :class:`TrajectoryGoal`."""
         errors = self._errors(progress)
         for error, allowed, unit in zip(errors, self._tolerance, ("m", "rad"), strict=True):
-            if 0.0 < allowed < error:
+            if error > allowed:
                 return Violation(
                     PoseResult.GOAL_TOLERANCE_VIOLATED,
                     f"the tool is {error:.3f} {unit} from the goal (tolerance {allowed:g} {unit})",
@@ -368,9 +384,11 @@ def _optional(values: Sequence[Sequence[float]], order: list[int], name: str) ->
     return _rows(values, order, name)
 
 
-def _tolerances(tolerances: Sequence[JointTolerance], names: Sequence[str]) -> np.ndarray:
-    """Return (n) position tolerances [rad], infinite where none is asked for."""
-    values = np.full(len(names), np.inf)
+def _tolerances(
+    tolerances: Sequence[JointTolerance], names: Sequence[str], default: float
+) -> np.ndarray:
+    """Return (n) position tolerances [rad], infinite where nothing is to be checked."""
+    values = np.full(len(names), default)
     for tolerance in tolerances:
         if tolerance.name not in names:
             raise JointNamesError(f"tolerance of '{tolerance.name}' ({choices(names)})")
@@ -379,8 +397,9 @@ def _tolerances(tolerances: Sequence[JointTolerance], names: Sequence[str]) -> n
                 f"tolerance of '{tolerance.name}': only positions are checked, leave velocity and "
                 "acceleration 0"
             )
-        if tolerance.position > 0.0:
-            values[list(names).index(tolerance.name)] = tolerance.position
+        if tolerance.position != 0.0:
+            asked = tolerance.position if tolerance.position > 0.0 else math.inf
+            values[list(names).index(tolerance.name)] = asked
     return values
 
 

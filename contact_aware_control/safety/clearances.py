@@ -16,32 +16,14 @@ from contact_core.robot import Robot
 class WorkspaceLimits:
     """Measures how far inside its box the tool is."""
 
-    def __init__(self, robot: Robot, config: WorkspaceConfig) -> None:
+    def __init__(self, config: WorkspaceConfig) -> None:
         """Take the box.
 
         Args:
-            robot: The arm; it is not changed.
             config: The box.
         """
-        self._model = robot.model
-        self._data = robot.model.createData()
-        self._tool = robot.model.getFrameId(robot.tool_link)
         self._lowest = np.array(config.lowest)
         self._highest = np.array(config.highest)
-
-    def clearance(self, q: np.ndarray) -> float:
-        """Return the tool's distance to the closest face at a configuration.
-
-        Args:
-            q: (n) joint positions [rad].
-
-        Returns:
-            The distance [m], negative outside.
-        """
-        pin.forwardKinematics(self._model, self._data, q)
-        return self.clearance_at(
-            pin.updateFramePlacement(self._model, self._data, self._tool).translation
-        )
 
     def clearance_at(self, point: np.ndarray) -> float:
         """Return the distance of a point to the closest face.

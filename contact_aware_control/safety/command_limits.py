@@ -8,8 +8,10 @@ holds as well. A correction of single joints could press the arm into a contact 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+import pinocchio as pin
 
 from contact_aware_control.config import ControllerConfig, LimitsConfig
 from contact_aware_control.reference.base import Goal, JointReference, PoseReference, Reference
@@ -17,6 +19,9 @@ from contact_aware_control.safety.clearances import SelfCollision, WorkspaceLimi
 from contact_aware_control.safety.status import Status
 from contact_core.errors import TrajectoryError, choices
 from contact_core.robot import Robot
+
+ROUNDING = 1e-12
+"""By how much a change may miss a bound that holds it back [rad]."""
 
 CHECK_STEP = 0.05
 """A goal's clearances are checked on a grid this fine [s]."""
@@ -101,8 +106,18 @@ class CommandLimits:
         limited_above = upper < step
         if not (limited_below.any() or limited_above.any()):
             return False
-        held = (limited_below & (change <= lower)) | (limited_above & (change >= upper))
-        return bool(held.any())
+        below = limited_below & (change <= lower + ROUNDING)
+        above = limited_above & (change >= upper - ROUNDING)
+        return bool(below.any() or above.any())
+
+
+class _Clearances(NamedTuple):
+    """Distances to the limits [m], and where tool and elbow are, world frame [m]."""
+
+    workspace: float
+    self_collision: float
+    tool: np.ndarray
+    elbow: np.ndarray
 
 
 class CommandGuard:
@@ -118,10 +133,14 @@ class CommandGuard:
         Raises:
             ConfigError: If a parameter does not fit the arm.
         """
-        self._workspace = WorkspaceLimits(robot, config.workspace)
+        self._workspace = WorkspaceLimits(config.workspace)
         self._self_collision = SelfCollision(robot, config.self_collision)
         self._braking = min(1.0, config.limits.braking_rate * config.period)
-        self._known: tuple[np.ndarray, tuple[float, float]] | None = None
+        self._farthest = config.limits.tool_speed * config.period
+        self._known: tuple[np.ndarray, _Clearances] | None = None
+        self._model, self._data = robot.model, robot.model.createData()
+        self._tool = robot.model.getFrameId(robot.tool_link)
+        self._elbow = (robot.n + 1) // 2
 
     def limit(self, command: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, Status]:
         """Shorten a change of the command as far as needed.
@@ -134,17 +153,24 @@ class CommandGuard:
             change: (n) wanted q_cmd+ - q_cmd [rad].
 
         Returns:
-            (q_cmd+ (n) [rad], WORKSPACE or SELF_COLLISION if it was shortened, else OK).
+            (q_cmd+ (n) [rad]; WORKSPACE, SELF_COLLISION, or LIMIT_REACHED for the speed of tool
+            or elbow if it was shortened, else OK).
         """
         wanted = command + change
         present, following = self._clearances(command), self._measure(wanted)
         share, status = 1.0, Status.OK
-        for now, then, reason in zip(
-            present, following, (Status.WORKSPACE, Status.SELF_COLLISION), strict=True
+        for now, then, reason in (
+            (present.workspace, following.workspace, Status.WORKSPACE),
+            (present.self_collision, following.self_collision, Status.SELF_COLLISION),
         ):
             allowed = self._braking * max(now, 0.0)
             if now - then > allowed and allowed < share * (now - then):
                 share, status = allowed / (now - then), reason
+        for start, end in ((present.tool, following.tool), (present.elbow, following.elbow)):
+            way = end - start
+            distance = math.sqrt(way @ way)
+            if share * distance > self._farthest:
+                share, status = self._farthest / distance, Status.LIMIT_REACHED
         if status is Status.OK:
             self._known = wanted, following
             return wanted, status
@@ -164,26 +190,33 @@ class CommandGuard:
             if isinstance(reference, PoseReference):
                 outside = -self._workspace.clearance_at(reference.sample(time).translation)
             elif isinstance(reference, JointReference):
-                inside, apart = self._measure(reference.sample(time))
-                outside = -inside
-                if apart < 0.0:
+                found = self._measure(reference.sample(time))
+                outside = -found.workspace
+                if found.self_collision < 0.0:
                     raise TrajectoryError(
-                        f"at {time:.2f} s two links of the arm would be {-apart:.3f} m closer than "
-                        "self_collision.distance"
+                        f"at {time:.2f} s two links of the arm would be "
+                        f"{-found.self_collision:.3f} m closer than self_collision.distance"
                     )
             if outside > 0.0:
                 raise TrajectoryError(
                     f"at {time:.2f} s the tool would be {outside:.3f} m outside the workspace"
                 )
 
-    def _clearances(self, command: np.ndarray) -> tuple[float, float]:
+    def _clearances(self, command: np.ndarray) -> _Clearances:
         """Return the clearances at the present command, mostly known from the last tick."""
         if self._known is None or self._known[0] is not command:
             self._known = command, self._measure(command)
         return self._known[1]
 
-    def _measure(self, q: np.ndarray) -> tuple[float, float]:
-        return self._workspace.clearance(q), self._self_collision.clearance(q)
+    def _measure(self, q: np.ndarray) -> _Clearances:
+        pin.forwardKinematics(self._model, self._data, q)
+        tool = pin.updateFramePlacement(self._model, self._data, self._tool).translation.copy()
+        return _Clearances(
+            self._workspace.clearance_at(tool),
+            self._self_collision.clearance(q),
+            tool,
+            self._data.oMi[self._elbow].translation.copy(),
+        )
 
 
 class GoalChecker:

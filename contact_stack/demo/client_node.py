@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ContactArray, ControllerStatus, PoseTrajectoryPoint
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
+from control_msgs.msg import JointTolerance
 from lbr_fri_idl.msg import LBRState
 from rclpy.action import ActionClient
 from rclpy.client import Client
@@ -338,7 +339,8 @@ def pose_goal(motion: PoseTrajectory, start: int) -> FollowPoseTrajectory.Goal:
         motion: The motion.
         start: Stamp at which it begins [ns]; 0 for at once.
     """
-    goal = FollowPoseTrajectory.Goal()
+    # Contact may hold the arm off its path; the figures say by how much.
+    goal = FollowPoseTrajectory.Goal(position_tolerance=0.1, rotation_tolerance=0.5)
     goal.trajectory.header.stamp = to_time(start)
     goal.trajectory.points = [
         PoseTrajectoryPoint(
@@ -363,6 +365,7 @@ def joint_goal(
     goal = FollowJointTrajectory.Goal()
     goal.trajectory.header.stamp = to_time(start)
     goal.trajectory.joint_names = list(names)
+    goal.goal_tolerance = [JointTolerance(name=name, position=0.2) for name in names]
     goal.trajectory.points = [
         JointTrajectoryPoint(
             positions=position.tolist(),

@@ -75,7 +75,9 @@ class ElbowWall:
             hold: Let the wall come to the held arm instead, at 0.05 m/s.
         """
         there = START + depth * np.eye(7)[1]
-        goal = None if hold else Goal(JointTrajectory([0.0, 2.0], np.array([START, there])))
+        goal = None if hold else self.loop_state.goal
+        if goal is None and not hold:
+            goal = Goal(JointTrajectory([0.0, 2.0], np.array([START, there])))
         for _ in range(round(duration / self.loop.config.period)):
             if hold:
                 self._face -= 0.05 * self.loop.config.period
@@ -83,6 +85,10 @@ class ElbowWall:
             self.forces.append(force)
             self.statuses.append(status)
             self.speeds.append(speed)
+
+    def remove(self) -> None:
+        """Take the wall away."""
+        self._face = np.inf
 
     def _elbow(self, q: np.ndarray) -> np.ndarray:
         self._arm.update(q)

@@ -75,7 +75,7 @@ def test_tool_stops_at_the_border_of_the_workspace(robot):
 
 def test_clearance_is_the_distance_to_the_closest_face(robot):
     box = WorkspaceConfig(lowest=(0.0, 0.0, 0.0), highest=(1.0, 1.0, 1.0))
-    workspace = WorkspaceLimits(robot, box)
+    workspace = WorkspaceLimits(box)
     assert workspace.clearance_at(np.array([0.5, 0.2, 0.5])) == pytest.approx(0.2)
     assert workspace.clearance_at(np.array([0.5, 0.5, 1.3])) == pytest.approx(-0.3)
 

@@ -47,6 +47,7 @@ OTHER = {
     "damping.alpha": 0.5,
     "damping.weight_max": 1.0,
     "null_space.step": 0.001,
+    "limits.tool_speed": 0.02,
     "limits.step": 0.0002,
     "limits.velocity_fraction": 0.01,
     "limits.position_margin": 0.2,
@@ -92,6 +93,13 @@ OTHER = {
     "reflex.held_reach": 2.0,
     "reflex.offset_share": 0.0,
     "reflex.force_time": 0.0,
+    "governor.enabled": False,
+    "governor.joint": 0.01,
+    "governor.position": 0.005,
+    "governor.rotation": 0.01,
+    "governor.time": 1.0,
+    "transition.acceleration": 2.0,
+    "transition.jerk": 50.0,
     "workspace.lowest": (0.5, -1.0, 0.0),
     "workspace.highest": (0.3, 1.0, 2.0),
     "self_collision.enabled": False,
@@ -130,6 +138,8 @@ class Script:
         self._refusals()
         self._torques()
         self._link()
+        self._held_back()
+        self._preempted()
         self._checks()
         return b"".join(np.asarray(item, dtype=float).tobytes() for item in self.seen)
 
@@ -297,6 +307,31 @@ class Script:
         for _ in range(10):
             self._tick(loop, goal, state=False)
         run(5, lambda state: {"position": state.position - 0.05})
+
+    def _held_back(self):
+        """The arm stands still whatever is commanded: the references have to wait."""
+        self.robot.update(Q)
+        start = self.robot.tool_pose()
+        moved = start * pin.SE3(np.eye(3), np.array([0.0, 0.0, -0.2]))
+        turned = start * pin.SE3(pin.exp3(np.array([0.0, 0.0, 1.0])), np.zeros(3))
+        for reference in (
+            JointTrajectory([0.0, 1.0], np.array([Q, Q + 0.3])),
+            PoseTrajectory([0.0, 1.0], [start, moved]),
+            PoseTrajectory([0.0, 1.0], [start, turned]),
+        ):
+            loop, goal = self._loop(), Goal(reference)
+            for _ in range(150):
+                self._tick(loop, goal, offset=Q - self.q)
+
+    def _preempted(self):
+        """One goal takes over from another, and is cancelled."""
+        loop = self._loop()
+        for speed, ticks in ((0.2, 60), (-0.2, 40)):
+            goal = Goal(JointTrajectory([0.0, 2.0], np.array([self.q, self.q + 2.0 * speed])))
+            for _ in range(ticks):
+                self._tick(loop, goal)
+        for _ in range(20):
+            self._tick(loop, None)
 
     def _checks(self):
         loop = self._loop()

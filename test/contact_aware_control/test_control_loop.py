@@ -66,6 +66,8 @@ def test_without_goal_the_command_is_held(bench):
     goal = line(Q + 0.1)
     for _ in range(50):
         run.tick(goal)
+    for _ in range(20):
+        command, status = run.tick(None)
     held = run.q.copy()
     for _ in range(20):
         command, status = run.tick(None)
@@ -152,7 +154,12 @@ def test_same_inputs_give_the_same_bits(bench, contact, robot, arm_state):
 
 def test_starts_slowly_and_after_a_fault_again(bench):
     """The largest step grows linearly to dq_max."""
-    run = bench(slow_start={"duration": 0.5, "fraction": 0.2}, tracking={"error_rate": 200.0})
+    run = bench(
+        slow_start={"duration": 0.5, "fraction": 0.2},
+        tracking={"error_rate": 200.0},
+        transition={"acceleration": 100.0, "jerk": 2e4},
+        limits={"tool_speed": 10.0},
+    )
     goal = Goal(JointTrajectory([0.0], (Q + 1.0)[None]))
 
     def steps(ticks):

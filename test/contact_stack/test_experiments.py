@@ -130,6 +130,7 @@ def test_every_variant_reaches_the_controller(name: str) -> None:
     assert controller["controller"] == VARIANTS[name].arguments["controller"]
     assert controller["tracking.reading"] == arguments.get("reading", "absolute")
     assert controller["null_space.step"] == float(arguments.get("null_space_step", "0.0"))
+    assert controller["governor.enabled"] is False
     assert values["tamsi_sim"]["scene"] == values["viewer"]["scene"] == "mug_moving"
     assert values["contact_estimator"]["held.mass"] == 0.0
 

@@ -94,13 +94,21 @@ def test_hold_resume_stop_and_reset(moving_arm: tuple[Any, dict[str, int]]) -> N
         answer = client.call(Trigger, f"contact_aware_controller/{service}", Trigger.Request())
         assert answer.success
 
+    def refused() -> str:
+        """A goal that would wait for ever ends at once, with the remedy."""
+        result = client.result(client.pose, goal_down(client, 0.005, 1.0))
+        assert result.error_code == FollowPoseTrajectory.Result.INVALID_GOAL
+        return str(result.error_string)
+
     call("hold")
     client.spin_until(lambda: mode(client) == ControllerStatus.HOLD)
+    assert "call resume" in refused()
     call("resume")
     client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
     call("stop")
     client.spin_until(lambda: mode(client) == ControllerStatus.FAULT)
     assert client.latest("controller_status").status_name == "STOPPED"
+    assert "STOPPED" in refused()
     call("reset")
     client.spin_until(lambda: mode(client) == ControllerStatus.HOLD)
 

@@ -1,20 +1,26 @@
 """What a client is told when contact or a limit holds the arm off its path."""
 
+import dataclasses
 import math
 
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration
+from contact_stack_msgs.action import FollowPoseTrajectory
+from contact_stack_msgs.msg import PoseTrajectoryPoint
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
+from loop_bench import Q as Q_BENT
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from contact_aware_control.controllers import ControllerOutput
 from contact_aware_control.loop_state import LoopStatus
-from contact_aware_control.node.goal_server import held_back
-from contact_aware_control.node.trajectory_goals import GoalProgress, JointGoal
+from contact_aware_control.node.goal_server import held_back, obstacle, stands_still
+from contact_aware_control.node.trajectory_goals import GoalProgress, JointGoal, PoseGoal
 from contact_aware_control.safety.status import Mode, Status
+from contact_aware_control.safety.supervisor import Pause
 from contact_core.errors import TrajectoryError
+from contact_ros.geometry import to_pose
 
 NAMES = [f"lbr_A{i}" for i in range(1, 8)]
 Result = FollowJointTrajectory.Result
@@ -64,8 +70,58 @@ def test_path_tolerance_ends_the_goal_with_joint_error_and_contact():
     assert "in contact: lbr_link_6" in result.error_string
 
 
-def test_without_tolerances_success_still_tells_where_it_ended():
-    goal = goal_of()
+def test_an_arm_that_did_not_follow_is_no_success():
+    """A frozen arm ended as SUCCEEDED before."""
+    violation = goal_of().goal_violation(progress(2.0, 0.2))
+    assert violation is not None
+    assert violation.code == Result.GOAL_TOLERANCE_VIOLATED
+    assert "lbr_A2 is 0.200 rad from the goal (tolerance 0.05 rad)" in violation.text
+    assert goal_of().goal_violation(progress(2.0, 0.04)) is None
+    assert goal_of(goal=0.3).goal_violation(progress(2.0, 0.2)) is None
+
+
+def test_of_the_tool_neither(robot):
+    start = robot.tool_pose()
+    end = PoseTrajectoryPoint(pose=to_pose(start), time_from_start=Duration(sec=1))
+    for asked, violated in ((0.0, True), (0.5, False), (-1.0, False)):
+        request = FollowPoseTrajectory.Goal(position_tolerance=asked, rotation_tolerance=-1.0)
+        request.trajectory.points = [end]
+        goal = PoseGoal(request, robot, start)
+        moved = Q_BENT + np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        found = goal.goal_violation(GoalProgress(0, moved, 1.0, 0.0))
+        assert (found is not None) == violated
+
+
+@pytest.mark.parametrize(
+    ("mode", "status", "pause", "reason"),
+    [
+        (Mode.FAULT, Status.TORQUE_EXCEEDED, Pause.NONE, "call reset"),
+        (Mode.HOLD, Status.NOT_COMMANDING, Pause.NONE, "then call resume"),
+        (Mode.HOLD, Status.NOT_ARMED, Pause.NONE, "call resume"),
+        (Mode.INACTIVE, Status.OK, Pause.NONE, "INACTIVE"),
+        (Mode.HOLD, Status.OK, Pause.ASKED, "call resume"),
+        (Mode.HOLD, Status.OK, Pause.NONE, ""),
+        (Mode.HOLD, Status.STATE_STALE, Pause.NONE, ""),
+        (Mode.TRACKING, Status.LIMIT_REACHED, Pause.NONE, ""),
+    ],
+)
+def test_goals_that_would_wait_for_ever_are_refused(mode, status, pause, reason):
+    said = obstacle(dataclasses.replace(status_of(status), mode=mode), pause)
+    assert reason in said
+    assert bool(said) == bool(reason)
+
+
+def test_a_reference_that_stands_still_is_noticed():
+    waiting = dataclasses.replace(status_of(), reference_rate=0.0)
+    assert stands_still(waiting)
+    assert not stands_still(dataclasses.replace(waiting, reference_rate=1.0))
+    held = dataclasses.replace(waiting, mode=Mode.HOLD)
+    assert not stands_still(held)
+    assert stands_still(dataclasses.replace(held, status=Status.NOT_COMMANDING))
+
+
+def test_success_with_unchecked_tolerances_still_tells_where_it_ended():
+    goal = goal_of(goal=-1.0)
     result = goal.result(progress(2.0, 0.2), None, held_back(status_of()))
     assert result.error_code == Result.SUCCESSFUL
     assert "ended 0.200 rad from the goal; in contact: lbr_link_6" in result.error_string

@@ -1,0 +1,73 @@
+"""The clock of a reference: it slows down and stops where the arm cannot follow.
+
+A trajectory is a path with a time law. What holds the arm back, contact, a limit, or springs
+that do not follow, holds back the command as well, for the controller bounds forces and the
+distance to the measured joints. If time ran on, the reference would be far away when the arm is
+free again. So the rate of its time depends on how far the command is behind: 1 up to half the
+tolerance, then falling, and 0 at the tolerance.
+
+The distance is that of the command, not of the measured joints: contact and sensor delay would
+close a loop through them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pinocchio as pin
+
+from contact_aware_control.config import GovernorConfig
+from contact_aware_control.reference.base import Goal, JointReference, PoseReference
+from contact_core.robot import Robot
+
+
+class ReferenceClock:
+    """Tells how fast reference time passes."""
+
+    def __init__(self, robot: Robot, config: GovernorConfig, period: float) -> None:
+        """Take the tolerances.
+
+        Args:
+            robot: The arm; it is not changed.
+            config: Tolerances.
+            period: Time between ticks [s].
+        """
+        self._config = config
+        self._change = period / config.time
+        self._model = robot.model
+        self._data = robot.model.createData()
+        self._tool = robot.model.getFrameId(robot.tool_link)
+
+    def rate(self, rate: float, goal: Goal, time: float, command: np.ndarray) -> float:
+        """Return the rate of the next tick.
+
+        Args:
+            rate: Of the last one.
+            goal: What is followed; a stream has no end to be late for, its rate is 1.
+            time: Reference time [s].
+            command: (n) the present command q_cmd [rad].
+
+        Returns:
+            In [0, 1]; it changes by a bounded amount.
+        """
+        if not self._config.enabled or goal.refreshed is not None:
+            return 1.0
+        wanted = min(max(2.0 - 2.0 * self._lag(goal, time, command), 0.0), 1.0)
+        return min(max(wanted, rate - self._change), rate + self._change)
+
+    def _lag(self, goal: Goal, time: float, command: np.ndarray) -> float:
+        """Return how far the command is from the reference, as a share of the tolerance."""
+        reference = goal.reference
+        if isinstance(reference, JointReference):
+            return float(np.abs(reference.sample(time) - command).max()) / self._config.joint
+        assert isinstance(reference, PoseReference)
+        pin.forwardKinematics(self._model, self._data, command)
+        tool = pin.updateFramePlacement(self._model, self._data, self._tool)
+        wanted = reference.sample(time)
+        shift = wanted.translation - tool.translation
+        # tr(R_a^T R_b) = 1 + 2 cos(angle), without a logarithm.
+        cosine = 0.5 * (float(np.vdot(wanted.rotation, tool.rotation)) - 1.0)
+        angle = math.acos(min(max(cosine, -1.0), 1.0))
+        distance = math.sqrt(float(shift @ shift))
+        return max(distance / self._config.position, angle / self._config.rotation)
