@@ -40,6 +40,10 @@ POINTS = 8
 # However many corners it has, a patch is as stiff as this many contact points, a line as two.
 STIFFNESS = 4.0
 LINE_STIFFNESS = 2.0
+# A patch with a shorter border than this has part of it, down to one point's where it is one [m].
+SMALL = 1e-2
+# And with a shorter one it is a point: the deepest one [m].
+POINT = 1e-6
 # Corners whose losses differ by less than this share lose the same, but for rounding.
 EQUAL = 1e-3
 # A depth that the faces miss by less than this share is not missed.
@@ -188,7 +192,7 @@ def _add_corners(
         side, chord = _sides(polygon, k, count, mark)
         border += side
         shorter += chord
-    if not shorter > 0.0 or best <= 0.0:
+    if not shorter > POINT or best <= 0.0:
         return 0.0
     before, before_chord = _sides(polygon, count - 1, count, mark)
     if mark == count - 1:
@@ -207,6 +211,7 @@ def _add_corners(
             best = max(best, depths[k, 0])
     if not load > 0.0:
         return 0.0
+    stiffness = 1.0 + (stiffness - 1.0) * min(1.0, border / SMALL)
     stiffness = max(stiffness, best / load)
     normal = (sign * n[0], sign * n[1], sign * n[2])
     for k in range(count):

@@ -14,7 +14,6 @@ import math
 from contact_core.collision.arrays import Encounter, Polytope, Shapes
 from contact_core.collision.collide_points import (
     local_point,
-    to_shape,
     turn_to_shape,
     turn_to_world,
 )
@@ -32,10 +31,6 @@ FACE_MARGIN = 1e-9
 HIDDEN = 1e-7
 # And by this along a normal that Newton's method found: rounding [m].
 ROUNDING = 1e-12
-# A normal is across a cylinder's axis up to this cosine: the polytope's has such an error.
-ACROSS = 3e-3
-# A capsule touches with its end if the polytope says so within this [m].
-AT_END = 1e-6
 # Directions are parallel up to this squared sine.
 PARALLEL = 1e-12
 ITERATIONS = 20
@@ -90,21 +85,24 @@ def refine(
     half = 0.5 * depth
     on_a = (point[0] - half * n[0], point[1] - half * n[1], point[2] - half * n[2])
     on_b = (point[0] + half * n[0], point[1] + half * n[1], point[2] + half * n[2])
-    first = _curve(shapes, contacts.polytope, face, a, -1.0, n, on_a)
-    second = _curve(shapes, contacts.polytope, face, b, 1.0, n, on_b)
-    known, x, y, z, p, q = _closest(first, second, n, on_a, on_b)
-    if known:
-        way = overlap(shapes, a, b, x, y, z)
-        if way < depth + ROUNDING:
-            # The balls' surfaces are beyond the curves, towards the other shape.
-            s = 0.5 * (second[3] - first[3])
-            middle = (
-                0.5 * (p[0] + q[0]) + s * x,
-                0.5 * (p[1] + q[1]) + s * y,
-                0.5 * (p[2] + q[2]) + s * z,
-            )
-            return way, (x, y, z), middle
-    return depth, n, point
+    shortest, middle = depth + ROUNDING, point
+    normal = n
+    for ends in range(4):
+        first = _curve(shapes, contacts.polytope, face, a, -1.0, n, ends % 2 == 1)
+        second = _curve(shapes, contacts.polytope, face, b, 1.0, n, ends // 2 == 1)
+        known, x, y, z, p, q = _closest(first, second, n, on_a, on_b)
+        if known:
+            way = overlap(shapes, a, b, x, y, z)
+            if way < shortest:
+                # The balls' surfaces are beyond the curves, towards the other shape.
+                s = 0.5 * (second[3] - first[3])
+                middle = (
+                    0.5 * (p[0] + q[0]) + s * x,
+                    0.5 * (p[1] + q[1]) + s * y,
+                    0.5 * (p[2] + q[2]) + s * z,
+                )
+                found, shortest, normal = True, way, (x, y, z)
+    return (shortest if found else depth), normal, middle
 
 
 @inner_kernel
@@ -122,39 +120,43 @@ def _shorter_way(shapes: Shapes, a: int, b: int, depth: float, n: Vector) -> tup
 
 @inner_kernel
 def _curve(
-    shapes: Shapes,
-    polytope: Polytope,
-    face: int,
-    shape: int,
-    sign: float,
-    n: Vector,
-    witness: Vector,
+    shapes: Shapes, polytope: Polytope, face: int, shape: int, sign: float, n: Vector, end: bool
 ) -> Curve:
-    """Return the curve of a shape that meets the other one, as the polytope knows it."""
+    """Return the curve of a shape that may meet the other one.
+
+    Args:
+        shapes: The shapes and their poses.
+        polytope: The polytope.
+        face: Its face that is closest to the origin.
+        shape: The shape.
+        sign: -1 for shape A, 1 for B.
+        n: About the normal, from B into A.
+        end: Whether to return a corner, a capsule's end or a cylinder's rim, in place of an edge
+            or the axis of a side.
+    """
     nothing = (0.0, 0.0, 0.0)
     kind, size = shapes.kind[shape], shapes.size[shape]
     if kind in (MESH, BOX):
         p, q = _corners(polytope, face, sign)
-        return p, (q[0] - p[0], q[1] - p[1], q[2] - p[2]), nothing, 0.0
+        edge = nothing if end else (q[0] - p[0], q[1] - p[1], q[2] - p[2])
+        return p, edge, nothing, 0.0
     radius = size[0]
     _, _, w = turn_to_shape(shapes, shape, sign * n[0], sign * n[1], sign * n[2])
-    end = local_point(shapes, shape, 0.0, 0.0, math.copysign(size[1], w))
-    axis = turn_to_world(shapes, shape, 0.0, 0.0, 1.0)
+    tip = local_point(shapes, shape, 0.0, 0.0, math.copysign(size[1], w))
+    if not end:
+        return tip, turn_to_world(shapes, shape, 0.0, 0.0, 1.0), nothing, radius
     if kind == CAPSULE:
-        _, _, height = to_shape(shapes, shape, witness[0], witness[1], witness[2])
-        if abs(height - radius * w) > size[1] - AT_END:
-            return end, nothing, nothing, radius
-        return end, axis, nothing, radius
-    if abs(w) < ACROSS:
-        return end, axis, nothing, radius
+        return tip, nothing, nothing, radius
     e = turn_to_world(shapes, shape, radius, 0.0, 0.0)
     f = turn_to_world(shapes, shape, 0.0, radius, 0.0)
-    return end, e, f, 0.0
+    return tip, e, f, 0.0
 
 
 @inner_kernel
 def _corners(polytope: Polytope, face: int, sign: float) -> tuple[Vector, Vector]:
     """Return the ends of the edge that a face of the polytope comes from, twice a corner if none.
+
+    The first of them counts more.
 
     Args:
         polytope: The polytope.
@@ -164,11 +166,14 @@ def _corners(polytope: Polytope, face: int, sign: float) -> tuple[Vector, Vector
     share = shares(polytope, face)
     corner = polytope.corner[face]
     first, second, third = corner[0], corner[1], corner[2]
-    # The two that count most.
-    if share[0] <= share[1] and share[0] <= share[2]:
-        first, third = third, first
-    elif share[1] <= share[2]:
-        second, third = third, second
+    r, s, t = share
+    # The most important ones first.
+    if s > r:
+        first, second, r, s = second, first, s, r
+    if t > s:
+        second, third, s, t = third, second, t, s
+        if s > r:
+            first, second = second, first
     p, q = _corner(polytope, first, sign), _corner(polytope, second, sign)
     if p[0] == q[0] and p[1] == q[1] and p[2] == q[2]:
         q = _corner(polytope, third, sign)

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from builders import GRAVITY, body_urdf, box, cylinder, engine_of, ground_instance, mesh, pose
 
@@ -192,3 +193,16 @@ def test_crossing_round_sides_touch_in_one_point_with_an_exact_normal(kind):
     np.testing.assert_allclose(engine.work.contacts.frame[0, 2], [0, 0, 1], atol=1e-14)
     np.testing.assert_allclose(engine.work.contacts.depth[0], DEPTH, atol=1e-14)
     assert engine.work.contacts.stiffness[0] == pytest.approx(STIFFNESS)
+
+
+def test_the_end_of_a_capsule_on_an_edge_is_one_point():
+    """The line that its side shows is cut to nothing there: no two points, no double stiffness."""
+    turn = pin.rpy.rpyToMatrix(0.0, np.pi / 2 + 0.1, 0.5)
+    normal = np.array([np.sqrt(0.5), 0.0, np.sqrt(0.5)])
+    middle = np.array([0.5, 0.0, 0.05]) + (0.04 - DEPTH) * normal + 0.05 * turn[:, 2]
+    urdf = body_urdf("upper", cylinder(0.04, 0.1), capsule=True)
+    lower = Instance("lower", body_urdf("lower", box(1.0, 1.0, 0.1)), pose(), True)
+    engine = engine_of([Instance("upper", urdf, pin.SE3(turn, middle), True), lower])
+    assert engine.evaluate() == 1
+    assert engine.work.contacts.stiffness[0] == pytest.approx(STIFFNESS)
+    np.testing.assert_allclose(engine.work.contacts.depth[0], DEPTH, atol=1e-9)
