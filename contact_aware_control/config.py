@@ -269,6 +269,14 @@ class SafetyConfig:
         low=0.0,
         high=60.0,
     )
+    settling_time: float = parameter(
+        0.25,
+        "time to come to rest after an outage, where a driver does not report its command: only "
+        "then it shows which one it holds",
+        unit="s",
+        low=0.0,
+        high=60.0,
+    )
     contacts_timeout: float = parameter(
         0.05, "conservative mode when the contacts are older", unit="s", above=0.0, high=10.0
     )

@@ -102,6 +102,7 @@ class ControlLoop:
         self._guard = CommandGuard(robot, config)
         self._checks = StateChecks(robot, config)
         self._gate = CommandGate(robot, config)
+        self._softness = 1.0 / np.array(config.joint_stiffness)
         self._patience = config.safety.state_timeout_periods * config.period
         self._fastest = Bound.TRACKING if self._controller.bounds_step else Bound.NONE
         self._clock = ReferenceClock(robot, config.governor, config.period)
@@ -128,7 +129,7 @@ class ControlLoop:
         supervisor, done = self._supervisor.handle(state.supervisor, request, detail)
         if request is Request.DEACTIVATE:
             # The next activation starts from the driver's command.
-            state = replace(state, gate=None, arm=None, goal=None, ramp_ticks=0)
+            state = replace(state, gate=None, arm=None, goal=None, ramp_ticks=0, sent=None)
         return replace(state, supervisor=supervisor), done
 
     def tick(
@@ -162,14 +163,14 @@ class ControlLoop:
         if supervisor.link is Link.SYNC:
             # Where the robot is now, commands would begin.
             assert arm is not None
-            gate, ramp_ticks = self._start(arm), 0
+            gate, ramp_ticks = self._start(arm, state.sent), 0
             checks = replace(checks, command=None)
         elif supervisor.link is Link.LOST:
             gate = None if gate is None else self._gate.rest(gate)
         else:
             assert arm is not None
-            if gate is None:
-                gate = self._start(arm)
+            if gate is None or state.supervisor.link is not Link.ARMED:
+                gate, ramp_ticks = self._start(arm, state.sent), 0
             command, bound = gate.command, Bound.YIELDING
             ramp_ticks = 0 if mode is Mode.FAULT else ramp_ticks + 1
             if mode in FOLLOWING:
@@ -240,6 +241,7 @@ class ControlLoop:
             ticks=state.ticks + 1,
             deadline_misses=state.deadline_misses + late,
             ramp_ticks=ramp_ticks,
+            sent=state.sent if sent is None else sent.position,
         )
         return state, sent, _status(state, mode, status, output, refusal, rate)
 
@@ -323,6 +325,7 @@ class ControlLoop:
             state_age=_age(now, arm),
             arrived=arm is not state.arm,
             continuous=state.supervisor.link is not Link.LOST or self._continues(state, arm),
+            reports_command=arm is not None and is_finite(arm.commanded_position, self._robot.n),
             hearing=abs(now - checks.heard) * NANOSECONDS <= self._patience,
             finding=heard.finding,
             contacts_age=_age(now, report),
@@ -379,13 +382,24 @@ class ControlLoop:
         change = np.clip(change, *self._box(gate, arm.position, 1.0))
         return state, self._guard.limit(gate.command, change)[0]
 
-    def _start(self, arm: ArmState) -> GateState:
-        """Begin at the command the driver holds: the arm sags if it begins at q instead."""
+    def _start(self, arm: ArmState, sent: np.ndarray | None) -> GateState:
+        """Begin at the command the robot holds: it would sag, or jump, if it began elsewhere.
+
+        A driver that says nothing of its command holds our last one, unless its session began
+        anew, where the arm was. Both look alike in the messages, but not in the arm: on springs
+        at rest it is at q = q_cmd + K^-1 tau_ext, (5). Where our last command does not explain
+        where the arm is, commands begin at the arm, which only lets a contact go.
+        """
         reported = arm.commanded_position
-        known = np.where(np.isfinite(reported), reported, arm.position)
+        reports = np.isfinite(reported)
+        held = np.where(reports, reported, arm.position - self._softness * arm.external_torque)
+        known = np.where(reports, reported, arm.position)
+        # Not "any is larger": what is unknown is not ours.
+        if sent is not None and np.all(np.abs(held - sent) <= self.config.safety.command_tolerance):
+            known = sent
         allowed = self.config.safety.start_command_distance
         start = np.clip(known, arm.position - allowed, arm.position + allowed)
-        return self._gate.start(start, reported)
+        return self._gate.start(start, reported, sent)
 
     def _step_fraction(self, blind: bool, ramp_ticks: int) -> float:
         """Return the share of the step bound to use: little at the start, or without contacts."""

@@ -62,6 +62,7 @@ class LoopState:
         ticks: Number of ticks so far.
         deadline_misses: Number of ticks that came more than half a period late.
         ramp_ticks: Number of ticks since the slow start began.
+        sent: (n) the last command that left [rad]; None if none has since the activation.
     """
 
     supervisor: SupervisorState = field(default_factory=SupervisorState)
@@ -80,6 +81,7 @@ class LoopState:
     ticks: int = 0
     deadline_misses: int = 0
     ramp_ticks: int = 0
+    sent: np.ndarray | None = None
 
     @property
     def command(self) -> np.ndarray | None:

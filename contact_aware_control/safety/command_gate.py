@@ -117,22 +117,28 @@ class CommandGate:
         self._follow_distance = config.plausibility.follow_distance
         self._follow_time = config.plausibility.follow_time
 
-    def start(self, command: np.ndarray, reported: np.ndarray | None = None) -> GateState:
+    def start(
+        self,
+        command: np.ndarray,
+        reported: np.ndarray | None = None,
+        sent: np.ndarray | None = None,
+    ) -> GateState:
         """Begin where the robot is, at rest.
 
         Args:
             command: (n) where commands begin [rad].
             reported: (n) what the driver says the robot follows [rad]; NaN or None if it
                 does not say.
+            sent: (n) our last command, which may still be on its way [rad]; None if there is
+                none.
 
         Returns:
             What is remembered.
         """
         still = np.zeros(command.size)
-        other = command if reported is None else reported
-        both = np.array([command, other])
-        sent = np.array([np.fmin(*both), np.fmax(*both)])
-        return GateState(command, still, still, None, 0, sent, sent)
+        known = [command, *(other for other in (reported, sent) if other is not None)]
+        ours = np.array([np.fmin.reduce(known), np.fmax.reduce(known)])
+        return GateState(command, still, still, None, 0, ours, ours)
 
     def room(
         self, state: GateState, bound: Bound = Bound.TRACKING

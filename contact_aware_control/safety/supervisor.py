@@ -148,6 +148,7 @@ class SupervisorState:
     Attributes:
         activity: Whether commands are to be sent.
         link: State of the link to the robot.
+        settled: For how long states have been sound since it was lost [s].
         arming: What it takes to arm it.
         loss: Why it was lost; None if it never was.
         pause: Whether the reference is paused.
@@ -161,6 +162,7 @@ class SupervisorState:
 
     activity: Activity = Activity.OFF
     link: Link = Link.LOST
+    settled: float = 0.0
     arming: Arming = Arming.FIRST
     loss: Finding | None = None
     pause: Pause = Pause.NONE
@@ -180,6 +182,7 @@ class Conditions:
         state_age: Of the last sound joint state.
         arrived: Whether one has come since the last tick.
         continuous: Whether the robot is as it was when the link was lost.
+        reports_command: Whether the driver says which command the robot follows.
         hearing: Whether messages come, sound or not.
         finding: What is wrong with the robot, its states, or who else commands it.
         contacts_age: Of the contact estimate.
@@ -195,6 +198,7 @@ class Conditions:
     contacts_age: float
     arrived: bool = True
     continuous: bool = True
+    reports_command: bool = True
     hearing: bool = False
     finding: Finding | None = None
     reference_age: float = 0.0
@@ -307,7 +311,8 @@ class Supervisor:
         if state.link is Link.LOST:
             return state, Mode.HOLD, lost
         if state.link is Link.SYNC:
-            return state, Mode.HOLD, Status.NOT_ARMED
+            waits = state.arming is Arming.ON_RESUME
+            return state, Mode.HOLD, Status.NOT_ARMED if waits else lost
         return state, *self._decide(state, conditions)
 
     def _watch_link(self, state: SupervisorState, conditions: Conditions) -> SupervisorState:
@@ -319,12 +324,20 @@ class Supervisor:
             short = conditions.finding is None and age <= self._config.recovery_window
             return state if short else _after(state, Event.BROKEN)
         if state.link is Link.LOST and conditions.arrived:
-            state = _after(state, Event.STATE_SOUND)
+            state = replace(_after(state, Event.STATE_SOUND), settled=0.0)
             if not conditions.continuous:
                 state = _after(state, Event.BROKEN)
-        if state.link is Link.SYNC and state.arming is not Arming.ON_RESUME:
-            state = _after(state, Event.ARM)
+        if state.link is Link.SYNC:
+            state = replace(state, settled=state.settled + self._period)
+            if state.arming is not Arming.ON_RESUME and self._knows_command(state, conditions):
+                state = _after(state, Event.ARM)
         return state
+
+    def _knows_command(self, state: SupervisorState, conditions: Conditions) -> bool:
+        """Tell whether it shows which command the robot holds: it says so, or has come to rest."""
+        if conditions.reports_command or state.arming is Arming.FIRST:
+            return True
+        return state.settled > self._config.settling_time
 
     def _outage(self, state: SupervisorState, conditions: Conditions) -> Finding | None:
         """Return why there is no state to work with; None if there is one."""

@@ -97,7 +97,9 @@ def measure(driver: str, contact: bool, fault: str, seed: int = 0) -> Outcome:
     Returns:
         What happened.
     """
-    run = copy.deepcopy(_started(driver, contact, seed))
+    started = _started(driver, contact, seed)
+    # The loop holds nothing that changes in a run, and a generator that cannot be copied.
+    run = copy.deepcopy(started, {id(started.loop): started.loop})
     before = run.ticks[-round(0.5 / run.period) :]
     run.robot.inject(fault)
     lasts = FAULTS[fault].lasts

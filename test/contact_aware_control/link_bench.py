@@ -31,6 +31,7 @@ class LinkBench:
         robot: The robot.
         status: LoopStatus of every tick.
         commands: (n) or None, what was sent in every tick.
+        held: (n) what the robot's command was before it took the last one [rad].
         speeds: (n) true joint velocities after every tick [rad/s].
     """
 
@@ -50,6 +51,7 @@ class LinkBench:
         self.status: list = []
         self.commands: list = []
         self.speeds: list = []
+        self.held: np.ndarray | None = None
 
     def ask(self, request: Request) -> bool:
         """Ask something between two ticks."""
@@ -82,6 +84,7 @@ class LinkBench:
             self._now, self._arm, ContactReport(self._now, ()), self.goal, tuple(earlier)
         )
         self.state, command, status = self.loop.tick(self.state, inputs)
+        self.held = self.robot.target
         if command is not None:
             self.robot.take(self._profile.encode_command(command.position))
         self.status.append(status)

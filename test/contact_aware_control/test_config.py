@@ -60,6 +60,7 @@ OTHER = {
     "limits.yielding_fraction": 0.01,
     "safety.state_timeout_periods": 1.5,
     "safety.recovery_window": 0.0,
+    "safety.settling_time": 0.0,
     "safety.contacts_timeout": 0.004,
     "safety.reference_timeout": 0.004,
     "safety.bad_input_limit": 1,

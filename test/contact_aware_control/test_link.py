@@ -77,6 +77,12 @@ def moving(driver="lbr_fri", **values):
     return run
 
 
+def press(robot):
+    """Put a floor into the tool's way."""
+    height = float(robot.arm.point("tool", np.zeros(3))[2])
+    robot.arm.surface = dataclasses.replace(FLOOR, offset=height + 0.001)
+
+
 @pytest.mark.parametrize(
     ("driver", "fault", "name", "periods"),
     [
@@ -123,6 +129,27 @@ def test_a_short_outage_ends_by_itself(driver, fault):
     assert (np.abs(run.speeds) < 0.2).all()
 
 
+@pytest.mark.parametrize(
+    "driver", ["lbr_fri", pytest.param("kuka_drivers", marks=pytest.mark.verify)]
+)
+@pytest.mark.parametrize("touches", [False, True])
+@pytest.mark.parametrize("fault", ["restarts_quickly", "outage"])
+def test_commands_begin_where_the_driver_holds_the_arm(driver, touches, fault):
+    """They went on from our last one, 0.02 rad from where a new session began."""
+    run = moving(driver)
+    if touches:
+        press(run.robot)
+        run.run(0.5)
+    run.robot.inject(fault)
+    run.run(0.05)
+    assert run.last.link is Link.LOST
+    while run.commands[-1] is None:
+        assert len(run.status) < 1000
+        run.run(0.005)
+    step = np.abs(run.commands[-1] - run.held)
+    assert (step <= 0.8 * 0.005 * run.velocity_limits).all()
+
+
 @pytest.mark.parametrize("fault", ["dies", "degrees"])
 def test_resume_is_refused_while_the_state_is_not_sound(fault):
     run = moving()
@@ -155,9 +182,7 @@ def test_restarted_in_contact_the_arm_stays_where_it_is(driver, fault):
     """It moved with 6.5 rad/s and pressed with 185 N."""
     run = moving(driver)
     robot = run.robot
-    robot.arm.surface = dataclasses.replace(
-        FLOOR, offset=float(robot.arm.point("tool", np.zeros(3))[2]) + 0.001
-    )
+    press(robot)
     run.run(0.5)
     force = robot.arm.contact_force
     assert force > 5.0
