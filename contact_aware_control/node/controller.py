@@ -197,9 +197,9 @@ class ControllerNode(ManagedNode):
 
     def _handle_tick(self, k: int, samples: Mapping[str, Any]) -> None:
         assert self._participant is not None
-        self._states.append(samples["state"])
-        self._report = samples["contacts"]
-        self._tick(self._now())
+        state, self._report = samples["state"], samples["contacts"]
+        self._states.append(state)
+        self._tick(state.stamp)
         self._participant.done(k)
 
     def _tick(self, now: int) -> None:
