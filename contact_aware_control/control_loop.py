@@ -99,7 +99,7 @@ class ControlLoop:
         self._limits = CommandLimits(
             robot, np.array(config.joint_stiffness), config.limits, config.period
         )
-        self._guard = CommandGuard(robot, config)
+        self._guard = CommandGuard(robot, config, self._controller.bounds_step)
         self._checks = StateChecks(robot, config)
         self._gate = CommandGate(robot, config)
         self._softness = 1.0 / np.array(config.joint_stiffness)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import signal
 import sys
@@ -89,6 +90,8 @@ def freeze_garbage_collector() -> None:
     """
     gc.collect()
     gc.freeze()
+    # Or what is frozen is never freed, and libraries complain of leaks at the end.
+    atexit.register(gc.unfreeze)
 
 
 def _spin(node: Node, stop: _StopSignals) -> None:

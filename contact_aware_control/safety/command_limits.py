@@ -123,12 +123,13 @@ class _Clearances(NamedTuple):
 class CommandGuard:
     """Slows the command down in front of a limit, and stops it there."""
 
-    def __init__(self, robot: Robot, config: ControllerConfig) -> None:
+    def __init__(self, robot: Robot, config: ControllerConfig, bounds_speed: bool = True) -> None:
         """Take the limits.
 
         Args:
             robot: The arm; it is not changed.
-            config: Workspace, self-collision and braking rate.
+            config: Workspace, self-collision, braking rate and speed of tool and elbow.
+            bounds_speed: False where the abrupt motion of a baseline is to be seen.
 
         Raises:
             ConfigError: If a parameter does not fit the arm.
@@ -136,7 +137,7 @@ class CommandGuard:
         self._workspace = WorkspaceLimits(config.workspace)
         self._self_collision = SelfCollision(robot, config.self_collision)
         self._braking = min(1.0, config.limits.braking_rate * config.period)
-        self._farthest = config.limits.tool_speed * config.period
+        self._farthest = config.limits.tool_speed * config.period if bounds_speed else math.inf
         self._known: tuple[np.ndarray, _Clearances] | None = None
         self._model, self._data = robot.model, robot.model.createData()
         self._tool = robot.model.getFrameId(robot.tool_link)

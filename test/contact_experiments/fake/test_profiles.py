@@ -41,7 +41,7 @@ def test_a_state_is_what_the_arm_does(robot: FakeRobot, profile: DriverProfile) 
     np.testing.assert_allclose(state.position, robot.arm.q)
     np.testing.assert_allclose(state.external_torque, robot.arm.external_torque)
     np.testing.assert_allclose(state.joint_torque, robot.arm.joint_torque)
-    assert state.commanding
+    assert state.condition is None or state.condition.commanding
     if np.isfinite(state.velocity).any():
         np.testing.assert_allclose(state.velocity, robot.arm.v)
 
