@@ -111,24 +111,22 @@ class StateChecks:
         before = memory.latest or arm
         # Without a command to follow, nothing has to move.
         followed = arm.position if command is None else command
-        anchor = memory.command
+        anchor = followed if memory.command is None else memory.command
         verdict, joint, value, limit, same = _judge(
             arm.position,
             before.position,
             arm.external_torque,
             before.external_torque,
             followed,
-            followed if anchor is None else anchor,
+            anchor,
             self._lowest,
             self._highest,
             self._speed,
             max(0.0, (arm.taken - before.taken) * NANOSECONDS),
             self._config.frozen_distance,
         )
-        anchor = anchor if same and command is not None else command
-        return self._finding(verdict, joint, value, limit), CheckState(
-            arm, arm.stamp, ahead, anchor
-        )
+        kept = anchor if same and command is not None else command
+        return self._finding(verdict, joint, value, limit), CheckState(arm, arm.stamp, ahead, kept)
 
     def _finding(self, verdict: int, joint: int, value: float, limit: float) -> Finding | None:
         if verdict == PLAUSIBLE:

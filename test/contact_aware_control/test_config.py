@@ -113,8 +113,6 @@ OTHER = {
 
 # What a parameter needs to show.
 NEEDS = {
-    # A reference that waits for a frozen arm takes no command away from it.
-    "plausibility.frozen_distance": {"governor.enabled": False},
     "null_space.": {"controller": "null_space"},
     "reflex.retract_": {"reflex.reaction": "retract"},
 }
