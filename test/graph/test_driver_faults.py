@@ -161,4 +161,6 @@ def test_a_second_commander_is_named_and_the_arm_held(moving: GraphClient, drive
     client.node.destroy_publisher(publisher)
     first_status(client, "NOT_ARMED", began)
     assert ask(client, "resume").success
+    # The goal has ended meanwhile: its reference does not wait for ever.
+    client.send(client.pose, goal_down(client, 0.1, 60.0))
     tracking(client)
