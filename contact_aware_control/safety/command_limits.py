@@ -205,7 +205,7 @@ class CommandGuard:
 
     def _clearances(self, command: np.ndarray) -> _Clearances:
         """Return the clearances at the present command, mostly known from the last tick."""
-        if self._known is None or self._known[0] is not command:
+        if self._known is None or not np.array_equal(self._known[0], command):
             self._known = command, self._measure(command)
         return self._known[1]
 
