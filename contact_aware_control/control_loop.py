@@ -29,9 +29,15 @@ from contact_aware_control.loop_state import NANOSECONDS, LoopInputs, LoopState,
 from contact_aware_control.reference.base import Goal
 from contact_aware_control.reference.clock import ReferenceClock
 from contact_aware_control.safety.command_gate import Bound, CommandGate, GateState
-from contact_aware_control.safety.command_limits import CommandGuard, CommandLimits
+from contact_aware_control.safety.command_limits import CommandGuard
 from contact_aware_control.safety.reflex import Reflex, ReflexState
-from contact_aware_control.safety.state_checks import CheckState, StateChecks
+from contact_aware_control.safety.state_checks import (
+    CheckState,
+    StateChecks,
+    are_sound_contacts,
+    is_finite,
+    is_sound_state,
+)
 from contact_aware_control.safety.status import Finding, Link, Mode, Request, Status
 from contact_aware_control.safety.supervisor import Conditions, Supervisor, SupervisorState
 from contact_aware_control.safety.transition import DONE, Transition, TransitionState
@@ -75,6 +81,58 @@ class _Heard(NamedTuple):
     finding: Finding | None
 
 
+class _Known(NamedTuple):
+    """What a tick of an arm that is commanded starts from.
+
+    Attributes:
+        time: Of the tick [ns].
+        arm: The last sound joint state.
+        report: The last sound contacts.
+        goal: What is followed.
+        gate: What the gate remembers, the present command above all.
+        mode: Of the tick.
+        begins: Whether something else is wanted from this tick on.
+        ramp_ticks: Number of ticks since the slow start began.
+    """
+
+    time: int
+    arm: ArmState
+    report: ContactReport | None
+    goal: Goal | None
+    gate: GateState
+    mode: Mode
+    begins: bool
+    ramp_ticks: int
+
+
+class _Move(NamedTuple):
+    """What is wanted of the arm, and what is remembered of how it came about.
+
+    Attributes:
+        command: (n) what the gate is asked to pass [rad]; None while there is none.
+        bound: How fast it may be.
+        status: Why it is this one.
+        reflex: What the reflex remembers.
+        controller: What the controller remembers.
+        reference_time: Time since the start of the goal [s].
+        reference_rate: How fast it passes.
+        transition: From one motion to the next, if one is under way.
+        rate: How fast reference time passed in this tick; 0 where nothing is followed.
+        output: The controller's; None where nothing is followed.
+    """
+
+    command: np.ndarray | None
+    bound: Bound
+    status: Status
+    reflex: ReflexState
+    controller: ControllerState
+    reference_time: float
+    reference_rate: float
+    transition: TransitionState = DONE
+    rate: float = 0.0
+    output: ControllerOutput | None = None
+
+
 class ControlLoop:
     """Turns joint states, contacts and a goal into commands, safely.
 
@@ -96,16 +154,13 @@ class ControlLoop:
         self._robot = robot
         self._supervisor = Supervisor(config.safety, config.period)
         self._controller = make_controller(robot, config)
-        self._limits = CommandLimits(
-            robot, np.array(config.joint_stiffness), config.limits, config.period
-        )
         self._guard = CommandGuard(robot, config, self._controller.bounds_step)
         self._checks = StateChecks(robot, config)
         self._gate = CommandGate(robot, config)
         self._softness = 1.0 / np.array(config.joint_stiffness)
         self._patience = config.safety.state_timeout_periods * config.period
         self._fastest = Bound.TRACKING if self._controller.bounds_step else Bound.NONE
-        self._clock = ReferenceClock(robot, config.governor, config.period)
+        self._clock = ReferenceClock(config.governor, config.period)
         self._transition = Transition(robot.n, config.transition, config.period)
         self._reflex = Reflex(robot, config.reflex, np.array(config.joint_stiffness), config.period)
 
@@ -148,18 +203,13 @@ class ControlLoop:
             (inputs.now - state.last.now) * NANOSECONDS > 1.5 * self.config.period
         )
         heard = self._receive(state, inputs)
-        arm, report, checks = heard.arm, heard.report, heard.checks
-        goal, controller, reference_time = self._take(state, inputs.goal)
-        reflex, exceeded = self._watch_torque(state, inputs.now, arm, report, goal)
+        arm, checks, gate, ramp_ticks = heard.arm, heard.checks, heard.gate, state.ramp_ticks
+        goal, controller, time, rate = self._take(state, inputs.goal)
+        reflex, exceeded = self._watch_torque(state, inputs.now, arm, heard.report, goal)
         conditions = self._conditions(state, inputs.now, heard, goal, reflex, exceeded)
         supervisor, mode, status = self._supervisor.update(heard.supervisor, conditions)
-        gate, ramp_ticks, output = heard.gate, state.ramp_ticks, None
+        move = _Move(state.command, Bound.YIELDING, status, reflex, controller, time, rate)
         sent, refusal = None, ""
-        transition, rate = DONE, 0.0
-        reference_rate = state.reference_rate
-        if controller.assignment is not state.controller.assignment:
-            reference_rate = 1.0
-        begins = reference_time == 0.0 or (mode in FOLLOWING) != (state.mode in FOLLOWING)
         if supervisor.link is Link.SYNC:
             # Where the robot is now, commands would begin.
             assert arm is not None
@@ -171,79 +221,106 @@ class ControlLoop:
             assert arm is not None
             if gate is None or state.supervisor.link is not Link.ARMED:
                 gate, ramp_ticks = self._start(arm, state.sent), 0
-            command, bound = gate.command, Bound.YIELDING
             ramp_ticks = 0 if mode is Mode.FAULT else ramp_ticks + 1
-            if mode in FOLLOWING:
-                assert goal is not None
-                rate = reference_rate
-                if self._controller.bounds_step:
-                    rate = self._clock.rate(rate, goal, reference_time, command)
-                blind = _age(inputs.now, report) > self.config.safety.contacts_timeout
-                fraction = self._step_fraction(blind, ramp_ticks)
-                lower, upper = self._box(gate, arm.position, fraction)
-                told = ControllerInput(
-                    time=reference_time,
-                    position=arm.position,
-                    command=command,
-                    lower=lower,
-                    upper=upper,
-                    contacts=None if blind or report is None else report.contacts,
-                    conservative=mode is Mode.CONSERVATIVE,
-                    unexplained_force=reflex.unexplained_force,
-                    rate=rate,
-                )
-                controller, output = self._controller.step(controller, told)
-                if output.status is Status.QP_FAILED:
-                    command = self._give_way(arm, report, goal, gate, reflex)
-                else:
-                    if not output.contact_links and self._controller.bounds_step:
-                        transition, change = self._transition.step(
-                            state.transition, begins, gate.velocity, output.command - command
-                        )
-                        if transition is not DONE:
-                            output = replace(output, command=command + change)
-                    command, output = self._limited(told, output, fraction)
-                    bound = self._fastest
-                    reference_time += rate * self.config.period
-                    reference_rate = rate
-                    if rate < SLOWED and status is Status.OK:
-                        status = Status.REFERENCE_SLOWED
-                if status in (Status.OK, Status.REFERENCE_SLOWED):
-                    status = output.status if output.status is not Status.OK else status
-            elif status in REACTED_TO and self._reflex.moves:
-                reflex, change = self._reflex.react(reflex, arm, command)
-                change = np.clip(change, *self._gate.room(gate, bound))
-                command, _ = self._guard.limit(command, change)
-            else:
-                command = self._give_way(arm, report, goal, gate, reflex)
-                if mode is Mode.HOLD and command is gate.command and status not in STOPPED_AT_ONCE:
-                    transition, command = self._brake(state.transition, begins, gate, arm)
-            if late and status is Status.OK:
-                status = Status.DEADLINE_MISSED
-            gate, sent, refusal = self._gate.judge(gate, inputs.now, command, arm.position, bound)
+            begins = (mode in FOLLOWING) != (state.mode in FOLLOWING) or move.reference_time == 0.0
+            known = _Known(inputs.now, arm, heard.report, goal, gate, mode, begins, ramp_ticks)
+            move = self._move(state.transition, known, move._replace(command=gate.command))
+            assert move.command is not None
+            gate, sent, refusal = self._gate.judge(
+                gate, inputs.now, move.command, arm.position, move.bound
+            )
+            if late and move.status is Status.OK:
+                move = move._replace(status=Status.DEADLINE_MISSED)
             if refusal:
                 supervisor = self._supervisor.refuse_command(supervisor, gate.refused, refusal)
-                status = status if mode is Mode.FAULT else Status.COMMAND_REFUSED
+                if mode is not Mode.FAULT:
+                    move = move._replace(status=Status.COMMAND_REFUSED)
         state = LoopState(
             supervisor=supervisor,
             checks=checks,
-            controller=controller,
+            controller=move.controller,
             gate=gate,
-            reflex=reflex,
+            reflex=move.reflex,
             arm=arm,
-            report=report,
+            report=heard.report,
             goal=goal,
-            reference_time=reference_time,
-            reference_rate=reference_rate,
+            reference_time=move.reference_time,
+            reference_rate=move.reference_rate,
             mode=mode,
-            transition=transition,
+            transition=move.transition,
             last=inputs,
             ticks=state.ticks + 1,
             deadline_misses=state.deadline_misses + late,
             ramp_ticks=ramp_ticks,
             sent=state.sent if sent is None else sent.position,
         )
-        return state, sent, _status(state, mode, status, output, refusal, rate)
+        return state, sent, _status(state, move, refusal)
+
+    def _move(self, transition: TransitionState, known: _Known, move: _Move) -> _Move:
+        """Decide what is wanted of an arm that is commanded."""
+        if known.mode in FOLLOWING:
+            return self._follow(transition, known, move)
+        gate, arm = known.gate, known.arm
+        if move.status in REACTED_TO and self._reflex.moves:
+            reflex, change = self._reflex.react(move.reflex, arm, gate.command)
+            change = np.clip(change, *self._gate.room(gate, arm.position, move.bound))
+            command, _ = self._guard.limit(gate.command, change)
+            return move._replace(command=command, reflex=reflex)
+        command = self._give_way(known, move.reflex)
+        if (
+            known.mode is Mode.HOLD
+            and command is gate.command
+            and move.status not in STOPPED_AT_ONCE
+        ):
+            transition, command = self._brake(transition, known)
+            return move._replace(command=command, transition=transition)
+        return move._replace(command=command)
+
+    def _follow(self, transition: TransitionState, known: _Known, move: _Move) -> _Move:
+        """Follow the reference within every limit; give way where the controller fails."""
+        gate, position, time = known.gate, known.arm.position, move.reference_time
+        command, rate = gate.command, move.reference_rate
+        assert known.goal is not None
+        if self._controller.bounds_step:
+            tool = self._guard.tool_at(command)
+            rate = self._clock.rate(rate, known.goal, time, command, tool)
+        blind = _age(known.time, known.report) > self.config.safety.contacts_timeout
+        fraction = self._step_fraction(blind, known.ramp_ticks)
+        lower, upper = self._gate.room(gate, position, self._fastest, fraction)
+        told = ControllerInput(
+            time=time,
+            position=position,
+            command=command,
+            lower=lower,
+            upper=upper,
+            contacts=None if blind or known.report is None else known.report.contacts,
+            conservative=known.mode is Mode.CONSERVATIVE,
+            unexplained_force=move.reflex.unexplained_force,
+            rate=rate,
+        )
+        controller, output = self._controller.step(move.controller, told)
+        move = move._replace(controller=controller, rate=rate, output=output)
+        if output.status is Status.QP_FAILED:
+            status = _first_wrong(move.status, output.status)
+            return move._replace(command=self._give_way(known, move.reflex), status=status)
+        after = DONE
+        if not output.contact_links and self._controller.bounds_step:
+            after, change = self._transition.step(
+                transition, known.begins, gate.velocity, output.command - command
+            )
+            if after is not DONE:
+                output = replace(output, command=command + change)
+        command, output = self._limited(told, output, fraction)
+        slowed = Status.REFERENCE_SLOWED if rate < SLOWED else Status.OK
+        return move._replace(
+            command=command,
+            bound=self._fastest,
+            status=_first_wrong(move.status, output.status, slowed),
+            reference_time=time + rate * self.config.period,
+            reference_rate=rate,
+            transition=after,
+            output=output,
+        )
 
     def _receive(self, state: LoopState, inputs: LoopInputs) -> _Heard:
         """Take over new messages that are sound, count those that are not."""
@@ -270,18 +347,23 @@ class ControlLoop:
 
     def _take(
         self, state: LoopState, goal: Goal | None
-    ) -> tuple[Goal | None, ControllerState, float]:
-        """Start to follow a new goal; return it, the controller's state, the reference time."""
+    ) -> tuple[Goal | None, ControllerState, float, float]:
+        """Start to follow a new goal.
+
+        Returns:
+            (what is followed; what the controller remembers; reference time [s], its rate).
+        """
+        following = state.controller, state.reference_time, state.reference_rate
         if goal is state.goal or (goal is not None and state.command is None):
-            return state.goal, state.controller, state.reference_time
+            return state.goal, *following
         refreshed = state.goal is not None and (
             goal is not None and goal.reference is state.goal.reference
         )
         if goal is None or refreshed:
-            return goal, state.controller, state.reference_time
+            return goal, *following
         assert state.command is not None
         controller = self._controller.follow(goal.reference, state.command, goal.force_limits)
-        return goal, controller, 0.0
+        return goal, controller, 0.0, 1.0
 
     def _watch_torque(
         self,
@@ -354,14 +436,6 @@ class ControlLoop:
             for contact in contacts
         )
 
-    def _box(
-        self, gate: GateState, position: np.ndarray, fraction: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bounds on the change of the command: the limits', within the gate's."""
-        lower, upper = self._limits.box(position, gate.command, fraction)
-        lowest, highest = self._gate.room(gate, self._fastest)
-        return np.clip(lower, lowest, highest), np.clip(upper, lowest, highest)
-
     def _continues(self, state: LoopState, arm: ArmState | None) -> bool:
         """Tell whether the robot is as it was when the link was lost, on its way to our command."""
         if state.gate is None or state.arm is None or arm is None:
@@ -372,15 +446,16 @@ class ControlLoop:
         return bool((after <= before + self.config.safety.continuity).all())
 
     def _brake(
-        self, state: TransitionState, begins: bool, gate: GateState, arm: ArmState
+        self, transition: TransitionState, known: _Known
     ) -> tuple[TransitionState, np.ndarray]:
         """Come to rest; a command that is at rest stays the same one."""
+        gate = known.gate
         if not gate.velocity.any():
             return DONE, gate.command
         still = np.zeros(gate.command.size)
-        state, change = self._transition.step(state, begins, gate.velocity, still)
-        change = np.clip(change, *self._box(gate, arm.position, 1.0))
-        return state, self._guard.limit(gate.command, change)[0]
+        transition, change = self._transition.step(transition, known.begins, gate.velocity, still)
+        room = self._gate.room(gate, known.arm.position, self._fastest)
+        return transition, self._guard.limit(gate.command, np.clip(change, *room))[0]
 
     def _start(self, arm: ArmState, sent: np.ndarray | None) -> GateState:
         """Begin at the command the robot holds: it would sag, or jump, if it began elsewhere.
@@ -414,47 +489,36 @@ class ControlLoop:
         self, inputs: ControllerInput, output: ControllerOutput, fraction: float
     ) -> tuple[np.ndarray, ControllerOutput]:
         """Return the command within every limit, and the output, which says which one holds."""
-        lower, upper = inputs.lower, inputs.upper
-        change = np.clip(output.command - inputs.command, lower, upper)
-        limited = self._limits.reached(change, lower, upper, fraction)
+        room = inputs.lower, inputs.upper
+        change = np.clip(output.command - inputs.command, *room)
+        limited = self._gate.is_reached(change, room, self._fastest, fraction)
         command, guarded = self._guard.limit(inputs.command, change)
         if output.status is Status.OK and (limited or guarded):
             output = replace(output, status=guarded or Status.LIMIT_REACHED)
         return command, output
 
-    def _give_way(
-        self,
-        arm: ArmState,
-        report: ContactReport | None,
-        goal: Goal | None,
-        gate: GateState,
-        reflex: ReflexState,
-    ) -> np.ndarray:
+    def _give_way(self, known: _Known, reflex: ReflexState) -> np.ndarray:
         """Hold; where a contact force is above its limit, relax the springs slowly."""
-        command = gate.command
-        ratio = 0.0 if report is None else self._force_ratio(goal, report.contacts)
+        command, position = known.gate.command, known.arm.position
+        contacts = () if known.report is None else known.report.contacts
+        ratio = self._force_ratio(known.goal, contacts)
         if ratio <= 1.0 and reflex.unexplained_force == 0.0:
             return command
         step = self.config.safety.relax_speed * self.config.period
-        lower, upper = self._gate.room(gate, Bound.YIELDING)
-        change = np.clip(arm.position - command, -step, step)
-        relaxed: np.ndarray = command + np.clip(change, lower, upper)
+        change = np.clip(position - command, -step, step)
+        room = self._gate.room(known.gate, position, Bound.YIELDING)
+        relaxed: np.ndarray = command + np.clip(change, *room)
         return relaxed
 
 
-def _status(
-    state: LoopState,
-    mode: Mode,
-    status: Status,
-    output: ControllerOutput | None,
-    refusal: str,
-    rate: float,
-) -> LoopStatus:
+def _status(state: LoopState, move: _Move, refusal: str) -> LoopStatus:
+    """Say what happened."""
+    output = move.output
     if output is None:
         output = ControllerOutput(command=np.zeros(0) if state.command is None else state.command)
     return LoopStatus(
-        mode=mode,
-        status=status,
+        mode=state.mode,
+        status=move.status,
         reference_time=state.reference_time,
         output=output,
         ticks=state.ticks,
@@ -462,8 +526,12 @@ def _status(
         rejected_messages=state.supervisor.rejected,
         link=state.supervisor.link,
         detail=state.supervisor.fault_detail or refusal or _loss(state.supervisor),
-        reference_rate=rate,
+        reference_rate=move.rate,
     )
+
+
+def _first_wrong(*statuses: Status) -> Status:
+    return next((status for status in statuses if status is not Status.OK), Status.OK)
 
 
 def _loss(supervisor: SupervisorState) -> str:
@@ -478,57 +546,3 @@ def _loss(supervisor: SupervisorState) -> str:
 def _age(now: int, sample: ArmState | ContactReport | None) -> float:
     """Return the age [s]; a stamp in the future is as suspicious as an old one."""
     return math.inf if sample is None else abs(now - sample.stamp) * NANOSECONDS
-
-
-def is_sound_state(state: ArmState, joints: int) -> bool:
-    """Tell whether a joint state can be used.
-
-    Args:
-        state: The state. Of what the controller uses, commands may be missing (NaN),
-            positions may not.
-        joints: The number of joints of the arm.
-
-    Returns:
-        False if a vector has the wrong length, a position is not finite, or a command is
-        infinite.
-    """
-    return (
-        np.shape(state.commanded_position) == (joints,)
-        and is_finite(state.position, joints)
-        and not math.isinf(state.commanded_position @ state.commanded_position)
-    )
-
-
-def is_finite(vector: np.ndarray, size: int) -> bool:
-    """Tell whether a vector has the right length and only finite numbers.
-
-    Args:
-        vector: Anything array-like.
-        size: The right length.
-
-    Returns:
-        True if so.
-    """
-    # The scalar product is NaN or infinite if any number is; it costs one short call.
-    shape = vector.shape if isinstance(vector, np.ndarray) else np.shape(vector)
-    return shape == (size,) and math.isfinite(np.dot(vector, vector))
-
-
-def are_sound_contacts(contacts: Sequence[ContactEstimate], links: Sequence[str]) -> bool:
-    """Tell whether estimated contacts can be used.
-
-    Args:
-        contacts: The contacts.
-        links: Names of the arm's links.
-
-    Returns:
-        False if a contact is on an unknown link, or a vector is not of three finite numbers.
-    """
-    return all(
-        contact.link in links
-        and all(
-            is_finite(vector, 3)
-            for vector in (contact.point_world, contact.normal_world, contact.force_world)
-        )
-        for contact in contacts
-    )

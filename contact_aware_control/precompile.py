@@ -46,7 +46,7 @@ def precompile_controller() -> None:
     DualActiveSetSolver().solve(problem)
     gate = CommandGate(robot, ControllerConfig())
     passed = gate.start(q)
-    gate.room(passed)
+    gate.is_reached(q, gate.room(passed, q))
     gate.judge(passed, 0, q, q)
     state = ArmState(0, q, q, q, q)
     gate.watch(passed, state)

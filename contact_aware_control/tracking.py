@@ -127,7 +127,6 @@ class PoseTracking(TrackingTask):
         self._weights = np.repeat([config.position_weight, config.rotation_weight], 3)
         self._data = robot.model.createData()
         self._tool = robot.model.getFrameId(robot.tool_link)
-        self._sampled = 0.0, reference.sample(0.0)
 
     def objective(
         self, q: np.ndarray, time: float, rate: float = 1.0
@@ -137,8 +136,8 @@ class PoseTracking(TrackingTask):
         e is the twist log6(X^-1 X_ref), in the tool frame like the Jacobian: a share of
         the present error, and the motion of the reference in this tick.
         """
-        now = self._sample(time)
-        following = self._sample(time + rate * self._period)
+        now = self._reference.sample(time)
+        following = self._reference.sample(time + rate * self._period)
         # The robot itself stays at the measured configuration.
         model, data = self._robot.model, self._data
         pin.computeJointJacobians(model, data, q)
@@ -155,13 +154,7 @@ class PoseTracking(TrackingTask):
 
     def error(self, time: float) -> tuple[float, float]:
         """Return the error of the tool pose, see :meth:`TrackingTask.error`."""
-        return pose_distance(self._robot.tool_pose(), self._sample(time))
-
-    def _sample(self, time: float) -> pin.SE3:
-        """Sample the reference; the end of one tick is the beginning of the next."""
-        if time != self._sampled[0]:
-            self._sampled = time, self._reference.sample(time)
-        return self._sampled[1]
+        return pose_distance(self._robot.tool_pose(), self._reference.sample(time))
 
 
 def check_trackable(reference: Reference) -> None:

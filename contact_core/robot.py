@@ -31,9 +31,6 @@ class Robot:
         tool_link: Name of the tool link.
         collision_shapes: The collision shapes, placed in the frames of their links.
         model: Pinocchio's model of the arm alone, for what this class does not offer.
-        joint_origins: (n, 3) origins of the joint frames, world frame [m].
-        joint_rotations: (n, 3, 3) rotations of the joint frames to the world frame.
-        joint_axes: (n, 3) unit axes of the joints, world frame.
     """
 
     def __init__(self, urdf: str, joint_names: Sequence[str], tool_link: str) -> None:
@@ -63,11 +60,9 @@ class Robot:
         bodies = {shape.body for shape in self.collision_shapes} | {tool_link}
         self.link_names = tuple(name for name in frames if name in bodies)
         self._frames = frames
+        self._moving = {name: int(model.frames[i].parentJoint) for name, i in frames.items()}
         self._tool = frames[tool_link]
         self._data = model.createData()
-        self.joint_origins = np.zeros((self.n, 3))
-        self.joint_rotations = np.zeros((self.n, 3, 3))
-        self.joint_axes = np.zeros((self.n, 3))
         self.update(np.clip(np.zeros(self.n), *self.position_limits))
 
     @classmethod
@@ -91,15 +86,25 @@ class Robot:
         Args:
             q: (n) joint positions [rad].
         """
-        data = self._data
-        pin.computeJointJacobians(self.model, data, q)
-        pin.updateFramePlacements(self.model, data)
-        for joint in range(self.n):
-            placement = data.oMi[joint + 1]
-            self.joint_origins[joint] = placement.translation
-            self.joint_rotations[joint] = placement.rotation
-        # Angular part of the spatial Jacobian in the world frame.
-        self.joint_axes[:] = data.J[3:].T
+        pin.computeJointJacobians(self.model, self._data, q)
+        pin.updateFramePlacements(self.model, self._data)
+        # Spatial, in the world frame.
+        self._jacobian = np.array(self._data.J)
+
+    @property
+    def joint_origins(self) -> np.ndarray:
+        """(n, 3) origins of the joint frames, world frame [m]."""
+        return np.array([placement.translation for placement in self._joints()])
+
+    @property
+    def joint_rotations(self) -> np.ndarray:
+        """(n, 3, 3) rotations of the joint frames to the world frame."""
+        return np.array([placement.rotation for placement in self._joints()])
+
+    @property
+    def joint_axes(self) -> np.ndarray:
+        """(n, 3) unit axes of the joints, world frame."""
+        return np.ascontiguousarray(self._jacobian[3:].T)
 
     def joints_moving(self, link: str) -> int:
         """Return how many joints, counted from the base, move a link.
@@ -113,7 +118,10 @@ class Robot:
         Raises:
             ModelError: If there is no such link.
         """
-        return int(self.model.frames[self._frame(link)].parentJoint)
+        try:
+            return self._moving[link]
+        except KeyError:
+            raise self._unknown(link) from None
 
     def link_pose(self, link: str) -> pin.SE3:
         """Return the pose of a link in the world frame.
@@ -159,7 +167,7 @@ class Robot:
         moving = self.joints_moving(link)
         jacobian = np.zeros((3, self.n))
         # Rigid-body velocity field: v(point) = v(world origin) + omega x point.
-        spatial = self._data.J[:, :moving]
+        spatial = self._jacobian[:, :moving]
         x, y, z = point
         jacobian[0, :moving] = spatial[0] + spatial[4] * z - spatial[5] * y
         jacobian[1, :moving] = spatial[1] + spatial[5] * x - spatial[3] * z
@@ -186,7 +194,7 @@ class Robot:
         # The wrench at the world's origin; np.cross takes longer than the rest.
         wrench = np.array([a, b, c, y * c - z * b, z * a - x * c, x * b - y * a])
         torque = np.zeros(self.n)
-        torque[:moving] = wrench @ self._data.J[:, :moving]
+        torque[:moving] = wrench @ self._jacobian[:, :moving]
         return torque
 
     def gravity_torque_of_payload(self, mass: float, center_of_mass: np.ndarray) -> np.ndarray:
@@ -207,7 +215,13 @@ class Robot:
         try:
             return self._frames[link]
         except KeyError:
-            raise ModelError(f"unknown link '{link}' ({choices(self.link_names)})") from None
+            raise self._unknown(link) from None
+
+    def _unknown(self, link: str) -> ModelError:
+        return ModelError(f"unknown link '{link}' ({choices(self.link_names)})")
+
+    def _joints(self) -> list[pin.SE3]:
+        return [self._data.oMi[joint + 1] for joint in range(self.n)]
 
 
 def _reduced_model(urdf: str, joint_names: Sequence[str]) -> pin.Model:

@@ -233,14 +233,13 @@ class CondensedQpController(Controller):
 
     def _names(self, contacts: ContactSet, solution: QuadraticProgramSolution) -> tuple[str, ...]:
         """Name the active constraints, which are numbered like the multipliers."""
-        active = solution.active_set
-        if not len(active):
+        if not len(solution.active_set):
             return ()
         names = [f"force {contact.link}" for contact in contacts.active]
         names += [f"approach {contact.link}" for contact in contacts.lost]
         names += ["springs"] * (len(solution.multipliers) - len(names) - len(self._bound_names))
-        names += self._bound_names
-        return tuple(names[i] for i in active)
+        own, bounds = len(names), self._bound_names
+        return tuple(names[i] if i < own else bounds[i - own] for i in solution.active_set)
 
 
 class QpController(CondensedQpController):

@@ -163,12 +163,12 @@ class ContactEstimator:
         self, stamp_ns: int, period: float, noise: np.ndarray, smooth: np.ndarray, evidence: float
     ) -> tuple[ContactEstimate, ...]:
         """Start, follow and end contacts; return those to be reported."""
-        robot = self._robot
+        robot, origins = self._robot, self._robot.joint_origins
         if self._tracker.tracks or evidence >= self._config.detection.threshold:
-            place(self._surface, robot.joint_rotations, robot.joint_origins, self._placement)
+            place(self._surface, robot.joint_rotations, origins, self._placement)
         model_error = self._config.noise.relative * np.linalg.norm(smooth)
         deviation = np.sqrt(noise**2 + model_error**2)
-        torques = Torques(self._torque, smooth, deviation, robot.joint_origins, robot.joint_axes)
+        torques = Torques(self._torque, smooth, deviation, origins, robot.joint_axes)
         found = self._tracker.update(stamp_ns, self._placement, torques, evidence, period)
         self._residual = (
             found[-1][1].residual if found else float(np.mean((self._torque / deviation) ** 2))

@@ -18,28 +18,25 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.config import GovernorConfig
-from contact_aware_control.reference.base import Goal, JointReference, PoseReference
-from contact_core.robot import Robot
+from contact_aware_control.reference.base import Goal, JointReference, PoseReference, Reference
 
 
 class ReferenceClock:
     """Tells how fast reference time passes."""
 
-    def __init__(self, robot: Robot, config: GovernorConfig, period: float) -> None:
+    def __init__(self, config: GovernorConfig, period: float) -> None:
         """Take the tolerances.
 
         Args:
-            robot: The arm; it is not changed.
             config: Tolerances.
             period: Time between ticks [s].
         """
         self._config = config
         self._change = period / config.time
-        self._model = robot.model
-        self._data = robot.model.createData()
-        self._tool = robot.model.getFrameId(robot.tool_link)
 
-    def rate(self, rate: float, goal: Goal, time: float, command: np.ndarray) -> float:
+    def rate(
+        self, rate: float, goal: Goal, time: float, command: np.ndarray, tool: pin.SE3
+    ) -> float:
         """Return the rate of the next tick.
 
         Args:
@@ -47,27 +44,25 @@ class ReferenceClock:
             goal: What is followed; a stream has no end to be late for, its rate is 1.
             time: Reference time [s].
             command: (n) the present command q_cmd [rad].
+            tool: Where it has the tool, world frame.
 
         Returns:
             In [0, 1]; it changes by a bounded amount.
         """
         if not self._config.enabled or goal.refreshed is not None:
             return 1.0
-        wanted = min(max(2.0 - 2.0 * self._lag(goal, time, command), 0.0), 1.0)
+        wanted = min(max(2.0 - 2.0 * self._lag(goal.reference, time, command, tool), 0.0), 1.0)
         return min(max(wanted, rate - self._change), rate + self._change)
 
-    def _lag(self, goal: Goal, time: float, command: np.ndarray) -> float:
+    def _lag(self, reference: Reference, time: float, command: np.ndarray, tool: pin.SE3) -> float:
         """Return how far the command is from the reference, as a share of the tolerance."""
-        reference = goal.reference
         if isinstance(reference, JointReference):
             return float(np.abs(reference.sample(time) - command).max()) / self._config.joint
         assert isinstance(reference, PoseReference)
-        pin.forwardKinematics(self._model, self._data, command)
-        tool = pin.updateFramePlacement(self._model, self._data, self._tool)
         wanted = reference.sample(time)
         shift = wanted.translation - tool.translation
         # tr(R_a^T R_b) = 1 + 2 cos(angle), without a logarithm.
         cosine = 0.5 * (float(np.vdot(wanted.rotation, tool.rotation)) - 1.0)
         angle = math.acos(min(max(cosine, -1.0), 1.0))
-        distance = math.sqrt(float(shift @ shift))
+        distance = math.sqrt(shift @ shift)
         return max(distance / self._config.position, angle / self._config.rotation)

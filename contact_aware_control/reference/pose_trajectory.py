@@ -44,6 +44,7 @@ class PoseTrajectory(PoseReference):
             pin.log3(start.rotation.T @ end.rotation)
             for start, end in zip(self.poses, self.poses[1:], strict=False)
         ]
+        self._sampled = self.times[0], self.poses[0]
 
     @classmethod
     def from_start(
@@ -71,11 +72,19 @@ class PoseTrajectory(PoseReference):
         return self.times[-1]
 
     def sample(self, time: float) -> pin.SE3:
-        """Return X_ref, see :meth:`PoseReference.sample`."""
+        """Return X_ref, not to be changed, see :meth:`PoseReference.sample`."""
         if time >= self.times[-1]:
-            return self.poses[-1].copy()
+            return self.poses[-1]
         if time <= self.times[0]:
-            return self.poses[0].copy()
+            return self.poses[0]
+        # A time is asked for several times: the end of one tick is the beginning of the next.
+        known, pose = self._sampled
+        if time != known:
+            pose = self._interpolate(time)
+            self._sampled = time, pose
+        return pose
+
+    def _interpolate(self, time: float) -> pin.SE3:
         segment = bisect_right(self.times, time) - 1
         start, end = self.poses[segment], self.poses[segment + 1]
         passed = (time - self.times[segment]) / (self.times[segment + 1] - self.times[segment])

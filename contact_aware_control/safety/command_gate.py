@@ -25,6 +25,9 @@ from contact_core.robot import Robot
 ROUNDING = 1e-9
 """By how much a command may exceed a limit, for upstream it is computed in another order [rad]."""
 
+HELD_BACK = 1e-12
+"""By how much a change may miss a bound that holds it back [rad]."""
+
 MOVED = 0.003
 """A joint that is farther from where it was has moved [rad]."""
 
@@ -96,20 +99,18 @@ class CommandGate:
         self._highest = robot.position_limits[1] - limits.position_margin
         stiffness = np.array(config.joint_stiffness)
         self._distance = np.minimum(limits.distance, np.array(limits.spring_torque) / stiffness)
-        free = np.full(robot.n, np.inf)
-        # (speed [rad/s], acceleration [rad/s^2], jerk [rad/s^3]) of each bound.
-        fastest = np.minimum(
-            limits.step / config.period, limits.velocity_fraction * robot.velocity_limits
-        )
+        reach = config.period * robot.velocity_limits
+        # (step [rad], acceleration [rad/s^2], jerk [rad/s^3]) of each bound.
         self._bounds = {
-            Bound.TRACKING: (fastest, limits.acceleration, limits.jerk),
-            Bound.YIELDING: (
-                limits.yielding_fraction * robot.velocity_limits,
+            Bound.TRACKING: (
+                np.minimum(limits.step, limits.velocity_fraction * reach),
                 limits.acceleration,
                 limits.jerk,
             ),
-            Bound.NONE: (free, np.inf, np.inf),
+            Bound.YIELDING: (limits.yielding_fraction * reach, limits.acceleration, limits.jerk),
+            Bound.NONE: (np.full(robot.n, np.inf), np.inf, np.inf),
         }
+        self._approach = min(1.0, limits.braking_rate * config.period)
         self._braking = limits.braking
         self._window = max(1, round(config.safety.round_trip / config.period))
         self._tolerance = config.safety.command_tolerance
@@ -141,19 +142,67 @@ class CommandGate:
         return GateState(command, still, still, None, 0, ours, ours)
 
     def room(
-        self, state: GateState, bound: Bound = Bound.TRACKING
+        self,
+        state: GateState,
+        measured: np.ndarray,
+        bound: Bound = Bound.TRACKING,
+        fraction: float = 1.0,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return which changes of the command the rules of motion leave; none is always one.
+        """Return the changes q_cmd+ - q_cmd that pass.
+
+        Bounds on the motion are never exceeded. Within them joint limits win over the distance
+        to the measured joints; one that is already violated is approached as fast as the
+        stronger ones allow, so that there is always a change. A joint limit is approached by a
+        share of the way to it per tick, so that the command comes to rest in front of it.
 
         Args:
             state: What is remembered.
+            measured: (n) measured joint positions [rad].
             bound: How fast the command may be.
+            fraction: Share of the step bound to use.
 
         Returns:
             (lower, upper), each (n) [rad].
         """
-        lower, upper = _room(state.velocity, state.acceleration, *self._bounds[bound], self._period)
-        return lower, upper
+        step, acceleration, jerk = self._bounds[bound]
+        changes = np.empty((2, step.size))
+        _room(
+            state.command,
+            state.velocity,
+            state.acceleration,
+            measured,
+            self._lowest,
+            self._highest,
+            self._distance,
+            self._approach,
+            step if fraction == 1.0 else fraction * step,
+            acceleration,
+            jerk,
+            self._period,
+            changes,
+        )
+        return changes[0], changes[1]
+
+    def is_reached(
+        self,
+        change: np.ndarray,
+        room: tuple[np.ndarray, np.ndarray],
+        bound: Bound = Bound.TRACKING,
+        fraction: float = 1.0,
+    ) -> bool:
+        """Tell whether a limit other than the step bound holds a joint back.
+
+        Args:
+            change: (n) q_cmd+ - q_cmd [rad].
+            room: From :meth:`room`.
+            bound: Given to :meth:`room`.
+            fraction: Given to :meth:`room`.
+
+        Returns:
+            True if so.
+        """
+        reached: bool = _is_reached(change, *room, self._bounds[bound][0], fraction)
+        return reached
 
     def rest(self, state: GateState) -> GateState:
         """Return what is remembered when nothing is sent in a tick: the robot holds."""
@@ -280,7 +329,7 @@ class CommandGate:
     def _broken(
         self, state: GateState, wanted: np.ndarray, measured: np.ndarray, bound: Bound
     ) -> tuple[int, int, float, float]:
-        speed, acceleration, jerk = self._bounds[bound]
+        step, acceleration, jerk = self._bounds[bound]
         broken: tuple[int, int, float, float] = _judge(
             np.asarray(wanted, dtype=np.float64),
             state.command,
@@ -290,7 +339,7 @@ class CommandGate:
             self._lowest,
             self._highest,
             self._distance,
-            speed,
+            step,
             acceleration,
             jerk,
             self._period,
@@ -318,7 +367,7 @@ def _judge(
     lowest: np.ndarray,
     highest: np.ndarray,
     distance: np.ndarray,
-    speed: np.ndarray,
+    step: np.ndarray,
     most_acceleration: float,
     most_jerk: float,
     period: float,
@@ -343,8 +392,8 @@ def _judge(
         if not (away <= max(distance[i], abs(last[i] - measured[i])) + ROUNDING):
             return DISTANCE, i, away, distance[i]
         change = to - last[i]
-        if not (abs(change) <= speed[i] * period + ROUNDING):
-            return SPEED, i, abs(change) / period, speed[i]
+        if not (abs(change) <= step[i] + ROUNDING):
+            return SPEED, i, abs(change) / period, step[i] / period
         gain = _gain(change / period, velocity[i])
         if not (abs(gain) <= most_acceleration * period + ROUNDING / period):
             return ACCELERATION, i, abs(gain) / period, most_acceleration
@@ -368,22 +417,48 @@ def _gain(now: float, before: float) -> float:
 
 @kernel
 def _room(
+    command: np.ndarray,
     velocity: np.ndarray,
     acceleration: np.ndarray,
-    speed: np.ndarray,
+    measured: np.ndarray,
+    lowest: np.ndarray,
+    highest: np.ndarray,
+    distance: np.ndarray,
+    approach: float,
+    step: np.ndarray,
     most_acceleration: float,
     most_jerk: float,
     period: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the changes that break no rule of speed, acceleration and jerk."""
-    lower, upper = np.empty(velocity.size), np.empty(velocity.size)
-    for i in range(velocity.size):
-        jerk = most_jerk * period
+    changes: np.ndarray,
+) -> None:
+    """Fill (2, n) with the smallest and the largest change, the stronger rules first."""
+    jerk = most_jerk * period
+    for i in range(command.size):
+        below, above = -step[i], step[i]
+        for low, high in (
+            (approach * (lowest[i] - command[i]), approach * (highest[i] - command[i])),
+            (measured[i] - distance[i] - command[i], measured[i] + distance[i] - command[i]),
+        ):
+            below, above = min(max(low, below), above), min(max(high, below), above)
         faster = min(most_acceleration, max(0.0, acceleration[i]) + jerk) * period
         slower = min(most_acceleration, max(0.0, -acceleration[i]) + jerk) * period
-        upper[i] = period * min(speed[i], max(0.0, velocity[i]) + faster)
-        lower[i] = -period * min(speed[i], max(0.0, -velocity[i]) + slower)
-    return lower, upper
+        highest_change = period * (max(0.0, velocity[i]) + faster)
+        lowest_change = -period * (max(0.0, -velocity[i]) + slower)
+        changes[0, i] = min(max(below, lowest_change), highest_change)
+        changes[1, i] = min(max(above, lowest_change), highest_change)
+
+
+@kernel
+def _is_reached(
+    change: np.ndarray, lower: np.ndarray, upper: np.ndarray, step: np.ndarray, fraction: float
+) -> bool:
+    for i in range(change.size):
+        most = fraction * step[i]
+        if lower[i] > -most and change[i] <= lower[i] + HELD_BACK:
+            return True
+        if upper[i] < most and change[i] >= upper[i] - HELD_BACK:
+            return True
+    return False
 
 
 @kernel

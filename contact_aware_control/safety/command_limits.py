@@ -1,4 +1,4 @@
-"""The limits that every command and every goal respects, whatever the controller asks for.
+"""The limits in space that every command and every goal respects: workspace, self, tool speed.
 
 Where a clearance shrinks, the whole change of the command is shortened: between no change
 and the one the controller asked for, every linear force bound that holds at both ends
@@ -13,111 +13,31 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from contact_aware_control.config import ControllerConfig, LimitsConfig
+from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference.base import Goal, JointReference, PoseReference, Reference
 from contact_aware_control.safety.clearances import SelfCollision, WorkspaceLimits
 from contact_aware_control.safety.status import Status
 from contact_core.errors import TrajectoryError, choices
 from contact_core.robot import Robot
 
-ROUNDING = 1e-12
-"""By how much a change may miss a bound that holds it back [rad]."""
-
 CHECK_STEP = 0.05
 """A goal's clearances are checked on a grid this fine [s]."""
 
 
-class CommandLimits:
-    """The box of commands that are allowed next, whatever controller asks.
+class _Place(NamedTuple):
+    """Where a command has the arm.
 
-    Bounds on step and velocity are never exceeded. Within them joint limits win over the
-    bound on the spring torque; a bound that is already violated is approached as fast as
-    the stronger ones allow, so the box is never empty.
+    Attributes:
+        command: (n) q_cmd [rad].
+        tool: Pose of the tool, world frame.
+        elbow: (3) world frame [m].
+        workspace: Distance of the tool to the workspace's limits [m].
     """
 
-    def __init__(
-        self, robot: Robot, stiffness: np.ndarray, config: LimitsConfig, period: float
-    ) -> None:
-        """Take the limits of the arm.
-
-        Args:
-            robot: Has the position and velocity limits.
-            stiffness: (n) diagonal of K [Nm/rad].
-            config: Margins and bounds.
-            period: Time between ticks [s].
-        """
-        self._step = np.minimum(
-            config.step, config.velocity_fraction * robot.velocity_limits * period
-        )
-        self._lowest = robot.position_limits[0] + config.position_margin
-        self._highest = robot.position_limits[1] - config.position_margin
-        self._braking = min(1.0, config.braking_rate * period)
-        self._distance = np.minimum(config.distance, np.array(config.spring_torque) / stiffness)
-
-    def box(
-        self, q: np.ndarray, command: np.ndarray, step_fraction: float = 1.0
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bounds on q_cmd+ - q_cmd.
-
-        Args:
-            q: (n) measured configuration [rad].
-            command: (n) present command q_cmd [rad].
-            step_fraction: Share of the step bound to use.
-
-        Returns:
-            (lower, upper), each (n) [rad].
-        """
-        upper = step_fraction * self._step
-        lower = -upper
-        bounds = (
-            (
-                self._braking * (self._lowest - command),
-                self._braking * (self._highest - command),
-            ),
-            (q - self._distance - command, q + self._distance - command),
-        )
-        for low, high in bounds:
-            lower, upper = (
-                np.minimum(np.maximum(low, lower), upper),
-                np.minimum(np.maximum(high, lower), upper),
-            )
-        return lower, upper
-
-    def reached(
-        self,
-        change: np.ndarray,
-        lower: np.ndarray,
-        upper: np.ndarray,
-        step_fraction: float = 1.0,
-    ) -> bool:
-        """Tell whether a limit other than the step bound holds a joint back.
-
-        Args:
-            change: (n) q_cmd+ - q_cmd [rad].
-            lower: (n) from :meth:`box`.
-            upper: (n) from :meth:`box`.
-            step_fraction: Given to :meth:`box`.
-
-        Returns:
-            True if so.
-        """
-        step = step_fraction * self._step
-        limited_below = lower > -step
-        limited_above = upper < step
-        if not (limited_below.any() or limited_above.any()):
-            return False
-        below = limited_below & (change <= lower + ROUNDING)
-        above = limited_above & (change >= upper - ROUNDING)
-        return bool(below.any() or above.any())
-
-
-class _Clearances(NamedTuple):
-    """Distances to the limits [m], and where tool and elbow are, world frame [m]."""
-
-    workspace: float
-    self_collision: float
-    tool: np.ndarray
+    command: np.ndarray
+    tool: pin.SE3
     elbow: np.ndarray
+    workspace: float
 
 
 class CommandGuard:
@@ -138,7 +58,7 @@ class CommandGuard:
         self._self_collision = SelfCollision(robot, config.self_collision)
         self._braking = min(1.0, config.limits.braking_rate * config.period)
         self._farthest = config.limits.tool_speed * config.period if bounds_speed else math.inf
-        self._known: tuple[np.ndarray, _Clearances] | None = None
+        self._known: _Place | None = None
         self._model, self._data = robot.model, robot.model.createData()
         self._tool = robot.model.getFrameId(robot.tool_link)
         self._elbow = (robot.n + 1) // 2
@@ -157,25 +77,38 @@ class CommandGuard:
             (q_cmd+ (n) [rad]; WORKSPACE, SELF_COLLISION, or LIMIT_REACHED for the speed of tool
             or elbow if it was shortened, else OK).
         """
-        wanted = command + change
-        present, following = self._clearances(command), self._measure(wanted)
+        present, following = self._at(command), self._place(command + change)
         share, status = 1.0, Status.OK
-        for now, then, reason in (
-            (present.workspace, following.workspace, Status.WORKSPACE),
-            (present.self_collision, following.self_collision, Status.SELF_COLLISION),
+        for way in (
+            following.tool.translation - present.tool.translation,
+            following.elbow - present.elbow,
         ):
-            allowed = self._braking * max(now, 0.0)
-            if now - then > allowed and allowed < share * (now - then):
-                share, status = allowed / (now - then), reason
-        for start, end in ((present.tool, following.tool), (present.elbow, following.elbow)):
-            way = end - start
             distance = math.sqrt(way @ way)
             if share * distance > self._farthest:
                 share, status = self._farthest / distance, Status.LIMIT_REACHED
+        braking, wanted = self._braking, following.command
+        for now, lost, reason in (
+            (present.workspace, present.workspace - following.workspace, Status.WORKSPACE),
+            (*self._self_collision.approach(command, wanted, braking), Status.SELF_COLLISION),
+        ):
+            allowed = braking * max(now, 0.0)
+            if lost > allowed and allowed < share * lost:
+                share, status = allowed / lost, reason
         if status is Status.OK:
-            self._known = wanted, following
+            self._known = following
             return wanted, status
         return command + share * change, status
+
+    def tool_at(self, command: np.ndarray) -> pin.SE3:
+        """Return where a command has the tool; that of the present one is known.
+
+        Args:
+            command: (n) q_cmd [rad].
+
+        Returns:
+            The pose, world frame.
+        """
+        return self._at(command).tool
 
     def check(self, reference: Reference) -> None:
         """Check a goal before the arm moves.
@@ -191,33 +124,29 @@ class CommandGuard:
             if isinstance(reference, PoseReference):
                 outside = -self._workspace.clearance_at(reference.sample(time).translation)
             elif isinstance(reference, JointReference):
-                found = self._measure(reference.sample(time))
-                outside = -found.workspace
-                if found.self_collision < 0.0:
+                q = reference.sample(time)
+                outside, clearance = -self._place(q).workspace, self._self_collision.clearance(q)
+                if clearance < 0.0:
                     raise TrajectoryError(
                         f"at {time:.2f} s two links of the arm would be "
-                        f"{-found.self_collision:.3f} m closer than self_collision.distance"
+                        f"{-clearance:.3f} m closer than self_collision.distance"
                     )
             if outside > 0.0:
                 raise TrajectoryError(
                     f"at {time:.2f} s the tool would be {outside:.3f} m outside the workspace"
                 )
 
-    def _clearances(self, command: np.ndarray) -> _Clearances:
-        """Return the clearances at the present command, mostly known from the last tick."""
-        if self._known is None or not np.array_equal(self._known[0], command):
-            self._known = command, self._measure(command)
-        return self._known[1]
+    def _at(self, command: np.ndarray) -> _Place:
+        """Return where a command has the arm, mostly known from the last tick."""
+        if self._known is None or not np.array_equal(self._known.command, command):
+            self._known = self._place(command)
+        return self._known
 
-    def _measure(self, q: np.ndarray) -> _Clearances:
+    def _place(self, q: np.ndarray) -> _Place:
         pin.forwardKinematics(self._model, self._data, q)
-        tool = pin.updateFramePlacement(self._model, self._data, self._tool).translation.copy()
-        return _Clearances(
-            self._workspace.clearance_at(tool),
-            self._self_collision.clearance(q),
-            tool,
-            self._data.oMi[self._elbow].translation.copy(),
-        )
+        tool = pin.updateFramePlacement(self._model, self._data, self._tool).copy()
+        elbow = self._data.oMi[self._elbow].translation.copy()
+        return _Place(q, tool, elbow, self._workspace.clearance_at(tool.translation))
 
 
 class GoalChecker:

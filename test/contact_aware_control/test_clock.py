@@ -25,7 +25,7 @@ def test_clock_runs_as_programmed_in_free_space(robot, arm_state):
 
 @pytest.mark.parametrize("kind", ["joint", "tool"])
 def test_reference_waits_for_an_arm_that_does_not_move(robot, arm_state, kind):
-    """A frozen arm: before, the command was driven 0.22 rad away and the goal succeeded."""
+    """A blocked arm, whose encoders flicker: the command was driven 0.22 rad away before."""
     run = Bench(robot, arm_state, slow_start={"duration": 0.0})
     run.tick()
     robot.update(Q)
@@ -33,8 +33,9 @@ def test_reference_waits_for_an_arm_that_does_not_move(robot, arm_state, kind):
     end.translation = end.translation - np.array([0.0, 0.0, 0.4])
     goal = line(Q + 1.0) if kind == "joint" else Goal(PoseTrajectory([0.0, 1.0], [start, end]))
     rates = []
-    for _ in range(600):
-        _, status = run.tick(goal, state=arm_state(run.now + 5_000_000, Q, run.q))
+    for k in range(600):
+        flickering = Q + 1e-6 * (k % 2)
+        _, status = run.tick(goal, state=arm_state(run.now + 5_000_000, flickering, run.q))
         rates.append(status.reference_rate)
     assert status.status in (Status.REFERENCE_SLOWED, Status.LIMIT_REACHED)
     assert status.reference_time < 1.0
@@ -43,12 +44,13 @@ def test_reference_waits_for_an_arm_that_does_not_move(robot, arm_state, kind):
 
 
 def test_rate_depends_on_the_distance_alone_and_not_for_streams(robot):
-    clock = ReferenceClock(robot, GovernorConfig(joint=0.1, time=0.005), 0.005)
+    tool = robot.tool_pose()
+    clock = ReferenceClock(GovernorConfig(joint=0.1, time=0.005), 0.005)
     goal = line(Q)
-    rates = [clock.rate(1.0, goal, 0.0, Q + lag) for lag in (0.0, 0.05, 0.075, 0.1, 1.0)]
+    rates = [clock.rate(1.0, goal, 0.0, Q + lag, tool) for lag in (0.0, 0.05, 0.075, 0.1, 1.0)]
     np.testing.assert_allclose(rates, [1.0, 1.0, 0.5, 0.0, 0.0], atol=1e-9)
     stream = dataclasses.replace(goal, refreshed=0)
-    assert clock.rate(1.0, stream, 0.0, Q + 1.0) == 1.0
+    assert clock.rate(1.0, stream, 0.0, Q + 1.0, tool) == 1.0
 
 
 def released(config):

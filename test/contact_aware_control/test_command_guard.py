@@ -132,3 +132,21 @@ def test_joint_goals_into_the_arm_itself_are_refused(robot):
 def test_bad_parameters(robot, values, message):
     with pytest.raises(ConfigError, match=message):
         guard_of(robot, **values)
+
+
+def test_bounds_on_the_clearance_tell_what_measuring_does(robot):
+    """On a random walk that also comes close, with steps of a tick."""
+    measured, rng = SelfCollision(robot, SelfCollisionConfig()), np.random.default_rng(0)
+    known = SelfCollision(robot, SelfCollisionConfig())
+    share, bounds, q = 0.025, 0, FOLDED.copy()
+    for _ in range(400):
+        end = q + rng.normal(scale=3e-4, size=7) + 0.3 * INTO_ITSELF
+        now, lost = known.approach(q, end, share)
+        start = measured.clearance(q)
+        shrinks = start - measured.clearance(end)
+        assert now <= start + 1e-9
+        assert lost >= shrinks - 1e-9
+        assert (lost > share * max(now, 0.0)) == (shrinks > share * max(start, 0.0))
+        bounds += lost > shrinks + 1e-6
+        q = end
+    assert 100 < bounds < 400

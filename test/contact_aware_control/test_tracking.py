@@ -19,7 +19,8 @@ def pose_task(robot, **tracking):
     start = robot.tool_pose()
     goal = start * pin.SE3(pin.exp3(np.array([0.1, -0.2, 0.05])), np.array([0.02, 0.01, -0.03]))
     config = from_mapping(ControllerConfig, {"tracking": tracking})
-    return make_tracking(robot, PoseTrajectory([0.0, 4.0], [start, goal]), Q, config), goal
+    motion = PoseTrajectory([0.0, 4.0], [start, goal])
+    return make_tracking(robot, motion, Q, config), motion
 
 
 def test_pose_gradient_is_that_of_the_pose_error(robot):
@@ -27,11 +28,11 @@ def test_pose_gradient_is_that_of_the_pose_error(robot):
 
     d/dx 1/2 |log6(X(q + x)^-1 X_ref)|_W^2 = -J^T W e to first order in e.
     """
-    task, _ = pose_task(
+    task, motion = pose_task(
         robot, error_rate=200.0, posture_weight=1e-9, position_weight=2.0, rotation_weight=0.3
     )
     weights = np.array([2.0] * 3 + [0.3] * 3)
-    goal = task._sample(4.0)
+    goal = motion.sample(4.0)
     near = Q.copy()
     robot.update(Q)
     jacobian = robot.tool_jacobian()
@@ -63,10 +64,10 @@ def test_pose_hessian_is_definite_though_the_pose_leaves_one_joint_free(robot):
 
 def test_pose_step_moves_the_tool_along_the_reference(robot):
     """The unconstrained minimiser moves the tool as far as the reference moves."""
-    task, _ = pose_task(robot, rotation_weight=1.0, posture_weight=1e-6)
+    task, motion = pose_task(robot, rotation_weight=1.0, posture_weight=1e-6)
     hessian, gradient = task.objective(Q, 2.0)
-    at_two = task._sample(2.0)
-    following = task._sample(2.005)
+    at_two = motion.sample(2.0)
+    following = motion.sample(2.005)
     robot.update(Q)
     gain = 10.0 * 0.005
     wanted = gain * pin.log6(robot.tool_pose().actInv(at_two)).vector
