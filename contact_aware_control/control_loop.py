@@ -334,7 +334,7 @@ class ControlLoop:
             supervisor = self._supervisor.accept_input(supervisor)
             checks, wrong, fresh = self._checks.check(checks, message, state.command)
             if wrong is None and gate is not None and supervisor.link is Link.ARMED:
-                gate, wrong = self._gate.watch(gate, message)
+                gate, wrong = self._gate.watch(gate, message, state.reflex.offset)
             if wrong is None and fresh:
                 arm = message
             found = found or wrong

@@ -28,8 +28,20 @@ ROUNDING = 1e-9
 HELD_BACK = 1e-12
 """By how much a change may miss a bound that holds it back [rad]."""
 
-MOVED = 0.003
-"""A joint that is farther from where it was has moved [rad]."""
+MOVED, STILL = 0.001, 1e-4
+"""A joint that is farther from where it was has moved; one that is nearer has not [rad]."""
+
+MOVES = 0.003
+"""Commands that stay within this range are at rest [rad]."""
+
+RETURNING, SLOW = 0.01, 0.1
+"""Speed of a joint on its way to balance, and one at which inertia may carry it away [rad/s]."""
+
+STIFFNESS_ERROR = 0.25
+"""How much larger or smaller springs and torque seem of each other, where K is known to 20 %."""
+
+FOLLOWS, FAR, UNBALANCED = range(3)
+"""What the kernel answers of a joint: it follows, is too far away, or is not in balance."""
 
 SOUND, FINITE, POSITION, DISTANCE, SPEED, ACCELERATION, JERK = range(7)
 """What the kernel answers: sound, or the rule that is broken."""
@@ -66,7 +78,8 @@ class GateState:
         recent: (2, n) smallest and largest command since the window began [rad].
         earlier: (2, n) those of the window before.
         age: Ticks since the window began.
-        astray: Number of joint states in a row that were not where commands should have them.
+        astray: Number of joint states in a row that were not where commands should have them,
+            or not in balance.
         since: (n) joint positions in the first of them [rad].
     """
 
@@ -114,7 +127,9 @@ class CommandGate:
         self._braking = limits.braking
         self._window = max(1, round(config.safety.round_trip / config.period))
         self._tolerance = config.safety.command_tolerance
-        self._softness = 1.0 / stiffness
+        self._stiffness = stiffness
+        self._torque_margin = config.reflex.torque_margin_share * robot.effort_limits
+        self._known = np.zeros(robot.n)
         self._follow_distance = config.plausibility.follow_distance
         self._follow_time = config.plausibility.follow_time
 
@@ -253,12 +268,15 @@ class CommandGate:
         )
         return after, SoundCommand(command), refusal
 
-    def watch(self, state: GateState, arm: ArmState) -> tuple[GateState, Finding | None]:
+    def watch(
+        self, state: GateState, arm: ArmState, offset: np.ndarray | None = None
+    ) -> tuple[GateState, Finding | None]:
         """Compare what the robot does with what was sent within its round trip.
 
         Args:
             state: What is remembered.
             arm: A joint state.
+            offset: (n) what is known of bias and payload within tau_ext [Nm]; None for nothing.
 
         Returns:
             (what is remembered now; what is wrong, None if the robot follows our commands and
@@ -267,22 +285,51 @@ class CommandGate:
         foreign = self.foreign(state, arm.commanded_position)
         if foreign is not None:
             return state, foreign
-        joint, away = _astray(
-            arm.position, arm.external_torque, self._softness, state.recent, state.earlier
+        verdict, joint, value, limit = _astray(
+            arm.position,
+            arm.external_torque,
+            self._known if offset is None else offset,
+            self._stiffness,
+            state.recent,
+            state.earlier,
+            self._follow_distance,
+            self._torque_margin,
         )
-        if not away > self._follow_distance:
+        if verdict == FOLLOWS:
             return (replace(state, astray=0) if state.astray else state), None
         since = arm.position if state.since is None or not state.astray else state.since
         state = replace(state, astray=state.astray + 1, since=since)
         if state.astray * self._period <= self._follow_time + ROUNDING:
             return state, None
+        moved = arm.position - since
+        speed = moved[joint] * np.sign(value) / (state.astray * self._period)
+        if speed > RETURNING or (verdict == UNBALANCED and speed < -SLOW):
+            return replace(state, astray=0), None
+        return state, self._astray(verdict, joint, abs(value), limit, np.abs(moved), speed)
+
+    def _astray(
+        self,
+        verdict: int,
+        joint: int,
+        value: float,
+        limit: float,
+        moved: np.ndarray,
+        speed: float,
+    ) -> Finding:
+        """Say what is wrong with a joint that is not where it should be, nor on its way there."""
         name = self._names[joint]
-        others = np.abs(np.delete(arm.position - since, joint))
-        if np.any(others > MOVED):
-            text = f"{name} is {away:.3g} rad from where it should be, and others move"
-            return state, Finding(Status.ENCODER_STUCK, text)
-        text = f"{name} is {away:.3g} rad from where its commands and torque should have it"
-        return state, Finding(Status.NOT_COMMANDING, text)
+        if verdict == FAR:
+            text = f"{name} is {value:.3g} rad from where its commands and torque should have it"
+        else:
+            text = (
+                f"springs and external torque of {name} differ by {value:.3g} Nm, "
+                f"more than {limit:.3g} Nm"
+            )
+        if moved[joint] < STILL and np.any(moved > MOVED):
+            return Finding(Status.ENCODER_STUCK, f"{text}, and only others move")
+        if speed < -SLOW or np.all(moved < STILL):
+            return Finding(Status.NOT_COMMANDING, text)
+        return Finding(Status.UNBALANCED, text)
 
     def foreign(self, state: GateState, reported: np.ndarray) -> Finding | None:
         """Tell whether the robot follows somebody else's commands.
@@ -497,20 +544,47 @@ def _foreign(
 def _astray(
     position: np.ndarray,
     torque: np.ndarray,
-    softness: np.ndarray,
+    offset: np.ndarray,
+    stiffness: np.ndarray,
     recent: np.ndarray,
     earlier: np.ndarray,
-) -> tuple[int, float]:
-    """Return the joint farthest from q_cmd + K^-1 tau_ext, (5), of any recent q_cmd, and how far.
+    distance: float,
+    margin: np.ndarray,
+) -> tuple[int, int, float, float]:
+    """Compare springs and torque, K (q_cmd - q) + tau_ext = 0 by (5), for any recent q_cmd.
 
-    An unknown torque, NaN, is never far.
+    A joint that is not in balance moves towards it; which way tells the sign of the answer. Two
+    bounds: a distance, which is coarse, and while commands move a torque. That one allows for
+    what is no fault:
+
+    - sensors and friction, by a margin;
+    - a stiffness known to 20 %, by a quarter of the smaller torque of the two. It scales what
+      springs carry: one that is missing or has the other sign is none of its errors;
+    - bias and payload, which the estimator cannot tell apart. Payload bends the springs, bias
+      does not move the arm: any share of the offset may be bias. While commands rest, it may
+      not be known yet.
+
+    Returns:
+        (what is wrong; the joint; by how much [rad] or [Nm], with the sign of the way back; the
+        bound). An unknown torque, NaN, is never wrong.
     """
-    worst, joint = 0.0, 0
+    far, worst, moves = -1, -1, False
+    away, excess, limit = distance, 0.0, 0.0
     for i in range(position.size):
-        rest = position[i] - softness[i] * torque[i]
-        below = min(recent[0, i], earlier[0, i]) - rest
-        above = rest - max(recent[1, i], earlier[1, i])
-        away = max(below, above)
-        if away > worst:
-            worst, joint = away, i
-    return joint, worst
+        low, high = min(recent[0, i], earlier[0, i]), max(recent[1, i], earlier[1, i])
+        moves = moves or high - low > MOVES
+        rest = position[i] - torque[i] / stiffness[i]
+        command = min(max(rest, low), high)
+        if abs(command - rest) > abs(away):
+            away, far = command - rest, i
+        unbalanced = stiffness[i] * (command - rest)
+        unbalanced -= min(max(unbalanced, min(0.0, offset[i])), max(0.0, offset[i]))
+        carried = min(abs(torque[i]), stiffness[i] * abs(command - position[i]))
+        tolerance = margin[i] + STIFFNESS_ERROR * carried
+        if abs(unbalanced) > tolerance and abs(unbalanced) - tolerance > abs(excess) - limit:
+            excess, limit, worst = unbalanced, tolerance, i
+    if far >= 0:
+        return FAR, far, away, distance
+    if worst >= 0 and moves:
+        return UNBALANCED, worst, excess, limit
+    return FOLLOWS, 0, 0.0, 0.0

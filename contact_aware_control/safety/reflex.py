@@ -60,6 +60,11 @@ class ReflexState:
     unexplained_force: float = 0.0
     retreat: np.ndarray | None = None
 
+    @property
+    def offset(self) -> np.ndarray | None:
+        """(n) bias and payload within tau_ext [Nm]; None before the first joint state."""
+        return None if self.memory is None else self.memory[1]
+
 
 class Reflex:
     """Watches tau_ext, and moves the command when there is too much of it."""

@@ -77,6 +77,7 @@ class Status(IntEnum):
     COMMAND_REFUSED = 29
     TORQUE_EXCEEDED = 30
     REFERENCE_SLOWED = 31
+    UNBALANCED = 32
 
     @property
     def remedy(self) -> str:
@@ -146,4 +147,6 @@ _REMEDIES = {
     Status.TORQUE_EXCEEDED: "free the arm, then call reset; raise reflex limits if such torques "
     "are expected",
     Status.REFERENCE_SLOWED: "the arm is held back by contact or limits; the reference waits",
+    Status.UNBALANCED: "springs and external torque of a joint contradict each other: check the "
+    "torque's sign and source, joint_stiffness, the control mode and the encoder, then call resume",
 }

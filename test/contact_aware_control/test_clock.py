@@ -26,7 +26,8 @@ def test_clock_runs_as_programmed_in_free_space(robot, arm_state):
 @pytest.mark.parametrize("kind", ["joint", "tool"])
 def test_reference_waits_for_an_arm_that_does_not_move(robot, arm_state, kind):
     """A blocked arm, whose encoders flicker: the command was driven 0.22 rad away before."""
-    run = Bench(robot, arm_state, slow_start={"duration": 0.0})
+    patient = {"follow_time": 10.0}
+    run = Bench(robot, arm_state, slow_start={"duration": 0.0}, plausibility=patient)
     run.tick()
     robot.update(Q)
     start, end = robot.tool_pose(), robot.tool_pose()

@@ -72,7 +72,7 @@ OTHER = {
     "plausibility.speed_factor": 100.0,
     "plausibility.stamp_jump": 10.0,
     "plausibility.frozen_distance": 1.0,
-    "plausibility.follow_distance": 1.0,
+    "plausibility.follow_distance": 0.003,
     "plausibility.follow_time": 5.0,
     "safety.unexplained_residual": 1.0,
     "safety.conservative_force_share": 0.3,

@@ -42,7 +42,7 @@ class TorqueBench(Bench):
 @pytest.fixture
 def bench(robot, arm_state):
     # Its torques do not move the arm, or at once.
-    anything = {"follow_distance": 1.0, "frozen_distance": 1.0, "speed_factor": 1e3}
+    anything = {"follow_time": 10.0, "frozen_distance": 1.0, "speed_factor": 1e3}
     return lambda **values: TorqueBench(robot, arm_state, plausibility=anything, **values)
 
 
