@@ -125,10 +125,10 @@ class ContactEstimator:
             The contacts at that time.
         """
         q, external_torque = np.asarray(q, dtype=float), np.asarray(external_torque, dtype=float)
-        if not self._valid(stamp_ns, q, external_torque):
+        period = self._advance(stamp_ns) if self._finite(q, external_torque) else None
+        if period is None:
             self._rejected += 1
             return self._output(stamp_ns, EstimatorStatus.REJECTED)
-        period = self._advance(stamp_ns)
         self._robot.update(q)
         payload, payload_deviation = self._payload.update(stamp_ns, self._robot)
         without_payload = external_torque - payload
@@ -145,19 +145,22 @@ class ContactEstimator:
         )
         return self._output(stamp_ns, self._status(contacts), contacts)
 
-    def _valid(self, stamp_ns: int, q: np.ndarray, torque: np.ndarray) -> bool:
+    def _finite(self, q: np.ndarray, torque: np.ndarray) -> bool:
         n = self._robot.n
         if q.shape != (n,) or torque.shape != (n,):
             return False
-        if self._last_ns is not None and stamp_ns <= self._last_ns:
-            return False
         return bool(np.isfinite(q).all() and np.isfinite(torque).all())
 
-    def _advance(self, stamp_ns: int) -> float:
-        """Return the time since the last sample [s]."""
-        elapsed = 0.0 if self._last_ns is None else 1e-9 * (stamp_ns - self._last_ns)
-        self._last_ns = stamp_ns
-        return min(elapsed, LONGEST_PERIOD)
+    def _advance(self, stamp_ns: int) -> float | None:
+        """Return the time since the last stamp [s], None if it does not come after that.
+
+        It is compared with the one before, right or not: a single stamp from the future must not
+        make all later ones too old.
+        """
+        before, self._last_ns = self._last_ns, stamp_ns
+        if before is None:
+            return 0.0
+        return min(1e-9 * (stamp_ns - before), LONGEST_PERIOD) if stamp_ns > before else None
 
     def _track(
         self, stamp_ns: int, period: float, noise: np.ndarray, smooth: np.ndarray, evidence: float

@@ -300,6 +300,15 @@ def test_an_old_stamp_is_rejected(make_plant):
     assert plant.free(TABLE_POSE).rejected == 0
 
 
+def test_a_stamp_from_the_future_costs_one_sample(make_plant):
+    """All later states were too old."""
+    plant = make_plant()
+    plant.free(TABLE_POSE, 10)
+    early = plant.stamp_ns + 10**13
+    plant.estimator.update(early, TABLE_POSE, np.zeros(7))
+    assert plant.free(TABLE_POSE, 10).rejected == 1
+
+
 def test_contradicting_thresholds_are_refused(robot):
     config = from_mapping(EstimatorConfig, {"detection": {"contact_on": 2.0, "contact_off": 3.0}})
     with pytest.raises(ConfigError, match=r"contact_off is 3\.0 N, more than contact_on, 2\.0 N"):
