@@ -120,7 +120,13 @@ class TrajectoryGoal(ABC):
         """
 
     def asked_for(self, requested: float, default: float) -> float:
-        """Return a tolerance, where 0 asks for our default and a negative one for no limit."""
+        """Return a tolerance, where 0 asks for our default and a negative one for no limit.
+
+        Raises:
+            TrajectoryError: If it is NaN.
+        """
+        if math.isnan(requested):
+            raise TrajectoryError("a tolerance is NaN: 0 asks for the default, -1 for no limit")
         if requested == 0.0:
             return default
         return requested if requested > 0.0 else math.inf
@@ -392,6 +398,10 @@ def _tolerances(
     for tolerance in tolerances:
         if tolerance.name not in names:
             raise JointNamesError(f"tolerance of '{tolerance.name}' ({choices(names)})")
+        if math.isnan(tolerance.position):
+            raise TrajectoryError(
+                f"tolerance of '{tolerance.name}' is NaN: 0 asks for the default, -1 for no limit"
+            )
         if tolerance.velocity > 0.0 or tolerance.acceleration > 0.0:
             raise TrajectoryError(
                 f"tolerance of '{tolerance.name}': only positions are checked, leave velocity and "

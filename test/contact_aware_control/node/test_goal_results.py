@@ -138,3 +138,22 @@ def test_patience_follows_the_convention_of_the_action(requested, expected):
 def test_tolerances_that_would_not_be_checked_are_refused():
     with pytest.raises(TrajectoryError, match="only positions are checked"):
         goal_of(velocity=0.1)
+
+
+@pytest.mark.parametrize("where", ["path", "goal"])
+def test_a_tolerance_that_is_nan_is_refused(where):
+    """It used to count as none at all."""
+    with pytest.raises(TrajectoryError, match=r"lbr_A2.*NaN"):
+        goal_of(**{where: math.nan})
+
+
+@pytest.mark.parametrize("field", ["position_tolerance", "rotation_tolerance"])
+def test_a_tolerance_of_the_tool_that_is_nan_is_refused(robot, field):
+    robot.update(Q_BENT)
+    start = robot.tool_pose()
+    request = FollowPoseTrajectory.Goal(**{field: math.nan})
+    request.trajectory.points = [
+        PoseTrajectoryPoint(pose=to_pose(start), time_from_start=Duration(sec=1))
+    ]
+    with pytest.raises(TrajectoryError, match="NaN"):
+        PoseGoal(request, robot, start)
