@@ -284,7 +284,10 @@ class SafetyConfig:
         0.1, "the arm is held when a streamed reference is older", unit="s", above=0.0, high=10.0
     )
     bad_input_limit: int = parameter(
-        10, "fault after this many rejected messages in a row", low=1, high=10000
+        10,
+        "fault after this many rejected messages, of which two good ones make up for one",
+        low=1,
+        high=10000,
     )
     refusal_limit: int = parameter(
         10, "fault after the gate refused this many commands in a row", low=1, high=10000

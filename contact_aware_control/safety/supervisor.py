@@ -78,7 +78,7 @@ class Event(Enum):
     ARM = auto()
     """Nothing speaks against commands."""
     INPUT_UNUSABLE = auto()
-    """Too many messages in a row were rejected."""
+    """Too many messages were rejected."""
     OVERLOAD = auto()
     """A contact force was too high for too long."""
     COMMANDS_UNSOUND = auto()
@@ -156,7 +156,7 @@ class SupervisorState:
         fault: Its reason; None without one.
         fault_detail: What led to it, in words.
         rejected: Number of messages that were rejected so far.
-        rejected_in_a_row: Those since the last good one.
+        rejected_lately: Those of late; two good ones make up for one.
         overload: For how long a contact force has been too high [s].
     """
 
@@ -170,7 +170,7 @@ class SupervisorState:
     fault: Status | None = None
     fault_detail: str = ""
     rejected: int = 0
-    rejected_in_a_row: int = 0
+    rejected_lately: float = 0.0
     overload: float = 0.0
 
 
@@ -248,10 +248,14 @@ class Supervisor:
 
     def accept_input(self, state: SupervisorState) -> SupervisorState:
         """Count a good message."""
-        return replace(state, rejected_in_a_row=0) if state.rejected_in_a_row else state
+        if not state.rejected_lately:
+            return state
+        return replace(state, rejected_lately=max(0.0, state.rejected_lately - 0.5))
 
     def reject_input(self, state: SupervisorState, detail: str = "") -> SupervisorState:
         """Count a message with NaN, wrong length or wrong names; too many are a fault.
+
+        A stream of which every second message is rejected is as little use as none.
 
         Args:
             state: What is remembered.
@@ -260,11 +264,11 @@ class Supervisor:
         Returns:
             What is remembered now.
         """
-        in_a_row = state.rejected_in_a_row + 1
-        state = replace(state, rejected=state.rejected + 1, rejected_in_a_row=in_a_row)
-        if in_a_row < self._config.bad_input_limit:
+        lately = state.rejected_lately + 1.0
+        state = replace(state, rejected=state.rejected + 1, rejected_lately=lately)
+        if lately < self._config.bad_input_limit:
             return state
-        count = f"{in_a_row} rejected messages in a row"
+        count = f"{self._config.bad_input_limit} rejected messages of late"
         return _after(
             state, Event.INPUT_UNUSABLE, f"{count}, the last: {detail}" if detail else count
         )
@@ -372,7 +376,7 @@ class Supervisor:
             return Status.CONTACT_UNIDENTIFIABLE
         if conditions.force_ratio > self._config.force_fault_factor:
             return Status.FORCE_EXCEEDED
-        return Status.BAD_INPUT if state.rejected_in_a_row else Status.OK
+        return Status.BAD_INPUT if state.rejected_lately else Status.OK
 
     def _watch_force(self, state: SupervisorState, ratio: float) -> SupervisorState:
         """Latch a fault if a force stays above k f_max for T."""
@@ -407,7 +411,7 @@ def _after(state: SupervisorState, event: Event, detail: str = "") -> Supervisor
     if event is Event.ACTIVATE:
         state = replace(state, loss=None)
     if event is Event.RESET:
-        return replace(state, fault=None, fault_detail="", rejected_in_a_row=0, overload=0.0)
+        return replace(state, fault=None, fault_detail="", rejected_lately=0.0, overload=0.0)
     return state
 
 

@@ -194,12 +194,24 @@ def test_force_has_to_stay_too_high_before_it_is_a_fault(supervisor):
     assert supervisor.update(GOOD) == (Mode.FAULT, Status.FORCE_EXCEEDED)
 
 
+@pytest.mark.parametrize(("good", "fault"), [(1, True), (2, False)])
+def test_a_stream_of_which_half_is_bad_is_a_fault(supervisor, good, fault):
+    """Every second state was NaN, and the arm went on."""
+    for _ in range(10 * SafetyConfig().bad_input_limit):
+        supervisor.reject_input()
+        for _ in range(good):
+            supervisor.accept_input()
+    mode = supervisor.update(GOOD)[0]
+    assert mode is (Mode.FAULT if fault else Mode.TRACKING)
+
+
 def test_bad_inputs_in_a_row_are_a_fault(supervisor):
     limit = SafetyConfig().bad_input_limit
     for _ in range(limit - 1):
         supervisor.reject_input()
     assert supervisor.update(GOOD) == (Mode.TRACKING, Status.BAD_INPUT)
-    supervisor.accept_input()
+    for _ in range(2 * limit):
+        supervisor.accept_input()
     assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
     for _ in range(limit):
         supervisor.reject_input()
@@ -271,7 +283,7 @@ def test_faults_say_what_led_to_them(supervisor):
         supervisor.reject_input("position is not finite")
     supervisor.update(GOOD)
     assert supervisor.state.fault_detail == (
-        "10 rejected messages in a row, the last: position is not finite"
+        "10 rejected messages of late, the last: position is not finite"
     )
     supervisor.reset()
     assert supervisor.state.fault_detail == ""

@@ -198,7 +198,7 @@ def test_bad_states_are_a_latched_fault(
     def fault() -> str:
         return diagnostic(client, "contact_aware_controller", began)[1].get("fault", "")
 
-    client.spin_until(lambda: "10 rejected messages in a row" in fault())
+    client.spin_until(lambda: "10 rejected messages of late" in fault())
     robot.spoil = lambda position: None
     client.spin_for(0.1)
     assert mode(client) == ControllerStatus.FAULT
