@@ -10,6 +10,7 @@ from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from std_msgs.msg import String
 
 from contact_core.errors import ConfigError
 from contact_experiments.fake.arm import Wall
@@ -19,6 +20,8 @@ from contact_experiments.fake.robot import FakeConfig, FakeRobot
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.loop import ErrorRelay, FixedRateLoop
+from contact_ros.network import LOCALHOST
+from contact_ros.qos import LATCHED
 
 NAME = "fake_robot"
 
@@ -29,7 +32,8 @@ EPILOG = """examples:
   contact-stack fake --list-faults
 
 It stands where a driver stands: start estimator and controller beside it. No physics of the
-simulator and no code of the driver profiles is in it."""
+simulator and no code of the driver profiles is in it. It talks on this machine only, and a
+hardware launch refuses it as it refuses the simulator."""
 
 
 class FakeRobotNode(GuardedNode):
@@ -57,6 +61,9 @@ class FakeRobotNode(GuardedNode):
         # Who else is on the wire has a name of its own.
         self._other = Node("somebody_else", namespace=namespace, context=self.context)
         driver = self._robot.driver
+        # It is no robot, and whoever wants one has to see that before the first state.
+        self._identity = self.create_publisher(String, "simulated_robot", LATCHED)
+        self._identity.publish(String(data=f"{NAME}: {config.driver}"))
         qos = QoSProfile(depth=driver.depth)
         self._topics: dict[int, dict[str, Any]] = {
             0: self._publishers_of(self, qos),
@@ -162,7 +169,7 @@ def main(args: argparse.Namespace) -> int:
         intruder_sends=True,
     )
     node = partial(FakeRobotNode, config, args.namespace, args.fault, args.at, args.lasts)
-    return run(node, [])
+    return run(node, [], reach=LOCALHOST)
 
 
 def floor(height: float) -> Wall:

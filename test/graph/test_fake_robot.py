@@ -41,6 +41,8 @@ def test_it_stands_where_a_driver_stands(
         client.wait_for(LBRState, "state", lambda state: state.measured_joint_position[6] > 0.15)
         publishers = client.node.get_publishers_info_by_topic("/lbr/state")
         assert {p.node_name for p in publishers} == {"fake_robot", "somebody_else"}
+        # A hardware launch refuses who publishes this.
+        assert client.node.count_publishers("/lbr/simulated_robot") == 1
         began = time.monotonic()
         stamps = [_seconds(client.wait_for(LBRState, "state")) for _ in range(2)]
         # Stamps are those of a robot's clock, and keep its time.
