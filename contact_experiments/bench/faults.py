@@ -48,6 +48,16 @@ BEGIN, END = "<!-- faults: begin -->", "<!-- faults: end -->"
 THEIRS = ("foreign_commands",)
 """Faults in which somebody else moves the arm: only our commands are bounded."""
 
+SILENT = ("kuka_drivers", "ros2_control")
+"""Drivers that tell positions and torques, and nothing of session, drives, mode and connection."""
+
+KNOWN = {
+    **{(driver, False, "position_mode"): ("step",) for driver in SILENT},
+    **{(driver, True, "position_mode"): ("step", "force") for driver in SILENT},
+    ("lbr_fri", True, "pushed"): ("force",),
+}
+"""Bounds that do not hold, by driver, contact and fault; the page says why."""
+
 REMEDIES = ((), (Request.RESUME,), (Request.RESET,), (Request.RESUME,))
 """What is tried, one after the other, until the arm tracks again."""
 
@@ -83,6 +93,12 @@ class Outcome:
     detail: str
     recovery: str | None
     broken: tuple[str, ...]
+
+    @property
+    def unexpected(self) -> tuple[str, ...]:
+        """The bounds that it is not known to break."""
+        known = KNOWN.get((self.driver, self.contact, self.fault), ())
+        return tuple(bound for bound in self.broken if bound not in known)
 
 
 def measure(driver: str, contact: bool, fault: str, seed: int = 0) -> Outcome:
@@ -282,7 +298,7 @@ def main(args: argparse.Namespace) -> int:
         args: The parsed command line.
 
     Returns:
-        0 if every bound holds, else 1.
+        0 if no bound is broken that holds as far as we know, else 1.
     """
     cases = list(product(args.driver or DRIVERS, (False, True), args.fault or FAULTS))
     outcomes = measure_all(cases, args.processes)
@@ -290,4 +306,4 @@ def main(args: argparse.Namespace) -> int:
     if args.page:
         args.page.write_text(page(args.page.read_text(), outcomes))
     write_json([dataclasses.asdict(outcome) for outcome in outcomes], args.json)
-    return int(any(outcome.broken for outcome in outcomes))
+    return int(any(outcome.unexpected for outcome in outcomes))
