@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -142,6 +143,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         words.sort(key=lambda word: word.startswith("-"))
     for number in set(stop_signals()) - {signal.SIGINT}:
         signal.signal(number, _terminate)
+    if not sys.stderr.isatty():
+        # A log that holds every state of a progress bar is of no use: one in ten seconds [s].
+        os.environ.setdefault("TQDM_MININTERVAL", "10")
     try:
         args = _parser(words).parse_args(words)
         code = args.main(args)

@@ -71,6 +71,7 @@ def test_controller_against_greedy_baseline(both: dict[str, Any]) -> None:
     check_against_greedy(both["qp"], both["greedy"])
 
 
+@pytest.mark.verify
 def test_same_seed_gives_the_same_trajectory_under_load_and_through_another_driver(
     both: dict[str, Any], tmp_path: Path
 ) -> None:
