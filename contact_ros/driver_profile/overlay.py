@@ -15,15 +15,18 @@ from lbr_fri_idl.msg import LBRTorqueCommand, LBRWrenchCommand
 from numpy.typing import NDArray
 from rclpy.node import Node
 
-from contact_core.arm_state import CommandMode
+from contact_core.arm_state import CommandMode, SoundCommand
 from contact_core.errors import ConfigError
-from contact_ros.border import MessageError, Rejections
+from contact_ros.border import MessageError, Rejections, numbers
 from contact_ros.driver_profile.messages import checked
 from contact_ros.qos import signal_publisher, signal_subscription
 
 JOINTS = 7
 DRIVER = "lbr_fri"
 """The only driver with such commands."""
+
+STRONGEST = 1e3
+"""Largest torque [Nm] or force [N] that is sent or believed."""
 
 OnCommand = Callable[[NDArray[np.float64], NDArray[np.float64]], None]
 
@@ -67,18 +70,21 @@ class OverlayWriter:
             self._overlay.message, self._overlay.topic, signal_publisher(lockstep)
         )
 
-    def publish_command(self, position: NDArray[np.float64], overlay: NDArray[np.float64]) -> None:
+    def publish_command(self, command: SoundCommand, overlay: NDArray[np.float64]) -> None:
         """Publish a command.
 
         Args:
-            position: (7) where the springs are at rest [rad].
+            command: Where the springs are at rest, as a gate has passed it.
             overlay: What the robot should exert on top of the springs: (7) joint torques [Nm],
                 or (6) force [N] and torque [Nm] at the tool.
+
+        Raises:
+            MessageError: If a number is not finite, or absurd.
         """
-        fields = {"joint_position": position, self._overlay.field: overlay}
-        self._publisher.publish(
-            self._overlay.message(**{name: np.asarray(x, float) for name, x in fields.items()})
-        )
+        field = self._overlay.field
+        numbers(overlay.tolist(), f"commanded {field}", STRONGEST)
+        fields = {"joint_position": command.position, field: np.asarray(overlay, float)}
+        self._publisher.publish(self._overlay.message(**fields))
 
 
 class OverlayReader:
@@ -124,6 +130,7 @@ class OverlayReader:
         try:
             position = checked(message.joint_position, JOINTS, "joint_position")
             overlay = checked(getattr(message, field), size, field)
+            numbers(overlay.tolist(), field, STRONGEST)
         except MessageError as error:
             self._rejections.add(f"{self._overlay.topic}: {error}")
             return

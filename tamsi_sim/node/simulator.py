@@ -59,9 +59,6 @@ STRONGEST_PUSH = 1e3
 FARTHEST_COMMAND = 100.0
 """Farthest commanded position that is believed [rad]; the driver's guard has its own limits."""
 
-STRONGEST_OVERLAY = 1e3
-"""Largest commanded torque [Nm] or force [N] that is believed."""
-
 
 @dataclass(frozen=True)
 class SimulatorConfig:
@@ -232,8 +229,6 @@ class SimulatorNode(ManagedNode):
     def _take(self, position: np.ndarray, overlay: np.ndarray | None) -> None:
         """Take over a command, unless a fault of the driver keeps it from the arm."""
         numbers(position.tolist(), "commanded position", FARTHEST_COMMAND)
-        if overlay is not None:
-            numbers(overlay.tolist(), "commanded torque or wrench", STRONGEST_OVERLAY)
         with self._lock:
             if self._barrier is not None or self._faults.accepts(position):
                 self._command, self._overlay = position, overlay

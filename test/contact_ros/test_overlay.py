@@ -10,11 +10,12 @@ import pytest
 from lbr_fri_idl.msg import LBRWrenchCommand
 from rclpy.node import Node
 
-from contact_core.arm_state import ArmState, CommandMode
+from contact_core.arm_state import ArmState, CommandMode, SoundCommand
 from contact_core.errors import ConfigError
 from contact_ros.driver_profile import (
     OVERLAYS,
     DriverConfig,
+    MessageError,
     OverlayReader,
     OverlayWriter,
     Rejections,
@@ -40,7 +41,7 @@ def test_a_command_arrives_bit_by_bit(graph, mode: CommandMode) -> None:
         rejections,
     )
     overlay = np.arange(float(OVERLAYS[mode].size)) / 7.0
-    OverlayWriter(graph.node("client"), mode, True).publish_command(POSITION, overlay)
+    OverlayWriter(graph.node("client"), mode, True).publish_command(SoundCommand(POSITION), overlay)
     graph.spin_until(lambda: bool(commands))
     np.testing.assert_array_equal(commands[0][0], POSITION)
     np.testing.assert_array_equal(commands[0][1], overlay)
@@ -92,3 +93,11 @@ def test_the_state_says_what_the_arm_takes(mode: CommandMode, numbers: tuple[int
     received = profile.decode_state("state", message)
     assert received is not None
     assert received.command_mode is mode
+
+
+@pytest.mark.graph
+@pytest.mark.parametrize("bad", [np.nan, 1e6])
+def test_an_absurd_wrench_is_not_sent(graph, bad: float) -> None:
+    writer = OverlayWriter(graph.node("client"), CommandMode.WRENCH, True)
+    with pytest.raises(MessageError, match="commanded wrench"):
+        writer.publish_command(SoundCommand(POSITION), np.full(6, bad))

@@ -9,10 +9,7 @@ from control_msgs.action import ParallelGripperCommand
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from contact_aware_control.config import ControllerConfig
-from contact_aware_control.safety.command_gate import CommandGate, GateState
 from contact_core.arm_state import ArmState, CommandMode
-from contact_core.config import from_mapping
 from contact_core.errors import CommunicationError
 from contact_core.robot import Robot
 from contact_core.scene import Scene
@@ -33,7 +30,7 @@ from contact_stack.demo.bottle_shake.procedure import (
 from contact_stack.demo.bottle_shake.record import BOTTLE, BottleRecord, BottleSample
 from contact_stack.demo.bottle_shake.task import BottleTask, JointSetpoint
 from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection, gripper_goal
-from contact_stack.demo.motion import tool_pose
+from contact_stack.demo.motion import SetpointGate, tool_pose
 
 GRIPPER = "gripper/joint_states"
 
@@ -70,8 +67,7 @@ class BottleNode(ClientNode[BottleRecord]):
         self._procedure: Procedure | None = None
         self._samples: list[BottleSample] = []
         self._wanted = np.zeros(self._arm.n)
-        self._gate = CommandGate(self._arm, gate_config(scene))
-        self._passed: GateState | None = None
+        self._gate = SetpointGate(scene)
         self._writer: CommandWriter | OverlayWriter = (
             CommandWriter(self, profile, connection.lockstep)
             if self._dynamics is None
@@ -145,32 +141,15 @@ class BottleNode(ClientNode[BottleRecord]):
         return Procedure(own, self._task, GripConfig(), state.position, period, self._feedback)
 
     def _command_arm(self, setpoint: JointSetpoint, seen: Observation) -> None:
+        command = self._gate.judge(seen.stamp, setpoint.position, seen.position)
         if isinstance(self._writer, CommandWriter):
-            before = self._passed or self._gate.start(seen.position)
-            self._passed, command, refusal = self._gate.judge(
-                before, seen.stamp, setpoint.position, seen.position
-            )
-            if refusal:
-                raise CommunicationError(f"the gate refused a command: {refusal}")
             self._writer.publish_command(command)
         elif self._dynamics is not None:
             torque = self._dynamics.torque(setpoint, seen.position, seen.stamp)
-            self._writer.publish_command(setpoint.position, torque)
+            self._writer.publish_command(command, torque)
 
     def _command_gripper(self, command: GripperGoal) -> None:
         joint = self._scene.robot.gripper_joint
         goal = gripper_goal(joint, command.position, command.effort, self.stamp)
         # Whether the fingers arrived is of no interest: the procedure feels what they hold.
         self._send_goal("gripper", goal, lambda result: None)
-
-
-def gate_config(scene: Scene) -> ControllerConfig:
-    """Return the limits of the commands: the joints' own speed, for a bottle is shaken fast."""
-    return from_mapping(
-        ControllerConfig,
-        {
-            "rate": 1.0 / scene.config.period,
-            "joint_stiffness": scene.config.robot.stiffness,
-            "limits": {"step": 0.05, "velocity_fraction": 1.0, "position_margin": 0.0},
-        },
-    )

@@ -119,7 +119,7 @@ class SlideSled(Demo[Slide]):
     def client(self, run: str, connection: Connection) -> SledNode:
         """Make the node that streams the plan."""
         plan, _ = self._pairs[run]
-        return SledNode(self.planned.plans[plan].trajectory, connection)
+        return SledNode(Scene.load(SCENE), self.planned.plans[plan].trajectory, connection)
 
     def summarise(self, runs: Mapping[str, Slide]) -> dict[str, Any]:
         """Compare the executions of the plans."""

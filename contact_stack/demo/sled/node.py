@@ -12,9 +12,11 @@ from tf2_msgs.msg import TFMessage
 
 from contact_core.arm_state import ArmState, CommandMode
 from contact_core.errors import CommunicationError
+from contact_core.scene import Scene
 from contact_ros.driver_profile import OverlayWriter
 from contact_ros.geometry import frame_pose
 from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection
+from contact_stack.demo.motion import SetpointGate
 from robust_planner.trajectory import ContactTrajectory
 
 SLED = "sled"
@@ -52,10 +54,11 @@ class Slide:
 class SledNode(ClientNode[Slide]):
     """Execute one plan on the graph, in lock-step."""
 
-    def __init__(self, trajectory: ContactTrajectory, connection: Connection) -> None:
+    def __init__(self, scene: Scene, trajectory: ContactTrajectory, connection: Connection) -> None:
         """Connect to the graph.
 
         Args:
+            scene: For the limits of the arm.
             trajectory: The plan; its control is the force along the motion.
             connection: How to take part in the graph.
         """
@@ -67,6 +70,7 @@ class SledNode(ClientNode[Slide]):
         self._positions: list[float] = []
         self._joints: list[np.ndarray] = []
         self._profile = connection.profile
+        self._gate = SetpointGate(scene)
         self._writer = OverlayWriter(self, CommandMode.WRENCH, lockstep=True)
 
     @property
@@ -103,7 +107,8 @@ class SledNode(ClientNode[Slide]):
             self._joints.append(state.position)
             wrench[ALONG] = self._forces[np.searchsorted(self._knots, now) - 1]
         if not self.finished:
-            self._writer.publish_command(self._rest, wrench)
+            command = self._gate.judge(state.stamp, self._rest, self._rest)
+            self._writer.publish_command(command, wrench)
 
 
 def rest_pose(state: ArmState) -> np.ndarray:
