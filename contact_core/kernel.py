@@ -3,11 +3,7 @@
 A :func:`kernel` is called from Python and owns its arrays. Kernels below it borrow them: Numba
 counts the references of every array of every argument at every call, which would take longer
 than the work of a small function, so they are compiled without Numba's run-time. They must not
-allocate, keep or return an array.
-
-Numba optimises a function and turns it into machine code, and then again with each of its callers,
-over all levels. Kernels that only kernels call are spared the first: they are parts, of which the
-callers' turn makes machine code. Parts are not kept on disk, the kernels made of them are.
+allocate or keep an array.
 """
 
 from __future__ import annotations
@@ -15,10 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-import llvmlite.binding
 from numba import njit, types
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -34,42 +27,9 @@ _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": FASTMATH,
 }
-
-
-class _PartLibrary(JITCodeLibrary):
-    """The code of a part, as Numba wrote it."""
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        # Numba looks for the variable of a function's environment among the machine code.
-        names = (variable.name for variable in self._final_module.global_variables)
-        environments = (name for name in names if name.startswith("_ZN08NumbaEnv"))
-        lines = "\n".join(f'@"{name}" = common global ptr null' for name in environments)
-        self._codegen._add_module(llvmlite.binding.parse_assembly(lines))
-        self._finalize_specific()
-        self._finalized = True
-
-
-class _PartCompiler(Compiler):
-    """Numba's compiler, but for where the code goes."""
-
-    def define_pipelines(self) -> Any:
-        codegen, name = self.state.targetctx.codegen(), self.state.func_id.func_qualname
-        self.state.library = _PartLibrary(codegen, name)
-        return super().define_pipelines()
-
-
 _BORROWING: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 # Unpacking arrays of a Python object takes more code than most functions have.
 _NOT_FOR_PYTHON: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-_PART: dict[str, Any] = {
-    **_BORROWING,
-    **_NOT_FOR_PYTHON,
-    "cache": False,
-    "pipeline_class": _PartCompiler,
-}
 
 
 def kernel(function: Function) -> Function:
@@ -85,7 +45,7 @@ def kernel(function: Function) -> Function:
 
 
 def inner_kernel(function: Function) -> Function:
-    """Compile a function that kernels call, and Python cannot; see above what it must not do.
+    """Compile a function that kernels call, and Python cannot; it must not allocate arrays.
 
     Args:
         function: A function in Numba's nopython subset.
@@ -93,7 +53,7 @@ def inner_kernel(function: Function) -> Function:
     Returns:
         The compiled function, with the options of :func:`kernel`.
     """
-    return _compile(function, _PART)
+    return _compile(function, {**_BORROWING, **_NOT_FOR_PYTHON})
 
 
 def inlined_kernel(function: Function) -> Function:
@@ -104,20 +64,6 @@ def inlined_kernel(function: Function) -> Function:
 
     Numba hands the option down: inner kernels that are first compiled for an inlined one become
     part of it, too. So the routines of the narrow phase are one function in the end.
-
-    Args:
-        function: A function in Numba's nopython subset.
-
-    Returns:
-        The compiled function, with the options of :func:`kernel`.
-    """
-    return _compile(function, {**_PART, "forceinline": True})
-
-
-def addressed_kernel(function: Function) -> Function:
-    """Compile a function that kernels call by its address, so that it is part of none.
-
-    The inner kernels that are first compiled for it become part of it.
 
     Args:
         function: A function in Numba's nopython subset.

@@ -15,7 +15,7 @@ import pinocchio as pin
 
 from contact_core.config import load, nested, parameter
 from contact_core.description import placement, read_urdf, share
-from contact_core.kernel import inner_kernel, kernel
+from contact_core.kernel import kernel
 from contact_core.scene import Instance
 from contact_core.scene_config import SolverConfig
 from contact_core.surface import Surface
@@ -140,7 +140,7 @@ def _runge_kutta(
     return v
 
 
-@inner_kernel
+@kernel
 def _acceleration(
     v: float, t: float, law: int, limit: float, stiction: float, force: float, omega: float
 ) -> float:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_core.kernel import inner_kernel
+from contact_core.kernel import kernel
 from contact_core.quadratic_program import QuadraticProgramStatus
 from irs_planner.mpc.riccati import StageMemory, factor_stages, newton_step, roll_out
 from irs_planner.mpc.tracking_problem import TrackingProblem
@@ -98,7 +98,7 @@ FRACTION_TO_BOUNDARY = 0.995
 CENTRING = 0.5
 
 
-@inner_kernel
+@kernel
 def solve_interior_point(
     problem: TrackingProblem, bounds: BoundList, start: int, memory: StageMemory
 ) -> tuple[int, int]:
@@ -142,7 +142,7 @@ def solve_interior_point(
     return ITERATION_LIMIT, MAX_ITERATIONS
 
 
-@inner_kernel
+@kernel
 def _cost(problem: TrackingProblem, start: int, memory: StageMemory) -> float:
     """Return the cost of the iterate, without its first state."""
     horizon, n, m = problem.control.shape
@@ -161,7 +161,7 @@ def _cost(problem: TrackingProblem, start: int, memory: StageMemory) -> float:
     return total
 
 
-@inner_kernel
+@kernel
 def violates_bounds(bounds: BoundList, start: int, memory: StageMemory) -> bool:
     """Return whether states or controls violate a bound.
 
@@ -180,7 +180,7 @@ def violates_bounds(bounds: BoundList, start: int, memory: StageMemory) -> bool:
     return False
 
 
-@inner_kernel
+@kernel
 def _first_slacks(bounds: BoundList, first: int, product: float, memory: StageMemory) -> None:
     """Start with equal products of slack and multiplier."""
     state, control = memory.state, memory.control
@@ -192,7 +192,7 @@ def _first_slacks(bounds: BoundList, first: int, product: float, memory: StageMe
         bounds.dual[k] = product / bounds.slack[k]
 
 
-@inner_kernel
+@kernel
 def _measure(bounds: BoundList, first: int, memory: StageMemory) -> tuple[float, float]:
     """Update the residuals; return the mean complementarity and the largest residual."""
     state, control = memory.state, memory.control
@@ -210,7 +210,7 @@ def _measure(bounds: BoundList, first: int, memory: StageMemory) -> tuple[float,
     return total / (bounds.limit.shape[0] - first), largest
 
 
-@inner_kernel
+@kernel
 def _condense(
     bounds: BoundList, first: int, target: float, correction: float, memory: StageMemory
 ) -> None:
@@ -234,7 +234,7 @@ def _condense(
         slope[t, i] -= bounds.sign[k] * (z - error / stiffness)
 
 
-@inner_kernel
+@kernel
 def _bound_steps(
     bounds: BoundList, first: int, target: float, correction: float, memory: StageMemory
 ) -> float:
@@ -263,7 +263,7 @@ def _bound_steps(
     return longest
 
 
-@inner_kernel
+@kernel
 def _centred_step(
     problem: TrackingProblem,
     bounds: BoundList,
@@ -280,7 +280,7 @@ def _centred_step(
     return min(1.0, FRACTION_TO_BOUNDARY * longest)
 
 
-@inner_kernel
+@kernel
 def _mean_after(bounds: BoundList, first: int, length: float) -> float:
     """Return the mean complementarity that a step of this length would lead to."""
     total = 0.0
@@ -290,7 +290,7 @@ def _mean_after(bounds: BoundList, first: int, length: float) -> float:
     return total / (bounds.limit.shape[0] - first)
 
 
-@inner_kernel
+@kernel
 def _advance(bounds: BoundList, first: int, start: int, length: float, memory: StageMemory) -> None:
     state, control = memory.state, memory.control
     state_step, control_step = memory.state_step, memory.control_step

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_core.kernel import inner_kernel, kernel
+from contact_core.kernel import kernel
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
 from irs_planner.mpc.tracking_problem import TrackingProblem
 
@@ -80,7 +80,7 @@ def allocate_stages(horizon: int, states: int, controls: int) -> StageMemory:
     )
 
 
-@inner_kernel
+@kernel
 def roll_out(problem: TrackingProblem, start: int, memory: StageMemory) -> None:
     """Compute the states that follow from ``memory.control`` and ``memory.state[start]``.
 
@@ -100,7 +100,7 @@ def roll_out(problem: TrackingProblem, start: int, memory: StageMemory) -> None:
             memory.state[t + 1, i] = total
 
 
-@inner_kernel
+@kernel
 def factor_stages(problem: TrackingProblem, start: int, memory: StageMemory) -> bool:
     """Compute the gains of all stages, backwards.
 
@@ -152,7 +152,7 @@ def factor_stages(problem: TrackingProblem, start: int, memory: StageMemory) -> 
     return True
 
 
-@inner_kernel
+@kernel
 def newton_step(
     problem: TrackingProblem, start: int, with_bounds: bool, memory: StageMemory
 ) -> None:
@@ -203,7 +203,7 @@ def newton_step(
     _forward_step(problem, start, memory)
 
 
-@inner_kernel
+@kernel
 def _forward_step(problem: TrackingProblem, start: int, memory: StageMemory) -> None:
     """Follow the policy dw = -k - K ds from ds = 0."""
     horizon, n, m = problem.control.shape
@@ -223,7 +223,7 @@ def _forward_step(problem: TrackingProblem, start: int, memory: StageMemory) -> 
             memory.state_step[t + 1, i] = total
 
 
-@inner_kernel
+@kernel
 def _multiply(left: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
     """Write left times right."""
     for i in range(left.shape[0]):
@@ -234,7 +234,7 @@ def _multiply(left: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
                 result[i, j] += left[i, k] * right[k, j]
 
 
-@inner_kernel
+@kernel
 def _multiply_transposed(left: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
     """Write left^T times right."""
     for i in range(left.shape[1]):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_core.kernel import inner_kernel, kernel
+from contact_core.kernel import kernel
 from contact_core.quadratic_program import (
     QuadraticProgramStatus,
     Workspace,
@@ -62,7 +62,7 @@ def build_spring_model(
     )
 
 
-@inner_kernel
+@kernel
 def fill_gradient(
     model: SpringModel, state: np.ndarray, command: np.ndarray, gradient: np.ndarray
 ) -> None:
@@ -251,7 +251,7 @@ def allocate_step(size: int, rays: int) -> StepMemory:
     )
 
 
-@inner_kernel
+@kernel
 def set_bound(rows: ContactRows, memory: StepMemory, time_step: float, margin: float) -> None:
     """Compute the right-hand sides (phi - margin) / h of the contact inequalities.
 
@@ -307,7 +307,7 @@ def solve_step(
     return True
 
 
-@inner_kernel
+@kernel
 def differentiate_step(
     model: SpringModel,
     rows: ContactRows,

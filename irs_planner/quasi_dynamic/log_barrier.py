@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from contact_core.kernel import inner_kernel, kernel
+from contact_core.kernel import kernel
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
 from irs_planner.quasi_dynamic.contact_step import ContactRows, SpringModel, StepMemory
 
@@ -109,7 +109,7 @@ def differentiate_barrier(
             state_jacobian[j, free + k] -= column[j]
 
 
-@inner_kernel
+@kernel
 def _slack(rows: ContactRows, memory: StepMemory, velocity: np.ndarray, row: int) -> float:
     total = memory.bound[row]
     for k in range(velocity.shape[0]):
@@ -117,7 +117,7 @@ def _slack(rows: ContactRows, memory: StepMemory, velocity: np.ndarray, row: int
     return total
 
 
-@inner_kernel
+@kernel
 def _objective(
     model: SpringModel, rows: ContactRows, memory: StepMemory, weight: float, velocity: np.ndarray
 ) -> float:
@@ -134,7 +134,7 @@ def _objective(
     return value
 
 
-@inner_kernel
+@kernel
 def _assemble(
     model: SpringModel,
     rows: ContactRows,
@@ -162,7 +162,7 @@ def _assemble(
     return _objective(model, rows, memory, weight, velocity)
 
 
-@inner_kernel
+@kernel
 def _distance_to_boundary(rows: ContactRows, memory: StepMemory, velocity: np.ndarray) -> float:
     """Return the step length along ``memory.velocity`` at which a slack reaches 0."""
     longest = np.inf

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from contact_core.kernel import inner_kernel, kernel
+from contact_core.kernel import kernel
 from irs_planner.scenes.planar_arrays import BOX, CIRCLE, PRISMATIC_Y, REVOLUTE, SceneArrays
 
 
@@ -60,7 +60,7 @@ def place_bodies(
         pose[body, 2] = angle
 
 
-@inner_kernel
+@kernel
 def _set_rotation(twist: np.ndarray, y: float, z: float) -> None:
     """Write the twist of a unit rotation about a point."""
     twist[0] = z
@@ -143,7 +143,7 @@ def find_contacts_batch(
             frame[k, i, 1, 0], frame[k, i, 1, 1] = -nz, ny
 
 
-@inner_kernel
+@kernel
 def _place_shapes(
     body: np.ndarray, local: np.ndarray, pose: np.ndarray, placed: np.ndarray
 ) -> None:
@@ -156,7 +156,7 @@ def _place_shapes(
         placed[i, 2] = angle + local[i, 2]
 
 
-@inner_kernel
+@kernel
 def _distance_to_shape(
     kind: int, size: np.ndarray, pose: np.ndarray, y: float, z: float
 ) -> tuple[float, float, float]:
@@ -176,7 +176,7 @@ def _distance_to_shape(
     return cosine * dz - sine * dy, -sine, cosine
 
 
-@inner_kernel
+@kernel
 def _distance_to_box(
     half_width: float, half_height: float, y: float, z: float
 ) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from contact_core.collision.signed_distance import signed_distance
-from contact_core.kernel import inner_kernel, kernel
+from contact_core.kernel import kernel
 from irs_planner.scenes.spatial_scene import SpatialArrays
 
 # A normal this close to vertical takes its first tangent along x instead of horizontal.
@@ -143,7 +143,7 @@ def place_spatial_bodies(
         _multiply(frame, turn, rotation[body])
 
 
-@inner_kernel
+@kernel
 def place_rotation(angles: np.ndarray, rotation: np.ndarray, axis: np.ndarray) -> None:
     """Compute a rotation from roll, pitch, yaw, and the axes of their rates.
 
@@ -164,7 +164,7 @@ def place_rotation(angles: np.ndarray, rotation: np.ndarray, axis: np.ndarray) -
     axis[2, 0], axis[2, 1], axis[2, 2] = 0.0, 0.0, 1.0
 
 
-@inner_kernel
+@kernel
 def _fill_turn(axis: np.ndarray, angle: float, turn: np.ndarray) -> None:
     """Write the rotation about a unit axis (Rodrigues)."""
     x, y, z = axis[0], axis[1], axis[2]
@@ -174,7 +174,7 @@ def _fill_turn(axis: np.ndarray, angle: float, turn: np.ndarray) -> None:
     turn[2, 0], turn[2, 1], turn[2, 2] = z * x * o - y * s, z * y * o + x * s, c + z * z * o
 
 
-@inner_kernel
+@kernel
 def _multiply(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> None:
     """Write the product of two rotations."""
     for i in range(3):
@@ -182,7 +182,7 @@ def _multiply(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> None:
             product[i, k] = a[i, 0] * b[0, k] + a[i, 1] * b[1, k] + a[i, 2] * b[2, k]
 
 
-@inner_kernel
+@kernel
 def _place(
     rotation: np.ndarray, position: np.ndarray, local: np.ndarray, point: np.ndarray
 ) -> None:
@@ -214,7 +214,7 @@ def _distance(
     )
 
 
-@inner_kernel
+@kernel
 def _fill_frame(turn: np.ndarray, nx: float, ny: float, nz: float, frame: np.ndarray) -> None:
     """Write the normal, given in the shape's frame, and two tangents."""
     for k in range(3):
@@ -230,7 +230,7 @@ def _fill_frame(turn: np.ndarray, nx: float, ny: float, nz: float, frame: np.nda
     frame[2, 0], frame[2, 1], frame[2, 2] = y * w - z * v, z * u - x * w, x * v - y * u
 
 
-@inner_kernel
+@kernel
 def _add_motion(
     scene: SpatialArrays,
     position: np.ndarray,
@@ -254,7 +254,7 @@ def _add_motion(
         _add_turn(axis[column], position[link], point, sign, rows[:, column])
 
 
-@inner_kernel
+@kernel
 def _add_turn(
     axis: np.ndarray, origin: np.ndarray, point: np.ndarray, sign: float, column: np.ndarray
 ) -> None:

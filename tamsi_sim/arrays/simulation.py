@@ -23,7 +23,7 @@ from numba.extending import intrinsic, lower_getattr_generic
 
 from contact_core.collision.arrays import Contacts, Geometry, Hulls, Pairs, Scratch, ShapePoses
 from contact_core.collision.convex_mesh import Meshes
-from contact_core.kernel import Function, addressed_kernel, inner_kernel, kernel
+from contact_core.kernel import Function, inlined_kernel, inner_kernel, kernel
 from contact_core.rigid_body.arrays import (
     Bodies,
     BodyDynamics,
@@ -177,7 +177,8 @@ def phase(number: int) -> Callable[[Function], Function]:
     """
 
     def decorate(function: Function) -> Function:
-        _kernels[number] = addressed_kernel(function)
+        # What is first compiled for a phase becomes part of it.
+        _kernels[number] = inlined_kernel(function)
 
         def call(simulation: Simulation) -> int:
             return _call(simulation.phases[number], simulation)

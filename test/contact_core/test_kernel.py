@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from numba import types
 
 from contact_core.kernel import inner_kernel, kernel
 from contact_core.rigid_body.kinematics import cross
@@ -24,11 +23,3 @@ def test_an_inner_kernel_is_for_kernels_and_refuses_python():
         _double(1.5)
     with pytest.raises(TypeError, match=r"kinematics\.cross is an inner kernel"):
         cross(np.zeros(3), np.zeros(3))
-
-
-def test_an_inner_kernel_is_machine_code_in_its_callers_only():
-    for compiled, has_code in ((_quadruple, True), (_double, False)):
-        compiled.compile((types.float64,))
-        (result,) = compiled.overloads.values()
-        code = result.library.get_pointer_to_function(result.fndesc.mangled_name)
-        assert bool(code) is has_code
