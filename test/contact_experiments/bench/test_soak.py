@@ -66,7 +66,7 @@ def memory(pid: int | str = "self") -> float:
 @pytest.mark.timeout(0)
 def test_hours_in_one_process(pytestconfig: pytest.Config) -> None:
     duration = pytestconfig.getoption("--soak-simulated")
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
+    with multiprocessing.get_context("fork").Pool(2) as pool:
         first, second = pool.map(soak, [duration] * 2)
     print(
         f"{duration:g} s twice: {first.memory[0]:.0f} to {first.memory[-1]:.0f} MB, "
