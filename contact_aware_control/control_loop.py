@@ -30,6 +30,7 @@ from contact_aware_control.reference.base import Goal
 from contact_aware_control.reference.clock import ReferenceClock
 from contact_aware_control.safety.command_gate import Bound, CommandGate, GateState
 from contact_aware_control.safety.command_limits import CommandGuard
+from contact_aware_control.safety.follow_watch import FollowState, FollowWatch
 from contact_aware_control.safety.reflex import Reflex, ReflexState
 from contact_aware_control.safety.state_checks import (
     CheckState,
@@ -67,7 +68,7 @@ class _Heard(NamedTuple):
     Attributes:
         supervisor: Has counted those that were rejected.
         checks: What the checks of the joint states remember.
-        gate: What the gate remembers.
+        follow: What is remembered of how the robot follows.
         arm: The last sound joint state since the activation.
         report: The last sound contacts.
         finding: What is wrong with the robot, its states, or who else commands it.
@@ -75,7 +76,7 @@ class _Heard(NamedTuple):
 
     supervisor: SupervisorState
     checks: CheckState
-    gate: GateState | None
+    follow: FollowState | None
     arm: ArmState | None
     report: ContactReport | None
     finding: Finding | None
@@ -157,6 +158,7 @@ class ControlLoop:
         self._guard = CommandGuard(robot, config, self._controller.bounds_step)
         self._checks = StateChecks(robot, config)
         self._gate = CommandGate(robot, config)
+        self._watch = FollowWatch(robot, config)
         self._softness = 1.0 / np.array(config.joint_stiffness)
         self._patience = config.safety.state_timeout_periods * config.period
         self._fastest = Bound.TRACKING if self._controller.bounds_step else Bound.NONE
@@ -184,7 +186,9 @@ class ControlLoop:
         supervisor, done = self._supervisor.handle(state.supervisor, request, detail)
         if request is Request.DEACTIVATE:
             # The next activation starts from the driver's command.
-            state = replace(state, gate=None, arm=None, goal=None, ramp_ticks=0, sent=None)
+            state = replace(
+                state, gate=None, follow=None, arm=None, goal=None, ramp_ticks=0, sent=None
+            )
         return replace(state, supervisor=supervisor), done
 
     def tick(
@@ -203,7 +207,8 @@ class ControlLoop:
             (inputs.now - state.last.now) * NANOSECONDS > 1.5 * self.config.period
         )
         heard = self._receive(state, inputs)
-        arm, checks, gate, ramp_ticks = heard.arm, heard.checks, heard.gate, state.ramp_ticks
+        arm, checks, follow = heard.arm, heard.checks, heard.follow
+        gate, ramp_ticks = state.gate, state.ramp_ticks
         goal, controller, time, rate = self._take(state, inputs.goal)
         reflex, exceeded = self._watch_torque(state, inputs.now, arm, heard.report, goal)
         conditions = self._conditions(state, inputs.now, heard, goal, reflex, exceeded)
@@ -213,14 +218,14 @@ class ControlLoop:
         if supervisor.link is Link.SYNC:
             # Where the robot is now, commands would begin.
             assert arm is not None
-            gate, ramp_ticks = self._start(arm, state.sent), 0
+            (gate, follow), ramp_ticks = self._start(arm, state.sent), 0
             checks = replace(checks, command=None)
         elif supervisor.link is Link.LOST:
             gate = None if gate is None else self._gate.rest(gate)
         else:
             assert arm is not None
-            if gate is None or state.supervisor.link is not Link.ARMED:
-                gate, ramp_ticks = self._start(arm, state.sent), 0
+            if gate is None or follow is None or state.supervisor.link is not Link.ARMED:
+                (gate, follow), ramp_ticks = self._start(arm, state.sent), 0
             ramp_ticks = 0 if mode is Mode.FAULT else ramp_ticks + 1
             begins = (mode in FOLLOWING) != (state.mode in FOLLOWING) or move.reference_time == 0.0
             known = _Known(inputs.now, arm, heard.report, goal, gate, mode, begins, ramp_ticks)
@@ -229,6 +234,7 @@ class ControlLoop:
             gate, sent, refusal = self._gate.judge(
                 gate, inputs.now, move.command, arm.position, move.bound
             )
+            follow = self._watch.sent(follow, gate.command)
             if late and move.status is Status.OK:
                 move = move._replace(status=Status.DEADLINE_MISSED)
             if refusal:
@@ -240,6 +246,7 @@ class ControlLoop:
             checks=checks,
             controller=move.controller,
             gate=gate,
+            follow=follow,
             reflex=move.reflex,
             arm=arm,
             report=heard.report,
@@ -325,7 +332,7 @@ class ControlLoop:
     def _receive(self, state: LoopState, inputs: LoopInputs) -> _Heard:
         """Take over new messages that are sound, count those that are not."""
         supervisor, checks, arm, report = state.supervisor, state.checks, state.arm, state.report
-        last, gate, found = state.last or NOTHING, state.gate, inputs.finding
+        last, follow, found = state.last or NOTHING, state.follow, inputs.finding
         new = () if inputs.arm is None or inputs.arm is last.arm else (*inputs.earlier, inputs.arm)
         for message in new:
             if not is_sound_state(message, self._robot.n):
@@ -333,8 +340,8 @@ class ControlLoop:
                 continue
             supervisor = self._supervisor.accept_input(supervisor)
             checks, wrong, fresh = self._checks.check(checks, message, state.command)
-            if wrong is None and gate is not None and supervisor.link is Link.ARMED:
-                gate, wrong = self._gate.watch(gate, message, state.reflex.offset)
+            if wrong is None and follow is not None and supervisor.link is Link.ARMED:
+                follow, wrong = self._watch.check(follow, message, state.reflex.offset)
             if wrong is None and fresh:
                 arm = message
             found = found or wrong
@@ -343,7 +350,7 @@ class ControlLoop:
                 report = inputs.report
             else:
                 supervisor = self._supervisor.reject_input(supervisor)
-        return _Heard(supervisor, checks, gate, arm, report, found)
+        return _Heard(supervisor, checks, follow, arm, report, found)
 
     def _take(
         self, state: LoopState, goal: Goal | None
@@ -438,9 +445,9 @@ class ControlLoop:
 
     def _continues(self, state: LoopState, arm: ArmState | None) -> bool:
         """Tell whether the robot is as it was when the link was lost, on its way to our command."""
-        if state.gate is None or state.arm is None or arm is None:
+        if state.gate is None or state.follow is None or state.arm is None or arm is None:
             return True
-        if self._gate.foreign(state.gate, arm.commanded_position) is not None:
+        if self._watch.foreign(state.follow, arm.commanded_position) is not None:
             return False
         before, after = (np.abs(a.position - state.gate.command) for a in (state.arm, arm))
         return bool((after <= before + self.config.safety.continuity).all())
@@ -457,7 +464,7 @@ class ControlLoop:
         room = self._gate.room(gate, known.arm.position, self._fastest)
         return transition, self._guard.limit(gate.command, np.clip(change, *room))[0]
 
-    def _start(self, arm: ArmState, sent: np.ndarray | None) -> GateState:
+    def _start(self, arm: ArmState, sent: np.ndarray | None) -> tuple[GateState, FollowState]:
         """Begin at the command the robot holds: it would sag, or jump, if it began elsewhere.
 
         A driver that says nothing of its command holds our last one, unless its session began
@@ -474,7 +481,7 @@ class ControlLoop:
             known = sent
         allowed = self.config.safety.start_command_distance
         start = np.clip(known, arm.position - allowed, arm.position + allowed)
-        return self._gate.start(start, reported, sent)
+        return self._gate.start(start), self._watch.start(start, reported, sent)
 
     def _step_fraction(self, blind: bool, ramp_ticks: int) -> float:
         """Return the share of the step bound to use: little at the start, or without contacts."""

@@ -10,6 +10,7 @@ from contact_aware_control.contact import ContactReport
 from contact_aware_control.controllers import ControllerOutput, ControllerState
 from contact_aware_control.reference.base import Goal
 from contact_aware_control.safety.command_gate import GateState
+from contact_aware_control.safety.follow_watch import FollowState
 from contact_aware_control.safety.reflex import ReflexState
 from contact_aware_control.safety.state_checks import CheckState
 from contact_aware_control.safety.status import Finding, Link, Mode, Status
@@ -50,6 +51,7 @@ class LoopState:
         checks: What the checks of the joint states remember.
         controller: What the controller remembers.
         gate: What the gate remembers, the present command above all; None while there is none.
+        follow: What is remembered of how the robot follows commands; None while there are none.
         reflex: What the reflex remembers.
         arm: The last sound joint state since the activation.
         report: The last sound contacts.
@@ -69,6 +71,7 @@ class LoopState:
     checks: CheckState = field(default_factory=CheckState)
     controller: ControllerState = field(default_factory=ControllerState)
     gate: GateState | None = None
+    follow: FollowState | None = None
     reflex: ReflexState = field(default_factory=ReflexState)
     arm: ArmState | None = None
     report: ContactReport | None = None

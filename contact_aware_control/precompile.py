@@ -10,6 +10,7 @@ from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.reference import PoseTrajectory
 from contact_aware_control.safety.command_gate import CommandGate
+from contact_aware_control.safety.follow_watch import FollowWatch
 from contact_aware_control.safety.reflex import Reflex, ReflexState
 from contact_aware_control.safety.state_checks import CheckState, StateChecks
 from contact_aware_control.tracking import PoseTracking
@@ -49,7 +50,8 @@ def precompile_controller() -> None:
     gate.is_reached(q, gate.room(passed, q))
     gate.judge(passed, 0, q, q)
     state = ArmState(0, q, q, q, q)
-    gate.watch(passed, state)
+    watch = FollowWatch(robot, ControllerConfig())
+    watch.check(watch.start(q), state)
     StateChecks(robot, ControllerConfig()).check(CheckState(), state, q)
     reflex = Reflex(robot, ReflexConfig(), np.ones(robot.n), PERIOD)
     reflex.watch(ReflexState(), state, q, None, 0.0, 1.0)

@@ -33,6 +33,7 @@ from contact_aware_control.incident_log.log import Incident, TickRecord
 from contact_aware_control.loop_state import LoopInputs, LoopState
 from contact_aware_control.reference import Assignment, Goal, JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.command_gate import GateState
+from contact_aware_control.safety.follow_watch import FollowState
 from contact_aware_control.safety.reflex import ReflexState
 from contact_aware_control.safety.state_checks import CheckState
 from contact_aware_control.safety.status import Finding, Link, Mode, Request, Status
@@ -50,10 +51,10 @@ from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError, ModelError, choices
 from contact_core.files import replacement
 
-VERSION = 3
+VERSION = 4
 """Of the files written; version 2 kept another state of the loop, 1 held pickled objects."""
 
-KNOWN_VERSIONS = (3,)
+KNOWN_VERSIONS = (4,)
 """Versions that can be read."""
 
 DATA: dict[str, type] = {
@@ -69,6 +70,7 @@ DATA: dict[str, type] = {
         ContactSet,
         ControllerState,
         Finding,
+        FollowState,
         GateState,
         Goal,
         LoopInputs,

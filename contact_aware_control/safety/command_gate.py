@@ -4,9 +4,6 @@ It knows nothing of controllers, goals and contacts. From the command before, th
 joints and the limits it proves a command sound, or it refuses it and lets the arm brake along
 its last motion, or hold. Why here: whatever goes wrong upstream, in a solver, an estimate or
 a reaction, ends in a command that passes this point.
-
-It also remembers what it let through, to tell the commands the robot follows from anybody
-else's.
 """
 
 from __future__ import annotations
@@ -17,8 +14,7 @@ from enum import Enum
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.safety.status import Finding, Status
-from contact_core.arm_state import ArmState, SoundCommand
+from contact_core.arm_state import SoundCommand
 from contact_core.kernel import inlined_kernel, kernel
 from contact_core.robot import Robot
 
@@ -27,21 +23,6 @@ ROUNDING = 1e-9
 
 HELD_BACK = 1e-12
 """By how much a change may miss a bound that holds it back [rad]."""
-
-MOVED, STILL = 0.001, 1e-4
-"""A joint that is farther from where it was has moved; one that is nearer has not [rad]."""
-
-MOVES = 0.003
-"""Commands that stay within this range are at rest [rad]."""
-
-RETURNING, SLOW = 0.01, 0.1
-"""Speed of a joint on its way to balance, and one at which inertia may carry it away [rad/s]."""
-
-STIFFNESS_ERROR = 0.25
-"""How much larger or smaller springs and torque seem of each other, where K is known to 20 %."""
-
-FOLLOWS, FAR, UNBALANCED = range(3)
-"""What the kernel answers of a joint: it follows, is too far away, or is not in balance."""
 
 SOUND, FINITE, POSITION, DISTANCE, SPEED, ACCELERATION, JERK = range(7)
 """What the kernel answers: sound, or the rule that is broken."""
@@ -75,12 +56,6 @@ class GateState:
         acceleration: (n) by which their speed grew in the last tick [rad/s^2].
         time: Of the last tick [ns]; None before the first.
         refused: Number of commands refused in a row.
-        recent: (2, n) smallest and largest command since the window began [rad].
-        earlier: (2, n) those of the window before.
-        age: Ticks since the window began.
-        astray: Number of joint states in a row that were not where commands should have them,
-            or not in balance.
-        since: (n) joint positions in the first of them [rad].
     """
 
     command: np.ndarray
@@ -88,11 +63,6 @@ class GateState:
     acceleration: np.ndarray
     time: int | None
     refused: int
-    recent: np.ndarray
-    earlier: np.ndarray
-    age: int = 0
-    astray: int = 0
-    since: np.ndarray | None = None
 
 
 class CommandGate:
@@ -125,36 +95,18 @@ class CommandGate:
         }
         self._approach = min(1.0, limits.braking_rate * config.period)
         self._braking = limits.braking
-        self._window = max(1, round(config.safety.round_trip / config.period))
-        self._tolerance = config.safety.command_tolerance
-        self._stiffness = stiffness
-        self._torque_margin = config.reflex.torque_margin_share * robot.effort_limits
-        self._known = np.zeros(robot.n)
-        self._follow_distance = config.plausibility.follow_distance
-        self._follow_time = config.plausibility.follow_time
 
-    def start(
-        self,
-        command: np.ndarray,
-        reported: np.ndarray | None = None,
-        sent: np.ndarray | None = None,
-    ) -> GateState:
+    def start(self, command: np.ndarray) -> GateState:
         """Begin where the robot is, at rest.
 
         Args:
             command: (n) where commands begin [rad].
-            reported: (n) what the driver says the robot follows [rad]; NaN or None if it
-                does not say.
-            sent: (n) our last command, which may still be on its way [rad]; None if there is
-                none.
 
         Returns:
             What is remembered.
         """
         still = np.zeros(command.size)
-        known = [command, *(other for other in (reported, sent) if other is not None)]
-        ours = np.array([np.fmin.reduce(known), np.fmax.reduce(known)])
-        return GateState(command, still, still, None, 0, ours, ours)
+        return GateState(command, still, still, None, 0)
 
     def room(
         self,
@@ -247,109 +199,10 @@ class CommandGate:
         """
         refusal = self._refusal(state, now, wanted, measured, bound)
         command = self._braked(state, measured) if refusal else np.array(wanted, dtype=float)
-        velocity, acceleration, recent = _motion(
-            command, state.command, state.velocity, self._period, state.recent
-        )
-        earlier, age = state.earlier, state.age + 1
-        if age >= self._window:
-            earlier, recent, age = recent, np.array([command, command]), 0
+        velocity, acceleration = _motion(command, state.command, state.velocity, self._period)
         refused = state.refused + 1 if refusal else 0
-        after = GateState(
-            command,
-            velocity,
-            acceleration,
-            now,
-            refused,
-            recent,
-            earlier,
-            age,
-            state.astray,
-            state.since,
-        )
+        after = GateState(command, velocity, acceleration, now, refused)
         return after, SoundCommand(command), refusal
-
-    def watch(
-        self, state: GateState, arm: ArmState, offset: np.ndarray | None = None
-    ) -> tuple[GateState, Finding | None]:
-        """Compare what the robot does with what was sent within its round trip.
-
-        Args:
-            state: What is remembered.
-            arm: A joint state.
-            offset: (n) what is known of bias and payload within tau_ext [Nm]; None for nothing.
-
-        Returns:
-            (what is remembered now; what is wrong, None if the robot follows our commands and
-            nobody else's).
-        """
-        foreign = self.foreign(state, arm.commanded_position)
-        if foreign is not None:
-            return state, foreign
-        verdict, joint, value, limit = _astray(
-            arm.position,
-            arm.external_torque,
-            self._known if offset is None else offset,
-            self._stiffness,
-            state.recent,
-            state.earlier,
-            self._follow_distance,
-            self._torque_margin,
-        )
-        if verdict == FOLLOWS:
-            return (replace(state, astray=0) if state.astray else state), None
-        since = arm.position if state.since is None or not state.astray else state.since
-        state = replace(state, astray=state.astray + 1, since=since)
-        if state.astray * self._period <= self._follow_time + ROUNDING:
-            return state, None
-        moved = arm.position - since
-        speed = moved[joint] * np.sign(value) / (state.astray * self._period)
-        if speed > RETURNING or (verdict == UNBALANCED and speed < -SLOW):
-            return replace(state, astray=0), None
-        return state, self._astray(verdict, joint, abs(value), limit, np.abs(moved), speed)
-
-    def _astray(
-        self,
-        verdict: int,
-        joint: int,
-        value: float,
-        limit: float,
-        moved: np.ndarray,
-        speed: float,
-    ) -> Finding:
-        """Say what is wrong with a joint that is not where it should be, nor on its way there."""
-        name = self._names[joint]
-        if verdict == FAR:
-            text = f"{name} is {value:.3g} rad from where its commands and torque should have it"
-        else:
-            text = (
-                f"springs and external torque of {name} differ by {value:.3g} Nm, "
-                f"more than {limit:.3g} Nm"
-            )
-        if moved[joint] < STILL and np.any(moved > MOVED):
-            return Finding(Status.ENCODER_STUCK, f"{text}, and only others move")
-        if speed < -SLOW or np.all(moved < STILL):
-            return Finding(Status.NOT_COMMANDING, text)
-        return Finding(Status.UNBALANCED, text)
-
-    def foreign(self, state: GateState, reported: np.ndarray) -> Finding | None:
-        """Tell whether the robot follows somebody else's commands.
-
-        Args:
-            state: What is remembered.
-            reported: (n) the command the driver says the robot follows [rad]; NaN if it
-                does not say.
-
-        Returns:
-            FOREIGN_COMMAND with the joint and the numbers, or None.
-        """
-        joint = _foreign(reported, state.recent, state.earlier, self._tolerance)
-        if joint < 0:
-            return None
-        return Finding(
-            Status.FOREIGN_COMMAND,
-            f"{self._names[joint]} is commanded to {reported[joint]:.4f} rad, we sent "
-            f"{state.command[joint]:.4f} rad",
-        )
 
     def _refusal(
         self,
@@ -510,81 +363,11 @@ def _is_reached(
 
 @kernel
 def _motion(
-    command: np.ndarray,
-    last: np.ndarray,
-    velocity: np.ndarray,
-    period: float,
-    sent: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return velocity, acceleration, and the range of what was sent."""
-    n = command.size
-    now, gained, widened = np.empty(n), np.empty(n), np.empty((2, n))
-    for i in range(n):
+    command: np.ndarray, last: np.ndarray, velocity: np.ndarray, period: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return velocity and acceleration."""
+    now, gained = np.empty(command.size), np.empty(command.size)
+    for i in range(command.size):
         now[i] = (command[i] - last[i]) / period
         gained[i] = _gain(now[i], velocity[i]) / period
-        widened[0, i] = min(sent[0, i], command[i])
-        widened[1, i] = max(sent[1, i], command[i])
-    return now, gained, widened
-
-
-@kernel
-def _foreign(
-    reported: np.ndarray, recent: np.ndarray, earlier: np.ndarray, tolerance: float
-) -> int:
-    """Return the first joint whose command was not sent in either window; -1 if there is none."""
-    for i in range(reported.size):
-        if reported[i] < min(recent[0, i], earlier[0, i]) - tolerance:
-            return i
-        if reported[i] > max(recent[1, i], earlier[1, i]) + tolerance:
-            return i
-    return -1
-
-
-@kernel
-def _astray(
-    position: np.ndarray,
-    torque: np.ndarray,
-    offset: np.ndarray,
-    stiffness: np.ndarray,
-    recent: np.ndarray,
-    earlier: np.ndarray,
-    distance: float,
-    margin: np.ndarray,
-) -> tuple[int, int, float, float]:
-    """Compare springs and torque, K (q_cmd - q) + tau_ext = 0 by (5), for any recent q_cmd.
-
-    A joint that is not in balance moves towards it; which way tells the sign of the answer. Two
-    bounds: a distance, which is coarse, and while commands move a torque. That one allows for
-    what is no fault:
-
-    - sensors and friction, by a margin;
-    - a stiffness known to 20 %, by a quarter of the smaller torque of the two. It scales what
-      springs carry: one that is missing or has the other sign is none of its errors;
-    - bias and payload, which the estimator cannot tell apart. Payload bends the springs, bias
-      does not move the arm: any share of the offset may be bias. While commands rest, it may
-      not be known yet.
-
-    Returns:
-        (what is wrong; the joint; by how much [rad] or [Nm], with the sign of the way back; the
-        bound). An unknown torque, NaN, is never wrong.
-    """
-    far, worst, moves = -1, -1, False
-    away, excess, limit = distance, 0.0, 0.0
-    for i in range(position.size):
-        low, high = min(recent[0, i], earlier[0, i]), max(recent[1, i], earlier[1, i])
-        moves = moves or high - low > MOVES
-        rest = position[i] - torque[i] / stiffness[i]
-        command = min(max(rest, low), high)
-        if abs(command - rest) > abs(away):
-            away, far = command - rest, i
-        unbalanced = stiffness[i] * (command - rest)
-        unbalanced -= min(max(unbalanced, min(0.0, offset[i])), max(0.0, offset[i]))
-        carried = min(abs(torque[i]), stiffness[i] * abs(command - position[i]))
-        tolerance = margin[i] + STIFFNESS_ERROR * carried
-        if abs(unbalanced) > tolerance and abs(unbalanced) - tolerance > abs(excess) - limit:
-            excess, limit, worst = unbalanced, tolerance, i
-    if far >= 0:
-        return FAR, far, away, distance
-    if worst >= 0 and moves:
-        return UNBALANCED, worst, excess, limit
-    return FOLLOWS, 0, 0.0, 0.0
+    return now, gained

@@ -8,7 +8,7 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers import ControllerOutput
 from contact_aware_control.safety.command_gate import Bound, CommandGate
 from contact_aware_control.safety.status import Mode, Request, Status
-from contact_core.arm_state import ArmState, SoundCommand
+from contact_core.arm_state import SoundCommand
 from contact_core.config import from_mapping
 
 STEP, PERIOD = 0.002, 0.005
@@ -210,71 +210,3 @@ def test_the_controller_is_never_refused(robot, arm_state, contact, rate):
         touch = [contact(force * UP, [0.5, 0.0, 0.5])] if force else []
         _, status = run.tick(goal if k % 90 < 80 else None, contacts=touch, period=period)
         assert status.status is not Status.COMMAND_REFUSED, status.detail
-
-
-STIFFNESS = np.array(ControllerConfig().joint_stiffness)
-PRESSED = only(1, 0.05)
-"""How far the springs are bent [rad]: 30 Nm."""
-
-
-def watched(robot, torque, bent=PRESSED, moves=True, offset=None, drift=0.0, states=30):
-    """Bend the springs, hold, and report a torque; return what the gate finds."""
-    run = Sending(robot)
-    if moves:
-        run.moving(0.4, 8).moving(-0.4, 8)
-    for k in range(states):
-        q = run.state.command - bent + PERIOD * k * drift
-        tau = torque(q) if callable(torque) else torque
-        arm = ArmState(k, q, np.full(7, np.nan), np.full(7, np.nan), tau)
-        run.state, found = run.gate.watch(run.state, arm, offset)
-        if found is not None:
-            return found
-    return None
-
-
-def test_springs_and_torque_in_balance_are_no_finding(robot):
-    assert watched(robot, -STIFFNESS * PRESSED) is None
-
-
-@pytest.mark.parametrize(
-    ("torque", "bent"),
-    [
-        (STIFFNESS * PRESSED / 2, PRESSED / 2),  # The sign is wrong,
-        (np.zeros(7), PRESSED / 2),  # the torque is missing,
-        (-STIFFNESS * PRESSED, 0.0 * PRESSED),  # or the position is that of the command.
-    ],
-)
-def test_springs_and_torque_out_of_balance_are_named(robot, torque, bent):
-    moving_aside = only(4, 0.05)
-    found = watched(robot, torque, bent, drift=moving_aside - only(1, 0.005))
-    assert found.status is Status.UNBALANCED
-    assert "A2" in found.detail
-    # Of an arm at rest the bias may not be known yet.
-    assert watched(robot, torque / 2, bent / 2, False, drift=moving_aside) is None
-
-
-@pytest.mark.parametrize("error", [0.8, 1.2])
-def test_a_stiffness_is_known_to_a_fifth_only(robot, error):
-    assert watched(robot, -error * STIFFNESS * PRESSED) is None
-
-
-def test_bias_moves_no_joint_and_payload_does(robot):
-    known = np.array([16.0, 16.0, 8.8, 8.8, 5.5, 2.0, 2.0])
-    still = 0.0 * PRESSED
-    for bias in (known, -known):
-        assert watched(robot, bias, still, offset=bias) is None
-        assert watched(robot, bias, -bias / STIFFNESS, offset=bias) is None
-    assert watched(robot, known, still, offset=-known) is not None
-    assert watched(robot, known, still) is not None
-
-
-def test_a_joint_on_its_way_to_balance_is_no_finding(robot):
-    """A hand that pushes with 60 N was taken for an encoder that is stuck."""
-    pushed = only(1, -40.0)
-    assert watched(robot, pushed, 0.0 * PRESSED, drift=only(1, -0.1)) is None
-    found = watched(robot, pushed, 0.0 * PRESSED, drift=only(4, -0.1))
-    assert found.status is Status.ENCODER_STUCK
-
-
-def test_an_unknown_torque_is_never_out_of_balance(robot):
-    assert watched(robot, np.full(7, np.nan)) is None
