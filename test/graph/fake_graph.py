@@ -94,12 +94,14 @@ def fake_graph(start_process: Start, driver: str, *options: str) -> Iterator[Fak
     robot = start_process(sys.executable, "-m", "contact_stack.cli", "fake", driver, *options)
     plan = parse(find_launch_file("control"), {"driver": profile})
     output = io.StringIO()
-    with NodeGraph(plan, output) as nodes, GraphClient("test_client") as client:
-        graph = FakeGraph(client, robot, nodes.pids)
-        graph.wait_until_ready()
-        yield graph
-        nodes.check()
-    robot.terminate()
-    text = "".join(robot.communicate(timeout=20))
+    try:
+        with NodeGraph(plan, output) as nodes, GraphClient("test_client") as client:
+            graph = FakeGraph(client, robot, nodes.pids)
+            graph.wait_until_ready()
+            yield graph
+            nodes.check()
+    finally:
+        robot.terminate()
+        text = "".join(robot.communicate(timeout=20))
     assert robot.returncode == 0, text
     assert "Traceback" not in text + output.getvalue()
