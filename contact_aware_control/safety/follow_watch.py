@@ -189,7 +189,7 @@ class FollowWatch:
         return Finding(
             Status.FOREIGN_COMMAND,
             f"{self._names[joint]} is commanded to {reported[joint]:.4f} rad, we sent "
-            f"{state.recent[:, joint].mean():.4f} rad",
+            f"{state.recent[0, joint]:.4f} to {state.recent[1, joint]:.4f} rad",
         )
 
 
