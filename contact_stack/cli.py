@@ -144,7 +144,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for number in set(stop_signals()) - {signal.SIGINT}:
         signal.signal(number, _terminate)
     if not sys.stderr.isatty():
-        # A log that holds every state of a progress bar is of no use: one in ten seconds [s].
+        # A log needs no more of a progress bar than a line in ten seconds.
         os.environ.setdefault("TQDM_MININTERVAL", "10")
     try:
         args = _parser(words).parse_args(words)
