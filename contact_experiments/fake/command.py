@@ -58,23 +58,15 @@ class FakeRobotNode(GuardedNode):
         self._robot = FakeRobot(config)
         self._fault, self._at, self._lasts = fault, at, lasts
         self._lock = threading.Lock()
-        # Who else is on the wire has a name of its own.
-        self._other = Node("somebody_else", namespace=namespace, context=self.context)
+        self._other: Node | None = None
         driver = self._robot.driver
         # It is no robot, and whoever wants one has to see that before the first state.
         self._identity = self.create_publisher(String, "simulated_robot", LATCHED)
         self._identity.publish(String(data=f"{NAME}: {config.driver}"))
-        qos = QoSProfile(depth=driver.depth)
-        self._topics: dict[int, dict[str, Any]] = {
-            0: self._publishers_of(self, qos),
-            1: self._publishers_of(self._other, qos) if fault == "foreign_states" else {},
-        }
-        self._intruder = (
-            self._other.create_publisher(driver.command_type, driver.command_topic, qos)
-            if fault == "foreign_commands"
-            else None
-        )
-        self.create_subscription(driver.command_type, driver.command_topic, self._take, qos)
+        self._qos = QoSProfile(depth=driver.depth)
+        self._topics = {0: self._publishers_of(self)}
+        self._intruder: Any = None
+        self.create_subscription(driver.command_type, driver.command_topic, self._take, self._qos)
         freeze_garbage_collector()
         self._stopped = ""
         self._loop = FixedRateLoop(config.period, self._step, ErrorRelay(self))
@@ -83,11 +75,28 @@ class FakeRobotNode(GuardedNode):
     def close(self) -> None:
         """Let time stop."""
         self._loop.stop()
-        self._other.destroy_node()
+        self._let_in(False, False)
 
-    def _publishers_of(self, node: Node, qos: QoSProfile) -> dict[str, Any]:
+    def _publishers_of(self, node: Node) -> dict[str, Any]:
         topics = self._robot.driver.state_topics.items()
-        return {topic: node.create_publisher(kind, topic, qos) for topic, kind in topics}
+        return {topic: node.create_publisher(kind, topic, self._qos) for topic, kind in topics}
+
+    def _let_in(self, states: bool, commands: bool) -> None:
+        """Put somebody else on the wire while states or commands are theirs, and only then."""
+        if self._other is None and (states or commands):
+            self._other = Node(
+                "somebody_else", namespace=self.get_namespace(), context=self.context
+            )
+            if states:
+                self._topics[1] = self._publishers_of(self._other)
+            if commands:
+                driver = self._robot.driver
+                self._intruder = self._other.create_publisher(
+                    driver.command_type, driver.command_topic, self._qos
+                )
+        elif self._other is not None and not (states or commands):
+            self._other.destroy_node()
+            self._other = self._intruder = None
 
     def _take(self, message: Any) -> None:
         with self._lock:
@@ -102,6 +111,8 @@ class FakeRobotNode(GuardedNode):
                 self._fault = ""
             sent = robot.step()
             intruder = robot.intruder
+        if sent:
+            self._let_in(any(item.publisher for item in sent), intruder is not None)
         for item in sent:
             self._topics[item.publisher][item.topic].publish(item.message)
         if self._intruder is not None and intruder is not None:
