@@ -17,7 +17,7 @@ from xml.parsers.expat import errors as expat
 from contact_core.errors import ModelError, choices
 
 # Schemes of a mesh's file name whose first part is the name of a package or model.
-PACKAGE = re.compile(r"(?:package|model)://([^/]+)/+(.+)")
+PACKAGE = re.compile(r"(?:package|model)://+([^/]+)/+(.+)")
 FILE = "file://"
 _PREFIX = re.compile(r"[<\s]([A-Za-z_][\w.-]*):[A-Za-z_]")
 _STRUCTURE = {"link", "joint"}

@@ -38,6 +38,7 @@ def package(tmp_path):
     [
         "../meshes/cube.obj",
         "package://some_robot/meshes/cube.obj",
+        "package:///some_robot/meshes/cube.obj",
         "model://some_robot/meshes/cube.obj",
         "{root}/meshes/cube.obj",
         "file://{root}/meshes/cube.obj",
