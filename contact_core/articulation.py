@@ -22,6 +22,7 @@ UNLIMITED = 1e300  # Pinocchio's and URDF's ways to say that there is no limit a
 # Principal inertias are read from rounded numbers: a thin plate's largest is the others' sum.
 ROUNDING = 1e-2
 TINY = 1e-15  # what rounding leaves of an inertia that is zero [kg m^2 or kg]
+UNMOVED = 1e12  # of what no force moves: it adds to a body's mass and inertia [kg and kg m^2]
 PLANAR = "JointModelPlanar"
 _MIMIC_DEFAULTS = {"multiplier": 1.0, "offset": 0.0}
 _EDGE = 1e-9  # how far beyond a limit a position may be by rounding [rad or m]
@@ -129,7 +130,9 @@ class Articulation:
         return {name: float(positions.get(name, nearest[name])) for name in own}
 
 
-def read_articulation(urdf: str, free: bool = False, repair: bool = False) -> Articulation:
+def read_articulation(
+    urdf: str, free: bool = False, repair: bool = False, kinematic: bool = False
+) -> Articulation:
     """Read the moving bodies of a URDF.
 
     A planar joint becomes two prismatic ones and a revolute one: ``NAME_x``, ``NAME_y`` and
@@ -142,6 +145,7 @@ def read_articulation(urdf: str, free: bool = False, repair: bool = False) -> Ar
         repair: Whether to replace inertias that no body has by the mean of their principal
             moments, and to hold joints that move no mass where their coordinate is zero; a
             warning names them.
+        kinematic: Whether no force moves the root link that floats.
 
     Returns:
         The bodies.
@@ -155,6 +159,8 @@ def read_articulation(urdf: str, free: bool = False, repair: bool = False) -> Ar
         model = pin.buildModelFromXML(urdf, *root)
     except (ValueError, RuntimeError) as error:
         raise ModelError(f"cannot read the URDF: {error}") from error
+    if free and kinematic:
+        model.armature[:6] = UNMOVED
     elements = {joint.get("name", ""): joint for joint in parse(urdf, "the URDF").findall("joint")}
     mimics = _mimics(elements, model)
     if repair:
@@ -192,7 +198,7 @@ def _body(model: pin.Model, joint: int, parent: int, mimics: Mapping[str, Mimic]
         axis=axis,
         placement=model.jointPlacements[joint],
         inertia=model.inertias[joint],
-        law=JointLaw() if kind == FREE else _law(model, source),
+        law=JointLaw(model.armature[source.idx_v]) if kind == FREE else _law(model, source),
         mimic=mimics.get(name),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Iterable
 
 
@@ -43,3 +45,46 @@ def choices(values: Iterable[object]) -> str:
         For instance ``"valid: lbr_fri, ros2_control"``.
     """
     return "valid: " + ", ".join(str(value) for value in values)
+
+
+def real_number(value: object, what: str, valid: str = "finite", above: float = -math.inf) -> float:
+    """Check a number that a user hands over.
+
+    Args:
+        value: Anything.
+        what: What it is, for the error.
+        valid: Which values are valid, for the error.
+        above: What it has to be greater than.
+
+    Returns:
+        The number.
+
+    Raises:
+        ConfigError: If it is none, not finite, or not above the bound.
+    """
+    try:
+        number = float(value) if isinstance(value, numbers.Real) else math.nan
+    except OverflowError:
+        number = math.inf
+    if math.isfinite(number) and number > above:
+        return number
+    raise ConfigError(f"{what} must be {valid}, got {value!r}")
+
+
+def whole_number(value: object, what: str, least: int = 0) -> int:
+    """Check a count that a user hands over.
+
+    Args:
+        value: Anything.
+        what: What it is, for the error.
+        least: The least valid one.
+
+    Returns:
+        The number.
+
+    Raises:
+        ConfigError: If it is no whole number, below the least or beyond 64 bits.
+    """
+    if isinstance(value, numbers.Integral) and least <= int(value) < 2**63:
+        return int(value)
+    raise ConfigError(f"{what} must be a whole number >= {least}, got {value!r}")

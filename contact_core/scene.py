@@ -47,6 +47,8 @@ class Instance:
             to it as their limits allow.
         repair: Whether inertias that cannot be are replaced, joints that move no mass held, and
             meshes without a volume left out.
+        kinematic: Whether it floats and no force moves it: it goes on with the velocity that it
+            is given.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Instance:
     gravity: tuple[float, float, float] = NO_GRAVITY
     positions: Mapping[str, float] = field(default_factory=dict)
     repair: bool = False
+    kinematic: bool = False
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,12 @@ class SolverConfig:
     soft_norm: float = parameter(
         0.0, "softening of the slip speed's norm, in v_s", low=0.0, high=1.0
     )
+    gyroscopic_terms: str = parameter(
+        "midpoint",
+        "of free bodies: by the implicit midpoint rule, which keeps a rotation's energy and "
+        "momentum, or explicit, as Drake takes them",
+        options=("midpoint", "explicit"),
+    )
     max_contacts: int = parameter(
         0,
         "contact points the workspace holds; 0 for 32 per moving shape, and 512 at least",

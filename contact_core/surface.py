@@ -54,6 +54,8 @@ def check_contact(parameters: Surface | Material, where: str) -> None:
     Raises:
         ConfigError: If one is no number or out of its range; the message names it.
     """
+    if not isinstance(parameters, Surface | Material):
+        raise ConfigError(f"{where} must be a Surface or Material, got {parameters!r}")
     for name, (valid, holds) in _RANGES.items():
         value = getattr(parameters, name)
         if not isinstance(value, numbers.Real) or not holds(float(value)):

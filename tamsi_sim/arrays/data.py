@@ -45,6 +45,11 @@ WORST_SUBSTEPS = 4
 SUBSTEPS = 5
 ISLANDS = 6
 COUNTERS = 7
+# Entries of EnergyWatch.ledger: energy at the start, work of drives and applied forces since,
+# what there was to move things, the weights' potential at the start and where it was lowest; and
+# 1 if it was too much.
+START, WORK, SCALE, HEIGHT, LOWEST, DIVERGED = 0, 1, 2, 3, 4, 5
+LEDGER = 6
 
 
 class Drives(NamedTuple):
@@ -161,6 +166,20 @@ class Newton(NamedTuple):
     residuals: np.ndarray
 
 
+class EnergyWatch(NamedTuple):
+    """What the energy is compared with, see :mod:`tamsi_sim.scheme.energy`.
+
+    Attributes:
+        q: (nq) positions after the last step; others were set by hand, and start anew.
+        v: (nv) velocities after it.
+        ledger: (6) sums since then [J].
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    ledger: np.ndarray
+
+
 class Model(NamedTuple):
     """What does not change during a simulation."""
 
@@ -181,6 +200,7 @@ class Work(NamedTuple):
         state: Positions and velocities.
         drives: Inputs.
         contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
+        drift: (nv) with which free bodies move besides their end velocity in a step.
         counters: (7) see the names above.
         kinematics: Where bodies are, and how they move.
         dynamics: Mass matrix and bias forces.
@@ -192,11 +212,13 @@ class Work(NamedTuple):
         contact_forces: The contact law.
         joint_forces: The joints' laws.
         newton: The solve.
+        energy: What has been put into the simulation.
     """
 
     state: State
     drives: Drives
     contact_impulse: np.ndarray
+    drift: np.ndarray
     counters: np.ndarray
     kinematics: Kinematics
     dynamics: BodyDynamics
@@ -208,6 +230,7 @@ class Work(NamedTuple):
     contact_forces: ContactForces
     joint_forces: JointForces
     newton: Newton
+    energy: EnergyWatch
 
 
 def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> Work:
@@ -230,6 +253,7 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
         state=State(zeros(nq), zeros(nv)),
         drives=Drives(*(zeros(nv) for _ in Drives._fields)),
         contact_impulse=zeros(nv),
+        drift=zeros(nv),
         counters=_indices(COUNTERS),
         kinematics=Kinematics(
             rotation=zeros((nb, 3, 3)),
@@ -303,6 +327,8 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
             update=zeros(nv),
             residuals=zeros(max_iterations + 1),
         ),
+        # No state is equal to NaN: the first step starts the ledger.
+        energy=EnergyWatch(np.full(nq, np.nan), np.full(nv, np.nan), zeros(LEDGER)),
     )
     work.drives.effort_limit[:] = np.inf
     for body in np.flatnonzero(model.bodies.joint_type == FREE):

@@ -35,6 +35,8 @@ class Settings(NamedTuple):
         cos_max_angle: Cosine of TALS's theta_max.
         landing: Slip speed [v_s] at which TALS lands when an update would cross zero slip.
         soft_norm: Regularisation of the slip speed's norm [v_s].
+        midpoint: 1 to turn free bodies by the implicit midpoint rule, 0 to take their
+            gyroscopic terms explicitly.
     """
 
     time_step: float
@@ -47,6 +49,7 @@ class Settings(NamedTuple):
     cos_max_angle: float
     landing: float
     soft_norm: float
+    midpoint: int
 
 
 def scheme_settings(solver: SolverConfig, time_step: float) -> Settings:
@@ -67,4 +70,5 @@ def scheme_settings(solver: SolverConfig, time_step: float) -> Settings:
         cos_max_angle=math.cos(solver.max_angle),
         landing=solver.landing,
         soft_norm=solver.soft_norm,
+        midpoint=int(solver.gyroscopic_terms == "midpoint"),
     )

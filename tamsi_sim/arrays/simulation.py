@@ -37,6 +37,7 @@ from contact_core.rigid_body.arrays import (
 from tamsi_sim.arrays.data import (
     ContactForces,
     Drives,
+    EnergyWatch,
     Islands,
     JointForces,
     Model,
@@ -72,6 +73,7 @@ class Simulation(structref.StructRefProxy):
     state: State
     drives: Drives
     contact_impulse: np.ndarray
+    drift: np.ndarray
     counters: np.ndarray
     kinematics: Kinematics
     dynamics: BodyDynamics
@@ -83,6 +85,7 @@ class Simulation(structref.StructRefProxy):
     contact_forces: ContactForces
     joint_forces: JointForces
     newton: Newton
+    energy: EnergyWatch
 
 
 structref.define_proxy(
@@ -122,6 +125,7 @@ def _bundle(phases: np.ndarray, settings: Settings, model: Model, work: Work) ->
         work.state,
         work.drives,
         work.contact_impulse,
+        work.drift,
         work.counters,
         work.kinematics,
         work.dynamics,
@@ -133,6 +137,7 @@ def _bundle(phases: np.ndarray, settings: Settings, model: Model, work: Work) ->
         work.contact_forces,
         work.joint_forces,
         work.newton,
+        work.energy,
     )
 
 

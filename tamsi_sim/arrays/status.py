@@ -12,6 +12,7 @@ class StepStatus(IntEnum):
     NOT_CONVERGED = 1
     NOT_FINITE = 2
     TOO_MANY_CONTACTS = 3
+    DIVERGED = 4
 
     @property
     def remedy(self) -> str:
@@ -34,5 +35,9 @@ _REMEDIES = {
     ),
     StepStatus.TOO_MANY_CONTACTS: (
         "more contact points than the workspace holds: raise max_contacts or filter collisions"
+    ),
+    StepStatus.DIVERGED: (
+        "the bodies have many times the energy that anything gave them: reduce time_step, or the "
+        "contact stiffness, or raise masses and inertias that are very small"
     ),
 }

@@ -4,5 +4,8 @@ from __future__ import annotations
 
 from contact_core.scene_config import SolverConfig
 
-# Drake's friction law, its soft norm of the slip speed, and where its line search lands.
-PARITY = SolverConfig(friction_law="quadratic", soft_norm=0.01, landing=0.5)
+# Drake's friction law, its soft norm of the slip speed, where its line search lands, and its
+# gyroscopic terms.
+PARITY = SolverConfig(
+    friction_law="quadratic", soft_norm=0.01, landing=0.5, gyroscopic_terms="explicit"
+)

@@ -27,15 +27,20 @@ from tamsi_sim.arrays.data import (
 )
 from tamsi_sim.arrays.simulation import COLLIDE, EVALUATE, STEP, Simulation, phase
 from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.scheme.energy import enter_work, runs_away
+from tamsi_sim.scheme.free_rotation import average_rotations, look_ahead
 from tamsi_sim.scheme.islands import number_rows, update_islands
 from tamsi_sim.scheme.solver import solve
 
 OK = int(StepStatus.OK)
+LARGEST = 1e100
+"""Of a state: its square still is a number."""
 EFFORT, TARGET = 0, 1
 """What the inputs of a rollout are."""
 NOT_CONVERGED = int(StepStatus.NOT_CONVERGED)
 NOT_FINITE = int(StepStatus.NOT_FINITE)
 TOO_MANY_CONTACTS = int(StepStatus.TOO_MANY_CONTACTS)
+DIVERGED = int(StepStatus.DIVERGED)
 
 
 @kernel
@@ -68,6 +73,8 @@ def roll(
     command: int,
     positions: np.ndarray,
     velocities: np.ndarray,
+    contact_force: np.ndarray,
+    joint_force: np.ndarray,
     statuses: np.ndarray,
 ) -> None:
     """Advance from several states under inputs of their own, one after the other.
@@ -81,13 +88,15 @@ def roll(
         positions: (n, T + 1, nq) row 0 is the initial state, row k the one after k steps;
             rows behind a failed step are not written.
         velocities: (n, T + 1, nv)
+        contact_force: (n, T, nv) zeros, get J^T f of each step; (n, 0, nv) not to record forces.
+        joint_force: Of the same size, of drives, friction and end stops.
         statuses: (n) the StepStatus of each sample's last step.
     """
     target = simulation.drives.target.copy()
     for sample in range(q.shape[0]):
         statuses[sample] = _roll(
             simulation, q[sample], v[sample], target, inputs[sample], command,
-            positions[sample], velocities[sample],
+            positions[sample], velocities[sample], contact_force[sample], joint_force[sample],
         )  # fmt: skip
 
 
@@ -101,6 +110,8 @@ def _roll(
     command: int,
     positions: np.ndarray,
     velocities: np.ndarray,
+    contact_force: np.ndarray,
+    joint_force: np.ndarray,
 ) -> int:
     state, drives = simulation.state, simulation.drives
     _copy(q, state.q)
@@ -116,6 +127,11 @@ def _roll(
             status = step(simulation)
             if status != OK:
                 return status
+            if k < contact_force.shape[0]:
+                found = simulation.contacts.number[0]
+                mean_force = simulation.contact_forces.mean_force
+                _add_impulses(simulation.jacobian, mean_force, contact_force[k], 1.0, found)
+                _copy(simulation.joint_forces.force, joint_force[k])
     return OK
 
 
@@ -162,6 +178,12 @@ def step(simulation: Simulation) -> int:
     if contacts > simulation.contacts.depth.shape[0]:
         return TOO_MANY_CONTACTS
     counters[CONTACTS] += contacts
+    if runs_away(
+        simulation.state, simulation.inertias, simulation.trees, simulation.kinematics,
+        simulation.dynamics, simulation.contacts, simulation.energy, contacts, counters[STEPS],
+    ):  # fmt: skip
+        return DIVERGED
+    average_bias(simulation)
     for substeps in range(1, settings.max_substeps + 1):
         if _try_substeps(simulation, contacts, substeps):
             if substeps > 1:
@@ -170,7 +192,8 @@ def step(simulation: Simulation) -> int:
             if not _finite(simulation.state.q, simulation.newton.v):
                 return NOT_FINITE
             _accept(simulation, settings.time_step, contacts)
-            return OK
+            # A quaternion of length zero was no orientation to start from.
+            return OK if _finite(simulation.state.q, simulation.state.v) else NOT_FINITE
     return NOT_CONVERGED if _finite(simulation.state.q, simulation.newton.v) else NOT_FINITE
 
 
@@ -240,13 +263,24 @@ def update_motion(simulation: Simulation) -> None:
 
 
 @inlined_kernel
+def average_bias(simulation: Simulation) -> None:
+    """Go from the bias at the start of a step to its mean, and compute the drift."""
+    if simulation.settings.midpoint:
+        average_rotations(
+            simulation.bodies, simulation.inertias, simulation.trees,
+            simulation.joints.armature, simulation.kinematics, simulation.dynamics,
+            simulation.state.v, simulation.drift, simulation.settings.time_step,
+        )  # fmt: skip
+
+
+@inlined_kernel
 def _try_substeps(simulation: Simulation, contacts: int, substeps: int) -> bool:
     """Solve a step in equal parts; leave the mean contact forces in mean_force."""
     h = simulation.settings.time_step / substeps
     simulation.counters[SUBSTEPS] = substeps
     points, forces = simulation.contacts, simulation.contact_forces
     joint_forces, newton = simulation.joint_forces, simulation.newton
-    start_substeps(simulation.state.v, points, forces, joint_forces, newton.v, contacts)
+    start_step(simulation, contacts)
     for _ in range(substeps):
         set_momentum(simulation.trees, simulation.dynamics, simulation.drives.applied, newton, h)
         if not solve(simulation):
@@ -256,6 +290,20 @@ def _try_substeps(simulation: Simulation, contacts: int, substeps: int) -> bool:
             for i in range(3):
                 forces.mean_force[c, i] += forces.force[c, i] / substeps
     return True
+
+
+@inlined_kernel
+def start_step(simulation: Simulation, contacts: int) -> None:
+    """Begin the sub-steps of a step: at its initial velocity, and penetrations after the drift."""
+    points, forces = simulation.contacts, simulation.contact_forces
+    start_substeps(
+        simulation.state.v, points, forces, simulation.joint_forces, simulation.newton.v, contacts
+    )
+    if simulation.settings.midpoint:
+        look_ahead(
+            simulation.jacobian, points, simulation.drift, forces.elastic, contacts,
+            simulation.settings.time_step,
+        )  # fmt: skip
 
 
 @inlined_kernel
@@ -336,12 +384,13 @@ def finish_substep(
 
 @inlined_kernel
 def _finite(q: np.ndarray, v: np.ndarray) -> bool:
+    """Whether a state is finite, and stays so when it moves on."""
     total = 0.0
     for i in range(v.shape[0]):
-        total += v[i]
+        total += abs(v[i])
     for i in range(q.shape[0]):
-        total += q[i]
-    return math.isfinite(total)
+        total += abs(q[i])
+    return total < LARGEST
 
 
 @inlined_kernel
@@ -354,7 +403,11 @@ def _accept(simulation: Simulation, h: float, contacts: int) -> None:
     )  # fmt: skip
     for i in range(state.v.shape[0]):
         state.v[i] = newton.v[i]
-    move_configuration(simulation.bodies, simulation.joints.q, state.q, state.v, h)
+        newton.v[i] += simulation.drift[i]
+    move_configuration(simulation.bodies, simulation.joints.q, state.q, newton.v, h)
+    enter_work(
+        state, simulation.drives.applied, simulation.joint_forces.force, simulation.energy, h
+    )
 
 
 @inlined_kernel

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from contact_core.collision.arrays import NORMAL
-from contact_core.errors import ConfigError, ModelError
+from contact_core.errors import ConfigError, ModelError, choices, real_number, whole_number
 from contact_core.scene_config import SolverConfig
 from tamsi_sim.arrays.data import Drives, Work, make_work
 from tamsi_sim.arrays.settings import scheme_settings
@@ -21,6 +20,10 @@ from tamsi_sim.scheme.stepper import EFFORT, advance, evaluate_now, roll
 from tamsi_sim.simulation.model import BuiltModel
 from tamsi_sim.simulation.observer import Observer
 from tamsi_sim.simulation.rollouts import Rollouts, rollouts
+
+LONGEST_STEP = 10.0  # [s]
+MOST_STEPS = 1_000_000
+"""That are recorded at once: their states have to be kept."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +68,33 @@ class Trajectory:
         time: (n + 1) since the start [s].
         q: (n + 1, nq) positions; NaN behind a failed step.
         v: (n + 1, nv) velocities.
+        contact_force: (n, nv) generalised force of all contacts, the mean over each step; of a
+            free body the force on it [N], and the moment about its origin [Nm], in world axes.
+        joint_force: (n, nv) of the joints' controllers, friction, damping and end stops, at the
+            end of each step [Nm or N].
     """
 
     status: StepStatus
     time: np.ndarray
     q: np.ndarray
     v: np.ndarray
+    contact_force: np.ndarray
+    joint_force: np.ndarray
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A state with its inputs, as :meth:`Engine.save` keeps it.
+
+    Attributes:
+        q: (nq) positions.
+        v: (nv) velocities.
+        drives: Copies of the inputs.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    drives: Drives
 
 
 class Engine:
@@ -105,8 +129,9 @@ class Engine:
         Raises:
             ConfigError: If the time step is not a positive number.
         """
-        if not 0.0 < time_step < math.inf:
-            raise ConfigError(f"time_step must be > 0 s, got {time_step:g}")
+        time_step = real_number(time_step, "time_step", "> 0 s", above=0.0)
+        if time_step > LONGEST_STEP:
+            raise ConfigError(f"time_step must be <= {LONGEST_STEP:g} s, got {time_step:g}")
         solver = solver or SolverConfig()
         room = min(solver.max_contacts or built.usual_contacts, built.most_contacts)
         self.built = built
@@ -124,6 +149,63 @@ class Engine:
         self._simulation = make_simulation(
             built.arrays, self.work, scheme_settings(solver, time_step)
         )
+        self._start = self.save()
+
+    def save(self) -> Snapshot:
+        """Return the state and the inputs, to come back to by :meth:`restore`."""
+        drives = Drives(*(array.copy() for array in self.drives))
+        return Snapshot(self.q.copy(), self.v.copy(), drives)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a state and its inputs; what follows is what followed then, bit by bit.
+
+        Args:
+            snapshot: From :meth:`save` of this engine, or of another one of the same model.
+
+        Raises:
+            ModelError: If it belongs to another model.
+        """
+        if snapshot.q.shape != self.q.shape or snapshot.v.shape != self.v.shape:
+            raise ModelError(
+                f"the snapshot has {len(snapshot.q)} positions and {len(snapshot.v)} velocities, "
+                f"the engine {len(self.q)} and {len(self.v)}"
+            )
+        self.q[:], self.v[:] = snapshot.q, snapshot.v
+        for array, value in zip(self.drives, snapshot.drives, strict=True):
+            array[:] = value
+
+    def reset(self) -> None:
+        """Go back to the state and the inputs with which the engine was made."""
+        self.restore(self._start)
+
+    def set_velocity(
+        self,
+        name: str,
+        linear: Sequence[float] = (0.0, 0.0, 0.0),
+        angular: Sequence[float] = (0.0, 0.0, 0.0),
+    ) -> None:
+        """Set the velocity of a free or kinematic body; a kinematic one keeps it until the next.
+
+        Args:
+            name: Name of the body, see ``BuiltModel.free_bodies``.
+            linear: (3) velocity of its origin, world axes [m/s].
+            angular: (3) world axes [rad/s].
+
+        Raises:
+            ModelError: If there is no such body, or a velocity is not three finite numbers.
+        """
+        if name not in self.built.free_bodies:
+            raise ModelError(f"no free body '{name}' ({choices(self.built.free_bodies)})")
+        try:
+            velocity = np.array([linear, angular], dtype=float)
+        except (TypeError, ValueError):
+            velocity = np.array([])
+        if velocity.shape != (2, 3) or not np.isfinite(velocity).all():
+            raise ModelError(
+                f"the velocities of '{name}' must be 3 numbers each, got {linear} and {angular}"
+            )
+        dof = self.built.free_bodies[name][1]
+        self.v[dof : dof + 6] = velocity.ravel()
 
     def set_state(self, q: np.ndarray, v: np.ndarray) -> None:
         """Set the state, checked; :attr:`q` and :attr:`v` can also be written in place.
@@ -166,9 +248,7 @@ class Engine:
         Raises:
             ConfigError: If it is no whole number, or negative.
         """
-        if not isinstance(steps, numbers.Integral) or steps < 0:
-            raise ConfigError(f"steps must be a whole number >= 0, got {steps!r}")
-        return STATUSES[advance(self._simulation, steps)]
+        return STATUSES[advance(self._simulation, whole_number(steps, "steps"))]
 
     def roll(self, forces: np.ndarray) -> tuple[StepStatus, np.ndarray, np.ndarray]:
         """Advance under given forces in one call, and record the states.
@@ -183,21 +263,40 @@ class Engine:
         Raises:
             ConfigError: If the forces have another shape.
         """
+        found = self._record(forces, False)
+        return found.status, found.q, found.v
+
+    def _record(self, forces: np.ndarray, with_forces: bool) -> Trajectory:
+        """Advance under given forces, see :meth:`roll`; record those of contacts, or none."""
         try:
             forces = np.ascontiguousarray(forces, dtype=float)
         except (TypeError, ValueError) as error:
             raise ConfigError(f"forces must be numbers: {error}") from error
         if forces.ndim != 2 or forces.shape[1] != len(self.v):
             raise ConfigError(f"forces must be (n, {len(self.v)}), got {forces.shape}")
-        positions = np.full((1, len(forces) + 1, len(self.q)), np.nan)
-        velocities = np.full((1, len(forces) + 1, len(self.v)), np.nan)
+        steps, q, v = len(forces), self.q[None].copy(), self.v[None].copy()
+        positions = np.full((1, steps + 1, len(self.q)), np.nan)
+        velocities = np.full((1, steps + 1, len(self.v)), np.nan)
+        contact_force, joint_force = np.zeros((2, 1, steps if with_forces else 0, len(self.v)))
         status = np.zeros(1, dtype=np.int64)
-        q, v = self.q[None].copy(), self.v[None].copy()
-        roll(self._simulation, q, v, forces[None], EFFORT, positions, velocities, status)
-        return STATUSES[status[0]], positions[0], velocities[0]
+        roll(
+            self._simulation, q, v, forces[None], EFFORT, positions, velocities, contact_force,
+            joint_force, status,
+        )  # fmt: skip
+        if with_forces:
+            failed = np.isnan(velocities[0, 1:])
+            contact_force[0, failed] = joint_force[0, failed] = np.nan
+        return Trajectory(
+            STATUSES[status[0]],
+            self.time_step * np.arange(steps + 1),
+            positions[0],
+            velocities[0],
+            contact_force[0],
+            joint_force[0],
+        )
 
     def simulate(self, duration: float) -> Trajectory:
-        """Advance for some time under constant inputs, and record the states.
+        """Advance for some time under constant inputs, and record states and forces.
 
         Args:
             duration: How long, rounded to whole steps [s].
@@ -208,11 +307,11 @@ class Engine:
         Raises:
             ConfigError: If the duration is negative or not finite.
         """
-        if not 0.0 <= duration < math.inf:
-            raise ConfigError(f"duration must be >= 0 s, got {duration:g}")
-        steps = round(duration / self.time_step)
-        status, q, v = self.roll(np.tile(self.applied, (steps, 1)))
-        return Trajectory(status, self.time_step * np.arange(steps + 1), q, v)
+        steps = real_number(duration, "duration", ">= 0 s") / self.time_step
+        if not 0.0 <= steps <= MOST_STEPS:
+            longest = MOST_STEPS * self.time_step
+            raise ConfigError(f"duration must be >= 0 s and <= {longest:g} s, got {duration!r}")
+        return self._record(np.tile(self.applied, (round(steps), 1)), True)
 
     def rollouts(
         self,
@@ -221,6 +320,7 @@ class Engine:
         inputs: np.ndarray,
         command: str = "effort",
         threads: int | None = None,
+        forces: bool = False,
     ) -> Rollouts:
         """Simulate samples over threads; this simulation stays, see :func:`rollouts`.
 
@@ -230,6 +330,7 @@ class Engine:
             inputs: (n, T, nv) input of each step.
             command: ``effort`` or ``target``.
             threads: How many threads; as many as processors if None.
+            forces: Whether to record forces, too.
 
         Returns:
             The trajectories; they do not depend on the number of threads.
@@ -238,8 +339,9 @@ class Engine:
             ConfigError: If a shape does not fit, or there is no such command.
         """
         return rollouts(
-            self.built, self.work, self.solver, self.time_step, q, v, inputs, command, threads
-        )
+            self.built, self.work, self.solver, self.time_step, q, v, inputs, command, threads,
+            forces,
+        )  # fmt: skip
 
     def linearize(self, steps: int = 1) -> Linearization:
         """Advance like :meth:`step`, and return the derivatives of the new state.
@@ -249,8 +351,11 @@ class Engine:
 
         Returns:
             A = dx+/dx and B = dx+/du, by efforts and by position targets.
+
+        Raises:
+            ConfigError: If ``steps`` is no whole number, or negative.
         """
-        return linearize(self._simulation, self.work, steps)
+        return linearize(self._simulation, self.work, whole_number(steps, "steps"))
 
     def evaluate(self) -> int:
         """Compute kinematics, mass matrix, bias and contacts of the current state.

@@ -140,7 +140,9 @@ class _Builder:
     def add(self, instance: Instance) -> None:
         """Add one URDF: its bodies, joints and shapes."""
         try:
-            articulation = read_articulation(instance.urdf, instance.free, instance.repair)
+            articulation = read_articulation(
+                instance.urdf, instance.free, instance.repair, instance.kinematic
+            )
             positions = articulation.start(instance.positions)
         except ModelError as error:
             raise ModelError(f"{instance.name}: {error}") from error
@@ -171,8 +173,9 @@ class _Builder:
         self.free_bodies[name] = (len(self.q), len(rows.joints["q"]))
         self.free_joints[instance.name, body.joint] = self.free_bodies[name]
         self.q += list(pin.SE3ToXYZQUAT(pose))
+        row = {**_FREE_DOF, "armature": body.law.armature}
         for field, entries in rows.joints.items():
-            entries += [_FREE_DOF.get(field, 0.0)] * 6
+            entries += [row.get(field, 0.0)] * 6
         self.efforts += [np.inf] * 6
         self.velocities += [np.inf] * 6
 

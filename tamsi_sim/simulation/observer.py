@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
+from itertools import product
 
+import coal
 import numpy as np
 import pinocchio as pin
 
-from contact_core.collision.shapes import PlacedShape, ShapeKind
+from contact_core.articulation import UNMOVED
+from contact_core.collision.shapes import PlacedShape, ShapeKind, shape_to_coal
 from contact_core.errors import ModelError, choices
 from contact_core.scene_config import SolverConfig
 from tamsi_sim.arrays.data import Work, make_work
@@ -30,7 +34,7 @@ class Energy:
     """Mechanical energy [J]; dissipation takes from it, drives and applied forces change it.
 
     Attributes:
-        kinetic: 1/2 v^T M v, effective rotor inertias included.
+        kinetic: 1/2 v^T M v, effective rotor inertias included, kinematic bodies left out.
         potential: Of the bodies' weights, zero where their centres are at the world's origin.
         elastic: 1/2 k delta^2 over the contacts.
     """
@@ -89,6 +93,25 @@ class Penetration:
     thickness: float
 
 
+@dataclass(frozen=True)
+class Distance:
+    """Where two things are closest.
+
+    Attributes:
+        distance: Between their surfaces [m], negative where they are inside each other.
+        shape_a: The collision shape of the first.
+        shape_b: That of the second.
+        point_a: (3) on the surface of the first, world [m].
+        point_b: (3) on that of the second.
+    """
+
+    distance: float
+    shape_a: str
+    shape_b: str
+    point_a: np.ndarray
+    point_b: np.ndarray
+
+
 class Observer:
     """Answers questions about the current state of a simulation."""
 
@@ -139,6 +162,48 @@ class Observer:
         kinematics = self._work.kinematics
         return pin.SE3(kinematics.rotation[body], kinematics.position[body]) * placement
 
+    def distance(self, a: str, b: str) -> Distance:
+        """Return where two instances or links are closest, by Coal; also if they may not touch.
+
+        Args:
+            a: ``INSTANCE`` or ``INSTANCE/LINK``.
+            b: The other one.
+
+        Raises:
+            ModelError: If there is no such instance or link, or it has no collision shape.
+        """
+        self._evaluate()
+        poses, best, request = self._work.poses, None, coal.DistanceRequest()
+        for i, j in product(self._shapes_of(a), self._shapes_of(b)):
+            first, second = (coal.Transform3s(poses.rotation[s], poses.position[s]) for s in (i, j))
+            found = coal.DistanceResult()
+            coal.distance(self._solids[i], first, self._solids[j], second, request, found)
+            if best is None or found.min_distance < best.distance:
+                best = Distance(
+                    distance=found.min_distance,
+                    shape_a=self._built.shapes[i].name,
+                    shape_b=self._built.shapes[j].name,
+                    point_a=np.array(found.getNearestPoint1()),
+                    point_b=np.array(found.getNearestPoint2()),
+                )
+        if best is None:
+            raise ModelError(f"'{a}' or '{b}' has no collision shape: no distance to measure")
+        return best
+
+    @cached_property
+    def _solids(self) -> list[coal.CollisionGeometry]:
+        return [shape_to_coal(placed.shape) for placed in self._built.shapes]
+
+    def _shapes_of(self, name: str) -> list[int]:
+        """Shapes of an instance or link, by their numbers."""
+        built = self._built
+        owners = [(i, f"{i}/{s.body}") for i, s in zip(built.instances, built.shapes, strict=True)]
+        links = [f"{instance}/{link}" for instance, link in built.links]
+        known = dict.fromkeys([*(instance for instance, _ in built.links), *links])
+        if name not in known:
+            raise ModelError(f"no instance or link '{name}' ({choices(known)})")
+        return [number for number, owner in enumerate(owners) if name in owner]
+
     def energy(self) -> Energy:
         """Return the mechanical energy of the current state."""
         contacts = self._evaluate()
@@ -149,7 +214,7 @@ class Observer:
         )
         centers = bodies.position + np.einsum("bij,bj->bi", bodies.rotation, inertias.center)
         depth, stiffness = found.depth[:contacts], found.stiffness[:contacts]
-        v = self._state.v
+        v = np.where(self._built.arrays.joints.armature < UNMOVED, self._state.v, 0.0)
         return Energy(
             kinetic=0.5 * float(v @ self._work.dynamics.mass_matrix @ v),
             potential=-float(np.sum(inertias.mass[:, None] * inertias.gravity * centers)),

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from contact_core.errors import ConfigError, choices
+from contact_core.errors import ConfigError, choices, whole_number
 from contact_core.scene_config import SolverConfig
 from tamsi_sim.arrays.data import Work, make_work
 from tamsi_sim.arrays.settings import scheme_settings
@@ -28,11 +28,17 @@ class Rollouts:
         status: (n) StepStatus of each sample's last step.
         q: (n, T + 1, nq) positions, the initial ones first; NaN behind a failed step.
         v: (n, T + 1, nv) velocities.
+        contact_force: (n, T, nv) generalised force of all contacts, the mean over each step
+            [Nm or N]; T is 0 if forces were not asked for.
+        joint_force: (n, T, nv) of the joints' controllers, friction, damping and end stops, at
+            the end of each step.
     """
 
     status: np.ndarray
     q: np.ndarray
     v: np.ndarray
+    contact_force: np.ndarray
+    joint_force: np.ndarray
 
 
 def rollouts(
@@ -45,6 +51,7 @@ def rollouts(
     inputs: np.ndarray,
     command: str = "effort",
     threads: int | None = None,
+    forces: bool = False,
 ) -> Rollouts:
     """Simulate samples side by side; the result does not depend on the number of threads.
 
@@ -60,23 +67,26 @@ def rollouts(
         command: ``effort``: they are generalised forces [Nm or N]; ``target``: positions for
             the joints' controllers to hold [rad or m].
         threads: How many threads; as many as processors if None.
+        forces: Whether to record forces, too.
 
     Returns:
         The trajectories.
 
     Raises:
-        ConfigError: If a shape does not fit, or there is no such command.
+        ConfigError: If a shape does not fit, something is no number, or there is no such command.
     """
+    if threads is not None:
+        threads = whole_number(threads, "threads", least=1)
     if command not in COMMANDS:
         raise ConfigError(f"no command '{command}' ({choices(COMMANDS)})")
-    inputs = np.ascontiguousarray(inputs, dtype=float)
+    inputs = _numbers(inputs, "inputs")
     nq, nv = len(work.state.q), len(work.state.v)
     if inputs.ndim != 3 or inputs.shape[2] != nv:
         raise ConfigError(f"inputs must be (n, T, {nv}), got {inputs.shape}")
     n, steps, _ = inputs.shape
     starts = []
     for name, given, size in (("q", q, nq), ("v", v, nv)):
-        array = np.asarray(given, dtype=float)
+        array = _numbers(given, name)
         if array.shape not in ((size,), (n, size)):
             raise ConfigError(f"{name} must be ({size},) or ({n}, {size}), got {array.shape}")
         starts.append(np.array(np.broadcast_to(array, (n, size)), order="C"))
@@ -84,6 +94,8 @@ def rollouts(
         np.zeros(n, dtype=np.int64),
         np.full((n, steps + 1, nq), np.nan),
         np.full((n, steps + 1, nv), np.nan),
+        np.zeros((n, steps if forces else 0, nv)),
+        np.zeros((n, steps if forces else 0, nv)),
     )
     workers = max(1, min(threads or os.cpu_count() or 1, n))
 
@@ -91,7 +103,8 @@ def rollouts(
         twin = _twin(built, work, solver, time_step, COMMANDS[command])
         roll(
             twin, starts[0][part], starts[1][part], inputs[part], COMMANDS[command],
-            result.q[part], result.v[part], result.status[part],
+            result.q[part], result.v[part], result.contact_force[part],
+            result.joint_force[part], result.status[part],
         )  # fmt: skip
 
     bounds = np.linspace(0, n, workers + 1).astype(int)
@@ -99,6 +112,13 @@ def rollouts(
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(run, parts))
     return result
+
+
+def _numbers(values: np.ndarray, name: str) -> np.ndarray:
+    try:
+        return np.ascontiguousarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{name} must be numbers: {error}") from error
 
 
 def _twin(

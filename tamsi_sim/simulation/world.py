@@ -67,6 +67,7 @@ class World:
         positions: Mapping[str, float] | None = None,
         roots: Sequence[str | Path] = (),
         repair: bool = False,
+        kinematic: bool = False,
     ) -> World:
         """Add a robot or an object.
 
@@ -86,14 +87,20 @@ class World:
             repair: Whether inertias that no body has are replaced by the mean of their
                 principal moments, joints that move no mass held at zero, and meshes without
                 a volume left out; a warning names them. Otherwise they are refused.
+            kinematic: Whether it floats and no force moves it, as a hand that pushes: it goes on
+                with the velocity that ``Engine.set_velocity`` gives it.
 
         Returns:
             The world itself.
 
         Raises:
             ConfigError: If the file cannot be read, or a number is not finite or out of its range.
-            ModelError: If the name is taken or the file is not well-formed XML.
+            ModelError: If the name is taken or no text, or the file is not well-formed XML.
         """
+        if not (isinstance(name, str) and name):
+            raise ModelError(f"a name must be a text, got {name!r}")
+        if not isinstance(positions, Mapping | None):
+            raise ModelError(f"positions of '{name}' must be joint -> position, got {positions!r}")
         xyz, rpy = _triple(xyz, f"xyz of '{name}'"), _triple(rpy, f"rpy of '{name}'")
         if surface is not None:
             check_contact(surface, f"the surface of '{name}'")
@@ -107,7 +114,9 @@ class World:
         gravity = NOWHERE if weightless else self._gravity
         pose = placement(xyz, rpy)
         start = dict(positions or {})
-        self._instances[name] = Instance(name, text, pose, free, gravity, start, repair)
+        self._instances[name] = Instance(
+            name, text, pose, free or kinematic, gravity, start, repair, kinematic
+        )
         if surface is not None:
             self._surfaces[name] = surface
         return self

@@ -6,12 +6,9 @@ from builders import GRAVITY, arm_instance, body_urdf, box, engine_of, mug_insta
 from drake_oracle import DrakeSimulation
 
 from contact_core.scene import Instance
-from contact_core.scene_config import SolverConfig
 from contact_core.surface import Surface
 from contact_experiments.tamsi.cases import ParallelGripper
-
-# Drake's friction law, its soft norm of the slip speed, and where its line search lands.
-DRAKE = SolverConfig(friction_law="quadratic", soft_norm=0.01, landing=0.5)
+from tamsi_sim.drake.parity import PARITY
 
 
 def different(a, b):
@@ -43,7 +40,7 @@ def test_bouncing_ball():
         Instance("ball", body_urdf("ball", sphere(0.05)), pose(z=0.2), True, GRAVITY),
         Instance("ground", body_urdf("ground", box(4, 4, 1)), pose(z=-0.5)),
     ]
-    engine = engine_of(instances, 1e-3, Surface(2e4, 1.0, 0.5), DRAKE)
+    engine = engine_of(instances, 1e-3, Surface(2e4, 1.0, 0.5), PARITY)
     engine.v[:] = [0.3, 0.1, 0.0, 0.0, 2.0, 0.0]
     drake = DrakeSimulation(instances, engine.built, 1e-3, 1e4, 1.0, 0.5, different)
     assert compare(engine, drake, 1000, lambda k, q, v: np.zeros(6)) < 1e-9
@@ -51,7 +48,7 @@ def test_bouncing_ball():
 
 @pytest.mark.parametrize(("stiffness", "dissipation"), [(1e4, 10.0), (1e3, 3.0)])
 def test_parallel_gripper(stiffness, dissipation):
-    case = ParallelGripper(stiffness=stiffness, dissipation=dissipation, solver=DRAKE)
+    case = ParallelGripper(stiffness=stiffness, dissipation=dissipation, solver=PARITY)
     engine = case.engine()
     drake = DrakeSimulation(
         case.instances(), engine.built, case.time_step, stiffness, dissipation, 0.1, different
@@ -66,7 +63,7 @@ def test_arm_shakes_a_mug():
     robot = Instance(robot.name, robot.urdf.replace('<mimic joint="finger_left_joint" />', ""))
     arm = np.array([0.0, 0.4, 0.0, -1.7, 0.0, -0.5, 0.0])
     instances = [robot, mug_instance()]
-    engine = engine_of(instances, 1e-3, Surface(2e4, 5.0, 0.9), DRAKE, pads_only)
+    engine = engine_of(instances, 1e-3, Surface(2e4, 5.0, 0.9), PARITY, pads_only)
     joints, arrays = engine.built.joints, engine.built.arrays
     arrays.joints.damping[:] = 0.0
     arrays.joints.armature[:7] = [3.4, 3.4, 3.4, 3.4, 1.3, 1.2, 1.2]

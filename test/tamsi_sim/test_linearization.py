@@ -1,5 +1,7 @@
 """Derivatives of steps against finite differences of whole steps, away from kinks."""
 
+import dataclasses
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -100,6 +102,21 @@ def test_free_flight_of_a_tumbling_body():
     found = check(engine, tolerance=1e-6)
     np.testing.assert_allclose(found.A[:3, 6:9], 5e-3 * np.eye(3), atol=1e-9)
     assert not found.B_target.any()
+
+
+@pytest.mark.parametrize("height", [1.0, 0.045], ids=["free", "on an edge"])
+@pytest.mark.parametrize("terms", ["midpoint", "explicit"])
+def test_a_body_that_spins_about_no_axis_of_its_own(terms, height):
+    """Its centre of mass is off, so that the drift moves its origin, and its contacts ahead."""
+    urdf = body_urdf("top", box(0.1, 0.06, 0.04), 0.5, (1.0e-3, 2.2e-3, 2.9e-3))
+    urdf = urdf.replace("<inertial>", '<inertial><origin xyz="0.02 -0.01 0.01"/>')
+    top = Instance("top", urdf, pose(z=height, roll=0.5, pitch=0.9, yaw=0.2), True, GRAVITY)
+    solver = dataclasses.replace(EXACT, gyroscopic_terms=terms)
+    engine = engine_of([top, ground_instance()], 1e-3, solver=solver)
+    engine.v[:] = [0.2, 0.1, 0.0, 40.0, -25.0, 30.0]
+    engine.evaluate()
+    assert (engine.work.contacts.number[0] > 0) == (height < 1.0)
+    check(engine, tolerance=1e-6 if height == 1.0 else 1e-4)
 
 
 @pytest.mark.parametrize("speed", [0.0, 0.4], ids=["sticking", "sliding"])

@@ -249,8 +249,8 @@ class Integrator:
         q, v = (np.empty((1, steps + 1, len(x))) for x in (self.q, self.v))
         ended = np.zeros(1, dtype=np.int64)
         start = self.q[None].copy(), self.v[None].copy()
-        before = counters.copy()
-        roll(self._simulation, *start, forces[None], EFFORT, q, v, ended)
+        before, no_forces = counters.copy(), np.zeros((1, 0, len(self.v)))
+        roll(self._simulation, *start, forces[None], EFFORT, q, v, no_forces, no_forces, ended)
         status = StepStatus(ended[0])
         done = counters - before
         failed = int(status != StepStatus.OK)
