@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_core.errors import ContactStackError
+from contact_experiments.tamsi.benchmark.compliance import Fit
 from contact_experiments.tamsi.benchmark.runners import (
     DRAKE_TAMSI,
+    MUJOCO,
     OURS,
     PARITY_RUN,
     RUNNERS,
@@ -41,6 +43,7 @@ class SceneResult:
         microseconds: Simulator -> CPU time per step in each round [us].
         contacts: Simulator -> mean number of contact points per step; NaN if unknown.
         missing: Simulator -> why it has no figures.
+        fit: How soft MuJoCo's contacts were made to be like ours; None without MuJoCo.
         velocity_error: max |v - v of kTamsi| at the end, parity settings; None without kTamsi.
         position_error: max |q - q of kTamsi| at the end, default settings; None without it.
     """
@@ -52,6 +55,7 @@ class SceneResult:
     microseconds: dict[str, np.ndarray]
     contacts: dict[str, float]
     missing: dict[str, str]
+    fit: Fit | None
     velocity_error: float | None
     position_error: float | None
 
@@ -113,6 +117,7 @@ def measure(
         microseconds={name: np.array(values) for name, values in times.items()},
         contacts={name: runner.contacts() for name, runner in runners.items()},
         missing=missing,
+        fit=getattr(runners.get(MUJOCO), "fit", None),
         velocity_error=velocity_error,
         position_error=position_error,
     )

@@ -6,6 +6,7 @@ import math
 import os
 import platform
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,19 @@ from contact_experiments.tamsi.benchmark.runners import (
     DRAKE_SAP,
     DRAKE_TAMSI,
     MUJOCO,
+    MUJOCO_DEFAULT,
     OURS,
     PARITY_RUN,
 )
 
-PEERS = (DRAKE_TAMSI, DRAKE_SAP, MUJOCO)
-LABELS = {DRAKE_TAMSI: "Drake kTamsi", DRAKE_SAP: "Drake kSap", MUJOCO: "MuJoCo"}
+PEERS = (DRAKE_TAMSI, DRAKE_SAP, MUJOCO, MUJOCO_DEFAULT)
+LABELS = {
+    DRAKE_TAMSI: "Drake kTamsi",
+    DRAKE_SAP: "Drake kSap",
+    MUJOCO: "MuJoCo",
+    MUJOCO_DEFAULT: "its softness",
+}
+UNEQUAL = "*"
 DISTRIBUTIONS = ("drake", "mujoco", "numba", "numpy")
 
 # Simulator -> label, colour, marker.
@@ -33,6 +41,7 @@ STYLE = {
     DRAKE_TAMSI: (LABELS[DRAKE_TAMSI], "#7d6bb0", "D"),
     DRAKE_SAP: (LABELS[DRAKE_SAP], "#6f9a3a", "^"),
     MUJOCO: (LABELS[MUJOCO], "#3b6ea8", "s"),
+    MUJOCO_DEFAULT: ("MuJoCo, softer", "#9db8d9", "s"),
     OURS: ("tamsi_sim", "#c8372d", "o"),
 }
 
@@ -77,6 +86,9 @@ def details_json(result: SceneResult) -> dict[str, Any]:
         "contacts": {k: None if math.isnan(n) else n for k, n in result.contacts.items()},
         "velocity_error_parity": result.velocity_error,
         "position_error": result.position_error,
+        "mujoco_fit": None
+        if result.fit is None
+        else {**asdict(result.fit), "equal": result.fit.equal},
         "missing": result.missing,
     }
 
@@ -86,7 +98,7 @@ HEADER = (
     + "".join(f"{LABELS[peer]:>15}{'ratio (spread)':>22}" for peer in PEERS)
     + f"{'|dv| kTamsi':>13}"
 )
-UNITS = f"{'':<24}{'':>5}" + f"{'us/step':>9}{'us/step':>9}" + f"{'us/step':>15}{'':>22}" * 3
+UNITS = f"{'':<24}{'':>5}" + f"{'us/step':>9}{'us/step':>9}" + f"{'us/step':>15}{'':>22}" * 4
 
 
 def row(result: SceneResult) -> str:
@@ -99,6 +111,8 @@ def row(result: SceneResult) -> str:
             cells.append(f"{'-':>15}{'-':>22}")
             continue
         spread = f"{np.median(ratios):.2f} ({ratios.min():.2f}..{ratios.max():.2f})"
+        if peer == MUJOCO and result.fit is not None and not result.fit.equal:
+            spread += UNEQUAL
         cells.append(f"{result.cost(peer):>15.1f}{spread:>22}")
     error = result.velocity_error
     cells.append(f"{'-':>13}" if error is None else f"{error:>13.1e}")
@@ -112,6 +126,21 @@ def missing_lines(results: Iterable[SceneResult]) -> list[str]:
         for result in results
         for simulator, why in result.missing.items()
     ]
+
+
+def fit_lines(results: Iterable[SceneResult]) -> list[str]:
+    """Say how alike the contacts of MuJoCo and ours are, scene by scene."""
+    lines = []
+    for result in results:
+        if result.fit is not None:
+            its, ours = result.fit.contacts, result.fit.target
+            lines.append(
+                f"{result.name}: median depth {1e3 * its.depth:.3f} mm of MuJoCo, "
+                f"{1e3 * ours.depth:.3f} mm of ours, on {its.count:.0f} and {ours.count:.0f} "
+                f"contact points (solref {1e3 * result.fit.time_constant:.2f} ms)"
+                + ("" if result.fit.equal else f" {UNEQUAL}")
+            )
+    return lines
 
 
 def plot_cost(results: Sequence[SceneResult], growth: Sequence[SceneResult], path: Path) -> Path:

@@ -13,6 +13,11 @@ import numpy as np
 from contact_core.errors import ContactStackError
 from contact_core.scene_config import SolverConfig
 from contact_experiments import INSTALL_PEERS
+from contact_experiments.tamsi.benchmark.compliance import (
+    SAMPLES,
+    Contacts,
+    fit_time_constant,
+)
 from contact_experiments.tamsi.benchmark.scenes import BenchmarkScene
 from tamsi_sim.arrays.data import CONTACTS, STEPS
 from tamsi_sim.drake.parity import PARITY
@@ -22,6 +27,7 @@ PARITY_RUN = "ours_parity"
 DRAKE_TAMSI = "drake_ktamsi"
 DRAKE_SAP = "drake_ksap"
 MUJOCO = "mujoco"
+MUJOCO_DEFAULT = "mujoco_default"
 
 
 class PeerError(ContactStackError):
@@ -170,11 +176,12 @@ class DrakeRunner(SceneRunner):
 class MujocoRunner(SceneRunner):
     """MuJoCo's own rollout, in C."""
 
-    def __init__(self, scene: BenchmarkScene) -> None:
+    def __init__(self, scene: BenchmarkScene, time_constant: float | None = None) -> None:
         """Build the model.
 
         Args:
             scene: The scene.
+            time_constant: Of its contacts [s]; None for MuJoCo's default.
 
         Raises:
             PeerError: If MuJoCo is not installed.
@@ -189,8 +196,9 @@ class MujocoRunner(SceneRunner):
         self._scene, self._mujoco, self._rollout = scene, mujoco, rollout
         self._translation = mujoco_model
         self._model = mujoco_model.mujoco_model(
-            scene.built, scene.time_step, scene.surface.friction, scene.stiffness, scene.damping
-        )
+            scene.built, scene.time_step, scene.surface.friction, scene.stiffness, scene.damping,
+            time_constant,
+        )  # fmt: skip
         self._data = mujoco.MjData(self._model)
         actuated = scene.built.arrays.joints.q >= 0
         self._control = np.ascontiguousarray(scene.forces[:, actuated])[None]
@@ -226,13 +234,66 @@ class MujocoRunner(SceneRunner):
             total += self._data.ncon
         return total / self._scene.steps
 
+    def depths(self) -> Contacts:
+        """Return what the contacts of the second half of the run are like."""
+        self.restart()
+        wanted, found = _sampled(self._scene.steps), []
+        for k, control in enumerate(self._control[0]):
+            self._data.ctrl[:] = control
+            self._mujoco.mj_step(self._model, self._data)
+            if k in wanted:
+                found.append(-np.array(self._data.contact.dist))
+        return Contacts.of(found)
+
+
+def our_depths(scene: BenchmarkScene) -> Contacts:
+    """Return what our contacts in the second half of a scene are like."""
+    engine, wanted, found = scene.engine(SolverConfig()), _sampled(scene.steps), []
+    for k in range(scene.steps):
+        engine.applied[:] = scene.forces[k]
+        engine.step()
+        if k in wanted:
+            contacts = engine.work.contacts
+            found.append(contacts.depth[: contacts.number[0]].copy())
+    return Contacts.of(found)
+
+
+def _sampled(steps: int) -> set[int]:
+    """Steps after which contacts are looked at."""
+    return set(np.linspace(steps // 2, steps - 1, min(SAMPLES, steps)).astype(int).tolist())
+
+
+class EqualMujocoRunner(MujocoRunner):
+    """MuJoCo with contacts that give way as ours do.
+
+    Attributes:
+        fit: How soft they are.
+    """
+
+    def __init__(self, scene: BenchmarkScene) -> None:
+        """Fit the softness and build the model.
+
+        Args:
+            scene: The scene.
+
+        Raises:
+            PeerError: If MuJoCo is not installed.
+        """
+        self.fit = fit_time_constant(
+            our_depths(scene),
+            lambda time_constant: MujocoRunner(scene, time_constant).depths(),
+            scene.time_step,
+        )
+        super().__init__(scene, self.fit.time_constant)
+
 
 RUNNERS: dict[str, Callable[[BenchmarkScene], SceneRunner]] = {
     OURS: lambda scene: OurRunner(scene, SolverConfig()),
     PARITY_RUN: lambda scene: OurRunner(scene, PARITY),
     DRAKE_TAMSI: lambda scene: DrakeRunner(scene, "tamsi"),
     DRAKE_SAP: lambda scene: DrakeRunner(scene, "sap"),
-    MUJOCO: MujocoRunner,
+    MUJOCO: EqualMujocoRunner,
+    MUJOCO_DEFAULT: MujocoRunner,
 }
 
 

@@ -29,6 +29,7 @@ def mujoco_model(
     friction: float,
     stiffness: np.ndarray,
     damping: np.ndarray,
+    time_constant: float | None = None,
 ) -> mujoco.MjModel:
     """Build the MuJoCo model: Newton's solver, elliptic cones, implicit joint damping.
 
@@ -42,6 +43,7 @@ def mujoco_model(
         friction: mu of every contact.
         stiffness: (nv) K of the joints [Nm/rad or N/m].
         damping: (nv) D of the joints, on top of the model's [Nm s/rad or N s/m].
+        time_constant: Of every contact, the first number of ``solref`` [s]; None for the default.
 
     Returns:
         The compiled model.
@@ -73,6 +75,9 @@ def mujoco_model(
         body = arrays.geometry.body[shape]
         owner = bodies[body] if body >= 0 else spec.worldbody
         _add_shape(owner, built, shape, friction, bits)
+    if time_constant is not None:
+        for geom in spec.geoms:
+            geom.solref = [time_constant, 1.0]
     return spec.compile()
 
 

@@ -71,8 +71,11 @@ def test_a_peer_that_is_missing_or_gives_up_is_among_the_figures(short, monkeypa
 
     monkeypatch.setitem(RUNNERS, "drake_ksap", lambda scene: GivesUp(scene, PARITY))
     monkeypatch.setitem(RUNNERS, "mujoco", absent)
+    monkeypatch.delitem(RUNNERS, "mujoco_default")
     rounds = []
-    result = measure(short("gripper_stiff", 20), 2, on_round=lambda: rounds.append(1))
+    result = measure(
+        short("gripper_stiff", 20), 2, tuple(RUNNERS), on_round=lambda: rounds.append(1)
+    )
     assert result.missing == {"drake_ksap": "Drake gave up", "mujoco": "MuJoCo is not installed"}
     assert len(rounds) == 3
     assert len(result.microseconds[OURS]) == 2

@@ -1,13 +1,17 @@
 """The benchmark's figures as JSON, as a table and as a picture."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
+from contact_experiments.tamsi.benchmark.compliance import Contacts, Fit
 from contact_experiments.tamsi.benchmark.measure import SceneResult, measure
 from contact_experiments.tamsi.benchmark.report import (
     HEADER,
     UNITS,
     details_json,
+    fit_lines,
     machine,
     missing_lines,
     plot_cost,
@@ -16,8 +20,9 @@ from contact_experiments.tamsi.benchmark.report import (
 )
 
 KEYS = {
-    "ours_us", "drake_ktamsi_us", "drake_ksap_us", "mujoco_us", "ratio_drake_ktamsi",
-    "ratio_drake_ksap", "ratio_mujoco", "contacts", "nv",
+    "ours_us", "drake_ktamsi_us", "drake_ksap_us", "mujoco_us", "mujoco_default_us",
+    "ratio_drake_ktamsi", "ratio_drake_ksap", "ratio_mujoco", "ratio_mujoco_default", "contacts",
+    "nv",
 }  # fmt: skip
 
 
@@ -37,6 +42,7 @@ def result():
         },
         contacts={"ours": 7.5, "ours_parity": 7.5, "drake_ktamsi": np.nan},
         missing={"mujoco": "MuJoCo is not installed"},
+        fit=None,
         velocity_error=1e-12,
         position_error=1e-4,
     )
@@ -71,7 +77,21 @@ def test_rows_are_as_wide_as_the_header(result):
     assert len(row(result)) == len(HEADER)
     assert "5.00 (2.50..10.00)" in row(result)
     assert HEADER.index("MuJoCo") > HEADER.index("kSap")
-    assert UNITS.count("us/step") == 5
+    assert UNITS.count("us/step") == 6
+
+
+def test_a_row_of_unequal_physics_has_a_star(result):
+    """MuJoCo at the same median depth, once on as many contact points and once on twice as many."""
+    costs = {**result.microseconds, "mujoco": np.array([1.0, 2.0, 4.0])}
+    ours = Contacts(1e-4, 10.0)
+    for count, equal in ((11.0, True), (20.0, False)):
+        fit = Fit(4e-3, Contacts(1.1e-4, count), ours)
+        shown = dataclasses.replace(result, fit=fit, microseconds=costs)
+        assert ("*" not in row(shown)) == equal
+        assert len(row(shown)) == len(HEADER)
+        assert details_json(shown)["mujoco_fit"]["equal"] is equal
+        (line,) = fit_lines([shown])
+        assert "0.110 mm of MuJoCo, 0.100 mm of ours" in line
 
 
 def test_machine_names_the_versions_of_the_peers():
