@@ -209,6 +209,16 @@ def cut_line_by_disc(clip: np.ndarray, n: Vector, plane: Plane) -> int:
 
 
 @inner_kernel
+def alignment(clip: np.ndarray) -> float:
+    """Return the squared cosine of the angle between lines 0 and 1."""
+    a, b, along = 0.0, 0.0, 0.0
+    for i in range(3):
+        d, e = clip[0, 1, i] - clip[0, 0, i], clip[1, 1, i] - clip[1, 0, i]
+        a, b, along = a + d * d, b + e * e, along + d * e
+    return along * along / (a * b)
+
+
+@inner_kernel
 def cut_line_by_line(clip: np.ndarray, n: Vector, radii: float) -> int:
     """Keep the part of line 1, on a round side, that is beside line 0, on another one.
 
@@ -223,7 +233,7 @@ def cut_line_by_line(clip: np.ndarray, n: Vector, radii: float) -> int:
     a, b = clip[1], clip[0]
     low, high = math.inf, -math.inf
     for end in range(2):
-        share = _nearest_share(a, b[end], n)
+        share = _nearest_share(a, b[end], n, -radii)
         low, high = min(low, share), max(high, share)
     low, high = max(low, 0.0), min(high, 1.0)
     if not low < high:
@@ -231,7 +241,7 @@ def cut_line_by_line(clip: np.ndarray, n: Vector, radii: float) -> int:
     _shorten(a, low, high)
     for end in range(2):
         p = a[end]
-        t = min(max(_nearest_share(b, p, n), 0.0), 1.0)
+        t = min(max(_nearest_share(b, p, n, radii), 0.0), 1.0)
         d = (
             b[0, 0] + t * (b[1, 0] - b[0, 0]) - p[0],
             b[0, 1] + t * (b[1, 1] - b[0, 1]) - p[1],
@@ -239,7 +249,8 @@ def cut_line_by_line(clip: np.ndarray, n: Vector, radii: float) -> int:
         )
         along = d[0] * n[0] + d[1] * n[1] + d[2] * n[2]
         aside = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] - along * along
-        # The axes are apart by the radii less the depth, and aside of each other.
+        # The axes, from one of which the other is closest there, are apart by the radii less the
+        # depth, and aside of each other.
         clip[2, end, 0] = radii - math.sqrt((radii - along) ** 2 + max(0.0, aside))
     return 2
 
@@ -340,14 +351,14 @@ def _crossings(p: tuple[float, float], d: tuple[float, float]) -> tuple[bool, fl
 
 
 @inner_kernel
-def _nearest_share(line: np.ndarray, p: np.ndarray, n: Vector) -> float:
-    """Return where a line is closest to a point, seen along a normal; inf if it is end-on."""
-    d = (line[1, 0] - line[0, 0], line[1, 1] - line[0, 1], line[1, 2] - line[0, 2])
-    along = d[0] * n[0] + d[1] * n[1] + d[2] * n[2]
-    d = (d[0] - along * n[0], d[1] - along * n[1], d[2] - along * n[2])
-    square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
-    way = d[0] * (p[0] - line[0, 0]) + d[1] * (p[1] - line[0, 1]) + d[2] * (p[2] - line[0, 2])
-    return way / square if square > 1e-18 else math.inf
+def _nearest_share(line: np.ndarray, p: np.ndarray, n: Vector, shift: float) -> float:
+    """Return where a line is closest to a point that is shifted along a normal."""
+    square, way = 0.0, 0.0
+    for i in range(3):
+        d = line[1, i] - line[0, i]
+        square += d * d
+        way += d * (p[i] + shift * n[i] - line[0, i])
+    return way / square
 
 
 @inner_kernel

@@ -5,7 +5,8 @@ of the faces is cut by the other one's border, exactly, as seen along the normal
 what is left are the contact points, each as deep as the two faces are inside each other there.
 A disc's border is kept by points on its arcs, the deepest among them. Faces say nothing about a
 normal that neither of them has, where an edge meets an edge or a rim; so the point that is
-deepest of all, known from the way out, is added as far as the faces miss its depth.
+deepest of all, known from the way out, is added as far as the faces miss its depth. Two lines
+share no more than that point where they cross, and a whole line where they are parallel.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from contact_core.collision.clipping import (
     Plane,
     Vector,
     add_arc,
+    alignment,
     clip_to_sides,
     copy_corners,
     cut_disc_by_disc,
@@ -93,9 +95,10 @@ def add_patch(
     p = clip[0, 0]
     plane = (x, y, z, x * p[0] + y * p[1] + z * p[2])
     own = (u, v, w, u * clip[1, 0, 0] + v * clip[1, 0, 1] + w * clip[1, 0, 2])
-    stiffness = LINE_STIFFNESS if count == LINE else STIFFNESS
+    stiffness, share = LINE_STIFFNESS if count == LINE else STIFFNESS, 1.0
     if sides == LINE:
         radii = shapes.size[a, 0] + shapes.size[b, 0]
+        share = alignment(clip)
         count = cut_line_by_line(clip, m, radii)
     else:
         if x * m[0] + y * m[1] + z * m[2] < EDGE_ON:
@@ -113,7 +116,7 @@ def add_patch(
         while count > POINTS:
             count = _drop_least(clip, count, m)
         _measure(clip, count, m, plane)
-    best = _add_corners(contacts, pair, sign, count, m, stiffness, depth)
+    best = _add_corners(contacts, pair, sign, count, m, stiffness, depth, share)
     _add_deepest(contacts, pair, depth, n, point, best)
 
 
@@ -146,7 +149,7 @@ def add_patch_on_plane(
     while count > POINTS:
         count = _drop_least(clip, count, n)
     _measure(clip, count, n, plane)
-    best = _add_corners(contacts, pair, 1.0, count, n, stiffness, depth)
+    best = _add_corners(contacts, pair, 1.0, count, n, stiffness, depth, 1.0)
     half = 0.5 * depth
     point = (x + half * n[0], y + half * n[1], z + half * n[2])
     _add_deepest(contacts, pair, depth, n, point, best)
@@ -171,13 +174,15 @@ def _add_corners(
     n: Vector,
     stiffness: float,
     deepest: float,
+    part: float,
 ) -> float:
-    """Add the corners of polygon 1 that are inside the other solid; return the greatest depth.
+    """Add the corners of polygon 1 that are inside the other solid; return the depth they carry.
 
     Every corner carries the half of the border that is next to it. A patch of which little is
     inside the other solid is at least as stiff as one point where it is deepest. The deepest
     point of an arc takes its part of the border as the patch tilts; flat, there is none.
-    Corners that are deeper than the solids can be, of discs seen at an angle, fade.
+    Corners that are deeper than the solids can be, of discs seen at an angle, fade. They
+    carry a part of the greatest depth, all of it but where lines cross.
     """
     polygon, depths, mark = contacts.clip[1], contacts.clip[2], marked_corner(contacts.clip)
     load, best, least = 0.0, 0.0, math.inf
@@ -215,13 +220,13 @@ def _add_corners(
     stiffness = max(stiffness, best / load)
     normal = (sign * n[0], sign * n[1], sign * n[2])
     for k in range(count):
-        depth, weight = depths[k, 0], stiffness * depths[k, 1]
+        depth, weight = depths[k, 0], part * stiffness * depths[k, 1]
         if depth > 0.0 and weight > 0.0:
             half = 0.5 * depth
             p = polygon[k]
             point = (p[0] + half * n[0], p[1] + half * n[1], p[2] + half * n[2])
             add_contact(contacts, pair, depth, normal, point, weight)
-    return best
+    return part * best
 
 
 @inner_kernel

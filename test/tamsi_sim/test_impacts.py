@@ -1,0 +1,91 @@
+"""Bodies that hit each other in free space, without dissipation and friction, gain no energy.
+
+The implicit step takes some, in proportion to its length, whatever the shapes are. Where the faces
+in touch change during the impact, contact's stiffness changes with them, which may give or take.
+"""
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from builders import body_urdf, box, cylinder, drum_points, engine_of, hull_mesh, sphere
+
+from contact_core.scene import Instance
+from contact_core.surface import Surface
+from tamsi_sim.arrays.status import StepStatus
+
+KINDS = ("box", "cylinder", "capsule", "mesh", "sphere")
+PAIRS = tuple(combinations_with_replacement(KINDS, 2))
+INERTIA = (5e-4, 7e-4, 9e-4)
+APART, SPACING = 0.2, 2.0  # [m]
+DURATION = 0.5  # [s]
+GAIN = 1e-6
+
+
+def geometry(kind, folder):
+    shapes = {
+        "box": box(0.1, 0.08, 0.06),
+        "cylinder": cylinder(0.04, 0.1),
+        "capsule": cylinder(0.03, 0.1),
+        "mesh": hull_mesh(folder, "drum", drum_points(0.05, 0.08, 7)),
+        "sphere": sphere(0.05),
+    }
+    return shapes[kind]
+
+
+def gains(a, b, count, time_step, seed, folder):
+    """Let bodies hit each other at 1 m/s, turned at random; return the energy gained, (count)."""
+    rng = np.random.default_rng(seed)
+    instances = []
+    for k in range(count):
+        for name, kind, x in (("a", a, 0.0), ("b", b, APART)):
+            urdf = body_urdf(name, geometry(kind, folder), 0.5, INERTIA, kind == "capsule")
+            turn = pin.Quaternion(*rng.normal(size=4)).normalized().matrix()
+            place = np.array([SPACING * k + x, *rng.uniform(-0.02, 0.02, 2)])
+            instances.append(Instance(f"{name}_{k}", urdf, pin.SE3(turn, place), True))
+    engine = engine_of(
+        instances,
+        time_step,
+        Surface(2e5, 0.0, 0.0),
+        touch=lambda one, other: one[0] != other[0] and one[0][2:] == other[0][2:],
+    )
+    v = engine.v.reshape(count, 2, 6)
+    v[:, 0, 0], v[:, 1, 0] = 0.5, -0.5
+    v[:, :, 3:] = rng.uniform(-3.0, 3.0, (count, 2, 3))
+    before, start = energies(engine, count), engine.v.copy()
+    assert engine.step(round(DURATION / time_step)) == StepStatus.OK
+    assert engine.evaluate() == 0
+    assert (np.abs(engine.v - start).reshape(count, -1).max(axis=1) > 0.1).all()
+    return energies(engine, count) / before - 1.0
+
+
+def energies(engine, count):
+    engine.evaluate()
+    mass, v = engine.work.dynamics.mass_matrix, engine.v
+    pairs = (slice(12 * k, 12 * k + 12) for k in range(count))
+    return np.array([0.5 * v[pair] @ mass[pair, pair] @ v[pair] for pair in pairs])
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_an_impact_gives_no_energy(a, b, tmp_path):
+    found = gains(a, b, 5, 1e-4, 0, tmp_path)
+    assert found.max() < GAIN
+    # h sqrt(k / m) = 0.06: that is what the step takes in one dimension, too.
+    assert -0.25 < np.median(found) < -0.05
+
+
+def test_what_is_lost_is_in_proportion_to_the_step(tmp_path):
+    losses = [-np.median(gains("sphere", "sphere", 10, h, 1, tmp_path)) for h in (8e-5, 4e-5, 2e-5)]
+    assert losses[0] / losses[1] == pytest.approx(2.0, rel=0.1)
+    assert losses[1] / losses[2] == pytest.approx(2.0, rel=0.1)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("time_step", [1e-4, 2e-5])
+def test_hundreds_of_impacts(time_step, tmp_path):
+    found = {pair: gains(*pair, 40, time_step, 7, tmp_path) for pair in PAIRS}
+    for pair, gain in found.items():
+        print(f"{'-'.join(pair):<20} most {gain.max():+.1e}, median {np.median(gain):+.3f}")
+    assert np.mean(np.concatenate(list(found.values())) > GAIN) <= 5e-3
