@@ -1,4 +1,4 @@
-"""What moves in a URDF: bodies and the joints that carry them, read by Pinocchio.
+"""What moves in a URDF or MJCF: bodies and the joints that carry them.
 
 Links that are fixed to each other are one body; their inertias are lumped, and those without
 one add nothing. A body without mass may move if what it carries has one.
@@ -9,13 +9,14 @@ from __future__ import annotations
 import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pinocchio as pin
 
 from contact_core.errors import ModelError, ModelWarning, choices
-from contact_core.model_file import parse
+from contact_core.mjcf.model import MjcfModel, read_mjcf
+from contact_core.model_file import MJCF, parse
 from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE, joint_type
 
 UNLIMITED = 1e300  # Pinocchio's and URDF's ways to say that there is no limit are larger.
@@ -40,6 +41,8 @@ class JointLaw:
         upper: Position limit.
         effort: Effort limit of its drive [Nm or N]; infinite if there is none.
         velocity: Velocity limit [rad/s or m/s]; infinite if there is none.
+        stiffness: Of its spring [Nm/rad or N/m].
+        rest: Coordinate where its spring exerts nothing [rad or m].
     """
 
     armature: float = 0.0
@@ -49,6 +52,8 @@ class JointLaw:
     upper: float = np.inf
     effort: float = np.inf
     velocity: float = np.inf
+    stiffness: float = 0.0
+    rest: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,7 @@ class MovingBody:
         inertia: Of the body, in its own frame.
         law: What the joint does by itself.
         mimic: The joint it follows, and how; None if it follows none.
+        start: Where its coordinate starts if nothing else is said [rad or m].
     """
 
     joint: str
@@ -89,26 +95,54 @@ class MovingBody:
     inertia: pin.Inertia
     law: JointLaw
     mimic: Mimic | None = None
+    start: float = 0.0
 
 
 @dataclass(frozen=True)
 class Articulation:
-    """The moving bodies of a URDF.
+    """The moving bodies of a URDF or MJCF.
 
     Attributes:
         bodies: Parents first.
         links: Link -> its body, -1 for the root, and its pose in that body.
+        keyframes: Name -> joint -> its coordinates; of a floating one those of its pose,
+            (x, y, z, qw, qx, qy, qz).
     """
 
     bodies: tuple[MovingBody, ...]
     links: dict[str, tuple[int, pin.SE3]]
+    keyframes: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+
+    def at(self, keyframe: str) -> Articulation:
+        """Return the same bodies, starting as a keyframe says.
+
+        Args:
+            keyframe: Its name.
+
+        Raises:
+            ModelError: If there is no such keyframe, or it is beyond a joint's limits.
+        """
+        if keyframe not in self.keyframes:
+            raise ModelError(f"no keyframe '{keyframe}' ({choices(self.keyframes)})")
+        q = self.keyframes[keyframe]
+        own = {b.joint: float(q[b.joint][0]) for b in self.bodies if b.joint in q and _single(b)}
+        self.start(own)
+        bodies = (
+            replace(body, start=own[body.joint])
+            if body.joint in own
+            else replace(body, placement=_pose(q[body.joint]))
+            if body.kind == FREE and body.joint in q
+            else body
+            for body in self.bodies
+        )
+        return replace(self, bodies=tuple(bodies))
 
     def start(self, positions: Mapping[str, float]) -> dict[str, float]:
         """Return where the joints start that follow no other.
 
         Args:
-            positions: Joint -> position [rad or m]; the others start at zero, or as near to
-                it as their limits allow.
+            positions: Joint -> position [rad or m]; the others start at zero or where their file
+                says, or as near to it as their limits allow.
 
         Returns:
             Joint -> position.
@@ -117,30 +151,43 @@ class Articulation:
             ModelError: If there is no such joint, it follows another one, or its position is
                 not finite or beyond its limits.
         """
-        own = {b.joint: b.law for b in self.bodies if b.kind != FREE and b.mimic is None}
+        own = {b.joint: b for b in self.bodies if _single(b)}
         for name, value in positions.items():
             if name not in own:
                 raise ModelError(f"no joint '{name}' to start at {value} ({choices(own)})")
-            lower, upper = own[name].lower, own[name].upper
+            lower, upper = own[name].law.lower, own[name].law.upper
             if not (np.isfinite(value) and lower - _EDGE <= value <= upper + _EDGE):
                 raise ModelError(
                     f"joint '{name}' cannot start at {value:g} (valid: {lower:g} to {upper:g})"
                 )
-        nearest = {n: min(max(0.0, law.lower), max(law.upper, law.lower)) for n, law in own.items()}
+        nearest = {
+            name: min(max(body.start, body.law.lower), max(body.law.upper, body.law.lower))
+            for name, body in own.items()
+        }
         return {name: float(positions.get(name, nearest[name])) for name in own}
 
 
+def _single(body: MovingBody) -> bool:
+    """Whether a body's joint has one coordinate of its own."""
+    return body.kind != FREE and body.mimic is None
+
+
+def _pose(q: np.ndarray) -> pin.SE3:
+    x, y, z, *turn = q
+    return pin.SE3(pin.Quaternion(*turn).normalized().matrix(), np.array([x, y, z]))
+
+
 def read_articulation(
-    urdf: str, free: bool = False, repair: bool = False, kinematic: bool = False
+    text: str, free: bool = False, repair: bool = False, kinematic: bool = False
 ) -> Articulation:
-    """Read the moving bodies of a URDF.
+    """Read the moving bodies of a URDF or MJCF.
 
     A planar joint becomes two prismatic ones and a revolute one: ``NAME_x``, ``NAME_y`` and
     ``NAME_yaw``. A mimic joint follows its master, also one that comes later or follows
     another one itself.
 
     Args:
-        urdf: Its text.
+        text: Its text.
         free: Whether its root link floats.
         repair: Whether to replace inertias that no body has by the mean of their principal
             moments, and to hold joints that move no mass where their coordinate is zero; a
@@ -151,18 +198,43 @@ def read_articulation(
         The bodies.
 
     Raises:
-        ModelError: If the URDF is invalid, a body cannot move like this, or a joint is of a
+        ModelError: If the file is invalid, a body cannot move like this, or a joint is of a
             kind we do not know; the message names it.
     """
-    root = [pin.JointModelFreeFlyer()] if free else []
+    root = parse(text, "the URDF")
+    if root.tag == MJCF:
+        mjcf = read_mjcf(text, free)
+        direct = {name: Mimic(*values) for name, values in mjcf.followers.items()}
+        mimics = _ends_of_chains(direct, set(mjcf.starts))
+        articulation = _from_tree(mjcf.tree, mimics, {}, free and kinematic, repair)
+        bodies = tuple(_sprung(body, mjcf) for body in articulation.bodies)
+        return replace(articulation, bodies=bodies, keyframes=mjcf.keyframes)
+    base = [pin.JointModelFreeFlyer()] if free else []
     try:
-        model = pin.buildModelFromXML(urdf, *root)
+        model = pin.buildModelFromXML(text, *base)
     except (ValueError, RuntimeError) as error:
         raise ModelError(f"cannot read the URDF: {error}") from error
-    if free and kinematic:
+    elements = {joint.get("name", ""): joint for joint in root.findall("joint")}
+    return _from_tree(model, _mimics(elements, model), elements, free and kinematic, repair)
+
+
+def _sprung(body: MovingBody, mjcf: MjcfModel) -> MovingBody:
+    """Add what Pinocchio's model does not hold: where a joint starts, and its spring."""
+    stiffness, rest = mjcf.springs.get(body.joint, (0.0, 0.0))
+    law = replace(body.law, stiffness=stiffness, rest=rest)
+    return replace(body, start=mjcf.starts.get(body.joint, 0.0), law=law)
+
+
+def _from_tree(
+    model: pin.Model,
+    mimics: dict[str, Mimic],
+    elements: Mapping[str, ElementTree.Element],
+    kinematic: bool,
+    repair: bool,
+) -> Articulation:
+    """Turn a model into bodies; elements of a URDF say what planar joints turn about."""
+    if kinematic:
         model.armature[:6] = UNMOVED
-    elements = {joint.get("name", ""): joint for joint in parse(urdf, "the URDF").findall("joint")}
-    mimics = _mimics(elements, model)
     if repair:
         model = _repaired(model, mimics)
         mimics = {name: law for name, law in mimics.items() if model.existJointName(law.master)}
@@ -269,6 +341,10 @@ def _mimics(elements: Mapping[str, ElementTree.Element], model: pin.Model) -> di
         if element is not None:
             numbers = (float(element.get(key, value)) for key, value in _MIMIC_DEFAULTS.items())
             direct[name] = Mimic(element.get("joint", ""), *numbers)
+    return _ends_of_chains(direct, single)
+
+
+def _ends_of_chains(direct: Mapping[str, Mimic], single: set[str]) -> dict[str, Mimic]:
     return {name: _end_of_chain(name, direct, single) for name in direct}
 
 
@@ -291,12 +367,13 @@ def _end_of_chain(name: str, direct: Mapping[str, Mimic], single: set[str]) -> M
 
 
 def _link(model: pin.Model, joint: int) -> str:
-    """Name of the first link of a body."""
-    return next(
+    """Name of the first link of a body; its joint's if it has none."""
+    links = (
         str(frame.name)
         for frame in model.frames
         if frame.parentJoint == joint and frame.type == pin.FrameType.BODY
     )
+    return next(links, str(model.names[joint]))
 
 
 def _repaired(model: pin.Model, mimics: Mapping[str, Mimic]) -> pin.Model:

@@ -6,8 +6,8 @@ import os
 import sys
 import warnings
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import coal
@@ -15,13 +15,21 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.collision.collision_element import CollisionElement, collision_elements
-from contact_core.collision.shapes import PlacedShape, mesh_from_coal, shape_from_coal
+from contact_core.collision.shapes import (
+    PlacedShape,
+    Shape,
+    ShapeKind,
+    mesh_from_coal,
+    shape_from_coal,
+)
 from contact_core.config import load, nested, parameter
 from contact_core.errors import ConfigError, ModelError, ModelWarning, choices
-from contact_core.model_file import self_contained
+from contact_core.mjcf.model import read_mjcf
+from contact_core.model_file import MJCF, parse, self_contained
 
 ZERO = (0.0, 0.0, 0.0)
 CONCAVE = 0.05
+NO_SHAPE = Shape(ShapeKind.SPHERE)  # in the place of one that is not yet made
 
 
 def share(*parts: str) -> Path:
@@ -170,12 +178,12 @@ class RobotDescription:
 
 
 def collision_shapes(
-    urdf: str, meshes: bool = False, repair: bool = False
+    text: str, meshes: bool = False, repair: bool = False
 ) -> tuple[PlacedShape, ...]:
-    """Return the collision shapes of a URDF, each placed in the frame of its link.
+    """Return the collision shapes of a URDF or MJCF, each placed in the frame of its link.
 
     Args:
-        urdf: Text of the URDF.
+        text: Its text.
         meshes: Whether to accept meshes, as their convex hulls; a warning names those whose
             surface is deeper inside the hull than a share CONCAVE of its extent.
         repair: Whether meshes that have no volume are left out, with a warning.
@@ -184,29 +192,17 @@ def collision_shapes(
         The shapes, in the order of the file.
 
     Raises:
-        ModelError: If the URDF is invalid, a mesh is missing, or a shape is none we know; the
+        ModelError: If the file is invalid, a mesh is missing, or a shape is none we know; the
             message names the link.
     """
-    try:
-        model = pin.buildModelFromXML(urdf)
-    except (ValueError, RuntimeError) as error:
-        raise ModelError(f"cannot read the URDF: {error}") from error
-    elements = collision_elements(urdf)
-    try:
-        geometry = pin.buildGeomFromUrdfString(model, urdf, pin.GeometryType.COLLISION)
-    except (ValueError, RuntimeError) as error:
-        raise ModelError(_mesh_error(elements, " ".join(str(error).split()))) from error
+    solids = _mjcf_solids(text) if parse(text, "the URDF").tag == MJCF else _urdf_solids(text)
     shapes = []
     solid = []
-    for item in geometry.geometryObjects:
-        link = model.frames[item.parentFrame]
-        # Pinocchio numbers the collisions of a link: LINK_0, LINK_1, ...
-        number = int(item.name.removeprefix(f"{link.name}_"))
-        name = [element.name for element in elements if element.link == link.name][number]
-        placement = link.placement.actInv(item.placement)
-        if meshes and isinstance(item.geometry, coal.BVHModelBase | coal.ConvexBase):
+    for geometry, placed in solids:
+        name, placement = placed.name, placed.placement
+        if meshes and isinstance(geometry, coal.BVHModelBase | coal.ConvexBase):
             try:
-                shape, center, concavity = mesh_from_coal(item.geometry, name)
+                shape, center, concavity = mesh_from_coal(geometry, name)
             except ModelError as error:
                 if not repair:
                     raise
@@ -216,8 +212,8 @@ def collision_shapes(
             if concavity > CONCAVE * 2.0 * max(shape.size):
                 solid.append(f"'{name}' ({1e3 * concavity:.0f} mm)")
         else:
-            shape = shape_from_coal(item.geometry, name)
-        shapes.append(PlacedShape(name, link.name, shape, placement))
+            shape = shape_from_coal(geometry, name)
+        shapes.append(replace(placed, shape=shape, placement=placement))
     if solid:
         warnings.warn(
             "these meshes are not convex, and collide as their convex hulls, so deep above their "
@@ -226,6 +222,40 @@ def collision_shapes(
             stacklevel=2,
         )
     return tuple(shapes)
+
+
+def _urdf_solids(urdf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShape]]:
+    """What collides in a URDF: Coal's geometry, and all but the shape that it becomes."""
+    try:
+        model = pin.buildModelFromXML(urdf)
+    except (ValueError, RuntimeError) as error:
+        raise ModelError(f"cannot read the URDF: {error}") from error
+    elements = collision_elements(urdf)
+    try:
+        geometry = pin.buildGeomFromUrdfString(model, urdf, pin.GeometryType.COLLISION)
+    except (ValueError, RuntimeError) as error:
+        raise ModelError(_mesh_error(elements, " ".join(str(error).split()))) from error
+    for item in geometry.geometryObjects:
+        link = model.frames[item.parentFrame]
+        # Pinocchio numbers the collisions of a link: LINK_0, LINK_1, ...
+        number = int(item.name.removeprefix(f"{link.name}_"))
+        name = [element.name for element in elements if element.link == link.name][number]
+        placement = link.placement.actInv(item.placement)
+        yield item.geometry, PlacedShape(name, link.name, NO_SHAPE, placement)
+
+
+def _mjcf_solids(mjcf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShape]]:
+    """What collides in a MJCF, likewise."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # Given with the bodies.
+        geoms = read_mjcf(mjcf).geoms
+    for geom in geoms:
+        yield (
+            geom.solid(),
+            PlacedShape(
+                geom.name, geom.body, NO_SHAPE, geom.placement, geom.contype, geom.conaffinity
+            ),
+        )
 
 
 def _mesh_error(elements: Sequence[CollisionElement], message: str) -> str:
@@ -237,7 +267,7 @@ def _mesh_error(elements: Sequence[CollisionElement], message: str) -> str:
 
 
 def read_urdf(urdf: str | Path, roots: Sequence[str | Path] = ()) -> str:
-    """Return the text of a URDF file, with absolute paths to its meshes.
+    """Return the text of a URDF or MJCF file, with absolute paths to its meshes.
 
     Args:
         urdf: Path below ``description/``, e.g. ``"urdf/mug.urdf"``; or else one from the

@@ -1,8 +1,8 @@
 """Robot and object files: read leniently, and made independent of where they lie.
 
 A URDF names its meshes relative to a ROS package, to itself or to the machine it was written
-on. :func:`self_contained` looks for them once and writes absolute paths, so that the text
-can be handed to anything else.
+on; a MJCF includes other files besides. :func:`self_contained` looks for them once and writes
+absolute paths, so that the text can be handed to anything else.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from pathlib import Path
 from xml.parsers.expat import errors as expat
 
 from contact_core.errors import ModelError, choices
+from contact_core.sdf import SDF, sdf_to_urdf
 
 # Schemes of a mesh's file name whose first part is the name of a package or model.
 PACKAGE = re.compile(r"(?:package|model)://+([^/]+)/+(.+)")
 FILE = "file://"
 _PREFIX = re.compile(r"[<\s]([A-Za-z_][\w.-]*):[A-Za-z_]")
 _STRUCTURE = {"link", "joint"}
+MJCF = "mujoco"  # its root element
+_INCLUDED = "mujocoinclude"  # that of a part of one
 
 
 def parse(text: str, where: str) -> ElementTree.Element:
@@ -51,10 +54,12 @@ def parse(text: str, where: str) -> ElementTree.Element:
 
 
 def self_contained(text: str, where: str, folder: Path, roots: Sequence[Path] = ()) -> str:
-    """Return the text of a URDF with absolute paths to its meshes, without foreign elements.
+    """Return the text of a model with absolute paths to its meshes.
+
+    A URDF loses foreign elements, a MJCF gets those that it includes, a SDF becomes a URDF.
 
     Args:
-        text: The URDF.
+        text: The URDF, MJCF or SDF.
         where: What it is, for the error.
         folder: What relative paths start from, usually that of its file.
         roots: Folders to look into first, for relative paths and for packages.
@@ -64,11 +69,16 @@ def self_contained(text: str, where: str, folder: Path, roots: Sequence[Path] = 
         their names.
 
     Raises:
-        ModelError: If it is not well-formed XML, or an extension of another program adds links
-            or joints.
+        ModelError: If it is not well-formed XML, an extension of another program adds links or
+            joints, an included file is missing, or a SDF has what we cannot simulate.
     """
     robot = parse(text, where)
-    changed = _drop_foreign(robot, where)
+    if robot.tag in (MJCF, _INCLUDED):
+        return _one_mjcf(robot, where, folder, roots)
+    if robot.tag == SDF:
+        robot, changed = sdf_to_urdf(robot), True
+    else:
+        changed = _drop_foreign(robot, where)
     for mesh in robot.iter("mesh"):
         name = mesh.get("filename", "")
         found = find_mesh(name, folder, roots)
@@ -114,6 +124,51 @@ def _places_of(package: str, folder: Path, roots: Sequence[Path]) -> list[Path]:
             places.append(path)
         places.append(path / package)
     return places
+
+
+def _one_mjcf(root: ElementTree.Element, where: str, folder: Path, roots: Sequence[Path]) -> str:
+    """Return a MJCF with what it includes, and with absolute paths to its meshes."""
+    if root.tag == _INCLUDED:
+        raise ModelError(f"{where} is a part of a MJCF (valid: the file that includes it)")
+    _include(root, where, [*roots, folder], ())
+    settings = {k: v for e in root.findall("compiler") for k, v in e.attrib.items()}
+    below = settings.get("meshdir", settings.get("assetdir", ""))
+    for mesh in root.findall("asset/mesh"):
+        name = mesh.get("file", "")
+        if not name:
+            continue
+        mesh.set("name", mesh.get("name", Path(name).stem))
+        name = Path(name).name if settings.get("strippath") == "true" else name
+        found = find_mesh(name, folder / below, [*roots, *(place / below for place in roots)])
+        mesh.set("file", str(found or name))
+    for element in root.findall("compiler"):
+        for key in ("meshdir", "assetdir", "strippath"):
+            element.attrib.pop(key, None)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _include(
+    element: ElementTree.Element, where: str, folders: Sequence[Path], within: tuple[Path, ...]
+) -> None:
+    """Put what other files hold in the place of the includes below an element."""
+    children: list[ElementTree.Element] = []
+    for child in element:
+        if child.tag != "include":
+            _include(child, where, folders, within)
+            children.append(child)
+            continue
+        name = child.get("file", "")
+        beside = [path.parent for path in within[-1:]]
+        places = [folder / name for folder in (*folders, *beside)]
+        path = next((place.resolve() for place in places if place.is_file()), None)
+        if path is None:
+            raise ModelError(f"{where}: cannot find the included file '{name}'")
+        if path in within:
+            raise ModelError(f"{where}: '{name}' includes itself")
+        part = parse(path.read_text(), str(path))
+        _include(part, where, folders, (*within, path))
+        children += list(part)
+    element[:] = children
 
 
 def _drop_foreign(robot: ElementTree.Element, where: str) -> bool:

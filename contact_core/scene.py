@@ -35,16 +35,17 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Instance:
-    """One URDF in the scene.
+    """One URDF or MJCF in the scene.
 
     Attributes:
         name: Name of the instance, unique in the scene.
-        urdf: Text of its URDF.
-        placement: Pose of its root link in the world; of a free one, its initial pose.
+        urdf: Text of its URDF or MJCF.
+        placement: Pose of its root link in the world; of a free one, its initial pose. Of a MJCF,
+            pose of its own world.
         free: Whether it floats; otherwise its root link is fixed to the world.
         gravity: Gravity that acts on it [m/s^2]; zero where a controller compensates it.
         positions: Joint -> initial position [rad or m]; the others start at zero, or as near
-            to it as their limits allow.
+            to it as their limits allow. Or the name of a keyframe of the MJCF.
         repair: Whether inertias that cannot be are replaced, joints that move no mass held, and
             meshes without a volume left out.
         kinematic: Whether it floats and no force moves it: it goes on with the velocity that it
@@ -56,7 +57,7 @@ class Instance:
     placement: pin.SE3 = field(default_factory=pin.SE3.Identity)
     free: bool = False
     gravity: tuple[float, float, float] = NO_GRAVITY
-    positions: Mapping[str, float] = field(default_factory=dict)
+    positions: Mapping[str, float] | str = field(default_factory=dict)
     repair: bool = False
     kinematic: bool = False
 

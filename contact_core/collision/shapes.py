@@ -85,16 +85,24 @@ class PlacedShape:
         body: Name of the link it belongs to.
         shape: The shape.
         placement: Pose of the shape's frame in the frame of the body it is attached to.
+        contype: Bits of what it is.
+        conaffinity: Bits of what it touches, see :meth:`may_touch`.
     """
 
     name: str
     body: str
     shape: Shape
     placement: pin.SE3
+    contype: int = 1
+    conaffinity: int = 1
+
+    def may_touch(self, other: PlacedShape) -> bool:
+        """Return whether one of two shapes is something that the other one touches."""
+        return bool(self.contype & other.conaffinity or other.contype & self.conaffinity)
 
 
 def shape_from_coal(geometry: coal.CollisionGeometry, name: str) -> Shape:
-    """Convert a Coal geometry, as Pinocchio makes it from a URDF.
+    """Convert a Coal geometry, as it is made from a URDF or MJCF.
 
     Args:
         geometry: The geometry.
@@ -116,6 +124,8 @@ def shape_from_coal(geometry: coal.CollisionGeometry, name: str) -> Shape:
             return Shape(ShapeKind.CAPSULE, (geometry.radius, geometry.halfLength, 0.0))
         case coal.Cylinder():
             return Shape(ShapeKind.CYLINDER, (geometry.radius, geometry.halfLength, 0.0))
+        case coal.Halfspace() if geometry.d == 0.0 and geometry.n[2] == 1.0:
+            return Shape(ShapeKind.HALF_SPACE)
     kinds = [kind.name.lower() for kind in ShapeKind if kind is not ShapeKind.MESH]
     raise ModelError(f"collision '{name}' is a {type(geometry).__name__} ({choices(kinds)})")
 

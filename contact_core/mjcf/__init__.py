@@ -1,0 +1,1 @@
+"""Reading MJCF: the document, the inertia of its geoms, and the tree of its bodies."""

@@ -1,0 +1,258 @@
+"""The geoms of a MJCF: their sizes, their shapes for contact, and their inertia."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import coal
+import numpy as np
+import pinocchio as pin
+from scipy.spatial import ConvexHull, QhullError
+
+from contact_core.errors import ModelError, choices
+from contact_core.mjcf.document import Document, boolean, from_z, number, vector
+
+# For each type how many numbers its size has.
+SIZES = {"plane": 0, "sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3, "mesh": 0}
+_BETWEEN = ("capsule", "cylinder", "ellipsoid", "box")  # what can be given by two points
+_VOLUMES = ("legacy", "exact", "convex")
+
+
+@dataclass(frozen=True)
+class Geom:
+    """A geom, and what it is fixed to.
+
+    Attributes:
+        name: Its name.
+        body: Name of its body.
+        kind: A key of SIZES.
+        size: Its numbers: radius; radius and half length; half extents [m].
+        placement: Its pose in its body.
+        mass: [kg]; None where density and volume give it.
+        density: [kg/m^3].
+        group: Number of its group.
+        contype: Bits of what it is.
+        conaffinity: Bits of what it touches.
+        mesh: Attributes of its mesh; empty for all others.
+    """
+
+    name: str
+    body: str
+    kind: str
+    size: np.ndarray
+    placement: pin.SE3
+    mass: float | None
+    density: float
+    group: int
+    contype: int
+    conaffinity: int
+    mesh: Mapping[str, str]
+
+    @property
+    def touches(self) -> bool:
+        """Whether it can touch anything."""
+        return bool(self.contype or self.conaffinity)
+
+    def solid(self) -> coal.CollisionGeometry:
+        """Return its shape for contact, in its own frame.
+
+        Raises:
+            ModelError: If it is an ellipsoid, or its mesh cannot be read.
+        """
+        match self.kind:
+            case "plane":
+                return coal.Halfspace(0.0, 0.0, 1.0, 0.0)
+            case "sphere":
+                return coal.Sphere(self.size[0])
+            case "capsule":
+                return coal.Capsule(self.size[0], 2.0 * self.size[1])
+            case "cylinder":
+                return coal.Cylinder(self.size[0], 2.0 * self.size[1])
+            case "box":
+                return coal.Box(2.0 * self.size)
+            case "mesh":
+                if "file" in self.mesh:
+                    return self._load(self._scale)
+                points = coal.StdVec_Vec3s()
+                points.extend(list(self._vertices()))
+                return coal.Convex.convexHull(points, True, "Qt")
+        kinds = [kind for kind in SIZES if kind != self.kind]
+        raise ModelError(
+            f"body '{self.body}': geom '{self.name}' is an {self.kind} that can touch "
+            f"({choices(kinds)}; or contype=0 and conaffinity=0)"
+        )
+
+    def inertia(self) -> pin.Inertia:
+        """Return its inertia in the frame of its body.
+
+        Raises:
+            ModelError: If its mesh cannot be read or has no volume.
+        """
+        if self.kind == "plane" or self.mass == 0.0:
+            return pin.Inertia.Zero()
+        local, volume = self._of_density_one()
+        mass = self.density * volume if self.mass is None else self.mass
+        scaled = pin.Inertia(mass, local.lever, local.inertia * (mass / volume))
+        return self.placement.act(scaled)
+
+    def _of_density_one(self) -> tuple[pin.Inertia, float]:
+        """Inertia at 1 kg/m^3 in its own frame, and volume [m^3]."""
+        if self.kind == "mesh":
+            return self._mesh_inertia()
+        a, b, c = np.resize(self.size, 3)
+        match self.kind:
+            case "sphere":
+                volume = 4.0 / 3.0 * np.pi * a**3
+                return pin.Inertia.FromSphere(volume, a), volume
+            case "capsule":
+                volume = np.pi * a**2 * (4.0 / 3.0 * a + 2.0 * b)
+                return pin.Inertia.FromCapsule(volume, a, 2.0 * b), volume
+            case "cylinder":
+                volume = 2.0 * np.pi * a**2 * b
+                return pin.Inertia.FromCylinder(volume, a, 2.0 * b), volume
+            case "ellipsoid":
+                volume = 4.0 / 3.0 * np.pi * a * b * c
+                return pin.Inertia.FromEllipsoid(volume, a, b, c), volume
+        volume = 8.0 * a * b * c
+        return pin.Inertia.FromBox(volume, 2.0 * a, 2.0 * b, 2.0 * c), volume
+
+    @property
+    def _scale(self) -> np.ndarray:
+        return vector(self.mesh, "scale", 3, "1 1 1")
+
+    def _vertices(self) -> np.ndarray:
+        return np.array(self.mesh["vertex"].split(), dtype=float).reshape(-1, 3) * self._scale
+
+    def _load(self, scale: np.ndarray) -> coal.BVHModelBase:
+        try:
+            return coal.MeshLoader().load(self.mesh["file"], scale)
+        except (ValueError, RuntimeError) as error:
+            raise ModelError(
+                f"body '{self.body}': geom '{self.name}': cannot find or read its mesh "
+                f"'{self.mesh['file']}' (valid: an STL, OBJ, DAE or glTF file)"
+            ) from error
+
+    def _triangles(self, convex: bool) -> np.ndarray:
+        """(n, 3, 3) corners of the mesh, or of its convex hull, counter-clockwise."""
+        if "file" in self.mesh:
+            loaded = self._load(self._scale)
+            points = np.array(loaded.vertices())
+            faces = [loaded.tri_indices(k) for k in range(loaded.num_tris)]
+            corners = np.array([[t[0], t[1], t[2]] for t in faces], dtype=np.int64)
+        else:
+            points = self._vertices()
+            corners = np.array(self.mesh.get("face", "").split(), dtype=np.int64).reshape(-1, 3)
+        if not (convex or len(corners) == 0):
+            return points[corners]
+        try:
+            hull = ConvexHull(points)
+        except (QhullError, ValueError) as error:
+            raise ModelError(f"geom '{self.name}' is a mesh without a volume") from error
+        triangles = points[hull.simplices]
+        normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+        inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0.0
+        triangles[inward] = triangles[inward][:, ::-1]
+        return triangles
+
+    def _mesh_inertia(self) -> tuple[pin.Inertia, float]:
+        """Sum of the tetrahedra between its triangles and a point."""
+        how = self.mesh.get("inertia", "legacy")
+        if how not in _VOLUMES:
+            raise ModelError(f"geom '{self.name}': inertia='{how}' ({choices(_VOLUMES)})")
+        triangles = self._triangles(how == "convex")
+        normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+        areas = np.linalg.norm(normals, axis=1)
+        middles = triangles.mean(axis=1)
+        center = areas @ middles / areas.sum()
+        volumes = np.einsum("ij,ij->i", middles - center, normals) / 6.0
+        if how == "legacy":
+            volumes = np.abs(volumes)
+        volume = float(volumes.sum())
+        if not abs(volume) > 0.0:
+            raise ModelError(f"geom '{self.name}' is a mesh without a volume, so it has no mass")
+        center = volumes @ (0.75 * middles + 0.25 * center) / volume
+        arms = triangles - center
+        volumes = np.einsum("ij,ij->i", middles - center, normals) / 6.0
+        if how == "legacy":
+            volumes = np.abs(volumes)
+        total = arms.sum(axis=1)
+        second = np.einsum("n,nij,nik->jk", volumes, arms, arms)
+        second = (second + np.einsum("n,nj,nk->jk", volumes, total, total)) / 20.0
+        inertia = np.trace(second) * np.eye(3) - second
+        sign = np.sign(volume)
+        return pin.Inertia(abs(volume), center, sign * inertia), abs(volume)
+
+
+def read_geom(
+    document: Document,
+    attributes: Mapping[str, str],
+    body: str,
+    name: str,
+    frame: pin.SE3,
+    meshes: Mapping[str, Mapping[str, str]],
+) -> Geom:
+    """Read a geom.
+
+    Args:
+        document: The file.
+        attributes: Of the geom, those of its class included.
+        body: Name of its body.
+        name: Its name.
+        frame: Pose of what it is given in, in its body.
+        meshes: Attributes of the meshes by name.
+
+    Raises:
+        ModelError: If it is of a type we do not know, or a number is wrong; the message names it.
+    """
+    kind = attributes.get("type", "sphere")
+    where = f"body '{body}': geom '{name}'"
+    if kind not in SIZES:
+        raise ModelError(f"{where} is of type '{kind}' ({choices(SIZES)})")
+    if boolean(attributes, "shellinertia"):
+        raise ModelError(f"{where} has shellinertia (valid: false)")
+    mesh = attributes.get("mesh")
+    if (mesh is not None) != (kind == "mesh"):
+        raise ModelError(f"{where} is of type '{kind}' and has {'a' if mesh else 'no'} mesh")
+    if mesh is not None and mesh not in meshes:
+        raise ModelError(f"{where}: no mesh '{mesh}' ({choices(meshes)})")
+    try:
+        between = "fromto" in attributes and kind in _BETWEEN
+        size = vector(attributes, "size", 1 if between else SIZES[kind], "")
+        pose = document.pose(attributes)
+        if between:
+            ends = vector(attributes, "fromto", 6)
+            middle, direction = 0.5 * (ends[:3] + ends[3:]), ends[:3] - ends[3:]
+            pose = pin.SE3(from_z(direction), middle)
+            half = 0.5 * float(np.linalg.norm(direction))
+            size = np.array([*[size[0]] * (SIZES[kind] - 1), half])
+        if not (size > 0.0).all():
+            raise ModelError(f"size must be > 0 m, got {size}")
+        mass = number(attributes, "mass") if "mass" in attributes else None
+        return Geom(
+            name=name,
+            body=body,
+            kind=kind,
+            size=size,
+            placement=frame * pose,
+            mass=mass,
+            density=number(attributes, "density", "1000"),
+            group=int(number(attributes, "group", "0")),
+            contype=int(number(attributes, "contype", "1")),
+            conaffinity=int(number(attributes, "conaffinity", "1")),
+            mesh=_checked_mesh(meshes[mesh]) if mesh is not None else {},
+        )
+    except ModelError as error:
+        raise ModelError(f"{where}: {error}") from error
+
+
+def _checked_mesh(mesh: Mapping[str, str]) -> Mapping[str, str]:
+    """Check that a mesh is one we read."""
+    if "file" not in mesh and "vertex" not in mesh:
+        raise ModelError(f"mesh '{mesh.get('name')}' has neither a file nor vertices")
+    for key, plain in (("refpos", "0 0 0"), ("refquat", "1 0 0 0")):
+        if key in mesh and not np.array_equal(
+            vector(mesh, key, len(plain.split())), vector({}, key, len(plain.split()), plain)
+        ):
+            raise ModelError(f"mesh '{mesh.get('name')}' has a {key} (valid: {plain})")
+    return mesh

@@ -1,0 +1,252 @@
+"""What a MJCF says: joints, inertias, classes, files; and one error for what we cannot simulate."""
+
+import numpy as np
+import pytest
+
+from contact_core.articulation import read_articulation
+from contact_core.collision.shapes import ShapeKind
+from contact_core.description import collision_shapes, read_urdf
+from contact_core.errors import ModelError, ModelWarning
+from contact_core.mjcf.model import read_mjcf
+from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
+
+BALL = '<geom name="ball" size="0.1" mass="2"/>'
+
+
+def mjcf(world, *sections, compiler=""):
+    """Return a MJCF."""
+    text = f"<worldbody>{world}</worldbody>"
+    return f'<mujoco model="m"><compiler {compiler}/>{"".join(sections)}{text}</mujoco>'
+
+
+def body(content, name="b", **attributes):
+    """Return one body with a ball."""
+    extra = " ".join(f'{key}="{value}"' for key, value in attributes.items())
+    return f'<body name="{name}" {extra}>{content}{BALL.replace("ball", "ball_" + name)}</body>'
+
+
+def test_joints_of_one_body_follow_each_other():
+    text = mjcf(body('<joint name="x" type="slide" axis="2 0 0"/><joint name="turn" pos="0 1 0"/>'))
+    slide, turn = read_articulation(text).bodies
+    assert (slide.kind, slide.axis, slide.parent) == (PRISMATIC, (1.0, 0.0, 0.0), -1)
+    assert (turn.kind, turn.axis, turn.parent) == (REVOLUTE, (0.0, 0.0, 1.0), 0)
+    assert (slide.inertia.mass, turn.inertia.mass) == (0.0, pytest.approx(2.0))
+    np.testing.assert_allclose(turn.inertia.lever, [0.0, -1.0, 0.0])
+    assert read_articulation(text).links["b"][0] == 1
+
+
+def test_root_bodies_that_float_are_free_bodies():
+    text = mjcf(body("<freejoint/>", "a", pos="0 0 1") + body('<joint type="free"/>', "b"))
+    bodies = read_articulation(text).bodies
+    assert [b.kind for b in bodies] == [FREE, FREE]
+    assert [b.joint for b in bodies] == ["a_joint", "b_joint"]
+    np.testing.assert_allclose(bodies[0].placement.translation, [0.0, 0.0, 1.0])
+
+
+def test_a_joint_says_what_it_does():
+    joint = """<joint name="j" armature="0.1" damping="0.2" frictionloss="0.3" range="-90 90"
+      stiffness="4" springref="45" ref="30"/>"""
+    (only,) = read_articulation(mjcf(body(joint))).bodies
+    law = only.law
+    assert (law.armature, law.damping, law.friction, law.stiffness) == (0.1, 0.2, 0.3, 4.0)
+    assert (law.lower, law.upper, law.rest) == pytest.approx((-np.pi / 2, np.pi / 2, np.pi / 4))
+    assert only.start == pytest.approx(np.pi / 6)
+    assert read_articulation(mjcf(body(joint))).start({}) == {"j": pytest.approx(np.pi / 6)}
+
+
+@pytest.mark.parametrize(
+    ("limit", "compiler", "expected"),
+    [
+        ('range="-1 1"', "", 1.0),
+        ('range="-1 1" limited="false"', "", np.inf),
+        ('range="-1 1"', 'autolimits="false"', np.inf),
+        ('range="-1 1" limited="true"', 'autolimits="false"', 1.0),
+    ],
+)
+def test_a_range_holds_if_it_is_switched_on(limit, compiler, expected):
+    text = mjcf(body(f'<joint name="j" {limit}/>'), compiler=f'angle="radian" {compiler}')
+    assert read_articulation(text).bodies[0].law.upper == expected
+
+
+def test_classes_hold_below_the_body_that_names_them_and_for_the_class_inside():
+    classes = """<default><joint damping="1"/><default class="leg"><joint armature="2"/>
+      <geom size="0.5 0.25" type="capsule"/>
+      <default class="knee"><joint damping="3"/></default></default></default>"""
+    inner = '<body name="c"><joint name="k" class="knee"/><geom mass="1" size="0.1"/></body>'
+    text = mjcf(body('<joint name="h"/>' + inner, childclass="leg"), classes)
+    hip, knee = read_articulation(text).bodies
+    assert (hip.law.damping, hip.law.armature) == (1.0, 2.0)
+    assert (knee.law.damping, knee.law.armature) == (3.0, 2.0)
+    capsules = {shape.name: shape.shape for shape in collision_shapes(text)}
+    assert capsules["c_0"].kind == ShapeKind.CAPSULE
+    assert capsules["c_0"].size == (0.1, 0.25, 0.0)
+
+
+ACTUATORS = [
+    ('<motor joint="j" gear="10" ctrlrange="-2 2"/>', 20.0),
+    ('<motor joint="j" gear="-10" forcerange="-3 3" ctrlrange="-2 2"/>', 30.0),
+    ('<motor joint="j" ctrlrange="-2 2"/><position joint="j" forcerange="-1 1"/>', 3.0),
+    ('<position joint="j" kp="100"/>', np.inf),
+    ('<general joint="j" gainprm="5" ctrlrange="-1 1"/>', 5.0),
+]
+
+
+@pytest.mark.parametrize(("actuators", "effort"), ACTUATORS)
+def test_actuators_limit_the_effort(actuators, effort):
+    text = mjcf(body('<joint name="j"/>'), f"<actuator>{actuators}</actuator>")
+    assert read_articulation(text).bodies[0].law.effort == effort
+
+
+def test_a_joint_limits_the_effort_of_its_actuators():
+    text = mjcf(
+        body('<joint name="j" actuatorfrcrange="-7 7"/>'),
+        '<actuator><motor joint="j" gear="10" ctrlrange="-2 2"/></actuator>',
+    )
+    assert read_articulation(text).bodies[0].law.effort == 7.0
+
+
+def test_a_linear_equality_of_joints_is_a_mimic_joint():
+    text = mjcf(
+        body('<joint name="i" type="slide" ref="0.5"/>', "a") + body('<joint name="j"/>', "b"),
+        '<equality><joint joint1="j" joint2="i" polycoef="0.1 -2"/></equality>',
+    )
+    mimic = read_articulation(text).bodies[1].mimic
+    assert (mimic.master, mimic.ratio, mimic.offset) == ("i", -2.0, pytest.approx(0.1 + 2 * 0.5))
+
+
+def test_a_keyframe_says_where_everything_starts():
+    text = mjcf(
+        body("<freejoint/>", "a") + body('<joint name="j" range="-1 1"/>', "b"),
+        '<keyframe><key name="up" qpos="1 2 3 0 1 0 0 0.01"/><key name="far" qpos="0 0 0 1 0 0 0 9"'
+        "/></keyframe>",
+    )
+    start = read_articulation(text).at("up")
+    np.testing.assert_allclose(start.bodies[0].placement.translation, [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(start.bodies[0].placement.rotation, np.diag([1.0, -1.0, -1.0]))
+    assert start.start({}) == {"j": 0.01}
+    with pytest.raises(ModelError, match=r"no keyframe 'down' \(valid: up, far\)"):
+        start.at("down")
+    with pytest.raises(ModelError, match="joint 'j' cannot start at 9"):
+        start.at("far")
+
+
+def test_bodies_that_a_joint_connects_are_apart_but_not_from_the_world():
+    inner = body('<joint name="k"/>', "c") + body("", "held") + body('<joint name="l"/>', "d")
+    text = mjcf(
+        '<geom type="plane" size="1 1 1"/>' + body(f'<joint name="j"/>{inner}'),
+        '<contact><exclude body1="c" body2="d"/></contact>',
+    )
+    pairs = {tuple(sorted(pair)) for pair in read_mjcf(text).apart}
+    assert pairs == {("b", "c"), ("b", "d"), ("c", "held"), ("d", "held"), ("c", "d")}
+
+
+def test_what_only_looks_does_not_collide_but_weighs():
+    looks = '<geom name="skin" type="box" size="1 1 1" mass="3" contype="0" conaffinity="0"/>'
+    text = mjcf(body('<joint name="j"/>' + looks))
+    assert [shape.name for shape in collision_shapes(text)] == ["ball_b"]
+    assert read_articulation(text).bodies[0].inertia.mass == pytest.approx(5.0)
+
+
+def test_other_files_and_meshes_lie_relative_to_the_first(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "meshes").mkdir()
+    corners = "\n".join(f"v {x} {y} {z}" for x in (0, 1) for y in (0, 2) for z in (0, 3))
+    faces = "124 143 578 586 156 162 348 387 137 175 268 284"
+    obj = corners + "\n" + "\n".join("f " + " ".join(face) for face in faces.split())
+    (tmp_path / "meshes" / "brick.obj").write_text(obj)
+    (tmp_path / "parts" / "brick.xml").write_text(
+        """<mujocoinclude><asset><mesh file="brick.obj" scale="0.1 0.1 0.1"/></asset><worldbody>
+        <body name="b"><freejoint/><geom type="mesh" mesh="brick"/></body></worldbody>
+        </mujocoinclude>"""
+    )
+    (tmp_path / "main.xml").write_text(
+        '<mujoco><compiler meshdir="meshes"/><include file="parts/brick.xml"/></mujoco>'
+    )
+    text = read_urdf(tmp_path / "main.xml")
+    (only,) = read_articulation(text).bodies
+    assert only.inertia.mass == pytest.approx(1000 * 0.1 * 0.2 * 0.3)
+    np.testing.assert_allclose(only.inertia.lever, [0.05, 0.1, 0.15])
+    moments = only.inertia.mass / 12 * np.array([0.2**2 + 0.3**2, 0.1**2 + 0.3**2, 0.05])
+    np.testing.assert_allclose(only.inertia.inertia, np.diag(moments), atol=1e-12)
+    (shape,) = collision_shapes(text, meshes=True)
+    assert shape.shape.size == pytest.approx((0.05, 0.1, 0.15))
+    (tmp_path / "main.xml").write_text('<mujoco><include file="none.xml"/></mujoco>')
+    with pytest.raises(ModelError, match=r"cannot find the included file 'none.xml'"):
+        read_urdf(tmp_path / "main.xml")
+    with pytest.raises(ModelError, match="is a part of a MJCF"):
+        read_urdf(tmp_path / "parts" / "brick.xml")
+
+
+JOINT = '<joint name="j"/>'
+TWO = body(JOINT, "a") + body('<joint name="i"/>', "b")
+REFUSED = [
+    (mjcf(body('<joint name="j" type="ball"/>')), r"type 'ball' \(valid: hinge, slide, free\)"),
+    (mjcf(body(JOINT + '<geom type="ellipsoid" size="1 1 1"/>')), "geom 'b_0' is an ellipsoid"),
+    (mjcf(body(JOINT + '<geom type="hfield" hfield="h"/>')), "of type 'hfield' .valid: plane, sph"),
+    (mjcf(body(JOINT + '<geom type="sdf" mesh="h"/>')), "of type 'sdf'"),
+    (mjcf(body(JOINT + '<geom type="box" size="1 1"/>')), "geom 'b_0': size must be 3 finite"),
+    (mjcf(body(JOINT + '<geom type="plane" size="1 1 1"/>')), "is a plane .valid: on what is fix"),
+    (mjcf(body(JOINT + '<geom class="c" size="1"/>')), r"of class 'c' \(valid: main\)"),
+    (mjcf(body(JOINT + '<composite type="cable"/>')), "unknown element 'composite' .valid: body"),
+    (mjcf(body(JOINT + "<freejoint/>")), "it floats .valid: as the only joint"),
+    (mjcf(body(JOINT + body("<freejoint/>", "c"))), "it floats .valid: as the only joint"),
+    (mjcf(body(JOINT, gravcomp=1)), "body 'b' has gravcomp='1' .valid: 0"),
+    (mjcf(body(JOINT, euler="1 2")), "euler must be 3 finite"),
+    (mjcf(body(JOINT), "<deformable/>"), "unknown section 'deformable'"),
+    (mjcf(body(JOINT), compiler='coordinate="global"'), r"coordinate='global' \(valid: local\)"),
+    (mjcf(body(JOINT), compiler='angel="radian"'), "unknown setting angel='radian' .valid: angle"),
+    (
+        mjcf(TWO, '<equality><weld body1="a" body2="b"/></equality>'),
+        "equality weld '' .valid: a joint that follows",
+    ),
+    (
+        mjcf(TWO, '<equality><joint joint1="i" joint2="j" polycoef="0 1 1"/></equality>'),
+        "polycoef 0 1 1 .valid: linear",
+    ),
+    (
+        mjcf(TWO, '<tendon><fixed name="t" stiffness="1"><joint joint="i"/></fixed></tendon>'),
+        "tendon 't' has stiffness",
+    ),
+    (
+        mjcf(TWO, '<actuator><motor joint="k"/></actuator>'),
+        r"motor '': no joint 'k' \(valid: j, i\)",
+    ),
+    (mjcf(TWO, '<contact><exclude body1="a" body2="z"/></contact>'), "exclude: no body 'z'"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_what_cannot_be_simulated_is_named(text, message):
+    with pytest.raises(ModelError, match=message):
+        read_articulation(text)
+        collision_shapes(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (mjcf(body(JOINT, mocap="true").replace(JOINT, "")), "body 'b' is moved by motion capture"),
+        (mjcf(body('<joint name="j" type="free" damping="1"/>')), "'j' floats: damping ignored"),
+        (mjcf(body(JOINT), '<option viscosity="0.1"/>'), "option viscosity='0.1' ignored"),
+        (
+            mjcf(body(JOINT), '<actuator><motor joint="j" ctrlrange="0 2"/></actuator>'),
+            "motor '' has the effort limits 0 and 2: taken as 2 both ways",
+        ),
+        (
+            mjcf(body(JOINT), '<actuator><motor name="m" site="s"/></actuator>'),
+            "motor 'm' not read: no actuator of one joint",
+        ),
+    ],
+)
+def test_what_is_simulated_differently_is_warned_of(text, message):
+    with pytest.warns(ModelWarning, match=message):
+        read_articulation(text)
+
+
+def test_looks_sensors_and_settings_of_solvers_are_ignored():
+    text = mjcf(
+        body(JOINT + '<site name="s"/><camera name="c"/><light/>'),
+        '<option timestep="0.1"/><visual/><statistic/><size/><custom/>'
+        '<sensor><gyro site="s"/></sensor><asset><texture name="t"/><material name="m"/></asset>',
+    )
+    assert len(read_articulation(text).bodies) == 1

@@ -1,0 +1,166 @@
+"""SDF as a URDF: what floats, where joints are, and one error for what is not common to both."""
+
+import numpy as np
+import pytest
+
+from contact_core.articulation import read_articulation
+from contact_core.collision.shapes import ShapeKind
+from contact_core.description import collision_shapes, read_urdf
+from contact_core.errors import ModelError, ModelWarning
+from contact_core.model_file import self_contained
+from contact_core.rigid_body.joints import FREE, REVOLUTE
+
+INERTIAL = """<inertial><pose>0.1 0 0 0 0 0</pose><mass>2</mass><inertia><ixx>0.1</ixx>
+  <iyy>0.2</iyy><izz>0.15</izz></inertia></inertial>"""
+
+
+def sdf(content, version="1.9"):
+    """Return a SDF of one model."""
+    return f'<sdf version="{version}"><model name="m">{content}</model></sdf>'
+
+
+def link(name, content="", pose="0 0 0 0 0 0"):
+    """Return a link."""
+    return f'<link name="{name}"><pose>{pose}</pose>{INERTIAL}{content}</link>'
+
+
+def joint(name, parent, child, kind="revolute", axis="<xyz>0 0 1</xyz>", pose=""):
+    """Return a joint."""
+    return f"""<joint name="{name}" type="{kind}">{pose}<parent>{parent}</parent>
+      <child>{child}</child><axis>{axis}</axis></joint>"""
+
+
+def urdf(text, tmp_path):
+    """Return what our reader makes of a SDF."""
+    return self_contained(text, "the SDF", tmp_path)
+
+
+def test_a_model_floats_unless_it_is_static_or_held(tmp_path):
+    free = read_articulation(urdf(sdf(link("a", pose="1 2 3 0 0 0")), tmp_path))
+    assert [(body.joint, body.kind) for body in free.bodies] == [("a", FREE)]
+    np.testing.assert_allclose(free.bodies[0].placement.translation, [1.0, 2.0, 3.0])
+    static = read_articulation(urdf(sdf("<static>true</static>" + link("a")), tmp_path))
+    assert static.bodies == ()
+    held = read_articulation(urdf(sdf(link("a") + joint("j", "world", "a")), tmp_path))
+    assert [(body.joint, body.kind) for body in held.bodies] == [("j", REVOLUTE)]
+
+
+def test_a_joint_may_be_elsewhere_than_its_child(tmp_path):
+    text = sdf(
+        "<pose>0 0 1 0 0 0</pose>" + link("a", pose="1 0 0 0 0 0")
+        + joint("j", "world", "a", pose="<pose>0 2 0 0 0 0</pose>")
+    )  # fmt: skip
+    articulation = read_articulation(urdf(text, tmp_path))
+    (body,) = articulation.bodies
+    np.testing.assert_allclose(body.placement.translation, [1.0, 2.0, 1.0])
+    np.testing.assert_allclose(body.inertia.lever, [0.1, -2.0, 0.0])
+    np.testing.assert_allclose(articulation.links["a"][1].translation, [0.0, -2.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("version", "axis", "expected"),
+    [
+        ("1.9", "<xyz>1 0 0</xyz>", (1.0, 0.0, 0.0)),
+        ("1.9", '<xyz expressed_in="__model__">1 0 0</xyz>', (0.0, -1.0, 0.0)),
+        ("1.6", "<xyz>1 0 0</xyz><use_parent_model_frame>1</use_parent_model_frame>", (0, -1, 0)),
+        ("1.4", "<xyz>1 0 0</xyz>", (0.0, -1.0, 0.0)),
+    ],
+)
+def test_an_axis_is_in_the_frame_that_it_is_expressed_in(tmp_path, version, axis, expected):
+    turned = link("a", pose=f"0 0 0 0 0 {np.pi / 2}")
+    text = sdf(turned + joint("j", "world", "a", axis=axis), version)
+    (body,) = read_articulation(urdf(text, tmp_path)).bodies
+    assert body.axis == pytest.approx(expected)
+
+
+def test_a_joint_says_what_it_does(tmp_path):
+    axis = """<xyz>0 0 1</xyz><limit><lower>-1</lower><upper>{}</upper><effort>3</effort>
+      <velocity>-1</velocity></limit><dynamics><damping>4</damping><friction>5</friction></dynamics>
+      """
+    text = sdf(link("a") + joint("j", "world", "a", axis=axis.format("1e16")))
+    law = read_articulation(urdf(text, tmp_path)).bodies[0].law
+    assert (law.lower, law.upper, law.effort, law.velocity) == (-1.0, np.inf, 3.0, np.inf)
+    assert (law.damping, law.friction) == (4.0, 5.0)
+    follow = (
+        axis.format(2)
+        + """<mimic joint="j" axis="axis"><multiplier>-2</multiplier>
+      <offset>0.5</offset><reference>0.25</reference></mimic>"""
+    )
+    text = sdf(link("a") + link("b") + joint("j", "world", "a") + joint("k", "a", "b", axis=follow))
+    mimic = read_articulation(urdf(text, tmp_path)).bodies[1].mimic
+    assert (mimic.master, mimic.ratio, mimic.offset) == ("j", -2.0, 1.0)
+
+
+def test_frames_may_be_given_in_each_other(tmp_path):
+    frames = """<frame name="f" attached_to="a"><pose>0 0 1 0 0 0</pose></frame>
+      <link name="b"><pose relative_to="f">0 1 0 0 0 0</pose></link>"""
+    articulation = read_articulation(urdf(sdf(link("a", pose="1 0 0 0 0 0") + frames), tmp_path))
+    where = {body.joint: body.placement.translation.tolist() for body in articulation.bodies}
+    assert where == {"a": [1.0, 0.0, 0.0], "b": [1.0, 1.0, 1.0]}
+    # Without an inertial a link has SDF's own default.
+    assert articulation.bodies[1].inertia.mass == 1.0
+
+
+def test_shapes_are_where_they_are(tmp_path):
+    (tmp_path / "brick.obj").write_text(
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    )
+    shapes = """<collision name="a_box"><pose>0 0 1 0 0 0</pose><geometry><box><size>2 4 6</size>
+        </box></geometry></collision>
+      <collision name="b"><geometry><capsule><radius>1</radius><length>2</length></capsule>
+        </geometry></collision>
+      <collision name="c"><geometry><plane><normal>0 1 0</normal></plane></geometry></collision>
+      <collision name="d"><geometry><mesh><uri>brick.obj</uri></mesh></geometry></collision>"""
+    text = sdf("<static>1</static>" + link("a", shapes))
+    box, capsule, plane, mesh = collision_shapes(urdf(text, tmp_path), meshes=True)
+    assert (box.shape.kind, box.shape.size) == (ShapeKind.BOX, (1.0, 2.0, 3.0))
+    np.testing.assert_allclose(box.placement.translation, [0.0, 0.0, 1.0])
+    assert (capsule.shape.kind, capsule.shape.size) == (ShapeKind.CAPSULE, (1.0, 1.0, 0.0))
+    np.testing.assert_allclose(
+        plane.placement.act(np.array([3.0, 4.0, 1.0])), [3, 0, -4], atol=1e-9
+    )
+    assert mesh.shape.kind == ShapeKind.MESH
+
+
+def geometry(content):
+    """Return a model with one collision shape."""
+    shape = f'<collision name="c"><geometry>{content}</geometry></collision>'
+    return sdf(link("a", shape))
+
+
+REFUSED = [
+    (sdf(link("a") + joint("j", "world", "a", "ball")), r"type 'ball' \(valid: revolute, cont"),
+    (sdf(link("a") + joint("j", "b", "a")), r"joint 'j': no link 'b' \(valid: world, a\)"),
+    (
+        sdf(link("a") + link("b") + joint("j", "a", "b") + joint("k", "world", "b")),
+        "joints form a loop",
+    ),
+    (geometry("<ellipsoid/>"), "link 'a': collision 'c' is ellipsoid .valid: box, sphere"),
+    (geometry("<box/>"), "box '' has no size"),
+    (sdf(link("a", "<gravity>false</gravity>")), "link 'a' has no gravity"),
+    (sdf(link("a") + "<model name='n'/>"), "model: unknown element 'model' .valid: link, joint"),
+    (sdf(link("a") + "<frame name='f'><pose relative_to='g'/></frame>" + "<link name='b'><pose "
+         "relative_to='f'/></link>"), "no frame 'g'"),
+    ("<sdf version='1.9'><include><uri>m</uri></include></sdf>", "and 1 included ones"),
+    (
+        sdf(link("a") + joint("j", "world", "a", axis="<xyz>0 0 1</xyz><dynamics>"
+            "<spring_stiffness>2</spring_stiffness></dynamics>")),
+        "joint 'j' has a spring",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_what_is_not_common_is_named(tmp_path, text, message):
+    with pytest.raises(ModelError, match=message):
+        urdf(text, tmp_path)
+
+
+def test_self_collision_has_to_be_asked_for(tmp_path):
+    with pytest.warns(ModelWarning, match="collides with itself: ask for it"):
+        urdf(sdf("<self_collide>true</self_collide>" + link("a")), tmp_path)
+
+
+def test_a_file_of_the_name_sdf_is_read(tmp_path):
+    (tmp_path / "m.sdf").write_text(sdf(link("a")))
+    assert read_urdf(tmp_path / "m.sdf").startswith("<robot")
