@@ -145,7 +145,9 @@ class Engine:
         self.joint_force = self.work.joint_forces.force
         self.counters = self.work.counters
         self.q[:] = built.q
-        self.drives.effort_limit[:] = built.efforts
+        # A spring is a position controller without damping, and no limit holds for it.
+        self.drives.stiffness[:], self.drives.target[:] = built.springs, built.rests
+        self.drives.effort_limit[:] = np.where(built.springs > 0.0, np.inf, built.efforts)
         self._simulation = make_simulation(
             built.arrays, self.work, scheme_settings(solver, time_step)
         )

@@ -1,4 +1,4 @@
-"""From URDFs to the engine's flat arrays, through Pinocchio's parser."""
+"""From URDFs and MJCFs to the engine's flat arrays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from contact_core.articulation import MovingBody, read_articulation
+from contact_core.articulation import JointLaw, Mimic, MovingBody, read_articulation
 from contact_core.collision.arrays import Geometry, Hulls, Pairs
 from contact_core.collision.convex_mesh import ConvexMesh, Meshes
 from contact_core.collision.manifold import POINTS
@@ -44,6 +44,8 @@ class BuiltModel:
         q: (nq) initial positions: those of the instances, and the placement of free ones.
         efforts: (nv) effort limits of the joints' drives [Nm or N]; infinite if there is none.
         velocities: (nv) velocity limits of the joints [rad/s or m/s]; infinite if there is none.
+        springs: (nv) stiffness of the joints' springs [Nm/rad or N/m].
+        rests: (nv) positions at which the springs exert nothing [rad or m].
         joints: Joint name -> degree of freedom; mimic joints have none of their own. Where
             several instances have a joint of one name, they are ``INSTANCE/JOINT``.
         joint_dofs: (instance, joint) -> degree of freedom.
@@ -58,6 +60,8 @@ class BuiltModel:
     q: np.ndarray
     efforts: np.ndarray
     velocities: np.ndarray
+    springs: np.ndarray
+    rests: np.ndarray
     joints: dict[str, int]
     joint_dofs: dict[tuple[str, str], int]
     free_bodies: dict[str, tuple[int, int]]
@@ -86,7 +90,7 @@ def build_model(
     """Build the engine's model.
 
     Args:
-        instances: The URDFs.
+        instances: The URDFs and MJCFs.
         surface_of: (instance, link) -> its surface.
         may_touch: Whether two (instance, link) may touch; links that do not move relative
             to each other never do.
@@ -130,6 +134,8 @@ class _Builder:
         self.q: list[float] = []
         self.efforts: list[float] = []
         self.velocities: list[float] = []
+        self.springs: list[float] = []
+        self.rests: list[float] = []
         self.links: dict[Link, tuple[int, pin.SE3]] = {}
         self.joint_dofs: dict[tuple[str, str], int] = {}
         self.free_joints: dict[tuple[str, str], tuple[int, int]] = {}
@@ -138,12 +144,16 @@ class _Builder:
         self.instances: list[str] = []
 
     def add(self, instance: Instance) -> None:
-        """Add one URDF: its bodies, joints and shapes."""
+        """Add one instance: its bodies, joints and shapes."""
         try:
             articulation = read_articulation(
                 instance.urdf, instance.free, instance.repair, instance.kinematic
             )
-            positions = articulation.start(instance.positions)
+            if isinstance(instance.positions, str):
+                articulation = articulation.at(instance.positions)
+                positions = articulation.start({})
+            else:
+                positions = articulation.start(instance.positions)
         except ModelError as error:
             raise ModelError(f"{instance.name}: {error}") from error
         first_body = len(self.rows.bodies["parent"])
@@ -178,6 +188,8 @@ class _Builder:
             entries += [row.get(field, 0.0)] * 6
         self.efforts += [np.inf] * 6
         self.velocities += [np.inf] * 6
+        self.springs += [0.0] * 6
+        self.rests += [0.0] * 6
 
     def _add_dof(self, instance: Instance, body: MovingBody, position: float) -> None:
         rows, law = self.rows, body.law
@@ -192,6 +204,8 @@ class _Builder:
         rows.joints["limit_dissipation"].append(END_STOP_DISSIPATION)
         self.efforts.append(law.effort)
         self.velocities.append(law.velocity)
+        self.springs.append(law.stiffness)
+        self.rests.append(law.rest)
         self.q.append(position)
 
     def _add_body(self, instance: Instance, body: MovingBody, first_body: int) -> None:
@@ -210,6 +224,7 @@ class _Builder:
             rows.joints["armature"][dof] += mimic.ratio**2 * body.law.armature
             rows.joints["damping"][dof] += mimic.ratio**2 * body.law.damping
             rows.joints["friction"][dof] += abs(mimic.ratio) * body.law.friction
+            self._add_spring(dof, mimic, body.law)
         rows.bodies["parent"].append(parent)
         rows.bodies["joint_type"].append(body.kind)
         rows.bodies["joint_axis"].append(body.axis)
@@ -229,6 +244,14 @@ class _Builder:
             rows.bodies["column_parent"].append(column_parent)
             column_parent = len(rows.bodies["column_dof"]) - 1
         rows.bodies["last_column"].append(column_parent)
+
+    def _add_spring(self, dof: int, mimic: Mimic, law: JointLaw) -> None:
+        """Add the spring of a joint that follows another one to that one's."""
+        stiffness = mimic.ratio**2 * law.stiffness
+        if stiffness > 0.0:
+            rest, total = (law.rest - mimic.offset) / mimic.ratio, self.springs[dof] + stiffness
+            moment = self.springs[dof] * self.rests[dof] + stiffness * rest
+            self.springs[dof], self.rests[dof] = total, moment / total
 
     def _add_shapes(self, instance: Instance) -> None:
         try:
@@ -282,7 +305,7 @@ class _Builder:
                 before = len(self.rows.pairs["shapes"])
                 for a in hull_a:
                     for b in hulls[j]:
-                        if self._moves(a, b) and may_touch(links[a], links[b]):
+                        if self._may_meet(a, b) and may_touch(links[a], links[b]):
                             material = material_of(links[a], links[b]) or combine(
                                 surface_of(*links[a]), surface_of(*links[b])
                             )
@@ -296,6 +319,8 @@ class _Builder:
             q=np.array(self.q),
             efforts=np.array(self.efforts),
             velocities=np.array(self.velocities),
+            springs=np.array(self.springs),
+            rests=np.array(self.rests),
             joints=self._joint_names(),
             joint_dofs=self.joint_dofs,
             free_bodies=self.free_bodies,
@@ -312,9 +337,10 @@ class _Builder:
             for (instance, joint), dof in self.joint_dofs.items()
         }
 
-    def _moves(self, a: int, b: int) -> bool:
-        """Whether two shapes move relative to each other."""
-        return bool(self.rows.geometry["body"][a] != self.rows.geometry["body"][b])
+    def _may_meet(self, a: int, b: int) -> bool:
+        """Whether two shapes move relative to each other, and may touch by their own bits."""
+        moves = self.rows.geometry["body"][a] != self.rows.geometry["body"][b]
+        return bool(moves) and self.shapes[a].may_touch(self.shapes[b])
 
     def _add_hulls(self) -> list[list[int]]:
         """Add the hulls, moving ones first; return their shapes."""

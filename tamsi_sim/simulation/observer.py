@@ -81,6 +81,7 @@ class Penetration:
     Attributes:
         a: Shape A.
         b: Shape B.
+        shapes: Their numbers.
         subject: Their names, with their instances.
         depth: [m].
         thickness: Smallest extent of the thinner shape [m].
@@ -88,6 +89,7 @@ class Penetration:
 
     a: PlacedShape
     b: PlacedShape
+    shapes: tuple[int, int]
     subject: str
     depth: float
     thickness: float
@@ -234,6 +236,7 @@ class Observer:
                 Penetration(
                     a=built.shapes[a],
                     b=built.shapes[b],
+                    shapes=(int(a), int(b)),
                     subject=" and ".join(names),
                     depth=float(depths[pairs == pair].max()),
                     thickness=min(_thickness(built.shapes[s]) for s in (a, b)),

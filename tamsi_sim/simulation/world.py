@@ -1,20 +1,27 @@
-"""Putting a simulation together in a few lines: things from URDFs, on a ground."""
+"""Putting a simulation together in a few lines: things from URDFs and MJCFs, on a ground."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from contact_core.description import placement, read_urdf
-from contact_core.errors import ConfigError, ModelError, choices
-from contact_core.model_file import parse, self_contained
+from contact_core.errors import ConfigError, ModelError, ModelWarning, choices
+from contact_core.mjcf.model import read_mjcf
+from contact_core.model_file import MJCF, parse, self_contained
 from contact_core.scene import Instance, Link
 from contact_core.scene_config import SolverConfig
+from contact_core.sdf import GRAVITY
 from contact_core.srdf import Srdf
 from contact_core.surface import Material, Surface, check_contact
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import build_model, leave_out
+from tamsi_sim.simulation.observer import DEEPEST_START
 
 EARTH = (0.0, 0.0, -9.81)
 NOWHERE = (0.0, 0.0, 0.0)
@@ -29,7 +36,7 @@ class World:
     """Collects instances, surfaces and who may touch whom, then becomes an engine.
 
     Everything may touch everything else; links of one instance only touch each other if asked
-    to, see :meth:`collide_with_itself`.
+    to, see :meth:`collide_with_itself`, or if their MJCF says so.
     """
 
     def __init__(
@@ -54,6 +61,7 @@ class World:
         self._materials: dict[frozenset[str], Material] = {}
         self._ignored: set[frozenset[str]] = set()
         self._apart: dict[str, set[frozenset[str]]] = {}
+        self._ruled: set[str] = set()  # those whose files say what may touch
 
     def add(
         self,
@@ -64,7 +72,7 @@ class World:
         free: bool = False,
         surface: Surface | None = None,
         weightless: bool = False,
-        positions: Mapping[str, float] | None = None,
+        positions: Mapping[str, float] | str | None = None,
         roots: Sequence[str | Path] = (),
         repair: bool = False,
         kinematic: bool = False,
@@ -73,15 +81,18 @@ class World:
 
         Args:
             name: A name of its own.
-            urdf: Its URDF: a path below ``description/``, from the current folder, or an
-                absolute one; or the text itself.
-            xyz: Initial position of its root link in the world [m].
+            urdf: Its URDF, MJCF or SDF: a path below ``description/``, from the current folder, or
+                an absolute one; or the text itself.
+            xyz: Initial position of its root link in the world [m]; of a MJCF or SDF that of its
+                own world.
             rpy: Its initial roll, pitch and yaw [rad].
-            free: Whether it floats; otherwise its root link is fixed to the world.
+            free: Whether it floats; otherwise its root link is fixed to the world. A MJCF or SDF
+                says itself what floats.
             surface: Its surface.
             weightless: Whether its weight is compensated, as an arm's controller does.
-            positions: Joint -> initial position [rad or m]; the others start at zero, or as
-                near to it as their limits allow.
+            positions: Joint -> initial position [rad or m]; the others start at zero (of a MJCF:
+                at their ``ref``), or as near to it as their limits allow. Or the name of a
+                keyframe of the MJCF.
             roots: Folders in which its meshes and their packages are looked for first; else
                 they are those above the file, and those that ROS knows.
             repair: Whether inertias that no body has are replaced by the mean of their
@@ -95,11 +106,12 @@ class World:
 
         Raises:
             ConfigError: If the file cannot be read, or a number is not finite or out of its range.
-            ModelError: If the name is taken or no text, or the file is not well-formed XML.
+            ModelError: If the name is taken or no text, the file is not well-formed XML, or a MJCF
+                has what we cannot simulate.
         """
         if not (isinstance(name, str) and name):
             raise ModelError(f"a name must be a text, got {name!r}")
-        if not isinstance(positions, Mapping | None):
+        if not isinstance(positions, Mapping | str | None):
             raise ModelError(f"positions of '{name}' must be joint -> position, got {positions!r}")
         xyz, rpy = _triple(xyz, f"xyz of '{name}'"), _triple(rpy, f"rpy of '{name}'")
         if surface is not None:
@@ -113,13 +125,33 @@ class World:
             text = read_urdf(text, roots)
         gravity = NOWHERE if weightless else self._gravity
         pose = placement(xyz, rpy)
-        start = dict(positions or {})
+        start = positions if isinstance(positions, str) else dict(positions or {})
         self._instances[name] = Instance(
             name, text, pose, free or kinematic, gravity, start, repair, kinematic
         )
         if surface is not None:
             self._surfaces[name] = surface
+        self._read_rules(name, parse(text, name), text, weightless)
         return self
+
+    def _read_rules(
+        self, name: str, root: ElementTree.Element, text: str, weightless: bool
+    ) -> None:
+        """Take from a MJCF which of its bodies may touch; its gravity should be the world's."""
+        gravity = np.array(root.get(GRAVITY, "").split(), dtype=float)
+        if root.tag == MJCF:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ModelWarning)  # Given when the world is built.
+                model = read_mjcf(text)
+            self._apart[name], gravity = set(model.apart), model.gravity
+            self._ruled.add(name)
+        if len(gravity) and not (weightless or np.allclose(gravity, self._gravity)):
+            warnings.warn(
+                f"{name}: its gravity is {gravity.tolist()} m/s^2, the world's is "
+                f"{list(self._gravity)}, which holds",
+                ModelWarning,
+                stacklevel=3,
+            )
 
     def add_ground(self, height: float = 0.0, surface: Surface | None = None) -> World:
         """Add a fixed ground, the instance ``ground``.
@@ -177,7 +209,8 @@ class World:
     ) -> World:
         """Let the links of an instance touch each other.
 
-        Left out are links that one joint connects, and those that touch at the start.
+        Left out are links that one joint connects, and those that touch at the start. The bodies
+        of a MJCF touch each other anyway, as it says.
 
         Args:
             name: The instance.
@@ -194,9 +227,9 @@ class World:
         """
         self._check_name(name)
         pairs = {frozenset(pair) for pair in apart}
-        links = [
-            link.get("name", "") for link in parse(self._instances[name].urdf, name).iter("link")
-        ]
+        root = parse(self._instances[name].urdf, name)
+        tag = "body" if root.tag == MJCF else "link"
+        links = [link.get("name", "") for link in root.iter(tag)]
         for link in sorted(frozenset().union(*pairs)):
             if link not in links:
                 raise ModelError(f"{name}: no link '{link}' ({choices(links)})")
@@ -242,7 +275,8 @@ class World:
         built = build_model(list(self._instances.values()), surface_of, may_touch, material_of)
         engine = Engine(built, time_step, solver)
         if self._apart:
-            engine = Engine(leave_out(built, _neighbours(engine)), time_step, solver)
+            apart = _neighbours(engine, self._ruled)
+            engine = Engine(leave_out(built, apart), time_step, solver)
         engine.observer.check_start()
         return engine
 
@@ -257,8 +291,12 @@ def _triple(values: Sequence[float], what: str) -> tuple[float, float, float]:
     return x, y, z
 
 
-def _neighbours(engine: Engine) -> Callable[[int, int], bool]:
-    """Whether two shapes of one instance are connected by a joint, or their links touch now."""
+def _neighbours(engine: Engine, ruled: Collection[str]) -> Callable[[int, int], bool]:
+    """Whether two shapes of one instance are connected by a joint, or their links touch now.
+
+    Those of an instance whose file has its own rules are only apart if the one starts deep inside
+    the other one, and joints connect them.
+    """
     built = engine.built
     links = [(i, s.body) for i, s in zip(built.instances, built.shapes, strict=True)]
     found = engine.evaluate()
@@ -267,12 +305,42 @@ def _neighbours(engine: Engine) -> Callable[[int, int], bool]:
         for pair in engine.work.contacts.pair[:found]
     }
     parent, body = built.arrays.bodies.parent, built.arrays.geometry.body
+    tree = np.arange(len(parent))
+    for number, above in enumerate(parent):
+        tree[number] = tree[above] if above >= 0 else number
+    deep = _deep_starts(engine, ruled, tree)
 
     def apart(a: int, b: int) -> bool:
         if built.instances[a] != built.instances[b]:
             return False
+        if built.instances[a] in ruled:
+            return frozenset((links[a], links[b])) in deep
         i, j = body[a], body[b]
         joined = (i >= 0 and parent[i] == j) or (j >= 0 and parent[j] == i)
         return bool(joined) or frozenset((links[a], links[b])) in touching
 
     return apart
+
+
+def _deep_starts(
+    engine: Engine, ruled: Collection[str], tree: np.ndarray
+) -> set[frozenset[tuple[str, str]]]:
+    """Links of one tree that start deep inside each other, although their file lets them touch."""
+    built = engine.built
+    found: dict[frozenset[tuple[str, str]], str] = {}
+    body = built.arrays.geometry.body
+    for p in engine.observer.penetrations():
+        if p.depth <= DEEPEST_START * p.thickness:
+            continue
+        a, b = p.shapes
+        owner = built.instances[a]
+        held = body[a] < 0 or body[b] < 0 or tree[body[a]] != tree[body[b]]
+        if owner in ruled and owner == built.instances[b] and not held:
+            found[frozenset(((owner, p.a.body), (owner, p.b.body)))] = p.subject
+    if found:
+        warnings.warn(
+            f"these start deep inside each other, so never touch: {'; '.join(found.values())}",
+            ModelWarning,
+            stacklevel=4,
+        )
+    return set(found)

@@ -1,0 +1,260 @@
+"""Worlds from MJCF and SDF: mass, motion and contact as MuJoCo, Pinocchio and Drake have them."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from contact_core.articulation import read_articulation
+from contact_core.errors import ModelError, ModelWarning
+from tamsi_sim.simulation.engine import StepStatus
+from tamsi_sim.simulation.world import World
+
+HOPPER = """<mujoco model="hopper"><compiler angle="degree"/>
+  <default><joint armature="0.1" damping="1"/><geom density="800" conaffinity="0"/>
+    <default class="leg"><geom type="capsule" size="0.04"/><joint range="-150 0"/></default>
+  </default>
+  <worldbody>
+    <geom name="floor" type="plane" size="0 0 1" conaffinity="1"/>
+    <body name="torso" pos="0 0 1.1">
+      <joint name="x" type="slide" axis="1 0 0" damping="0"/>
+      <joint name="z" type="slide" axis="0 0 1" damping="0" ref="1.1"/>
+      <joint name="pitch" axis="0 1 0" damping="0" pos="0 0 0.1"/>
+      <geom name="torso" type="capsule" size="0.05" fromto="0 0 0.3 0 0 -0.1"/>
+      <body name="thigh" pos="0 0 -0.1" childclass="leg">
+        <joint name="hip" axis="0 -1 0"/><geom fromto="0 0 0 0 0 -0.4"/>
+        <body name="shin" pos="0 0 -0.4" euler="0 10 0">
+          <joint name="knee" axis="0 -1 0"/><geom fromto="0 0 0 0 0 -0.4"/>
+          <body name="foot" pos="0 0 -0.4">
+            <joint name="ankle" axis="0 -1 0" range="-45 45"/>
+            <geom type="box" size="0.15 0.04 0.03" quat="1 0 0.1 0"/>
+            <geom type="sphere" size="0.02" pos="0.1 0 0.1" contype="0" mass="0.3"/>
+          </body>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  <actuator><motor joint="hip" gear="200" ctrlrange="-1 1"/></actuator>
+</mujoco>"""
+
+EVERYTHING = """<mujoco model="all">
+  <compiler angle="radian" eulerseq="XYz" balanceinertia="true" boundinertia="0.01"/>
+  <default><geom density="500"/><default class="heavy"><geom mass="3"/></default></default>
+  <worldbody>
+    <geom type="box" size="1 1 0.1" pos="0 0 -2"/>
+    <frame pos="0 1 0" euler="0.1 0.2 0.3">
+      <body name="arm" pos="0 0 1" axisangle="1 1 0 0.7" childclass="heavy">
+        <joint name="i" pos="0.1 0 0" axis="1 2 3" ref="0.3" armature="0.2"/>
+        <joint name="j" type="slide" axis="0 1 0" ref="-0.1"/>
+        <geom type="ellipsoid" size="0.1 0.2 0.3" xyaxes="0 1 0 1 1 0" contype="0" conaffinity="0"/>
+        <geom type="cylinder" size="0.1" fromto="0 0 0 0.1 0.2 0.3"/>
+        <body name="plate" pos="0 0 0.2" zaxis="1 0 1">
+          <inertial pos="0 0 0.1" mass="2" fullinertia="0.1 0.2 0.25 0.01 0.02 0.03"/>
+          <body name="tip"><joint name="k"/><geom type="capsule" size="0.1 0.2" density="9"/></body>
+        </body>
+      </body>
+    </frame>
+    <body name="one" pos="0 0 2"><freejoint name="floats"/><geom type="box" size="0.1 0.2 0.3"
+      euler="0.4 0.5 0.6"/><body name="bob"><joint name="l" axis="1 0 0"/><geom size="0.1"
+      pos="0 0 -1"/></body></body>
+    <body name="two" pos="0 0 3"><joint type="free" armature="0.1"/><geom size="0.1"/></body>
+  </worldbody>
+  <equality><joint joint1="k" joint2="i" polycoef="0.1 -2"/></equality>
+</mujoco>"""
+
+
+@pytest.mark.parametrize("text", [HOPPER, EVERYTHING], ids=["hopper", "everything"])
+def test_mass_and_poses_are_those_of_mujoco(text):
+    mujoco = pytest.importorskip("mujoco")
+    from mujoco_oracle import differences
+
+    engine = World().add("robot", text).build()
+    model = mujoco.MjModel.from_xml_string(text)
+    masses, poses = differences(engine, read_articulation(text), model, samples=5)
+    assert masses < 1e-12
+    assert poses < 1e-12
+
+
+def test_mass_is_that_of_pinocchio(tmp_path):
+    # Pinocchio's own reader leaves the weight of what cannot touch out.
+    text = HOPPER.replace('contype="0" mass="0.3"', 'conaffinity="1" density="9"')
+    (tmp_path / "hopper.xml").write_text(text)
+    reference = pin.buildModelFromMJCF(tmp_path / "hopper.xml")
+    engine = World().add("robot", tmp_path / "hopper.xml").build()
+    q = np.array([0.1, 1.2, 0.3, -0.4, -0.5, 0.6])
+    engine.q[:] = q
+    engine.evaluate()
+    matrix = pin.crba(reference, reference.createData(), q)
+    matrix = np.triu(matrix) + np.triu(matrix, 1).T
+    np.testing.assert_allclose(engine.work.dynamics.mass_matrix, matrix, atol=1e-12)
+
+
+def test_a_hopper_falls_and_lies_on_its_floor():
+    engine = World().add("hopper", HOPPER).build()
+    assert engine.built.efforts[engine.built.joints["hip"]] == 200.0
+    assert engine.q[engine.built.joints["z"]] == 1.1
+    run = engine.simulate(1.0)
+    assert run.status == StepStatus.OK
+    assert np.isfinite(run.q).all()
+    assert {point.link_b for point in engine.contacts()} | {
+        point.link_a for point in engine.contacts()
+    } >= {"world", "foot"}
+    weight = 9.81 * engine.built.arrays.inertias.mass.sum()
+    mean = run.contact_force[700:, engine.built.joints["z"]].mean()
+    assert mean == pytest.approx(weight, rel=0.25)
+
+
+def balls(bits="", extra=""):
+    """Return a floor and two balls, one above the other."""
+    return f"""<mujoco><worldbody><geom type="plane" size="1 1 1"/>
+      <body name="low" pos="0 0 0.1"><freejoint/><geom size="0.1" mass="1" {bits}/></body>
+      <body name="high" pos="0 0 0.3"><freejoint/><geom size="0.1" mass="1" {bits}/></body>
+      </worldbody>{extra}</mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("text", "heights"),
+    [
+        (balls(), (0.1, 0.3)),
+        (balls('contype="2" conaffinity="1"'), (0.1, 0.1)),
+        (balls('contype="2" conaffinity="4"'), (-0.1, 0.1)),
+        (balls(extra='<contact><exclude body1="low" body2="high"/></contact>'), (0.1, 0.1)),
+    ],
+)
+def test_the_file_says_what_may_touch(text, heights):
+    engine = World().add("balls", text).build()
+    assert engine.step(200) == StepStatus.OK
+    found = [engine.observer.pose("balls", name).translation[2] for name in ("low", "high")]
+    np.testing.assert_allclose(found, heights, atol=5e-3)
+
+
+def test_bits_hold_between_files_too():
+    ball = balls('contype="2" conaffinity="4"').replace('type="plane" size="1 1 1"', 'size="0.01"')
+    ball = ball.replace("freejoint/", 'joint type="free"/')
+    built = World().add_ground().add("balls", ball, (0.0, 0.0, 1.0)).build().built
+    assert len(built.arrays.pairs.routine) == 0
+
+
+SLIDER = """<mujoco><worldbody><body name="b"><joint name="z" type="slide" stiffness="100"
+  springref="0.2" damping="20" axis="0 0 1"/><geom size="0.1" mass="2"/></body></worldbody>
+  {}</mujoco>"""
+
+
+def test_a_spring_carries_the_weight():
+    engine = World().add("slider", SLIDER.format("")).build()
+    engine.step(2000)
+    assert engine.q[0] == pytest.approx(0.2 - 2 * 9.81 / 100, abs=1e-6)
+    engine.reset()
+    assert engine.drives.stiffness[0] == 100.0
+
+
+def test_joints_and_floating_bodies_start_as_a_keyframe_says():
+    keys = '<keyframe><key name="up" qpos="0 0 2 1 0 0 0 1 0 3 0 1 0 0"/></keyframe>'
+    text = balls(extra=keys)
+    engine = World().add("balls", text, (0.0, 5.0, 0.0), positions="up").build()
+    np.testing.assert_allclose(engine.observer.pose("balls", "low").translation, [0, 5, 2])
+    np.testing.assert_allclose(engine.observer.pose("balls", "high").translation, [1, 5, 3])
+    with pytest.raises(ModelError, match=r"balls: no keyframe 'down' \(valid: up\)"):
+        World().add("balls", text, positions="down").build()
+
+
+def test_a_body_that_the_file_fixes_may_be_set_free_or_pushed():
+    text = '<mujoco><worldbody><body name="b"><geom size="0.1"/></body></worldbody></mujoco>'
+    engine = World().add("ball", text, (0.0, 0.0, 1.0), free=True).build()
+    engine.step(100)
+    assert engine.q[2] == pytest.approx(1.0 - 9.81 * 0.1**2 / 2, abs=1e-3)
+    engine = World().add("ball", text, kinematic=True).build()
+    engine.set_velocity("ball", (1.0, 0.0, 0.0))
+    engine.step(100)
+    assert engine.q[0] == pytest.approx(0.1)
+    with pytest.raises(ModelError, match="a MJCF says itself which bodies float"):
+        World().add("balls", balls(), free=True).build()
+
+
+def test_another_gravity_is_warned_of():
+    with pytest.warns(
+        ModelWarning, match=r"moon: its gravity is \[0.0, 0.0, -1.62\].* which holds"
+    ):
+        World().add("moon", SLIDER.format('<option gravity="0 0 -1.62"/>'))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        World().add("moon", SLIDER.format('<option gravity="0 0 -1.62"/>'), weightless=True)
+    world = '<sdf version="1.9"><world name="w"><gravity>0 0 -1.62</gravity>{}</world></sdf>'
+    with pytest.warns(ModelWarning, match="moon: its gravity is"):
+        World().add("moon", world.format('<model name="m"><link name="a"/></model>'))
+
+
+def test_links_that_start_deep_inside_each_other_never_touch():
+    fat = HOPPER.replace('conaffinity="0"', 'conaffinity="1"').replace(
+        '<geom name="torso" type="capsule" size="0.05"',
+        '<geom name="torso" type="capsule" size=".5"',
+    )
+    with pytest.warns(ModelWarning, match="never touch: hopper/torso and hopper/shin"):
+        World().add("hopper", fat).build()
+
+
+def test_more_pairs_may_be_left_out():
+    world = World().add("balls", balls()).collide_with_itself("balls", [("low", "high")])
+    assert len(world.build().built.arrays.pairs.routine) == 2
+    with pytest.raises(ModelError, match=r"balls: no link 'mid' \(valid: low, high\)"):
+        world.collide_with_itself("balls", [("low", "mid")])
+
+
+def drake_sdfs():
+    """Return the SDFs that Drake ships."""
+    import pydrake
+
+    return sorted(Path(pydrake.__file__).parent.glob("share/drake/**/*.sdf"))
+
+
+@pytest.mark.parametrize("path", drake_sdfs(), ids=lambda path: path.stem)
+def test_mass_and_poses_are_those_of_drake(path):
+    from pydrake.math import RigidTransform, RotationMatrix
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+
+    plant = MultibodyPlant(0.0)
+    (instance,) = Parser(plant).AddModels(str(path))
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    engine = World().add("robot", path).build()
+    built, rng = engine.built, np.random.default_rng(0)
+    order = np.zeros(len(engine.v), dtype=int)
+    assert plant.num_velocities() == len(order)
+    for name, (q, dof) in built.free_bodies.items():
+        body = plant.GetBodyByName(name.split("/")[1], instance)
+        pose = pin.SE3.Random()
+        engine.q[q : q + 7] = pin.SE3ToXYZQUAT(pose)
+        plant.SetFreeBodyPose(
+            context, body, RigidTransform(RotationMatrix(pose.rotation), pose.translation)
+        )
+        start = body.floating_velocities_start_in_v()
+        order[dof : dof + 6] = [*range(start + 3, start + 6), *range(start, start + 3)]
+    for name, dof in built.joints.items():
+        joint = plant.GetJointByName(name, instance)
+        order[dof] = joint.velocity_start()
+        value = rng.uniform(-0.3, 0.3)
+        engine.q[built.arrays.joints.q[dof]] = value
+        q = plant.GetPositions(context)
+        q[joint.position_start()] = value
+        plant.SetPositions(context, q)
+    engine.evaluate()
+    if len(order):
+        expected = plant.CalcMassMatrix(context)[np.ix_(order, order)]
+        matrix = engine.work.dynamics.mass_matrix
+        np.testing.assert_allclose(matrix, expected, atol=1e-9 * np.abs(expected).max())
+    for index in plant.GetBodyIndices(instance):
+        body = plant.get_body(index)
+        found = engine.observer.pose("robot", body.name()).homogeneous
+        expected = plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4()
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_a_sdf_falls_on_the_ground():
+    text = """<sdf version="1.9"><model name="m"><link name="a"><collision name="c"><geometry>
+      <sphere><radius>0.1</radius></sphere></geometry></collision></link></model></sdf>"""
+    engine = World().add_ground().add("ball", text, (0.0, 0.0, 0.2)).build()
+    assert engine.step(1000) == StepStatus.OK
+    assert engine.observer.pose("ball", "a").translation[2] == pytest.approx(0.1, abs=2e-3)
