@@ -25,6 +25,7 @@ MODELS = [
     "airo-models>=0.0.12,<0.1",
     "dexmate-urdf>=0.8,<0.9",
     "example-robot-data>=4.3,<7",
+    "gymnasium>=1.2,<2",
     "hello-robot-stretch-urdf>=0.1,<0.2",
     "jvrc-description>=1.1,<2",
 ]

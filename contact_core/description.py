@@ -248,7 +248,7 @@ def _mjcf_solids(mjcf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShap
     """What collides in a MJCF, likewise."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # Given with the bodies.
-        geoms = read_mjcf(mjcf).geoms
+        geoms = read_mjcf(mjcf, weigh=False).geoms
     for geom in geoms:
         yield (
             geom.solid(),

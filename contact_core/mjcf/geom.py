@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import coal
 import numpy as np
@@ -16,6 +17,7 @@ from contact_core.mjcf.document import Document, boolean, from_z, number, vector
 # For each type how many numbers its size has.
 SIZES = {"plane": 0, "sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3, "mesh": 0}
 _BETWEEN = ("capsule", "cylinder", "ellipsoid", "box")  # what can be given by two points
+MSH = ".msh"
 _VOLUMES = ("legacy", "exact", "convex")
 
 
@@ -72,10 +74,10 @@ class Geom:
             case "box":
                 return coal.Box(2.0 * self.size)
             case "mesh":
-                if "file" in self.mesh:
-                    return self._load(self._scale)
+                if "file" in self.mesh and not self.mesh["file"].endswith(MSH):
+                    return self._load()
                 points = coal.StdVec_Vec3s()
-                points.extend(list(self._vertices()))
+                points.extend(list(self._corners()[0]))
                 return coal.Convex.convexHull(points, True, "Qt")
         kinds = [kind for kind in SIZES if kind != self.kind]
         raise ModelError(
@@ -117,34 +119,66 @@ class Geom:
         volume = 8.0 * a * b * c
         return pin.Inertia.FromBox(volume, 2.0 * a, 2.0 * b, 2.0 * c), volume
 
+    def _load(self) -> coal.BVHModelBase:
+        try:
+            return coal.MeshLoader().load(self.mesh["file"], self._scale)
+        except (ValueError, RuntimeError) as error:
+            raise ModelError(
+                f"body '{self.body}': geom '{self.name}': cannot find or read its mesh "
+                f"'{self.mesh['file']}' (valid: an STL, OBJ, DAE, glTF or MSH file)"
+            ) from error
+
     @property
     def _scale(self) -> np.ndarray:
         return vector(self.mesh, "scale", 3, "1 1 1")
 
-    def _vertices(self) -> np.ndarray:
-        return np.array(self.mesh["vertex"].split(), dtype=float).reshape(-1, 3) * self._scale
-
-    def _load(self, scale: np.ndarray) -> coal.BVHModelBase:
-        try:
-            return coal.MeshLoader().load(self.mesh["file"], scale)
-        except (ValueError, RuntimeError) as error:
-            raise ModelError(
-                f"body '{self.body}': geom '{self.name}': cannot find or read its mesh "
-                f"'{self.mesh['file']}' (valid: an STL, OBJ, DAE or glTF file)"
-            ) from error
-
-    def _triangles(self, convex: bool) -> np.ndarray:
-        """(n, 3, 3) corners of the mesh, or of its convex hull, counter-clockwise."""
-        if "file" in self.mesh:
-            loaded = self._load(self._scale)
-            points = np.array(loaded.vertices())
-            faces = [loaded.tri_indices(k) for k in range(loaded.num_tris)]
-            corners = np.array([[t[0], t[1], t[2]] for t in faces], dtype=np.int64)
-        else:
-            points = self._vertices()
+    def _corners(self) -> tuple[np.ndarray, np.ndarray]:
+        """(n, 3) points of the mesh [m], and (m, 3) corners of its triangles; none if not given."""
+        name = self.mesh.get("file", "")
+        if not name:
+            points = np.array(self.mesh["vertex"].split(), dtype=float).reshape(-1, 3)
             corners = np.array(self.mesh.get("face", "").split(), dtype=np.int64).reshape(-1, 3)
-        if not (convex or len(corners) == 0):
-            return points[corners]
+            return points * self._scale, corners
+        if name.endswith(MSH) and Path(name).is_file():
+            points, corners = _read_msh(Path(name).read_bytes())
+            return points * self._scale, corners
+        loaded = self._load()
+        faces = (loaded.tri_indices(k) for k in range(loaded.num_tris))
+        corners = np.array([(t[0], t[1], t[2]) for t in faces], dtype=np.int64).reshape(-1, 3)
+        return np.array(loaded.vertices()), corners
+
+    def _mesh_inertia(self) -> tuple[pin.Inertia, float]:
+        """Sum of the tetrahedra between the triangles and the centre of mass."""
+        how = self.mesh.get("inertia", "legacy")
+        if how not in _VOLUMES:
+            raise ModelError(f"geom '{self.name}': inertia='{how}' ({choices(_VOLUMES)})")
+        points, corners = self._corners()
+        triangles = points[corners] if how != "convex" and len(corners) else self._hull(points)
+        normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+        middles = triangles.mean(axis=1)
+
+        def volumes(about: np.ndarray) -> np.ndarray:
+            signed = np.einsum("ij,ij->i", middles - about, normals) / 6.0
+            return np.abs(signed) if how == "legacy" else signed
+
+        areas = np.linalg.norm(normals, axis=1)
+        middle = areas @ middles / areas.sum()
+        parts = volumes(middle)
+        if not abs(parts.sum()) > 0.0:
+            raise ModelError(f"geom '{self.name}' is a mesh without a volume, so it has no mass")
+        center = parts @ (0.75 * middles + 0.25 * middle) / parts.sum()
+        # What is not convex has another volume by the legacy rule if seen from there.
+        parts = volumes(center)
+        arms = triangles - center
+        total = arms.sum(axis=1)
+        second = np.einsum("n,nij,nik->jk", parts, arms, arms)
+        second = (second + np.einsum("n,nj,nk->jk", parts, total, total)) / 20.0
+        # A scale that mirrors turns the triangles inside out.
+        second, volume = np.sign(parts.sum()) * second, abs(float(parts.sum()))
+        return pin.Inertia(volume, center, np.trace(second) * np.eye(3) - second), volume
+
+    def _hull(self, points: np.ndarray) -> np.ndarray:
+        """(n, 3, 3) corners of the triangles of a convex hull, counter-clockwise."""
         try:
             hull = ConvexHull(points)
         except (QhullError, ValueError) as error:
@@ -155,33 +189,14 @@ class Geom:
         triangles[inward] = triangles[inward][:, ::-1]
         return triangles
 
-    def _mesh_inertia(self) -> tuple[pin.Inertia, float]:
-        """Sum of the tetrahedra between its triangles and a point."""
-        how = self.mesh.get("inertia", "legacy")
-        if how not in _VOLUMES:
-            raise ModelError(f"geom '{self.name}': inertia='{how}' ({choices(_VOLUMES)})")
-        triangles = self._triangles(how == "convex")
-        normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-        areas = np.linalg.norm(normals, axis=1)
-        middles = triangles.mean(axis=1)
-        center = areas @ middles / areas.sum()
-        volumes = np.einsum("ij,ij->i", middles - center, normals) / 6.0
-        if how == "legacy":
-            volumes = np.abs(volumes)
-        volume = float(volumes.sum())
-        if not abs(volume) > 0.0:
-            raise ModelError(f"geom '{self.name}' is a mesh without a volume, so it has no mass")
-        center = volumes @ (0.75 * middles + 0.25 * center) / volume
-        arms = triangles - center
-        volumes = np.einsum("ij,ij->i", middles - center, normals) / 6.0
-        if how == "legacy":
-            volumes = np.abs(volumes)
-        total = arms.sum(axis=1)
-        second = np.einsum("n,nij,nik->jk", volumes, arms, arms)
-        second = (second + np.einsum("n,nj,nk->jk", volumes, total, total)) / 20.0
-        inertia = np.trace(second) * np.eye(3) - second
-        sign = np.sign(volume)
-        return pin.Inertia(abs(volume), center, sign * inertia), abs(volume)
+
+def _read_msh(data: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Read MuJoCo's own format: four counts; points, normals, texture; corners of triangles."""
+    points, normals, texture, faces = np.frombuffer(data, "<i4", 4)
+    floats = np.frombuffer(data, "<f4", 3 * points, 16)
+    skipped = 16 + 4 * int(3 * points + 3 * normals + 2 * texture)
+    corners = np.frombuffer(data, "<i4", 3 * faces, skipped)
+    return floats.reshape(-1, 3).astype(float), corners.reshape(-1, 3).astype(np.int64)
 
 
 def read_geom(

@@ -50,6 +50,7 @@ class MjcfModel:
         keyframes: Name -> joint -> its coordinates; of a floating one (x, y, z, qw, qx, qy, qz).
         geoms: Those that can touch anything.
         apart: Pairs of bodies that may not touch.
+        roots: Body -> the body of the world that carries it, directly or not.
         gravity: [m/s^2].
     """
 
@@ -60,15 +61,17 @@ class MjcfModel:
     keyframes: dict[str, dict[str, np.ndarray]]
     geoms: tuple[Geom, ...]
     apart: frozenset[frozenset[str]]
+    roots: dict[str, str]
     gravity: np.ndarray
 
 
-def read_mjcf(text: str, free: bool = False) -> MjcfModel:
+def read_mjcf(text: str, free: bool = False, weigh: bool = True) -> MjcfModel:
     """Read a MJCF.
 
     Args:
         text: Its text, with the files that it includes, see :func:`self_contained`.
         free: Whether its only root body floats, although the file fixes it.
+        weigh: Whether the inertias are wanted, for which meshes have to be read.
 
     Returns:
         The model. A warning says what is simulated differently.
@@ -76,7 +79,7 @@ def read_mjcf(text: str, free: bool = False) -> MjcfModel:
     Raises:
         ModelError: If it is invalid, or has what we cannot simulate; the message names it.
     """
-    reader = _Reader(Document(text), free)
+    reader = _Reader(Document(text), free, weigh)
     model = reader.read()
     if reader.notes:
         warnings.warn("; ".join(reader.notes), ModelWarning, stacklevel=3)
@@ -105,15 +108,16 @@ class _Place:
 class _Reader:
     """Reads section by section; collects what is not simulated as it is written."""
 
-    def __init__(self, document: Document, free: bool) -> None:
+    def __init__(self, document: Document, free: bool, weigh: bool) -> None:
         self.document = document
-        self.free = free
+        self.free, self.weigh = free, weigh
         self.notes: list[str] = []
         self.tree = pin.Model()
         self.starts: dict[str, float] = {}
         self.springs: dict[str, tuple[float, float]] = {}
         self.geoms: list[Geom] = []
         self.bodies = [WORLD]
+        self.roots = {WORLD: WORLD}
         self.parents: dict[str, str] = {}  # of a body that moves relative to it
         self.welded = {WORLD: WORLD}  # body -> the first body that it does not move relative to
         self.inertias: dict[str, pin.Inertia] = {}
@@ -132,7 +136,8 @@ class _Reader:
         if self.free:
             self._check_fixed()
         self._read_children()
-        self._finish_tree()
+        if self.weigh:
+            self._finish_tree()
         check_tendons(self.document)
         floating = [str(name) for name in self.tree.names if name not in self.starts][1:]
         limits = effort_limits(self.document, self.starts, floating, self.limits, self.notes)
@@ -148,6 +153,7 @@ class _Reader:
             keyframes=dict(self._keyframes()),
             geoms=tuple(geom for geom in self.geoms if geom.touches and touches),
             apart=frozenset({*excluded(self.document, self.bodies, self.geoms), *self._joined()}),
+            roots=self.roots,
             gravity=gravity,
         )
 
@@ -216,7 +222,7 @@ class _Reader:
                         f"body '{place.body}': geom '{name}' is a plane (valid: on what is fixed)"
                     )
                 self.geoms.append(geom)
-                if summed and first <= geom.group <= last:
+                if summed and self.weigh and first <= geom.group <= last:
                     inertia += geom.inertia()
             elif part.tag == "body":
                 bodies.append((part, where))
@@ -267,6 +273,7 @@ class _Reader:
             )
         if self.free and place.body == WORLD:
             joint, pose = self._add_floating("root_joint", joint, pose), pin.SE3.Identity()
+        self.roots[name] = name if place.body == WORLD else self.roots[place.body]
         moves = joint != place.joint
         self.welded[name] = name if moves else self.welded[place.body]
         if moves:

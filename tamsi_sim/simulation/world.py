@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +61,8 @@ class World:
         self._materials: dict[frozenset[str], Material] = {}
         self._ignored: set[frozenset[str]] = set()
         self._apart: dict[str, set[frozenset[str]]] = {}
-        self._ruled: set[str] = set()  # those whose files say what may touch
+        # Of those whose files say what may touch: body -> the body of the world that carries it.
+        self._roots: dict[str, dict[str, str]] = {}
 
     def add(
         self,
@@ -142,9 +143,9 @@ class World:
         if root.tag == MJCF:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ModelWarning)  # Given when the world is built.
-                model = read_mjcf(text)
+                model = read_mjcf(text, weigh=False)
             self._apart[name], gravity = set(model.apart), model.gravity
-            self._ruled.add(name)
+            self._roots[name] = model.roots
         if len(gravity) and not (weightless or np.allclose(gravity, self._gravity)):
             warnings.warn(
                 f"{name}: its gravity is {gravity.tolist()} m/s^2, the world's is "
@@ -275,7 +276,7 @@ class World:
         built = build_model(list(self._instances.values()), surface_of, may_touch, material_of)
         engine = Engine(built, time_step, solver)
         if self._apart:
-            apart = _neighbours(engine, self._ruled)
+            apart = _neighbours(engine, self._roots)
             engine = Engine(leave_out(built, apart), time_step, solver)
         engine.observer.check_start()
         return engine
@@ -291,11 +292,13 @@ def _triple(values: Sequence[float], what: str) -> tuple[float, float, float]:
     return x, y, z
 
 
-def _neighbours(engine: Engine, ruled: Collection[str]) -> Callable[[int, int], bool]:
+def _neighbours(
+    engine: Engine, roots: Mapping[str, Mapping[str, str]]
+) -> Callable[[int, int], bool]:
     """Whether two shapes of one instance are connected by a joint, or their links touch now.
 
-    Those of an instance whose file has its own rules are only apart if the one starts deep inside
-    the other one, and joints connect them.
+    Those of an instance whose file has its own rules are only apart if they start deep inside each
+    other, and the same root carries them.
     """
     built = engine.built
     links = [(i, s.body) for i, s in zip(built.instances, built.shapes, strict=True)]
@@ -305,15 +308,12 @@ def _neighbours(engine: Engine, ruled: Collection[str]) -> Callable[[int, int], 
         for pair in engine.work.contacts.pair[:found]
     }
     parent, body = built.arrays.bodies.parent, built.arrays.geometry.body
-    tree = np.arange(len(parent))
-    for number, above in enumerate(parent):
-        tree[number] = tree[above] if above >= 0 else number
-    deep = _deep_starts(engine, ruled, tree)
+    deep = _deep_starts(engine, roots)
 
     def apart(a: int, b: int) -> bool:
         if built.instances[a] != built.instances[b]:
             return False
-        if built.instances[a] in ruled:
+        if built.instances[a] in roots:
             return frozenset((links[a], links[b])) in deep
         i, j = body[a], body[b]
         joined = (i >= 0 and parent[i] == j) or (j >= 0 and parent[j] == i)
@@ -323,19 +323,15 @@ def _neighbours(engine: Engine, ruled: Collection[str]) -> Callable[[int, int], 
 
 
 def _deep_starts(
-    engine: Engine, ruled: Collection[str], tree: np.ndarray
+    engine: Engine, roots: Mapping[str, Mapping[str, str]]
 ) -> set[frozenset[tuple[str, str]]]:
-    """Links of one tree that start deep inside each other, although their file lets them touch."""
-    built = engine.built
-    found: dict[frozenset[tuple[str, str]], str] = {}
-    body = built.arrays.geometry.body
+    """Links of one root that start deep inside each other, although their file lets them touch."""
+    owners, found = engine.built.instances, {}
     for p in engine.observer.penetrations():
-        if p.depth <= DEEPEST_START * p.thickness:
-            continue
-        a, b = p.shapes
-        owner = built.instances[a]
-        held = body[a] < 0 or body[b] < 0 or tree[body[a]] != tree[body[b]]
-        if owner in ruled and owner == built.instances[b] and not held:
+        owner, other = (owners[shape] for shape in p.shapes)
+        root = roots.get(owner, {})
+        one_root = owner == other and owner in roots and root[p.a.body] == root[p.b.body]
+        if one_root and p.depth > DEEPEST_START * p.thickness:
             found[frozenset(((owner, p.a.body), (owner, p.b.body)))] = p.subject
     if found:
         warnings.warn(
