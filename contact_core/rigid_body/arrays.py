@@ -7,7 +7,8 @@ A motion column is the spatial velocity of a body per unit of one degree of free
 body has six columns, another joint one; a mimic joint has a column of its own that is driven
 by its master's degree of freedom.
 
-A tree is what the mass matrix couples: the degrees of freedom of one instance.
+A tree is what the mass matrix couples: the degrees of freedom of one instance, or of a floating
+body of it with what it carries.
 
 Spatial vectors are (angular, linear), expressed in world axes about the world origin.
 """

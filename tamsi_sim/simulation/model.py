@@ -157,7 +157,7 @@ class _Builder:
         except ModelError as error:
             raise ModelError(f"{instance.name}: {error}") from error
         first_body = len(self.rows.bodies["parent"])
-        first_dof, tree = len(self.rows.joints["q"]), len(self.rows.trees["first_dof"])
+        first_dof = len(self.rows.joints["q"])
         # A joint may follow one that comes later, so the degrees of freedom come first.
         for body in articulation.bodies:
             if body.kind == FREE:
@@ -166,15 +166,30 @@ class _Builder:
                 self._add_dof(instance, body, positions[body.joint])
         for body in articulation.bodies:
             self._add_body(instance, body, first_body)
-        if len(self.rows.joints["q"]) > first_dof:
-            self.rows.trees["first_dof"].append(first_dof)
-            self.rows.trees["of_dof"] += [tree] * (len(self.rows.joints["q"]) - first_dof)
-            self.body_tree += [tree] * (len(self.rows.bodies["parent"]) - first_body)
+        self._add_trees(articulation.bodies, first_body, first_dof)
         for link, (number, pose) in articulation.links.items():
             fixed = number < 0
             place = instance.placement * pose if fixed else pose
             self.links[instance.name, link] = -1 if fixed else first_body + number, place
         self._add_shapes(instance)
+
+    def _add_trees(self, bodies: Sequence[MovingBody], first_body: int, first_dof: int) -> None:
+        """Add the tree of an instance, and another one from each further floating body on."""
+        rows = self.rows
+        starts = [(first_body, first_dof)]
+        # Joints that follow one of another tree would couple both.
+        if not any(body.mimic for body in bodies):
+            for number, body in enumerate(bodies[1:], first_body + 1):
+                if body.kind == FREE:
+                    column = rows.bodies["first_column"][number]
+                    starts.append((number, rows.bodies["column_dof"][column]))
+        ends = [*starts[1:], (len(rows.bodies["parent"]), len(rows.joints["q"]))]
+        for (start, dof), (end, last_dof) in zip(starts, ends, strict=True):
+            if last_dof > dof:
+                tree = len(rows.trees["first_dof"])
+                rows.trees["first_dof"].append(dof)
+                rows.trees["of_dof"] += [tree] * (last_dof - dof)
+                self.body_tree += [tree] * (end - start)
 
     def _add_free_dofs(self, instance: Instance, body: MovingBody) -> None:
         rows = self.rows

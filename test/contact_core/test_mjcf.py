@@ -177,6 +177,24 @@ def test_other_files_and_meshes_lie_relative_to_the_first(tmp_path):
         read_urdf(tmp_path / "parts" / "brick.xml")
 
 
+def test_the_own_format_of_meshes_is_read(tmp_path):
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype="<f4")
+    faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]], dtype="<i4")
+    counts = np.array([4, 0, 0, 4], dtype="<i4")
+    (tmp_path / "m.msh").write_bytes(counts.tobytes() + corners.tobytes() + faces.tobytes())
+    text = mjcf(
+        '<body name="b"><freejoint/><geom type="mesh" mesh="m"/></body>',
+        f'<asset><mesh file="{tmp_path / "m.msh"}" name="m"/></asset>',
+    )
+    (only,) = read_articulation(text).bodies
+    assert only.inertia.mass == pytest.approx(1000.0 / 6.0)
+    (shape,) = collision_shapes(text, meshes=True)
+    assert len(shape.shape.mesh.vertices) == 4
+    (tmp_path / "m.msh").unlink()
+    with pytest.raises(ModelError, match=r"geom 'b_0': cannot find or read its mesh '.*m.msh'"):
+        read_articulation(text)
+
+
 JOINT = '<joint name="j"/>'
 TWO = body(JOINT, "a") + body('<joint name="i"/>', "b")
 REFUSED = [

@@ -77,6 +77,87 @@ def test_mass_and_poses_are_those_of_mujoco(text):
     assert poses < 1e-12
 
 
+def random_mjcf(seed):
+    """Return a MJCF of random bodies, joints, geoms and orientations."""
+    rng = np.random.default_rng(seed)
+
+    def numbers(count, low=-1.0, high=1.0):
+        return " ".join(f"{x:.6f}" for x in rng.uniform(low, high, count))
+
+    def turn():
+        kinds = (("quat", 4), ("euler", 3), ("axisangle", 4), ("xyaxes", 6), ("zaxis", 3))
+        key, count = kinds[rng.integers(len(kinds))]
+        return f'{key}="{numbers(count)}"'
+
+    def geom():
+        kind, count = (
+            ("sphere", 1),
+            ("box", 3),
+            ("capsule", 2),
+            ("cylinder", 2),
+            ("ellipsoid", 3),
+        )[rng.integers(5)]
+        weight = f'{("mass", "density")[rng.integers(2)]}="{rng.uniform(1.0, 5.0):.6f}"'
+        size = numbers(count, 0.1, 0.5)
+        return (
+            f'<geom type="{kind}" size="{size}" pos="{numbers(3)}" {turn()} {weight} '
+            'contype="0" conaffinity="0"/>'
+        )
+
+    def body(depth):
+        joints = "".join(
+            f'<joint type="{("hinge", "slide")[rng.integers(2)]}" axis="{numbers(3)}" '
+            f'pos="{numbers(3)}" ref="{numbers(1, -0.3, 0.3)}" armature="{numbers(1, 0.0)}"/>'
+            for _ in range(rng.integers(3))
+        )
+        joints = "<freejoint/>" if depth == 0 and rng.uniform() < 0.3 else joints
+        inside = "".join(body(depth + 1) for _ in range(rng.integers(3 - depth)))
+        return f'<body pos="{numbers(3)}" {turn()}>{joints}{geom()}{geom()}{inside}</body>'
+
+    angle = ("degree", "radian")[rng.integers(2)]
+    order = "".join(rng.permutation(list(("xyz", "XYZ", "xYz")[rng.integers(3)])))
+    world = "".join(body(0) for _ in range(2))
+    return f"""<mujoco><compiler angle="{angle}" eulerseq="{order}"/>
+      <worldbody><frame pos="{numbers(3)}" {turn()}>{world}</frame></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_files_have_mass_and_poses_of_mujoco(seed):
+    mujoco = pytest.importorskip("mujoco")
+    from mujoco_oracle import differences
+
+    text = random_mjcf(seed)
+    engine = World().add("robot", text).build()
+    model = mujoco.MjModel.from_xml_string(text)
+    masses, poses = differences(engine, read_articulation(text), model)
+    assert masses < 1e-9
+    assert poses < 1e-9
+
+
+# An L: not convex.
+CORNERS = "0 0 0 2 0 0 2 1 0 1 1 0 1 2 0 0 2 0 " + "0 0 1 2 0 1 2 1 1 1 1 1 1 2 1 0 2 1"
+TOP = ((0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5))
+SIDES = [((k, (k + 1) % 6, (k + 1) % 6 + 6), (k, (k + 1) % 6 + 6, k + 6)) for k in range(6)]
+FACES = [(a, c, b) for a, b, c in TOP] + [(a + 6, b + 6, c + 6) for a, b, c in TOP]
+FACES += [face for pair in SIDES for face in pair]
+
+
+@pytest.mark.parametrize("rule", ["legacy", "exact", "convex"])
+@pytest.mark.parametrize("scale", ["1 1 1", "0.1 0.2 -0.3"])
+def test_a_mesh_weighs_what_it_weighs_in_mujoco(rule, scale):
+    mujoco = pytest.importorskip("mujoco")
+    from mujoco_oracle import differences
+
+    faces = " ".join(str(corner) for face in FACES for corner in face)
+    text = f"""<mujoco><asset><mesh name="l" inertia="{rule}" vertex="{CORNERS}" face="{faces}"
+      scale="{scale}"/></asset><worldbody><body><freejoint/><geom type="mesh" mesh="l"/></body>
+      </worldbody></mujoco>"""
+    engine = World().add("robot", text).build()
+    model = mujoco.MjModel.from_xml_string(text)
+    masses, _ = differences(engine, read_articulation(text), model)
+    assert masses < 1e-6  # MuJoCo keeps corners in single precision.
+
+
 def test_mass_is_that_of_pinocchio(tmp_path):
     # Pinocchio's own reader leaves the weight of what cannot touch out.
     text = HOPPER.replace('contype="0" mass="0.3"', 'conaffinity="1" density="9"')
@@ -112,6 +193,12 @@ def balls(bits="", extra=""):
       <body name="low" pos="0 0 0.1"><freejoint/><geom size="0.1" mass="1" {bits}/></body>
       <body name="high" pos="0 0 0.3"><freejoint/><geom size="0.1" mass="1" {bits}/></body>
       </worldbody>{extra}</mujoco>"""
+
+
+def test_floating_bodies_are_trees_of_their_own():
+    built = World().add("balls", balls()).build().built
+    assert built.arrays.trees.first_dof.tolist() == [0, 6, 12]
+    assert built.arrays.geometry.tree.tolist() == [-1, 0, 1]
 
 
 @pytest.mark.parametrize(
