@@ -56,7 +56,10 @@ def sdf_to_urdf(root: ElementTree.Element) -> ElementTree.Element:
     gravity = root.findtext("world/gravity")
     if gravity:
         reader.robot.set(GRAVITY, gravity)
-    reader.read()
+    try:
+        reader.read()
+    except ValueError as error:
+        raise ModelError(f"the SDF has a number that is none: {error}") from error
     return reader.robot
 
 

@@ -209,13 +209,30 @@ def vector(
         ModelError: If it is missing, or not that many finite numbers.
     """
     text = attributes.get(key, default)
-    try:
-        numbers = np.array((text or "").split(), dtype=float)
-    except ValueError:
-        numbers = np.array([])
-    if len(numbers) < count or not np.isfinite(numbers).all():
+    found = _numbers(text or "")
+    if found is None or len(found) < count:
         raise ModelError(f"{key} must be {count} finite number(s), got {text!r}")
-    return numbers[:count]
+    return found[:count]
+
+
+def numbers(attributes: Mapping[str, str], key: str, default: str = "") -> np.ndarray:
+    """Return all numbers of an attribute, however many.
+
+    Raises:
+        ModelError: If one is none, or not finite.
+    """
+    found = _numbers(attributes.get(key, default))
+    if found is None:
+        raise ModelError(f"{key} must be finite numbers, got {attributes[key]!r}")
+    return found
+
+
+def _numbers(text: str) -> np.ndarray | None:
+    try:
+        found = np.array(text.split(), dtype=float)
+    except ValueError:
+        return None
+    return found if np.isfinite(found).all() else None
 
 
 def number(attributes: Mapping[str, str], key: str, default: str | None = None) -> float:

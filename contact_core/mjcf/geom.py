@@ -12,7 +12,7 @@ import pinocchio as pin
 from scipy.spatial import ConvexHull, QhullError
 
 from contact_core.errors import ModelError, choices
-from contact_core.mjcf.document import Document, boolean, from_z, number, vector
+from contact_core.mjcf.document import Document, boolean, from_z, number, numbers, vector
 
 # For each type how many numbers its size has.
 SIZES = {"plane": 0, "sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3, "mesh": 0}
@@ -136,9 +136,14 @@ class Geom:
         """(n, 3) points of the mesh [m], and (m, 3) corners of its triangles; none if not given."""
         name = self.mesh.get("file", "")
         if not name:
-            points = np.array(self.mesh["vertex"].split(), dtype=float).reshape(-1, 3)
-            corners = np.array(self.mesh.get("face", "").split(), dtype=np.int64).reshape(-1, 3)
-            return points * self._scale, corners
+            points, corners = numbers(self.mesh, "vertex"), numbers(self.mesh, "face")
+            known = np.isin(corners, np.arange(len(points) // 3)).all()
+            if len(points) % 3 or len(corners) % 3 or not known:
+                raise ModelError(
+                    f"mesh '{self.mesh.get('name')}': vertex and face must be triples, of numbers "
+                    f"and of corners (valid: 0 to {len(points) // 3 - 1})"
+                )
+            return points.reshape(-1, 3) * self._scale, corners.astype(np.int64).reshape(-1, 3)
         if name.endswith(MSH) and Path(name).is_file():
             points, corners = _read_msh(Path(name).read_bytes())
             return points * self._scale, corners
@@ -192,10 +197,13 @@ class Geom:
 
 def _read_msh(data: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Read MuJoCo's own format: four counts; points, normals, texture; corners of triangles."""
-    points, normals, texture, faces = np.frombuffer(data, "<i4", 4)
-    floats = np.frombuffer(data, "<f4", 3 * points, 16)
-    skipped = 16 + 4 * int(3 * points + 3 * normals + 2 * texture)
-    corners = np.frombuffer(data, "<i4", 3 * faces, skipped)
+    try:
+        points, normals, texture, faces = np.frombuffer(data, "<i4", 4)
+        floats = np.frombuffer(data, "<f4", 3 * points, 16)
+        skipped = 16 + 4 * int(3 * points + 3 * normals + 2 * texture)
+        corners = np.frombuffer(data, "<i4", 3 * faces, skipped)
+    except ValueError as error:
+        raise ModelError(f"a MSH file of {len(data)} bytes is too short: {error}") from error
     return floats.reshape(-1, 3).astype(float), corners.reshape(-1, 3).astype(np.int64)
 
 

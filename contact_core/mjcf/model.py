@@ -16,7 +16,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.errors import ModelError, ModelWarning, choices
-from contact_core.mjcf.document import MAIN, Document, number, unit, vector
+from contact_core.mjcf.document import MAIN, Document, number, numbers, unit, vector
 from contact_core.mjcf.geom import Geom, read_geom
 from contact_core.mjcf.rules import (
     check_tendons,
@@ -29,6 +29,7 @@ from contact_core.mjcf.rules import (
 
 WORLD = "world"
 JOINTS = ("hinge", "slide", "free")
+_LOSSES = ("damping", "frictionloss", "stiffness")
 # Elements of a body that only concern looks and sensors.
 _LOOKS = {"camera", "light", "site"}
 _BODY = ("body", "frame", "inertial", "joint", "freejoint", "geom")
@@ -199,21 +200,20 @@ class _Reader:
                     f"body '{place.body}': unknown element '{child.tag}' ({choices(_BODY)})"
                 )
 
-    def _add_parts(self, element: ElementTree.Element, place: _Place) -> pin.Inertia:
-        """Add geoms and bodies of a body; return the inertia of its geoms."""
+    def _add_parts(self, element: ElementTree.Element, place: _Place) -> None:
+        """Add the geoms of a body, its inertia, and the bodies that it carries."""
         inertia, given = pin.Inertia.Zero(), element.find("inertial") is not None
         wanted = self.document.compiler["inertiafromgeom"]
         summed = wanted == "true" or (wanted == "auto" and not given)
         if place.body == WORLD:
             summed = False
         first, last = vector(self.document.compiler, "inertiagrouprange", 2)
-        count = 0
         bodies = []
         for part, where in self._parts(element, place):
             if part.tag == "geom":
                 attributes = self.document.attributes(part, where.childclass)
+                count = sum(geom.body == place.body for geom in self.geoms)
                 name = part.get("name", f"{place.body}_{count}")
-                count += 1
                 geom = read_geom(
                     self.document, attributes, place.body, name, where.frame, self.meshes
                 )
@@ -235,7 +235,6 @@ class _Reader:
         self.inertias[place.body] = inertia
         for part, where in bodies:
             self._add_body(part, where)
-        return inertia
 
     def _inertial(self, body: str, element: ElementTree.Element) -> pin.Inertia:
         (attributes,) = (child.attrib for child in element.findall("inertial"))
@@ -258,7 +257,10 @@ class _Reader:
         self.bodies.append(name)
         self._check_body(name, element)
         childclass = element.get("childclass", place.childclass)
-        pose = place.pose * place.frame * self.document.pose(element.attrib)
+        try:
+            pose = place.pose * place.frame * self.document.pose(element.attrib)
+        except ModelError as error:
+            raise ModelError(f"body '{name}': {error}") from error
         joints = [child for child in element if child.tag in ("joint", "freejoint")]
         joint = place.joint
         for count, child in enumerate(joints):
@@ -315,11 +317,7 @@ class _Reader:
                 armature = number(attributes, "armature", "0")
                 start = self.tree.joints[joint].idx_v
                 self.tree.armature[start : start + 6] = armature
-                losses = [
-                    key
-                    for key in ("damping", "frictionloss", "stiffness")
-                    if any(map(float, attributes.get(key, "0").split()))
-                ]
+                losses = [key for key in _LOSSES if numbers(attributes, key).any()]
                 if losses:
                     self.notes.append(f"joint '{name}' floats: {', '.join(losses)} ignored")
                 return joint, pin.SE3.Identity()
@@ -364,8 +362,7 @@ class _Reader:
     @staticmethod
     def _linear(attributes: Mapping[str, str], key: str) -> float:
         """A coefficient; the further ones of a polynomial must be zero."""
-        numbers = [float(text) for text in attributes.get(key, "0").split()]
-        if any(numbers[1:]):
+        if numbers(attributes, key)[1:].any():
             raise ModelError(f"{key}='{attributes[key]}' is not linear (valid: one number)")
         return number(attributes, key, "0")
 

@@ -11,12 +11,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from contact_core.errors import ModelError, choices
-from contact_core.mjcf.document import ACTUATORS, Document, number, vector
+from contact_core.mjcf.document import ACTUATORS, Document, number, numbers, vector
 from contact_core.mjcf.geom import Geom
 
 EARTH = "0 0 -9.81"
 _FLUID = ("density", "viscosity")
-_FLAGS = ("limit", "frictionloss", "equality", "passive", "spring", "damper")
+_FLAGS = (
+    "constraint", "limit", "frictionloss", "equality", "passive", "spring", "damper",
+    "filterparent",
+)  # fmt: skip
 _PASSIVE = ("stiffness", "damping", "frictionloss", "armature")
 _TRANSMISSIONS = ("joint", "jointinparent")
 
@@ -116,6 +119,7 @@ def followers(
     Raises:
         ModelError: If an equality is another one.
     """
+    seen: set[str] = set()
     for element in document.sections("equality"):
         attributes = element.attrib
         if attributes.get("active") == "false":
@@ -127,10 +131,12 @@ def followers(
         for joint in (name, master):
             if joint not in starts:
                 raise ModelError(f"{where}: no joint '{joint}' ({choices(starts)})")
-        given = [float(text) for text in attributes.get("polycoef", "0 1").split()]
-        constant, ratio, *rest = [*given, 0.0, 0.0]
+        constant, ratio, *rest = [*numbers(attributes, "polycoef", "0 1").tolist(), 0.0, 0.0]
         if any(rest):
             raise ModelError(f"{where}: polycoef {attributes['polycoef']} (valid: linear)")
+        if name in seen:
+            raise ModelError(f"{where}: '{name}' follows another one already (valid: one)")
+        seen.add(name)
         yield name, (master, ratio, starts[name] + constant - ratio * starts[master])
 
 
@@ -142,7 +148,7 @@ def check_tendons(document: Document) -> None:
     """
     for element in document.sections("tendon"):
         attributes = document.attributes(element)
-        forces = [key for key in _PASSIVE if any(map(float, attributes.get(key, "0").split()))]
+        forces = [key for key in _PASSIVE if numbers(attributes, key).any()]
         if document.limited(attributes, "range", "limited"):
             forces.append("range")
         if forces:

@@ -137,6 +137,8 @@ REFUSED = [
     ),
     (geometry("<ellipsoid/>"), "link 'a': collision 'c' is ellipsoid .valid: box, sphere"),
     (geometry("<box/>"), "box '' has no size"),
+    (sdf(link("a", pose="0 0 x 0 0 0")), "a number that is none: .*'x'"),
+    (sdf(link("a", pose="0 0 0")), "a pose must be 6 numbers, or 7 with a quaternion"),
     (sdf(link("a", "<gravity>false</gravity>")), "link 'a' has no gravity"),
     (sdf(link("a") + "<model name='n'/>"), "model: unknown element 'model' .valid: link, joint"),
     (sdf(link("a") + "<frame name='f'><pose relative_to='g'/></frame>" + "<link name='b'><pose "
