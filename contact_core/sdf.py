@@ -54,9 +54,9 @@ def sdf_to_urdf(root: ElementTree.Element) -> ElementTree.Element:
         )
     reader = _Reader(models[0], root.get("version", "1.7"))
     gravity = root.findtext("world/gravity")
-    if gravity:
-        reader.robot.set(GRAVITY, gravity)
     try:
+        if gravity:
+            reader.robot.set(GRAVITY, _numbers(np.array(gravity.split(), dtype=float)))
         reader.read()
     except ValueError as error:
         raise ModelError(f"the SDF has a number that is none: {error}") from error

@@ -131,7 +131,8 @@ def followers(
         for joint in (name, master):
             if joint not in starts:
                 raise ModelError(f"{where}: no joint '{joint}' ({choices(starts)})")
-        constant, ratio, *rest = [*numbers(attributes, "polycoef", "0 1").tolist(), 0.0, 0.0]
+        given = numbers(attributes, "polycoef").tolist()
+        constant, ratio, *rest = [*given, *(0.0, 1.0)[len(given) :]]
         if any(rest):
             raise ModelError(f"{where}: polycoef {attributes['polycoef']} (valid: linear)")
         if name in seen:

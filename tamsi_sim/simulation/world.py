@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -124,6 +123,7 @@ class World:
             text = self_contained(text, name, Path.cwd(), [Path(root) for root in roots])
         else:
             text = read_urdf(text, roots)
+        self._read_rules(name, text, weightless)
         gravity = NOWHERE if weightless else self._gravity
         pose = placement(xyz, rpy)
         start = positions if isinstance(positions, str) else dict(positions or {})
@@ -132,18 +132,19 @@ class World:
         )
         if surface is not None:
             self._surfaces[name] = surface
-        self._read_rules(name, parse(text, name), text, weightless)
         return self
 
-    def _read_rules(
-        self, name: str, root: ElementTree.Element, text: str, weightless: bool
-    ) -> None:
+    def _read_rules(self, name: str, text: str, weightless: bool) -> None:
         """Take from a MJCF which of its bodies may touch; its gravity should be the world's."""
+        root = parse(text, name)
         gravity = np.array(root.get(GRAVITY, "").split(), dtype=float)
         if root.tag == MJCF:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ModelWarning)  # Given when the world is built.
-                model = read_mjcf(text, weigh=False)
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ModelWarning)  # Given when the world is built.
+                    model = read_mjcf(text, weigh=False)
+            except ModelError as error:
+                raise ModelError(f"{name}: {error}") from error
             self._apart[name], gravity = set(model.apart), model.gravity
             self._roots[name] = model.roots
         if len(gravity) and not (weightless or np.allclose(gravity, self._gravity)):
