@@ -131,9 +131,9 @@ def followers(
         for joint in (name, master):
             if joint not in starts:
                 raise ModelError(f"{where}: no joint '{joint}' ({choices(starts)})")
-        given = numbers(attributes, "polycoef").tolist()
-        constant, ratio, *rest = [*given, *(0.0, 1.0)[len(given) :]]
-        if any(rest):
+        given = numbers(attributes, "polycoef")
+        constant, ratio = (float(value) for value in (*given[:2], *(0.0, 1.0)[len(given) :]))
+        if given[2:].any():
             raise ModelError(f"{where}: polycoef {attributes['polycoef']} (valid: linear)")
         if name in seen:
             raise ModelError(f"{where}: '{name}' follows another one already (valid: one)")
