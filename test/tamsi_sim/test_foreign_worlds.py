@@ -237,6 +237,30 @@ def test_a_spring_carries_the_weight():
     assert engine.drives.stiffness[0] == 100.0
 
 
+PENDULUM = """<mujoco><compiler angle="radian"/><option timestep="1e-3" integrator="RK4"/>
+  <default><geom contype="0" conaffinity="0"/></default><worldbody><body pos="0 0 1">
+    <joint name="a" axis="0 1 0" damping="0.3" stiffness="5" springref="0.4" ref="0.2"/>
+    <geom type="capsule" size="0.05" fromto="0 0 0 0.4 0 0"/>
+    <body pos="0.4 0 0"><joint name="b" axis="1 1 0" armature="0.02"/>
+      <joint name="c" type="slide" axis="0 0 1" stiffness="300" damping="3"/>
+      <geom type="box" size="0.2 0.05 0.1" pos="0.2 0.1 0" euler="0.3 0.2 0.1"/></body>
+  </body></worldbody></mujoco>"""
+
+
+def test_motion_approaches_that_of_mujoco():
+    mujoco = pytest.importorskip("mujoco")
+    model = mujoco.MjModel.from_xml_string(PENDULUM)
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data, 1000)
+    ends = []
+    for time_step in (1e-3, 5e-4):
+        engine = World().add("robot", PENDULUM).build(time_step)
+        assert engine.step(round(1.0 / time_step)) == StepStatus.OK
+        ends.append(engine.q.copy())
+    # The scheme is of first order: half the step, half the error.
+    np.testing.assert_allclose(2.0 * ends[1] - ends[0], data.qpos, atol=1e-4)
+
+
 def test_joints_and_floating_bodies_start_as_a_keyframe_says():
     keys = '<keyframe><key name="up" qpos="0 0 2 1 0 0 0 1 0 3 0 1 0 0"/></keyframe>'
     text = balls(extra=keys)
