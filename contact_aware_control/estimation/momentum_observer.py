@@ -60,6 +60,8 @@ class MomentumObserver:
             return None
         period = None if self._stamp is None else 1e-9 * (state.stamp - self._stamp)
         if period is not None and period <= 0.0:
+            # Later ones are compared with it: one from the future must not make them all too old.
+            self._stamp = state.stamp
             return None
         if period is None or period > LONGEST_GAP:
             self._begin(state, torque)

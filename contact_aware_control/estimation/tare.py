@@ -175,7 +175,8 @@ class Payload:
         torque = robot.gravity_torque_of_payload(*self._now)
         if self._changed_at is None:
             return torque, np.zeros_like(torque)
-        elapsed = 1e-9 * (stamp_ns - self._changed_at)
+        # A stamp may go back behind the change, where another one was wrong.
+        elapsed = max(0.0, 1e-9 * (stamp_ns - self._changed_at))
         trust_missing = math.exp(-elapsed / self._transient_time)
         change = torque - robot.gravity_torque_of_payload(*self._before)
         return torque, trust_missing * np.abs(change)

@@ -103,3 +103,16 @@ def test_a_gap_starts_it_anew_and_bad_samples_give_nothing(robot, observer):
     assert observer.update(simulation.state(None)) is None
     assert observer.update(simulation.state(np.full(7, np.nan))) is None
     np.testing.assert_array_equal(observer.update(simulation.state(np.zeros(7))), np.zeros(7))
+
+
+def test_a_stamp_from_the_future_costs_one_sample(robot, observer):
+    """All later states were too old."""
+    simulation = Simulation(robot)
+    run(simulation, observer, np.zeros(7), 50)
+    simulation.time += 1e4
+    assert observer.update(simulation.state(np.zeros(7))) is not None
+    simulation.time -= 1e4
+    simulation.tick(np.zeros(7))
+    assert observer.update(simulation.state(np.zeros(7))) is None
+    simulation.tick(np.zeros(7))
+    assert observer.update(simulation.state(np.zeros(7))) is not None

@@ -37,3 +37,12 @@ def test_the_change_is_distrusted_for_a_while(robot):
     later = payload.update(100_000_001, robot)[1]
     np.testing.assert_allclose(later, np.exp(-1) * weight, rtol=1e-6)
     assert payload.update(2_000_000_000, robot)[1].max() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_stamp_long_before_the_change_is_distrusted_as_much_as_the_change(robot):
+    """After one from the far future, which brought the payload, the true ones lie behind it."""
+    payload = Payload(PayloadConfig(transient_time=0.1))
+    payload.set(0.5, CENTER, 10**18)
+    payload.update(2 * 10**18, robot)
+    weight = np.abs(robot.gravity_torque_of_payload(0.5, CENTER))
+    np.testing.assert_allclose(payload.update(77, robot)[1], weight)
