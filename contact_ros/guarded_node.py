@@ -278,6 +278,9 @@ def _check_request(request: Any) -> None:
     check_sizes(request)
     if isinstance(request, SetParameters.Request | SetParametersAtomically.Request):
         for item in request.parameters:
+            if not item.name:
+                # rclpy takes them for declared, and publishes what they are set to.
+                raise MessageError("a parameter without a name")
             # rclpy raises in the midst of setting them.
             number(
                 item.value.type,

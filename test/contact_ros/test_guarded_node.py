@@ -159,14 +159,18 @@ def test_a_service_answers_with_the_reason(listener: Listener) -> None:
 
 
 @pytest.mark.parametrize("type_", [SetParameters, SetParametersAtomically])
-def test_a_parameter_of_an_unknown_type_is_refused_before_any_is_set(
-    listener: Listener, type_: Any
+@pytest.mark.parametrize(
+    ("name", "kind", "reason"),
+    [("gain", 77, "type of parameter 'gain' is 77"), ("", 3, "a parameter without a name")],
+)
+def test_a_parameter_that_rclpy_stumbles_over_is_refused_before_any_is_set(
+    listener: Listener, type_: Any, name: str, kind: int, reason: str
 ) -> None:
     listener.declare_parameter("gain", 1.0)
     request = type_.Request(
         parameters=[
             Parameter(name="gain", value=ParameterValue(type=3, double_value=2.0)),
-            Parameter(name="gain", value=ParameterValue(type=77)),
+            Parameter(name=name, value=ParameterValue(type=kind, double_value=float("nan"))),
         ]
     )
     service = next(s for s in listener.services if s.srv_type is type_)
@@ -174,7 +178,7 @@ def test_a_parameter_of_an_unknown_type_is_refused_before_any_is_set(
     results = answer.results if type_ is SetParameters else [answer.result]
     assert results
     assert not any(result.successful for result in results)
-    assert "type of parameter 'gain' is 77" in results[0].reason
+    assert reason in results[0].reason
     assert listener.get_parameter("gain").value == 1.0
 
 
