@@ -19,7 +19,7 @@ from tamsi_sim.scheme.linearization import Linearization, linearize
 from tamsi_sim.scheme.stepper import EFFORT, advance, evaluate_now, roll
 from tamsi_sim.simulation.model import BuiltModel
 from tamsi_sim.simulation.observer import Observer
-from tamsi_sim.simulation.rollouts import Rollouts, rollouts
+from tamsi_sim.simulation.rollouts import Rollouts, number_array, rollouts
 
 LONGEST_STEP = 10.0  # [s]
 MOST_STEPS = 1_000_000
@@ -270,10 +270,7 @@ class Engine:
 
     def _record(self, forces: np.ndarray, with_forces: bool) -> Trajectory:
         """Advance under given forces, see :meth:`roll`; record those of contacts, or none."""
-        try:
-            forces = np.ascontiguousarray(forces, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise ConfigError(f"forces must be numbers: {error}") from error
+        forces = number_array(forces, "forces")
         if forces.ndim != 2 or forces.shape[1] != len(self.v):
             raise ConfigError(f"forces must be (n, {len(self.v)}), got {forces.shape}")
         steps, q, v = len(forces), self.q[None].copy(), self.v[None].copy()

@@ -41,6 +41,22 @@ class Rollouts:
     joint_force: np.ndarray
 
 
+def number_array(values: np.ndarray, name: str) -> np.ndarray:
+    """Return what a user hands over as a contiguous array of numbers.
+
+    Args:
+        values: Anything.
+        name: What it is, for the error.
+
+    Raises:
+        ConfigError: If something in it is no number.
+    """
+    try:
+        return np.ascontiguousarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{name} must be numbers: {error}") from error
+
+
 def rollouts(
     built: BuiltModel,
     work: Work,
@@ -79,14 +95,14 @@ def rollouts(
         threads = whole_number(threads, "threads", least=1)
     if command not in COMMANDS:
         raise ConfigError(f"no command '{command}' ({choices(COMMANDS)})")
-    inputs = _numbers(inputs, "inputs")
+    inputs = number_array(inputs, "inputs")
     nq, nv = len(work.state.q), len(work.state.v)
     if inputs.ndim != 3 or inputs.shape[2] != nv:
         raise ConfigError(f"inputs must be (n, T, {nv}), got {inputs.shape}")
     n, steps, _ = inputs.shape
     starts = []
     for name, given, size in (("q", q, nq), ("v", v, nv)):
-        array = _numbers(given, name)
+        array = number_array(given, name)
         if array.shape not in ((size,), (n, size)):
             raise ConfigError(f"{name} must be ({size},) or ({n}, {size}), got {array.shape}")
         starts.append(np.array(np.broadcast_to(array, (n, size)), order="C"))
@@ -112,13 +128,6 @@ def rollouts(
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(run, parts))
     return result
-
-
-def _numbers(values: np.ndarray, name: str) -> np.ndarray:
-    try:
-        return np.ascontiguousarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"{name} must be numbers: {error}") from error
 
 
 def _twin(

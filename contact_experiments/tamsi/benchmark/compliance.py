@@ -17,6 +17,8 @@ SAMPLES = 100
 """States of a run of which the contacts are looked at, over its second half."""
 CLOSE = 0.2
 """Depth and number of contacts may differ by this share."""
+FOUND = 0.02
+"""And the depth by this share when the search ends."""
 HALVINGS = 12
 LONGEST = 0.2  # [s]
 
@@ -70,6 +72,11 @@ class Fit:
         """Whether the two are close."""
         return self.contacts.close_to(self.target)
 
+    @property
+    def missed(self) -> float:
+        """How far the depths are apart [m]."""
+        return abs(self.contacts.depth - self.target.depth)
+
 
 def fit_time_constant(
     target: Contacts, contacts_at: Callable[[float], Contacts], time_step: float
@@ -86,14 +93,14 @@ def fit_time_constant(
     """
     lower, upper = 2.0 * time_step, LONGEST
     best = Fit(lower, contacts_at(lower), target)
+    if best.contacts.depth >= target.depth:
+        return best
     for _ in range(HALVINGS):
-        if best.contacts.depth >= target.depth and best.time_constant == 2.0 * time_step:
-            break
         middle = math.sqrt(lower * upper)
         found = Fit(middle, contacts_at(middle), target)
-        if abs(found.contacts.depth - target.depth) < abs(best.contacts.depth - target.depth):
+        if found.missed < best.missed:
             best = found
-        if abs(found.contacts.depth - target.depth) <= 0.02 * target.depth:
+        if found.missed <= FOUND * target.depth:
             break
         if found.contacts.depth < target.depth:
             lower = middle

@@ -31,7 +31,7 @@ LABELS = {
     DRAKE_TAMSI: "Drake kTamsi",
     DRAKE_SAP: "Drake kSap",
     MUJOCO: "MuJoCo",
-    MUJOCO_DEFAULT: "its softness",
+    MUJOCO_DEFAULT: "MuJoCo default",
 }
 UNEQUAL = "*"
 DISTRIBUTIONS = ("drake", "mujoco", "numba", "numpy")
@@ -41,7 +41,7 @@ STYLE = {
     DRAKE_TAMSI: (LABELS[DRAKE_TAMSI], "#7d6bb0", "D"),
     DRAKE_SAP: (LABELS[DRAKE_SAP], "#6f9a3a", "^"),
     MUJOCO: (LABELS[MUJOCO], "#3b6ea8", "s"),
-    MUJOCO_DEFAULT: ("MuJoCo, softer", "#9db8d9", "s"),
+    MUJOCO_DEFAULT: (LABELS[MUJOCO_DEFAULT], "#9db8d9", "s"),
     OURS: ("tamsi_sim", "#c8372d", "o"),
 }
 
