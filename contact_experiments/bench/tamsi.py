@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from contact_core.errors import ConfigError
 from contact_core.results import at_least, write_json
 from contact_experiments.tamsi.benchmark.golden import EVERY, record_all
 from contact_experiments.tamsi.benchmark.measure import SceneResult, measure
@@ -89,7 +90,7 @@ def main(args: argparse.Namespace) -> int:
         print(line)
     costs = ", ".join(f"{name} {cost:.1f}" for name, cost in tables.items())
     print(f"\nof Drake's cost, diagram and table of forces take [us/step]: {costs}")
-    scenes = [results[name] for name in args.scene]
+    scenes = [results[name] for name in args.scene if name in results]
     towers = sorted((r for n, r in results.items() if TOWERS in n), key=lambda r: r.bodies)
     print(f"plot: {plot_cost(scenes, towers, args.out / 'cost.png')}")
     if args.json:
@@ -108,7 +109,12 @@ def _measure(names: Sequence[str], rounds: int) -> tuple[dict[str, SceneResult],
     with tqdm(total=len(names) * (rounds + 1), unit="round", leave=False) as bar:
         for name in names:
             bar.set_description(name)
-            scene = make_scene(name)
+            try:
+                scene = make_scene(name)
+            except ConfigError as error:
+                bar.write(f"{name}: {error}")
+                bar.update(rounds + 1)
+                continue
             results[name] = measure(scene, rounds, on_round=bar.update)
             if {DRAKE_TAMSI, DRAKE_SAP} & set(results[name].microseconds):
                 tables[name] = table_cost(scene)

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from contact_experiments.tamsi.benchmark import scenes
+from contact_experiments.tamsi.benchmark import robots
 from contact_stack import cli
 
 
 def test_figures_of_one_scene(tmp_path, monkeypatch, capsys):
     """Machine, scenes by name, and a picture."""
-    monkeypatch.setattr(scenes, "GRIPPER_STEPS", 40)
+    monkeypatch.setattr(robots, "GRIPPER_STEPS", 40)
     file = tmp_path / "figures.json"
     words = ["bench", "tamsi", "--scene", "gripper_stiff", "--rounds", "1"]
     assert cli.main([*words, "--json", str(file), "--out", str(tmp_path)]) == 0

@@ -15,7 +15,8 @@ import numpy as np
 
 from contact_core.errors import ConfigError
 from contact_experiments.tamsi.benchmark.runners import DrakeRunner
-from contact_experiments.tamsi.benchmark.scenes import BenchmarkScene, make_scene
+from contact_experiments.tamsi.benchmark.scene import BenchmarkScene
+from contact_experiments.tamsi.benchmark.scenes import make_scene
 
 # Scene -> every how many steps a state is kept.
 EVERY = {

@@ -19,7 +19,7 @@ from contact_experiments.tamsi.benchmark.runners import (
     PeerError,
     SceneRunner,
 )
-from contact_experiments.tamsi.benchmark.scenes import BenchmarkScene
+from contact_experiments.tamsi.benchmark.scene import BenchmarkScene
 
 # In parity settings the velocities of all rounds equal those of Drake's kTamsi [m/s or rad/s];
 # in the default ones, which have another friction law, the positions stay close [m or rad].
@@ -126,8 +126,12 @@ def measure(
 def _prepare(
     scene: BenchmarkScene, simulators: Sequence[str]
 ) -> tuple[dict[str, SceneRunner], dict[str, str]]:
-    runners, missing = {}, {}
+    runners: dict[str, SceneRunner] = {}
+    missing: dict[str, str] = {}
+    missing.update({name: why for name, why in scene.left_out.items() if name in simulators})
     for name in simulators:
+        if name in missing:
+            continue
         try:
             runners[name] = RUNNERS[name](scene)
         except PeerError as error:

@@ -18,7 +18,7 @@ from contact_experiments.tamsi.benchmark.compliance import (
     Contacts,
     fit_time_constant,
 )
-from contact_experiments.tamsi.benchmark.scenes import BenchmarkScene
+from contact_experiments.tamsi.benchmark.scene import BenchmarkScene
 from tamsi_sim.arrays.data import CONTACTS, STEPS
 from tamsi_sim.drake.parity import PARITY
 

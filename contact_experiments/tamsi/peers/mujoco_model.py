@@ -11,7 +11,7 @@ from contact_core.errors import ModelError, choices
 from contact_core.rigid_body.joints import FREE, REVOLUTE
 from tamsi_sim.simulation.model import BuiltModel
 
-# At most so many classes of shapes can be told apart by MuJoCo's collision bits.
+# At most so many classes of shapes, which touch the same others, have a collision bit of their own.
 MAX_CLASSES = 31
 # MuJoCo's documentation advises to raise it from 1 lest grasped objects slip.
 IMPRATIO = 10.0
@@ -193,18 +193,29 @@ def _add_shape(
 
 
 def _collision_bits(built: BuiltModel) -> list[tuple[int, int]]:
-    """Return each shape's (contype, conaffinity), one bit per link's name."""
-    names = sorted({shape.body for shape in built.shapes})
-    if len(names) > MAX_CLASSES:
-        raise ModelError(f"{len(names)} links with shapes are more than {MAX_CLASSES}")
-    bit = {name: 1 << k for k, name in enumerate(names)}
-    own = [bit[shape.body] for shape in built.shapes]
-    others = [0] * len(own)
-    for a, b in built.arrays.pairs.shapes:
-        others[a] |= own[b]
-        others[b] |= own[a]
-    _check_bits(built, own, others)
-    return list(zip(own, others, strict=True))
+    """Return each shape's (contype, conaffinity), one bit per class of shapes."""
+    others: list[set[int]] = [set() for _ in built.shapes]
+    for a, b in built.arrays.pairs.shapes.tolist():
+        others[a].add(b)
+        others[b].add(a)
+    body = built.arrays.geometry.body
+    own = [set(np.flatnonzero(body == body[shape]).tolist()) for shape in range(len(body))]
+    classes: list[int] = []  # Of each, its first shape.
+    kind = []
+    for a in range(len(others)):
+        alike = (
+            k for k, b in enumerate(classes)
+            if others[a] - own[a] - own[b] == others[b] - own[a] - own[b]
+        )  # fmt: skip
+        found = next(alike, len(classes))
+        if found == len(classes):
+            classes.append(a)
+        kind.append(found)
+    if len(classes) > MAX_CLASSES:
+        raise ModelError(f"{len(classes)} classes of shapes are more than {MAX_CLASSES}")
+    bits = [(1 << kind[a], sum({1 << kind[b] for b in others[a]})) for a in range(len(others))]
+    _check_bits(built, *(list(side) for side in zip(*bits, strict=True)))
+    return bits
 
 
 def _check_bits(built: BuiltModel, own: list[int], others: list[int]) -> None:

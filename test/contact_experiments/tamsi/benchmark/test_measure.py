@@ -13,7 +13,7 @@ from contact_experiments.tamsi.benchmark.runners import (
     OurRunner,
     PeerError,
 )
-from contact_experiments.tamsi.benchmark.scenes import GROWTH, SCENES, make_scene
+from contact_experiments.tamsi.benchmark.scenes import GROWTH, SCENES
 from tamsi_sim.drake.parity import PARITY
 
 TWINS = (OURS, PARITY_RUN, DRAKE_TAMSI)
@@ -40,8 +40,11 @@ def test_velocities_are_those_of_drakes_tamsi(short, name, steps, nv):
 
 @pytest.mark.verify
 @pytest.mark.parametrize("name", [*SCENES, *GROWTH])
-def test_velocities_are_those_of_drakes_tamsi_to_the_end(name):
-    assert measure(make_scene(name), 1, TWINS).velocity_error < 1e-9
+def test_velocities_are_those_of_drakes_tamsi_to_the_end(scene_of, name):
+    scene = scene_of(name)
+    if DRAKE_TAMSI in scene.left_out:
+        pytest.skip(scene.left_out[DRAKE_TAMSI])
+    assert measure(scene, 1, TWINS).velocity_error < 1e-9
 
 
 def test_a_run_that_ends_elsewhere_is_an_error(short, monkeypatch):

@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 
 from contact_core.errors import ConfigError
-from contact_experiments.tamsi.benchmark.scenes import SCENES, make_scene, pile, towers
+from contact_core.scene_config import SolverConfig
+from contact_experiments.tamsi.benchmark.blocks import pile, towers
+from contact_experiments.tamsi.benchmark.scenes import SCENES, make_scene
 from tamsi_sim.drake.parity import PARITY
 
 
 def test_names():
     assert list(SCENES) == [
-        "gripper_soft", "gripper_stiff", "arm_mug", "allegro", "towers_8", "towers_32",
-        "islands_32", "pile_32",
+        "gripper_soft", "gripper_stiff", "arm_mug", "allegro", "quadruped", "humanoid", "towers_8",
+        "towers_32", "islands_32", "islands_128", "islands_512", "pile_32", "heap_8", "heap_32",
+        "heap_128", "bin_24",
     ]  # fmt: skip
     with pytest.raises(ConfigError, match="towers_8"):
         make_scene("castle")
@@ -51,3 +54,27 @@ def test_mug_stays_in_the_arms_gripper():
     links = {contact.link_b for contact in engine.contacts()}
     links |= {contact.link_a for contact in engine.contacts()}
     assert {"finger_left", "finger_right", "mug"} <= links
+
+
+@pytest.mark.parametrize("name", ["heap_32", "bin_24"])
+def test_a_heap_comes_to_rest_in_its_bin(name):
+    scene = make_scene(name)
+    engine = scene.engine(SolverConfig())
+    status, positions, velocities = engine.roll(scene.forces)
+    centers = positions.reshape(len(positions), -1, 7)[:, :, :3]
+    assert status == 0
+    assert np.abs(centers[-1, :, :2]).max() < np.abs(centers[0, :, :2]).max() + 0.08
+    assert centers[-1, :, 2].min() > 0.012
+    assert np.median(np.abs(velocities[-1])) < 0.02
+
+
+@pytest.mark.parametrize("name", ["quadruped", "humanoid"])
+def test_legged_robot_squats_and_does_not_fall(scene_of, name):
+    scene = scene_of(name)
+    engine = scene.engine(SolverConfig())
+    status, positions, _ = engine.roll(scene.forces)
+    assert status == 0
+    assert len(engine.contacts()) >= 3
+    height = positions[:, 2]
+    assert height.min() > 0.8 * height[0]
+    assert np.ptp(height[len(height) // 2 :]) > 0.005

@@ -87,16 +87,26 @@ def test_falling_ball_lands_where_gravity_takes_it():
     assert data.qpos[2] == pytest.approx(0.05, abs=2e-3)
 
 
-def test_pairs_that_bits_cannot_tell_apart_are_refused():
-    """Three boxes of one link name, of which only two may touch."""
-    names = ("a", "b", "c")
+def chain(count):
+    """Boxes of one link name, of which each may only touch the next."""
     instances = [
-        Instance(n, body_urdf("cube", box(0.1, 0.1, 0.1)), pose(z=k), True, GRAVITY)
-        for k, n in enumerate(names)
+        Instance(str(n), body_urdf("cube", box(0.1, 0.1, 0.1)), pose(z=n), True, GRAVITY)
+        for n in range(count)
     ]
-    built = build(instances, lambda a, b: {a[0], b[0]} == {"a", "b"})
-    with pytest.raises(ModelError, match="may touch"):
-        in_mujoco(built)
+    return build(instances, lambda a, b: abs(int(a[0]) - int(b[0])) == 1)
+
+
+def test_bits_tell_apart_what_may_touch():
+    model, _ = in_mujoco(chain(4))
+    for a in range(4):
+        for b in range(a):
+            meet = model.geom_contype[a] & model.geom_conaffinity[b]
+            assert bool(meet) == (a - b == 1)
+
+
+def test_more_classes_of_shapes_than_bits_are_refused():
+    with pytest.raises(ModelError, match="40 classes of shapes"):
+        in_mujoco(chain(40))
 
 
 def test_mimic_joints_are_refused():
