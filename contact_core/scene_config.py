@@ -62,7 +62,7 @@ class SolverConfig:
     )
     max_contacts: int = parameter(
         0,
-        "contact points the workspace holds; 0 for 32 per moving shape, and 512 at least",
+        "contact points a step may have, or it fails; 0 for as many as there are",
         low=0,
         high=100000,
     )

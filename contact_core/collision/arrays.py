@@ -1,6 +1,6 @@
 """What kernels read of collision shapes, and what they compute.
 
-Sizes: nb moving bodies, ns shapes, np pairs of shapes, nh hulls, nc contact points.
+Sizes: nb moving bodies, ns shapes, np pairs of shapes in contact, nh hulls, nc contact points.
 
 A hull is what the broad phase sees: a sphere about all shapes of a moving body, or about one
 fixed shape.
@@ -36,6 +36,7 @@ class Geometry(NamedTuple):
         rotation: (ns, 3, 3) in the body's frame.
         position: (ns, 3) [m].
         radius: (ns) bounding radius [m].
+        group: (ns) of shapes that touch the same others, see Rules.
     """
 
     kind: np.ndarray
@@ -45,41 +46,85 @@ class Geometry(NamedTuple):
     rotation: np.ndarray
     position: np.ndarray
     radius: np.ndarray
+    group: np.ndarray
 
 
 class Hulls(NamedTuple):
-    """Spheres about shapes, and which of them may meet.
+    """Spheres about shapes, those of moving bodies first.
 
     Attributes:
         body: (nh) body, -1 for the world.
         center: (nh, 3) in the body's frame [m].
         radius: (nh) [m].
         shape: (nh) its shape, -1 if it has several.
-        pair: (nhp, 2) hulls A and B; a fixed one is B.
-        pair_end: (nhp) the pair of shapes behind the last one of these two hulls.
+        group: (nh) of hulls that touch the same others, see Rules.
+        first_shape: (nh + 1) first entry of shapes that is a hull's.
+        shapes: (ns) the shapes, hull by hull.
     """
 
     body: np.ndarray
     center: np.ndarray
     radius: np.ndarray
     shape: np.ndarray
-    pair: np.ndarray
-    pair_end: np.ndarray
+    group: np.ndarray
+    first_shape: np.ndarray
+    shapes: np.ndarray
+
+
+class Rules(NamedTuple):
+    """What may touch, by groups; shapes of one body never do.
+
+    Attributes:
+        shapes: (ng, ng) which parameters the contact of two groups of shapes has, -1 if they
+            pass through each other.
+        hulls: (n, n) whether any shapes of two groups of hulls may touch.
+        stiffness: (nm) k [N/m].
+        dissipation: (nm) d [s/m].
+        friction: (nm) mu.
+    """
+
+    shapes: np.ndarray
+    hulls: np.ndarray
+    stiffness: np.ndarray
+    dissipation: np.ndarray
+    friction: np.ndarray
+
+
+class Sweep(NamedTuple):
+    """The broad phase: hulls in the order in which a plane sweeps over them.
+
+    Attributes:
+        number: (1) how many pairs of hulls are close; more than n if they did not fit.
+        order: (nh) hulls by their lower ends.
+        ends: (nh, 2) lower and upper end of each hull along the plane's normal [m].
+        close: (n, 2) hulls whose spheres overlap, in no order.
+        first: (nh + 1) first entry of partner that is a hull's.
+        partner: (n) hulls close to a hull that come behind it, in their order.
+    """
+
+    number: np.ndarray
+    order: np.ndarray
+    ends: np.ndarray
+    close: np.ndarray
+    first: np.ndarray
+    partner: np.ndarray
 
 
 class Pairs(NamedTuple):
-    """Pairs of shapes that may touch.
+    """Pairs of shapes in contact.
 
     Attributes:
-        shapes: (np, 2) shapes A and B, sorted by their hulls.
-        routine: (np) entry of the narrow phase's table.
+        number: (1) how many there are.
+        shapes: (np, 2) shapes A and B.
+        rule: (np) their entry of the rules' parameters.
         stiffness: (np) k [N/m].
         dissipation: (np) d [s/m].
         friction: (np) mu.
     """
 
+    number: np.ndarray
     shapes: np.ndarray
-    routine: np.ndarray
+    rule: np.ndarray
     stiffness: np.ndarray
     dissipation: np.ndarray
     friction: np.ndarray

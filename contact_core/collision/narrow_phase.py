@@ -1,4 +1,4 @@
-"""Where shapes touch: pairs of shapes whose hulls are close, and the table of pair routines.
+"""Where shapes touch: shapes whose hulls are close, and the table of pair routines.
 
 A new pair of shapes needs one routine, one name, one entry of ROUTINES, and one branch.
 """
@@ -15,11 +15,19 @@ from contact_core.collision.arrays import (
     Geometry,
     Hulls,
     Pairs,
+    Rules,
     Scratch,
     ShapePoses,
     Shapes,
+    Sweep,
 )
-from contact_core.collision.broad_phase import hulls_close, place_hulls, place_shapes, shapes_close
+from contact_core.collision.broad_phase import (
+    find_close_hulls,
+    hulls_close,
+    place_hulls,
+    place_shapes,
+    shapes_close,
+)
 from contact_core.collision.collide_boxes import collide_box_box
 from contact_core.collision.collide_convex import collide_convex, collide_half_space
 from contact_core.collision.collide_points import collide_sphere
@@ -29,6 +37,8 @@ from contact_core.errors import ModelError, choices
 from contact_core.kernel import pasted_kernel
 from contact_core.rigid_body.arrays import Kinematics
 
+NO_ROOM = 1 << 62
+"""More contact points than any workspace holds: hulls that are close do not fit."""
 SPHERE_ANY = 0
 BOX_BOX = 1
 CONVEX_HALF_SPACE = 2
@@ -40,6 +50,13 @@ ROUTINES = {(ShapeKind.SPHERE, kind): SPHERE_ANY for kind in ShapeKind}
 ROUTINES |= {(kind, ShapeKind.HALF_SPACE): CONVEX_HALF_SPACE for kind in _CONVEX}
 ROUTINES |= {pair: CONVEX_CONVEX for pair in combinations_with_replacement(_CONVEX, 2)}
 ROUTINES[ShapeKind.BOX, ShapeKind.BOX] = BOX_BOX
+
+
+# The same as tables by kind, for kernels; 1 where shapes are swapped.
+_TABLE, _SWAPPED = np.full((2, len(ShapeKind), len(ShapeKind)), -1)
+for (_a, _b), _routine in reversed(ROUTINES.items()):
+    _TABLE[_b, _a], _SWAPPED[_b, _a] = _routine, 1
+    _TABLE[_a, _b], _SWAPPED[_a, _b] = _routine, 0
 
 
 def routine_of(a: ShapeKind, b: ShapeKind) -> tuple[int, bool]:
@@ -68,9 +85,11 @@ def update_contacts(
     geometry: Geometry,
     hulls: Hulls,
     meshes: Meshes,
-    pairs: Pairs,
+    rules: Rules,
     kinematics: Kinematics,
     poses: ShapePoses,
+    sweep: Sweep,
+    pairs: Pairs,
     contacts: Contacts,
     scratch: Scratch,
 ) -> int:
@@ -80,9 +99,11 @@ def update_contacts(
         geometry: The shapes on their bodies.
         hulls: The hulls.
         meshes: The convex meshes.
-        pairs: The pairs that may touch.
+        rules: What may touch.
         kinematics: Reads the bodies' poses.
         poses: Gets the poses of shapes and hulls.
+        sweep: Gets the hulls that are close.
+        pairs: Gets the pairs of shapes in contact.
         contacts: Gets the contact points, of their frames only the normals.
         scratch: Overwritten.
 
@@ -91,7 +112,7 @@ def update_contacts(
     """
     place_shapes(geometry, kinematics, poses)
     place_hulls(hulls, kinematics, poses)
-    contacts.number[0] = 0
+    contacts.number[0] = pairs.number[0] = 0
     shapes = Shapes(geometry.kind, geometry.size, poses.rotation, poses.position, meshes)
     encounter = Encounter(
         pairs.shapes,
@@ -105,23 +126,44 @@ def update_contacts(
         scratch.clip,
         scratch.polytope,
     )
-    first = 0
-    for close in range(hulls.pair.shape[0]):
-        last = hulls.pair_end[close]
-        if hulls_close(hulls, poses.hull, shapes, close):
-            for pair in range(first, last):
-                _collide(shapes, encounter, geometry.radius, pair, pairs.routine[pair])
-        first = last
+    if not find_close_hulls(hulls, rules.hulls, poses.hull, hulls.radius, sweep):
+        return NO_ROOM
+    for a in range(hulls.body.shape[0]):
+        for k in range(sweep.first[a], sweep.first[a + 1]):
+            b = sweep.partner[k]
+            if hulls_close(hulls, poses.hull, shapes, a, b):
+                for i in range(hulls.first_shape[a], hulls.first_shape[a + 1]):
+                    for j in range(hulls.first_shape[b], hulls.first_shape[b + 1]):
+                        _meet(
+                            shapes, geometry, rules, pairs, encounter, hulls.shapes[i],
+                            hulls.shapes[j],
+                        )  # fmt: skip
     return contacts.number[0]
 
 
 @pasted_kernel
-def _collide(
-    shapes: Shapes, contacts: Encounter, radius: np.ndarray, pair: int, routine: int
+def _meet(
+    shapes: Shapes,
+    geometry: Geometry,
+    rules: Rules,
+    pairs: Pairs,
+    contacts: Encounter,
+    one: int,
+    other: int,
 ) -> None:
-    """Add the contact points of one pair of shapes."""
-    a, b = contacts.pair_shapes[pair, 0], contacts.pair_shapes[pair, 1]
-    if shapes_close(shapes, a, b, radius[a], radius[b]):
+    """Add the contact points of two shapes, if they may touch, and list the pair if they do."""
+    rule = rules.shapes[geometry.group[one], geometry.group[other]]
+    kind, other_kind = shapes.kind[one], shapes.kind[other]
+    swapped = _SWAPPED[kind, other_kind] == 1
+    a, b = (other, one) if swapped else (one, other)
+    if rule >= 0 and shapes_close(shapes, a, b, geometry.radius[a], geometry.radius[b]):
+        pair, before = pairs.number[0], contacts.number[0]
+        pairs.shapes[pair, 0], pairs.shapes[pair, 1] = a, b
+        pairs.rule[pair] = rule
+        pairs.stiffness[pair] = rules.stiffness[rule]
+        pairs.dissipation[pair] = rules.dissipation[rule]
+        pairs.friction[pair] = rules.friction[rule]
+        routine = _TABLE[kind, other_kind]
         if routine == SPHERE_ANY:
             collide_sphere(shapes, contacts, pair)
         elif routine == BOX_BOX:
@@ -130,3 +172,6 @@ def _collide(
             collide_half_space(shapes, contacts, pair)
         else:
             collide_convex(shapes, contacts, pair)
+        # There is room for one more pair than for contact points.
+        if contacts.number[0] > before and pair + 1 < pairs.rule.shape[0]:
+            pairs.number[0] = pair + 1

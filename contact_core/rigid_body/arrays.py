@@ -98,10 +98,13 @@ class Trees(NamedTuple):
     Attributes:
         first_dof: (nt + 1) first degree of freedom of each tree, then nv.
         of_dof: (nv) tree.
+        elimination: (nv) order of the degrees of freedom in Newton's matrix, tree by tree: from
+            the leaves to the root where a tree branches, so that branches stay apart.
     """
 
     first_dof: np.ndarray
     of_dof: np.ndarray
+    elimination: np.ndarray
 
 
 class State(NamedTuple):
@@ -138,7 +141,8 @@ class BodyDynamics(NamedTuple):
     """Mass matrix and bias forces, and the subtrees they are summed over.
 
     Attributes:
-        mass_matrix: (nv, nv) M with the effective armature.
+        mass_matrix: (nv, n) rows of M with the effective armature, within their trees: entry
+            (i, j) is in column j - first_dof of i's tree, which has up to n.
         bias: (nv) C(q, v) v - gravity.
         force: (nb, 6) spatial bias forces, then summed over subtrees.
         composite_mass: (nb) [kg] of the subtree.

@@ -24,7 +24,7 @@ def update_dynamics(
     Args:
         bodies: The bodies.
         inertias: Their inertias.
-        trees: The trees; between two of them the mass matrix is not written.
+        trees: The trees.
         armature: (nv) effective rotor inertia [kg m^2 or kg].
         kinematics: Where the bodies are, and how they move.
         dynamics: Written: M with the effective armature, and C(q, v) v - gravity.
@@ -36,14 +36,29 @@ def update_dynamics(
     for i in range(matrix.shape[0]):
         dynamics.bias[i] = 0.0
         tree = trees.of_dof[i]
-        for j in range(trees.first_dof[tree], trees.first_dof[tree + 1]):
+        first = trees.first_dof[tree]
+        for j in range(trees.first_dof[tree + 1] - first):
             matrix[i, j] = 0.0
-        matrix[i, i] = armature[i]
+        matrix[i, i - first] = armature[i]
     for body in range(bodies.parent.shape[0] - 1, -1, -1):
-        _project(bodies, kinematics.motion, dynamics, body)
+        _project(bodies, trees, kinematics.motion, dynamics, body)
         parent = bodies.parent[body]
         if parent >= 0:
             _add_to_parent(dynamics, body, parent)
+
+
+@inlined_kernel
+def mass(trees: Trees, mass_matrix: np.ndarray, i: int, j: int) -> float:
+    """Return an entry of M, for what needs few; it is zero between trees.
+
+    Args:
+        trees: The trees.
+        mass_matrix: (nv, n) see :class:`BodyDynamics`.
+        i: Row, a degree of freedom.
+        j: Column.
+    """
+    tree = trees.of_dof[i]
+    return mass_matrix[i, j - trees.first_dof[tree]] if trees.of_dof[j] == tree else 0.0
 
 
 @inlined_kernel
@@ -123,7 +138,9 @@ def _bias_force(
 
 
 @inlined_kernel
-def _project(bodies: Bodies, motion: np.ndarray, dynamics: BodyDynamics, body: int) -> None:
+def _project(
+    bodies: Bodies, trees: Trees, motion: np.ndarray, dynamics: BodyDynamics, body: int
+) -> None:
     """Entries of the mass matrix and of the bias that this body's columns contribute."""
     mass, moment = dynamics.composite_mass[body], dynamics.composite_moment[body]
     inertia, force = dynamics.composite_inertia[body], dynamics.force[body]
@@ -133,6 +150,7 @@ def _project(bodies: Bodies, motion: np.ndarray, dynamics: BodyDynamics, body: i
         column = bodies.first_column[body] + k
         s = motion[column]
         dof = bodies.column_dof[column]
+        first = trees.first_dof[trees.of_dof[dof]]
         dynamics.bias[dof] += (
             s[0] * force[0]
             + s[1] * force[1]
@@ -159,9 +177,9 @@ def _project(bodies: Bodies, motion: np.ndarray, dynamics: BodyDynamics, body: i
             )
             other_dof = bodies.column_dof[other]
             # Summed, not assigned: a mimic joint shares its master's row and column.
-            matrix[dof, other_dof] += entry
+            matrix[dof, other_dof - first] += entry
             if other != column:
-                matrix[other_dof, dof] += entry
+                matrix[other_dof, dof - first] += entry
             other = bodies.column_parent[other]
 
 

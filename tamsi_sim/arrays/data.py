@@ -20,8 +20,10 @@ from contact_core.collision.arrays import (
     Hulls,
     Pairs,
     Polytope,
+    Rules,
     Scratch,
     ShapePoses,
+    Sweep,
 )
 from contact_core.collision.convex_mesh import Meshes
 from contact_core.rigid_body.arrays import (
@@ -127,6 +129,8 @@ class Islands(NamedTuple):
         order: (nv) degree of freedom of a row.
         place: (nv) row of a degree of freedom.
         row_end: (nv) last non-zero column of a row of the system, never decreasing.
+        row_start: (nv) entry of the system in which a row's column 0 would be.
+        entries: (1) how many entries the system has.
         jacobian_row: (nc, n) rows of the Jacobians' columns.
     """
 
@@ -141,6 +145,8 @@ class Islands(NamedTuple):
     order: np.ndarray
     place: np.ndarray
     row_end: np.ndarray
+    row_start: np.ndarray
+    entries: np.ndarray
     jacobian_row: np.ndarray
 
 
@@ -151,7 +157,7 @@ class Newton(NamedTuple):
         v: (nv) its iterate.
         duration: (1) h of the (sub-)step that is to be solved [s].
         momentum: (nv) p* = M v0 + h tau.
-        system: (nv, nv) its matrix by rows, valid within the envelope.
+        system: Its matrix within the envelope, row behind row, see Islands.row_start.
         right_side: (nv) minus the residual, then the update, by rows.
         update: (nv) the update by degrees of freedom.
         residuals: norms of the residual in the iterations of the last island [Nms or Ns].
@@ -190,7 +196,7 @@ class Model(NamedTuple):
     geometry: Geometry
     hulls: Hulls
     meshes: Meshes
-    pairs: Pairs
+    rules: Rules
 
 
 class Work(NamedTuple):
@@ -205,6 +211,8 @@ class Work(NamedTuple):
         kinematics: Where bodies are, and how they move.
         dynamics: Mass matrix and bias forces.
         poses: Where shapes are.
+        sweep: Which hulls are close.
+        pairs: Which shapes touch.
         contacts: The contact points.
         scratch: Of the narrow phase.
         jacobian: Of the contacts.
@@ -223,6 +231,8 @@ class Work(NamedTuple):
     kinematics: Kinematics
     dynamics: BodyDynamics
     poses: ShapePoses
+    sweep: Sweep
+    pairs: Pairs
     contacts: Contacts
     scratch: Scratch
     jacobian: Jacobian
@@ -233,13 +243,83 @@ class Work(NamedTuple):
     energy: EnergyWatch
 
 
-def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> Work:
+class Room(NamedTuple):
+    """How much a workspace holds.
+
+    Attributes:
+        contacts: Contact points.
+        close: Pairs of hulls that are close to each other.
+        entries: Of Newton's matrix.
+    """
+
+    contacts: int
+    close: int
+    entries: int
+
+
+def usual_room(model: Model, contacts: int) -> Room:
+    """Return how much room to start with: a small model never needs more.
+
+    Args:
+        model: The model.
+        contacts: Contact points.
+    """
+    nv, nh = len(model.joints.q), len(model.hulls.body)
+    return Room(contacts, min(nh * nh, 32 * (nh + 32)), min(nv * nv, 64 * (nv + 1024)))
+
+
+def room_of(work: Work) -> Room:
+    """Return how much a workspace holds."""
+    return Room(len(work.contacts.depth), len(work.sweep.close), len(work.newton.system))
+
+
+def more_room(work: Work, most_contacts: int) -> Room | None:
+    """Return the room that a workspace needs in which the last evaluation did not fit.
+
+    Args:
+        work: The workspace.
+        most_contacts: How many contact points there may be.
+
+    Returns:
+        At least twice as much of what lacks; None if nothing does, or there may not be more.
+    """
+    room = room_of(work)
+    needed = Room(
+        int(work.contacts.number[0]), int(work.sweep.number[0]), int(work.islands.entries[0])
+    )
+    if needed.contacts > most_contacts or all(n <= r for n, r in zip(needed, room, strict=True)):
+        return None
+    more = Room(*(r if n <= r else max(n, 2 * r) for n, r in zip(needed, room, strict=True)))
+    return more._replace(contacts=min(more.contacts, max(most_contacts, room.contacts)))
+
+
+def enlarge(work: Work, model: Model, room: Room) -> Work:
+    """Return a workspace with more room; state, inputs and sums are those of the old one.
+
+    Args:
+        work: The old one.
+        model: Its model.
+        room: Its room.
+    """
+    new = make_work(model, len(work.state.q), room, len(work.newton.residuals) - 1)
+    return new._replace(
+        state=work.state,
+        drives=work.drives,
+        contact_impulse=work.contact_impulse,
+        drift=work.drift,
+        counters=work.counters,
+        joint_forces=work.joint_forces,
+        energy=work.energy,
+    )
+
+
+def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
     """Allocate a workspace.
 
     Args:
         model: The model.
         nq: Number of positions.
-        max_contacts: How many contact points it holds.
+        room: How much it holds.
         max_iterations: Newton iterations of one solve.
 
     Returns:
@@ -247,8 +327,8 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
     """
     nb, nm = len(model.bodies.parent), len(model.bodies.column_dof)
     nv, ns, nh = len(model.joints.q), len(model.geometry.kind), len(model.hulls.body)
-    nt, nc, width = len(model.trees.first_dof) - 1, max_contacts, _jacobian_width(model)
-    zeros = np.zeros
+    nt, nc, width = len(model.trees.first_dof) - 1, room.contacts, _jacobian_width(model)
+    zeros, close = np.zeros, room.close
     work = Work(
         state=State(zeros(nq), zeros(nv)),
         drives=Drives(*(zeros(nv) for _ in Drives._fields)),
@@ -263,7 +343,7 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
             acceleration=zeros((nb, 6)),
         ),
         dynamics=BodyDynamics(
-            mass_matrix=zeros((nv, nv)),
+            mass_matrix=zeros((nv, int(np.diff(model.trees.first_dof).max(initial=0)))),
             bias=zeros(nv),
             force=zeros((nb, 6)),
             composite_mass=zeros(nb),
@@ -272,6 +352,22 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
             momentum=zeros(6),
         ),
         poses=ShapePoses(zeros((ns, 3, 3)), zeros((ns, 3)), zeros((nh, 3))),
+        sweep=Sweep(
+            number=_indices(1),
+            order=np.arange(nh),
+            ends=zeros((nh, 2)),
+            close=_indices(close, 2),
+            first=_indices(nh + 1),
+            partner=_indices(close),
+        ),
+        pairs=Pairs(
+            number=_indices(1),
+            shapes=_indices(nc + 1, 2),
+            rule=_indices(nc + 1),
+            stiffness=zeros(nc + 1),
+            dissipation=zeros(nc + 1),
+            friction=zeros(nc + 1),
+        ),
         contacts=Contacts(
             number=_indices(1),
             pair=_indices(nc),
@@ -307,6 +403,8 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
             order=_indices(nv),
             place=_indices(nv),
             row_end=_indices(nv),
+            row_start=_indices(nv),
+            entries=_indices(1),
             jacobian_row=zeros((nc, width), dtype=np.uint64),
         ),
         contact_forces=ContactForces(
@@ -322,7 +420,7 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
             v=zeros(nv),
             duration=zeros(1),
             momentum=zeros(nv),
-            system=zeros((nv, nv)),
+            system=zeros(room.entries),
             right_side=zeros(nv),
             update=zeros(nv),
             residuals=zeros(max_iterations + 1),
@@ -347,5 +445,9 @@ def _jacobian_width(model: Model) -> int:
         lengths.append((6 if joint == FREE else 1) + (lengths[parent] if parent >= 0 else 0))
     # One more for the world, which is body -1 and has no columns.
     columns = np.array([*lengths, 0])
-    touching = columns[model.geometry.body[model.pairs.shapes]].sum(axis=1, initial=0)
-    return max(1, int(touching.max(initial=0)))
+    lengths_of, rules, widest = columns[model.geometry.body], model.rules.shapes, 1
+    longest = [np.sort(lengths_of[model.geometry.group == g])[-2:] for g in range(len(rules))]
+    for g, h in np.argwhere(rules >= 0):
+        both = longest[g].sum() if g == h else longest[g][-1] + longest[h][-1]
+        widest = max(widest, int(both))
+    return widest

@@ -21,7 +21,16 @@ from numba.core.runtime.context import NRTContext
 from numba.experimental import structref
 from numba.extending import intrinsic, lower_getattr_generic
 
-from contact_core.collision.arrays import Contacts, Geometry, Hulls, Pairs, Scratch, ShapePoses
+from contact_core.collision.arrays import (
+    Contacts,
+    Geometry,
+    Hulls,
+    Pairs,
+    Rules,
+    Scratch,
+    ShapePoses,
+    Sweep,
+)
 from contact_core.collision.convex_mesh import Meshes
 from contact_core.kernel import Function, inlined_kernel, inner_kernel, kernel
 from contact_core.rigid_body.arrays import (
@@ -69,7 +78,7 @@ class Simulation(structref.StructRefProxy):
     geometry: Geometry
     hulls: Hulls
     meshes: Meshes
-    pairs: Pairs
+    rules: Rules
     state: State
     drives: Drives
     contact_impulse: np.ndarray
@@ -78,6 +87,8 @@ class Simulation(structref.StructRefProxy):
     kinematics: Kinematics
     dynamics: BodyDynamics
     poses: ShapePoses
+    sweep: Sweep
+    pairs: Pairs
     contacts: Contacts
     scratch: Scratch
     jacobian: Jacobian
@@ -121,7 +132,7 @@ def _bundle(phases: np.ndarray, settings: Settings, model: Model, work: Work) ->
         model.geometry,
         model.hulls,
         model.meshes,
-        model.pairs,
+        model.rules,
         work.state,
         work.drives,
         work.contact_impulse,
@@ -130,6 +141,8 @@ def _bundle(phases: np.ndarray, settings: Settings, model: Model, work: Work) ->
         work.kinematics,
         work.dynamics,
         work.poses,
+        work.sweep,
+        work.pairs,
         work.contacts,
         work.scratch,
         work.jacobian,

@@ -34,7 +34,7 @@ _REMEDIES = {
         "and that masses are not extremely small"
     ),
     StepStatus.TOO_MANY_CONTACTS: (
-        "more contact points than the workspace holds: raise max_contacts or filter collisions"
+        "more contact points than max_contacts: raise it or filter collisions"
     ),
     StepStatus.DIVERGED: (
         "the bodies have many times the energy that anything gave them: reduce time_step, or the "

@@ -215,7 +215,7 @@ class DrakePlant:
     def _filter_pairs(self) -> None:
         """Let collide what the model lets collide, and nothing else."""
         geometries = list(self.shape_of)
-        allowed = {frozenset(map(int, pair)) for pair in self.built.arrays.pairs.shapes}
+        allowed = {frozenset(map(int, pair)) for pair in self.built.pairs}
         manager = self.graph.collision_filter_manager()
         for a, geometry in enumerate(geometries):
             others = [

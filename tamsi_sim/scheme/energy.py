@@ -126,9 +126,10 @@ def _kinetic(trees: Trees, mass_matrix: np.ndarray, v: np.ndarray) -> float:
     total = 0.0
     for i in range(v.shape[0]):
         tree = trees.of_dof[i]
+        first = trees.first_dof[tree]
         momentum = 0.0
-        for j in range(trees.first_dof[tree], trees.first_dof[tree + 1]):
-            momentum += mass_matrix[i, j] * v[j]
+        for j in range(trees.first_dof[tree + 1] - first):
+            momentum += mass_matrix[i, j] * v[first + j]
         total += 0.5 * momentum * v[i]
     return total
 

@@ -113,7 +113,7 @@ def _average_rotation(
     for i in range(FREE_DOFS):
         bias = 0.0
         for j in range(FREE_DOFS):
-            bias -= dynamics.mass_matrix[dof + i, dof + j] * acceleration[j]
+            bias -= dynamics.mass_matrix[dof + i, j] * acceleration[j]
         dynamics.bias[dof + i] = bias
     for i in range(3):
         drift[dof + i] = end_swing[i] - (end_lever[i] - lever[i]) / h

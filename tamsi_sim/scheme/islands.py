@@ -45,6 +45,7 @@ def update_islands(
         islands.of_tree[tree] = UNSEEN
     found, first = 0, 0
     islands.first_row[0] = 0
+    islands.entries[0] = 0
     for tree in range(count):
         if islands.of_tree[tree] == UNSEEN:
             end = _spread(islands, tree, first, UNSEEN, SEEN)
@@ -127,7 +128,8 @@ def _place(trees: Trees, islands: Islands, island: int, first: int, end: int) ->
     row = start
     for position in range(end - 1, first - 1, -1):
         tree = islands.queue[position]
-        for dof in range(trees.first_dof[tree], trees.first_dof[tree + 1]):
+        for k in range(trees.first_dof[tree], trees.first_dof[tree + 1]):
+            dof = trees.elimination[k]
             islands.order[row] = dof
             islands.place[dof] = row
             row += 1
@@ -136,11 +138,28 @@ def _place(trees: Trees, islands: Islands, island: int, first: int, end: int) ->
     for position in range(end - 1, first - 1, -1):
         tree = islands.queue[position]
         # Elimination fills the envelope, which therefore never becomes narrower.
-        reach = max(reach, islands.place[trees.first_dof[tree + 1] - 1])
+        reach = max(reach, _last_row(trees, islands, tree))
         for k in range(islands.link_first[tree], islands.link_first[tree + 1]):
-            reach = max(reach, islands.place[trees.first_dof[islands.link_tree[k] + 1] - 1])
+            reach = max(reach, _last_row(trees, islands, islands.link_tree[k]))
         for dof in range(trees.first_dof[tree], trees.first_dof[tree + 1]):
             islands.row_end[islands.place[dof]] = reach
+    _pack_rows(islands, start, row)
+
+
+@inlined_kernel
+def _last_row(trees: Trees, islands: Islands, tree: int) -> int:
+    return islands.place[trees.elimination[trees.first_dof[tree + 1] - 1]]
+
+
+@inlined_kernel
+def _pack_rows(islands: Islands, first: int, last: int) -> None:
+    """Lay an island's rows, each from its first column on, one behind the other."""
+    column = first
+    for row in range(first, last):
+        while islands.row_end[column] < row:
+            column += 1
+        islands.row_start[row] = islands.entries[0] - column
+        islands.entries[0] += islands.row_end[row] + 1 - column
 
 
 @inlined_kernel

@@ -223,8 +223,8 @@ def _solve_again(
             # The envelope is symmetric.
             for column in range(row, islands.row_end[row] + 1):
                 i, j = islands.order[row], islands.order[column]
-                systems[part, i, j] = newton.system[row, column]
-                systems[part, j, i] = newton.system[column, row]
+                systems[part, i, j] = newton.system[islands.row_start[row] + column]
+                systems[part, j, i] = newton.system[islands.row_start[column] + row]
         finish_substep(points.stiffness, forces, joint_forces, newton.v, contacts, h)
 
 

@@ -64,7 +64,9 @@ def solve(simulation: Simulation) -> int:
                 trees, islands, jacobian, mass_matrix, contact_forces, joint_forces,
                 newton, island, h,
             )  # fmt: skip
-            solve_in_place(newton.system, newton.right_side, islands.row_end, first, last)
+            solve_in_place(
+                newton.system, newton.right_side, islands.row_start, islands.row_end, first, last
+            )
             for row in range(first, last):
                 newton.update[islands.order[row]] = newton.right_side[row]
             alpha, change = _limit_update(
@@ -158,7 +160,7 @@ def assemble(
         trees: The trees.
         islands: The islands.
         jacobian: The contacts' Jacobians.
-        mass_matrix: (nv, nv) M.
+        mass_matrix: (nv, n) M, see :class:`BodyDynamics`.
         contact_forces: Forces and gradients that belong to Newton's v.
         joint_forces: The joints' ones.
         newton: Reads momentum p* and v; writes the island's rows of system, within their
@@ -175,7 +177,7 @@ def assemble(
         c = islands.contact[k]
         # Apart at the end of the step: no force, no stiffness.
         if contact_forces.force[c, NORMAL] != 0.0:
-            _assemble_contact(jacobian, islands.jacobian_row, contact_forces, newton, c, h)
+            _assemble_contact(jacobian, islands, contact_forces, newton, c, h)
     square = 0.0
     for row in range(first, last):
         square += newton.right_side[row] * newton.right_side[row]
@@ -195,28 +197,28 @@ def _assemble_trees(
 ) -> None:
     """Start an island's system with what its trees have without contacts."""
     system, v = newton.system, newton.v
-    start = first
+    for entry in range(
+        islands.row_start[first] + first,
+        islands.row_start[last - 1] + islands.row_end[last - 1] + 1,
+    ):
+        system[entry] = 0.0
     for row in range(first, last):
-        while islands.row_end[start] < row:
-            start += 1
-        for column in range(start, islands.row_end[row] + 1):
-            system[row, column] = 0.0
-        dof = islands.order[row]
+        dof, start = islands.order[row], islands.row_start[row]
         tree = trees.of_dof[dof]
-        shift = row - dof
+        first_dof = trees.first_dof[tree]
         value = newton.momentum[dof] + h * joint_forces.force[dof]
-        for other in range(trees.first_dof[tree], trees.first_dof[tree + 1]):
-            entry = mass_matrix[dof, other]
-            system[row, other + shift] = entry
-            value -= entry * v[other]
-        system[row, row] += h * joint_forces.gradient[dof]
+        for k in range(trees.first_dof[tree + 1] - first_dof):
+            mass = mass_matrix[dof, k]
+            system[start + islands.place[first_dof + k]] = mass
+            value -= mass * v[first_dof + k]
+        system[start + row] += h * joint_forces.gradient[dof]
         newton.right_side[row] = value
 
 
 @inlined_kernel
 def _assemble_contact(
     jacobian: Jacobian,
-    jacobian_row: np.ndarray,
+    islands: Islands,
     forces: ContactForces,
     newton: Newton,
     c: int,
@@ -224,17 +226,18 @@ def _assemble_contact(
 ) -> None:
     """Add a contact's force and stiffness."""
     force, gradient, entries = forces.force[c], forces.gradient[c], jacobian.entry[c]
-    system, right_side, rows = newton.system, newton.right_side, jacobian_row[c]
+    system, right_side, rows = newton.system, newton.right_side, islands.jacobian_row[c]
     columns = jacobian.columns[c]
     for a in range(columns):
         i = rows[a]
+        start = islands.row_start[i]
         x, y, z = h * entries[0, a], h * entries[1, a], h * entries[2, a]
         right_side[i] += x * force[0] + y * force[1] + z * force[2]
         g0 = x * gradient[0, 0] + y * gradient[1, 0]
         g1 = x * gradient[0, 1] + y * gradient[1, 1]
         g2 = x * gradient[0, 2] + y * gradient[1, 2] + z * gradient[2, 2]
         for b in range(columns):
-            system[i, rows[b]] += g0 * entries[0, b] + g1 * entries[1, b] + g2 * entries[2, b]
+            system[start + rows[b]] += g0 * entries[0, b] + g1 * entries[1, b] + g2 * entries[2, b]
 
 
 @inlined_kernel
@@ -277,14 +280,21 @@ def _limit_update(
 
 @leaf_kernel
 def solve_in_place(
-    matrix: np.ndarray, vector: np.ndarray, row_end: np.ndarray, first: int, last: int
+    matrix: np.ndarray,
+    vector: np.ndarray,
+    row_start: np.ndarray,
+    row_end: np.ndarray,
+    first: int,
+    last: int,
 ) -> None:
     """Solve matrix x = vector by LU without pivoting, for a block on the diagonal.
 
     Args:
-        matrix: (n, n), its block is destroyed.
+        matrix: Entries of an (n, n) matrix within its rows' envelope, row behind row; those
+            of the block are destroyed.
         vector: (n) right-hand side on entry, solution on exit; NaN or infinite if the
             block is singular.
+        row_start: (n) where column 0 of each row would be: entry (i, j) is row_start[i] + j.
         row_end: (n) the last non-zero column of each row, never decreasing; columns have
             their last non-zero row there too.
         first: First row and column of the block.
@@ -292,17 +302,22 @@ def solve_in_place(
     """
     for k in range(first, last):
         end = row_end[k] + 1
-        inverse = 1.0 / matrix[k, k]
-        matrix[k, k] = inverse
+        row = row_start[k]
+        inverse = 1.0 / matrix[row + k]
+        matrix[row + k] = inverse
+        # Slices, which start at zero, are what the compiler turns into vector instructions.
+        pivots = matrix[row + k + 1 : row + end]
         for i in range(k + 1, end):
-            factor = matrix[i, k]
+            other = row_start[i]
+            factor = matrix[other + k]
             if factor != 0.0:
                 factor *= inverse
-                for j in range(k + 1, end):
-                    matrix[i, j] -= factor * matrix[k, j]
+                rest = matrix[other + k + 1 : other + end]
+                for j in range(pivots.shape[0]):
+                    rest[j] -= factor * pivots[j]
                 vector[i] -= factor * vector[k]
     for i in range(last - 1, first - 1, -1):
-        value = vector[i]
+        row, value = row_start[i], vector[i]
         for j in range(i + 1, row_end[i] + 1):
-            value -= matrix[i, j] * vector[j]
-        vector[i] = value * matrix[i, i]
+            value -= matrix[row + j] * vector[j]
+        vector[i] = value * matrix[row + i]

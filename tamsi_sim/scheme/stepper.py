@@ -123,7 +123,6 @@ def _roll(
         _copy(state.v, velocities[k])
         if k < inputs.shape[0]:
             _copy(inputs[k], driven)
-            move_targets(drives.target, drives.target_rate)
             status = step(simulation)
             if status != OK:
                 return status
@@ -137,9 +136,7 @@ def _roll(
 
 @inner_kernel
 def _advance(simulation: Simulation, steps: int) -> int:
-    drives = simulation.drives
     for _ in range(steps):
-        move_targets(drives.target, drives.target_rate)
         status = step(simulation)
         if status != OK:
             return status
@@ -167,22 +164,27 @@ def step(simulation: Simulation) -> int:
     the kinematics stay frozen.
 
     Args:
-        simulation: Its q and v move if the step succeeds.
+        simulation: Its q and v move if the step succeeds; nothing does if there is no room for
+            the contacts.
 
     Returns:
         A StepStatus.
     """
     counters, settings = simulation.counters, simulation.settings
-    counters[STEPS] += 1
     contacts = evaluate(simulation)
-    if contacts > simulation.contacts.depth.shape[0]:
+    if (
+        contacts > simulation.contacts.depth.shape[0]
+        or simulation.islands.entries[0] > simulation.newton.system.shape[0]
+    ):
         return TOO_MANY_CONTACTS
+    counters[STEPS] += 1
     counters[CONTACTS] += contacts
     if runs_away(
         simulation.state, simulation.inertias, simulation.trees, simulation.kinematics,
         simulation.dynamics, simulation.contacts, simulation.energy, contacts, counters[STEPS],
     ):  # fmt: skip
         return DIVERGED
+    move_targets(simulation.drives.target, simulation.drives.target_rate)
     average_bias(simulation)
     for substeps in range(1, settings.max_substeps + 1):
         if _try_substeps(simulation, contacts, substeps):
@@ -211,9 +213,11 @@ def collide(simulation: Simulation) -> int:
         simulation.geometry,
         simulation.hulls,
         simulation.meshes,
-        simulation.pairs,
+        simulation.rules,
         simulation.kinematics,
         simulation.poses,
+        simulation.sweep,
+        simulation.pairs,
         simulation.contacts,
         simulation.scratch,
     )
@@ -234,7 +238,7 @@ def evaluate(simulation: Simulation) -> int:
     geometry, pairs, trees = simulation.geometry, simulation.pairs, simulation.trees
     contacts, kinematics = simulation.contacts, simulation.kinematics
     count = collide(simulation)
-    held = min(count, contacts.depth.shape[0])
+    held = min(contacts.number[0], contacts.depth.shape[0])
     islands, jacobian = simulation.islands, simulation.jacobian
     simulation.counters[ISLANDS] = update_islands(
         trees, geometry.tree, pairs.shapes, contacts.pair, islands, held
@@ -246,7 +250,8 @@ def evaluate(simulation: Simulation) -> int:
     drives, damping = simulation.drives, simulation.joint_forces.damping
     mass_matrix = simulation.dynamics.mass_matrix
     for i in range(damping.shape[0]):
-        critical = 2.0 * math.sqrt(drives.stiffness[i] * mass_matrix[i, i])
+        inertia = mass_matrix[i, i - trees.first_dof[trees.of_dof[i]]]
+        critical = 2.0 * math.sqrt(drives.stiffness[i] * inertia)
         damping[i] = drives.damping[i] + drives.damping_ratio[i] * critical
     return count
 
@@ -351,8 +356,9 @@ def set_momentum(
     for i in range(newton.v.shape[0]):
         value = h * (applied[i] - dynamics.bias[i])
         tree = trees.of_dof[i]
-        for j in range(trees.first_dof[tree], trees.first_dof[tree + 1]):
-            value += dynamics.mass_matrix[i, j] * newton.v[j]
+        first = trees.first_dof[tree]
+        for j in range(trees.first_dof[tree + 1] - first):
+            value += dynamics.mass_matrix[i, j] * newton.v[first + j]
         newton.momentum[i] = value
 
 

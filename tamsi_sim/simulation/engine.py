@@ -11,7 +11,15 @@ import numpy as np
 from contact_core.collision.arrays import NORMAL
 from contact_core.errors import ConfigError, ModelError, choices, real_number, whole_number
 from contact_core.scene_config import SolverConfig
-from tamsi_sim.arrays.data import Drives, Work, make_work
+from tamsi_sim.arrays.data import (
+    STEPS,
+    Drives,
+    Work,
+    enlarge,
+    make_work,
+    more_room,
+    usual_room,
+)
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import STATUSES, StepStatus
@@ -113,7 +121,8 @@ class Engine:
         contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
         joint_force: (nv) of position controller, friction, damping and limits [Nm or N].
         counters: What was counted, see ``tamsi_sim.arrays.data``.
-        work: All arrays of the simulation, these among them.
+        work: All arrays of the simulation, these among them; those of contacts are replaced
+            when there are more than they hold.
     """
 
     def __init__(
@@ -133,11 +142,12 @@ class Engine:
         if time_step > LONGEST_STEP:
             raise ConfigError(f"time_step must be <= {LONGEST_STEP:g} s, got {time_step:g}")
         solver = solver or SolverConfig()
-        room = min(solver.max_contacts or built.usual_contacts, built.most_contacts)
+        contacts = min(built.usual_contacts, built.contact_limit(solver))
+        room = usual_room(built.arrays, max(1, contacts))
         self.built = built
         self.solver = solver
         self.time_step = time_step
-        self.work: Work = make_work(built.arrays, len(built.q), max(room, 1), solver.max_iterations)
+        self.work: Work = make_work(built.arrays, len(built.q), room, solver.max_iterations)
         self.q, self.v = self.work.state
         self.drives: Drives = self.work.drives
         self.applied = self.drives.applied
@@ -250,7 +260,22 @@ class Engine:
         Raises:
             ConfigError: If it is no whole number, or negative.
         """
-        return STATUSES[advance(self._simulation, whole_number(steps, "steps"))]
+        last = self.counters[STEPS] + whole_number(steps, "steps")
+        status = advance(self._simulation, steps)
+        while status == StepStatus.TOO_MANY_CONTACTS and self._make_room():
+            status = advance(self._simulation, last - self.counters[STEPS])
+        return STATUSES[status]
+
+    def _make_room(self) -> bool:
+        """Enlarge the workspace in which a step did not fit, if it may be."""
+        room = more_room(self.work, self.built.contact_limit(self.solver))
+        if room is None:
+            return False
+        self.work = enlarge(self.work, self.built.arrays, room)
+        self._simulation = make_simulation(
+            self.built.arrays, self.work, scheme_settings(self.solver, self.time_step)
+        )
+        return True
 
     def roll(self, forces: np.ndarray) -> tuple[StepStatus, np.ndarray, np.ndarray]:
         """Advance under given forces in one call, and record the states.
@@ -273,15 +298,20 @@ class Engine:
         forces = number_array(forces, "forces")
         if forces.ndim != 2 or forces.shape[1] != len(self.v):
             raise ConfigError(f"forces must be (n, {len(self.v)}), got {forces.shape}")
-        steps, q, v = len(forces), self.q[None].copy(), self.v[None].copy()
+        steps, done, start = len(forces), 0, self.counters[STEPS]
         positions = np.full((1, steps + 1, len(self.q)), np.nan)
         velocities = np.full((1, steps + 1, len(self.v)), np.nan)
         contact_force, joint_force = np.zeros((2, 1, steps if with_forces else 0, len(self.v)))
         status = np.zeros(1, dtype=np.int64)
-        roll(
-            self._simulation, q, v, forces[None], EFFORT, positions, velocities, contact_force,
-            joint_force, status,
-        )  # fmt: skip
+        while True:
+            roll(
+                self._simulation, self.q[None].copy(), self.v[None].copy(), forces[None, done:],
+                EFFORT, positions[:, done:], velocities[:, done:], contact_force[:, done:],
+                joint_force[:, done:], status,
+            )  # fmt: skip
+            done = self.counters[STEPS] - start
+            if status[0] != StepStatus.TOO_MANY_CONTACTS or not self._make_room():
+                break
         if with_forces:
             failed = np.isnan(velocities[0, 1:])
             contact_force[0, failed] = joint_force[0, failed] = np.nan
@@ -354,7 +384,12 @@ class Engine:
         Raises:
             ConfigError: If ``steps`` is no whole number, or negative.
         """
-        return linearize(self._simulation, self.work, whole_number(steps, "steps"))
+        steps, before = whole_number(steps, "steps"), self.save()
+        while True:
+            found = linearize(self._simulation, self.work, steps)
+            if found.status != StepStatus.TOO_MANY_CONTACTS or not self._make_room():
+                return found
+            self.restore(before)
 
     def evaluate(self) -> int:
         """Compute kinematics, mass matrix, bias and contacts of the current state.
@@ -362,7 +397,10 @@ class Engine:
         Returns:
             The number of contact points.
         """
-        return int(evaluate_now(self._simulation))
+        count = int(evaluate_now(self._simulation))
+        while count > len(self.work.contacts.depth) and self._make_room():
+            count = int(evaluate_now(self._simulation))
+        return count
 
     def contacts(self) -> list[ContactPoint]:
         """Return the contact points of the last step that carry a force."""
@@ -373,7 +411,7 @@ class Engine:
             if not local.any():
                 continue
             frame = found.frame[c]
-            a, b = built.arrays.pairs.shapes[found.pair[c]]
+            a, b = self.work.pairs.shapes[found.pair[c]]
             points.append(
                 ContactPoint(
                     shape_a=built.shapes[a].name,

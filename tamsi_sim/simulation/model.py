@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from contact_core.articulation import JointLaw, Mimic, MovingBody, read_articulation
-from contact_core.collision.arrays import Geometry, Hulls, Pairs
+from contact_core.collision.arrays import Geometry, Hulls, Rules
 from contact_core.collision.convex_mesh import ConvexMesh, Meshes
 from contact_core.collision.manifold import POINTS
-from contact_core.collision.narrow_phase import routine_of
-from contact_core.collision.shapes import PlacedShape, ShapeKind
+from contact_core.collision.shapes import PlacedShape
 from contact_core.description import collision_shapes
 from contact_core.errors import ModelError
 from contact_core.rigid_body.arrays import Bodies, Inertias, Joints, Trees
 from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
 from contact_core.scene import Instance, Link
-from contact_core.surface import Material, Surface, check_contact, combine
+from contact_core.scene_config import SolverConfig
+from contact_core.surface import Material, Surface, combine
 from tamsi_sim.arrays.data import Model
+from tamsi_sim.simulation.contact_rules import PASS, allowed_pairs, find_rules, shape_table
 
 # URDF has no stiffness of end stops: these give way by some degrees or millimetres at the
 # greatest effort of an arm's joints [Nm/rad and N/m], and dissipate [s/rad and s/m].
@@ -31,7 +33,7 @@ END_STOP_DISSIPATION = 1.0
 # Contact points of one pair of shapes, at most: a patch, and its deepest point. Most pairs do
 # not touch at once; these are what a shape has among many others, counted once, and what a
 # scene has room for at least.
-POINTS_PER_PAIR, POINTS_PER_SHAPE, LEAST_POINTS = POINTS + 1, 32, 512
+POINTS_PER_PAIR, POINTS_PER_SHAPE, LEAST_POINTS = POINTS + 1, 8, 512
 _FREE_DOF = {"q": -1, "lower": -np.inf, "upper": np.inf}
 
 
@@ -70,9 +72,24 @@ class BuiltModel:
     instances: tuple[str, ...]
 
     @property
+    def pairs(self) -> np.ndarray:
+        """(np, 2) all pairs of shapes that may touch, each as its routine takes them."""
+        geometry = self.arrays.geometry
+        kinds = [shape.shape.kind for shape in self.shapes]
+        return allowed_pairs(self.arrays.rules, geometry.group, geometry.body, kinds)
+
+    @cached_property
     def most_contacts(self) -> int:
         """How many contact points all pairs together can have."""
-        return POINTS_PER_PAIR * len(self.arrays.pairs.routine)
+        return POINTS_PER_PAIR * len(self.pairs)
+
+    def contact_limit(self, solver: SolverConfig) -> int:
+        """Return how many contact points a simulation may have.
+
+        Args:
+            solver: Settings of the scheme.
+        """
+        return min(solver.max_contacts or self.most_contacts, self.most_contacts)
 
     @property
     def usual_contacts(self) -> int:
@@ -116,13 +133,22 @@ def leave_out(built: BuiltModel, apart: Callable[[int, int], bool]) -> BuiltMode
         built: The model.
         apart: Whether two shapes, by their numbers, are not to touch.
     """
-    arrays = built.arrays
-    kept = np.array([not apart(int(a), int(b)) for a, b in arrays.pairs.shapes], dtype=bool)
-    ends = np.concatenate([[0], np.cumsum(kept)])[arrays.hulls.pair_end]
-    some = np.diff(ends, prepend=0) > 0
-    pairs = Pairs(*(field[kept] for field in arrays.pairs))
-    hulls = arrays.hulls._replace(pair=arrays.hulls.pair[some], pair_end=ends[some])
-    return replace(built, arrays=arrays._replace(pairs=pairs, hulls=hulls))
+    arrays, geometry, hulls = built.arrays, built.arrays.geometry, built.arrays.hulls
+    table = arrays.rules.shapes[np.ix_(geometry.group, geometry.group)]
+    for a, b in built.pairs.tolist():
+        if apart(a, b):
+            table[a, b] = table[b, a] = PASS
+    materials = list(zip(*arrays.rules[2:], strict=True))
+    shapes = [part.tolist() for part in np.split(hulls.shapes, hulls.first_shape[1:-1])]
+    group, hull_group, rules = find_rules(table, materials, geometry.body, shapes)
+    return replace(
+        built,
+        arrays=arrays._replace(
+            geometry=geometry._replace(group=group),
+            hulls=hulls._replace(group=hull_group),
+            rules=rules,
+        ),
+    )
 
 
 class _Builder:
@@ -189,7 +215,17 @@ class _Builder:
                 tree = len(rows.trees["first_dof"])
                 rows.trees["first_dof"].append(dof)
                 rows.trees["of_dof"] += [tree] * (last_dof - dof)
+                rows.trees["elimination"] += self._elimination(start, end, dof, last_dof)
                 self.body_tree += [tree] * (end - start)
+
+    def _elimination(self, first: int, last: int, dof: int, last_dof: int) -> list[int]:
+        """Order the degrees of freedom of a tree: its bodies from first, to before last."""
+        bodies = self.rows.bodies
+        # Two fingers that one degree of freedom moves are one branch.
+        children = {(bodies["parent"][b], bodies["q_index"][b]) for b in range(first, last)}
+        branches = Counter(parent for parent, _ in children if parent >= first)
+        dofs = list(range(dof, last_dof))
+        return dofs[::-1] if max(branches.values(), default=0) > 1 else dofs
 
     def _add_free_dofs(self, instance: Instance, body: MovingBody) -> None:
         rows = self.rows
@@ -313,24 +349,20 @@ class _Builder:
         self.rows.meshes["first_vertex"].append(len(self.rows.meshes["vertex"]))
         self.rows.meshes["first_face"].append(len(self.rows.meshes["plane"]))
         self.rows.meshes["first_corner"].append(len(self.rows.meshes["corner"]))
+
+        def contact_of(a: Link, b: Link) -> Material | None:
+            if not may_touch(a, b):
+                return None
+            return material_of(a, b) or combine(surface_of(*a), surface_of(*b))
+
         links = [(i, s.body) for i, s in zip(self.instances, self.shapes, strict=True)]
-        hulls = self._add_hulls()
-        for i, hull_a in enumerate(hulls):
-            for j in range(i + 1, len(hulls)):
-                before = len(self.rows.pairs["shapes"])
-                for a in hull_a:
-                    for b in hulls[j]:
-                        if self._may_meet(a, b) and may_touch(links[a], links[b]):
-                            material = material_of(links[a], links[b]) or combine(
-                                surface_of(*links[a]), surface_of(*links[b])
-                            )
-                            self._add_pair(a, b, material)
-                end = len(self.rows.pairs["shapes"])
-                if end > before:
-                    self.rows.hulls["pair"].append((i, j))
-                    self.rows.hulls["pair_end"].append(end)
+        bodies = np.array(self.rows.geometry["body"], dtype=np.int64)
+        table, materials = shape_table(self.shapes, links, bodies, contact_of)
+        group, hull_group, rules = find_rules(table, materials, bodies, self._add_hulls())
+        self.rows.geometry["group"] = group.tolist()
+        self.rows.hulls["group"] = hull_group.tolist()
         return BuiltModel(
-            arrays=self.rows.arrays(),
+            arrays=self.rows.arrays(rules),
             q=np.array(self.q),
             efforts=np.array(self.efforts),
             velocities=np.array(self.velocities),
@@ -352,11 +384,6 @@ class _Builder:
             for (instance, joint), dof in self.joint_dofs.items()
         }
 
-    def _may_meet(self, a: int, b: int) -> bool:
-        """Whether two shapes move relative to each other, and may touch by their own bits."""
-        moves = self.rows.geometry["body"][a] != self.rows.geometry["body"][b]
-        return bool(moves) and self.shapes[a].may_touch(self.shapes[b])
-
     def _add_hulls(self) -> list[list[int]]:
         """Add the hulls, moving ones first; return their shapes."""
         rows = self.rows
@@ -373,22 +400,10 @@ class _Builder:
             rows.hulls["center"].append(center)
             rows.hulls["radius"].append(radius)
             rows.hulls["shape"].append(hull[0] if len(hull) == 1 else -1)
+            rows.hulls["first_shape"].append(len(rows.hulls["shapes"]))
+            rows.hulls["shapes"] += hull
+        rows.hulls["first_shape"].append(len(rows.hulls["shapes"]))
         return hulls
-
-    def _add_pair(self, a: int, b: int, material: Material) -> None:
-        kinds = (ShapeKind(self.rows.geometry["kind"][shape]) for shape in (a, b))
-        try:
-            routine, swapped = routine_of(*kinds)
-        except ModelError as error:
-            names = f"'{self.shapes[a].name}' and '{self.shapes[b].name}'"
-            raise ModelError(f"{names}: {error}") from error
-        links = (f"{self.instances[i]}/{self.shapes[i].body}" for i in (a, b))
-        check_contact(material, " and ".join(links))
-        self.rows.pairs["shapes"].append((b, a) if swapped else (a, b))
-        self.rows.pairs["routine"].append(routine)
-        self.rows.pairs["stiffness"].append(material.stiffness)
-        self.rows.pairs["dissipation"].append(material.dissipation)
-        self.rows.pairs["friction"].append(material.friction)
 
 
 # Arrays that hold indices; all others hold numbers.
@@ -398,20 +413,18 @@ _INDICES: dict[type, set[str]] = {
         "column_parent",
     },
     Joints: {"q"},
-    Trees: {"first_dof", "of_dof"},
-    Geometry: {"kind", "body", "tree"},
-    Hulls: {"body", "shape", "pair", "pair_end"},
+    Trees: {"first_dof", "of_dof", "elimination"},
+    Geometry: {"kind", "body", "tree", "group"},
+    Hulls: {"body", "shape", "group", "first_shape", "shapes"},
     Meshes: {"corner", "first_vertex", "first_face", "first_corner"},
-    Pairs: {"shapes", "routine"},
 }  # fmt: skip
 # Shape of one row, so that an empty array has the right number of dimensions too.
 _ROWS: dict[type, dict[str, tuple[int, ...]]] = {
     Bodies: {"joint_axis": (3,), "joint_rotation": (3, 3), "joint_position": (3,)},
     Inertias: {"center": (3,), "inertia": (3, 3), "gravity": (3,)},
     Geometry: {"size": (3,), "rotation": (3, 3), "position": (3,)},
-    Hulls: {"center": (3,), "pair": (2,)},
+    Hulls: {"center": (3,)},
     Meshes: {"vertex": (3,), "plane": (4,)},
-    Pairs: {"shapes": (2,)},
 }
 
 
@@ -426,10 +439,9 @@ class _Rows:
         self.geometry = _fields(Geometry)
         self.hulls = _fields(Hulls)
         self.meshes = _fields(Meshes)
-        self.pairs = _fields(Pairs)
 
-    def arrays(self) -> Model:
-        """Turn the rows into arrays."""
+    def arrays(self, rules: Rules) -> Model:
+        """Turn the rows into arrays, beside the rules."""
         return Model(
             Bodies(**_arrays(Bodies, self.bodies)),
             Inertias(**_arrays(Inertias, self.inertias)),
@@ -438,7 +450,7 @@ class _Rows:
             Geometry(**_arrays(Geometry, self.geometry)),
             Hulls(**_arrays(Hulls, self.hulls)),
             Meshes(**_arrays(Meshes, self.meshes)),
-            Pairs(**_arrays(Pairs, self.pairs)),
+            rules,
         )
 
 

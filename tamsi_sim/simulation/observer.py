@@ -6,10 +6,11 @@ stay as they are.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 
 import coal
 import numpy as np
@@ -19,7 +20,7 @@ from contact_core.articulation import UNMOVED
 from contact_core.collision.shapes import PlacedShape, ShapeKind, shape_to_coal
 from contact_core.errors import ModelError, choices
 from contact_core.scene_config import SolverConfig
-from tamsi_sim.arrays.data import Work, make_work
+from tamsi_sim.arrays.data import Work, enlarge, make_work, more_room, room_of
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.scheme.stepper import evaluate_now
@@ -129,17 +130,23 @@ class Observer:
             time_step: h [s].
         """
         self._built, self._solver, self._state = built, solver, observed.state
-        room = len(observed.contacts.depth)
-        self._work = make_work(built.arrays, len(observed.state.q), room, 1)
-        self._simulation = make_simulation(
-            built.arrays, self._work, scheme_settings(solver, time_step)
-        )
+        self._settings = scheme_settings(solver, time_step)
+        self._work = make_work(built.arrays, len(observed.state.q), room_of(observed), 1)
+        self._simulation = make_simulation(built.arrays, self._work, self._settings)
 
     def _evaluate(self) -> int:
         """Bring the workspace to the engine's state; return the number of contact points."""
         state = self._work.state
         state.q[:], state.v[:] = self._state
-        return min(int(evaluate_now(self._simulation)), len(self._work.contacts.depth))
+        count = int(evaluate_now(self._simulation))
+        while count > len(self._work.contacts.depth):
+            room = more_room(self._work, self._built.contact_limit(self._solver))
+            if room is None:
+                return len(self._work.contacts.depth)
+            self._work = enlarge(self._work, self._built.arrays, room)
+            self._simulation = make_simulation(self._built.arrays, self._work, self._settings)
+            count = int(evaluate_now(self._simulation))
+        return count
 
     def pose(self, instance: str, link: str | None = None) -> pin.SE3:
         """Return the pose of a link in the world.
@@ -218,10 +225,24 @@ class Observer:
         depth, stiffness = found.depth[:contacts], found.stiffness[:contacts]
         v = np.where(self._built.arrays.joints.armature < UNMOVED, self._state.v, 0.0)
         return Energy(
-            kinetic=0.5 * float(v @ self._work.dynamics.mass_matrix @ v),
+            kinetic=0.5 * sum(float(v[i:j] @ m @ v[i:j]) for i, j, m in self._mass_blocks()),
             potential=-float(np.sum(inertias.mass[:, None] * inertias.gravity * centers)),
             elastic=0.5 * float(np.sum(stiffness * depth**2)),
         )
+
+    def mass_matrix(self) -> np.ndarray:
+        """Return the mass matrix (nv, nv) of the current state [kg m^2, kg m or kg]."""
+        self._evaluate()
+        matrix = np.zeros((len(self._state.v),) * 2)
+        for first, last, block in self._mass_blocks():
+            matrix[first:last, first:last] = block
+        return matrix
+
+    def _mass_blocks(self) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Yield each tree's first degree of freedom, the one behind its last, and its M."""
+        rows = self._work.dynamics.mass_matrix
+        for first, last in pairwise(self._built.arrays.trees.first_dof.tolist()):
+            yield first, last, rows[first:last, : last - first]
 
     def penetrations(self) -> list[Penetration]:
         """Return the pairs of shapes that touch, each with its deepest contact."""
@@ -230,7 +251,7 @@ class Observer:
         found = []
         pairs, depths = contacts.pair[:count], contacts.depth[:count]
         for pair in np.unique(pairs):
-            a, b = built.arrays.pairs.shapes[pair]
+            a, b = self._work.pairs.shapes[pair]
             names = [f"{built.instances[s]}/{built.shapes[s].body}" for s in (a, b)]
             found.append(
                 Penetration(
@@ -246,7 +267,7 @@ class Observer:
 
     def warnings(self) -> list[Warning]:
         """Return what may be wrong now; empty if nothing is."""
-        built, room = self._built, len(self._work.contacts.depth)
+        built, limit = self._built, self._solver.max_contacts
         found = [
             Warning(WarningKind.DEEP_PENETRATION, p.subject, p.depth, DEEPEST_START * p.thickness)
             for p in self.penetrations()
@@ -257,8 +278,8 @@ class Observer:
             if speed > limit:
                 found.append(Warning(WarningKind.TOO_FAST, name, speed, limit))
         count = self._evaluate()
-        if 10 * count > 9 * room and room < built.most_contacts:
-            found.append(Warning(WarningKind.CONTACTS_NEARLY_FULL, "contacts", count, float(room)))
+        if 0 < 9 * limit < 10 * count and limit < built.most_contacts:
+            found.append(Warning(WarningKind.CONTACTS_NEARLY_FULL, "contacts", count, float(limit)))
         return found
 
     def check_start(self) -> None:

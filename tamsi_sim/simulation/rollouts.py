@@ -11,9 +11,10 @@ import numpy as np
 
 from contact_core.errors import ConfigError, choices, whole_number
 from contact_core.scene_config import SolverConfig
-from tamsi_sim.arrays.data import Work, make_work
+from tamsi_sim.arrays.data import Room, Work, make_work, more_room, room_of
 from tamsi_sim.arrays.settings import scheme_settings
-from tamsi_sim.arrays.simulation import Simulation, make_simulation
+from tamsi_sim.arrays.simulation import make_simulation
+from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.stepper import EFFORT, TARGET, roll
 from tamsi_sim.simulation.model import BuiltModel
 
@@ -115,13 +116,24 @@ def rollouts(
     )
     workers = max(1, min(threads or os.cpu_count() or 1, n))
 
-    def run(part: slice) -> None:
-        twin = _twin(built, work, solver, time_step, COMMANDS[command])
+    def simulate(part: slice, room: Room) -> Work:
+        twin = _twin_work(built, work, solver, COMMANDS[command], room)
         roll(
-            twin, starts[0][part], starts[1][part], inputs[part], COMMANDS[command],
+            make_simulation(built.arrays, twin, scheme_settings(solver, time_step)),
+            starts[0][part], starts[1][part], inputs[part], COMMANDS[command],
             result.q[part], result.v[part], result.contact_force[part],
             result.joint_force[part], result.status[part],
         )  # fmt: skip
+        return twin
+
+    def run(part: slice) -> None:
+        simulate(part, room_of(work))
+        crowded = np.flatnonzero(result.status[part] == StepStatus.TOO_MANY_CONTACTS)
+        for k in crowded + part.start:
+            room: Room | None = room_of(work)
+            while room is not None:
+                result.contact_force[k] = result.joint_force[k] = 0.0
+                room = more_room(simulate(slice(k, k + 1), room), built.contact_limit(solver))
 
     bounds = np.linspace(0, n, workers + 1).astype(int)
     parts = [slice(*pair) for pair in pairwise(bounds)]
@@ -130,14 +142,13 @@ def rollouts(
     return result
 
 
-def _twin(
-    built: BuiltModel, work: Work, solver: SolverConfig, time_step: float, command: int
-) -> Simulation:
-    """Return a simulation of the same model with a workspace of its own."""
-    room = len(work.contacts.depth)
+def _twin_work(
+    built: BuiltModel, work: Work, solver: SolverConfig, command: int, room: Room
+) -> Work:
+    """Return a workspace of the same model, with the same inputs."""
     twin = make_work(built.arrays, len(work.state.q), room, solver.max_iterations)
     for array, given in zip(twin.drives, work.drives, strict=True):
         array[:] = given
     if command == TARGET:
         twin.drives.target_rate[:] = 0.0
-    return make_simulation(built.arrays, twin, scheme_settings(solver, time_step))
+    return twin

@@ -305,7 +305,7 @@ def _neighbours(
     links = [(i, s.body) for i, s in zip(built.instances, built.shapes, strict=True)]
     found = engine.evaluate()
     touching = {
-        frozenset(links[shape] for shape in built.arrays.pairs.shapes[pair])
+        frozenset(links[shape] for shape in engine.work.pairs.shapes[pair])
         for pair in engine.work.contacts.pair[:found]
     }
     parent, body = built.arrays.bodies.parent, built.arrays.geometry.body

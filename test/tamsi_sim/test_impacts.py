@@ -62,7 +62,7 @@ def gains(a, b, count, time_step, seed, folder):
 
 def energies(engine, count):
     engine.evaluate()
-    mass, v = engine.work.dynamics.mass_matrix, engine.v
+    mass, v = engine.observer.mass_matrix(), engine.v
     pairs = (slice(12 * k, 12 * k + 12) for k in range(count))
     return np.array([0.5 * v[pair] @ mass[pair, pair] @ v[pair] for pair in pairs])
 

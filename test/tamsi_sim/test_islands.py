@@ -1,5 +1,7 @@
 """Contact islands: what is together, in which order, and that it does not change the result."""
 
+from itertools import pairwise, product
+
 import numpy as np
 import pytest
 from builders import GRAVITY, arm_instance, body_urdf, box, engine_of, ground_instance, pose
@@ -77,6 +79,25 @@ def test_an_arm_without_contact_is_one_island():
     engine.evaluate()
     assert engine.work.counters[ISLANDS] == 1
     np.testing.assert_array_equal(engine.work.islands.order, np.arange(8))
+
+
+def test_branches_are_eliminated_from_their_leaves():
+    """Two arms on one torso: Newton's matrix has no entry between them, and gets none."""
+    link = """<link name="{0}"><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1"
+      ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+    joint = """<joint name="{1}_joint" type="revolute"><parent link="{0}"/><child link="{1}"/>
+      <origin xyz="0.2 0 0.1"/><axis xyz="0 1 0"/><limit effort="1" velocity="1" lower="-1"
+      upper="1"/></joint>"""
+    names = ["torso", "left", "left_hand", "right", "right_hand"]
+    joints = [("base", "torso"), *pairwise(names[:3]), ("torso", "right"), ("right", "right_hand")]
+    parts = [link.format(name) for name in ("base", *names)] + [joint.format(*j) for j in joints]
+    engine = engine_of([Instance("robot", f"<robot name='robot'>{''.join(parts)}</robot>")])
+    assert engine.step(3) == StepStatus.OK
+    work, dof = engine.work, engine.built.joints
+    assert work.islands.order[-1] == dof["torso_joint"]
+    rows = {name: work.islands.place[dof[f"{name}_joint"]] for name in names}
+    for a, b in product(("left", "left_hand"), ("right", "right_hand")):
+        assert work.newton.system[work.islands.row_start[rows[a]] + rows[b]] == 0.0
 
 
 def test_separate_boxes_move_as_if_each_were_alone():

@@ -32,7 +32,7 @@ def test_link_in_a_wall_against_pinocchio():
     pin.updateFramePlacements(model, data)
     assert contacts > 3
     for c in range(contacts):
-        shape = engine.built.arrays.pairs.shapes[engine.work.contacts.pair[c], 0]
+        shape = engine.work.pairs.shapes[engine.work.contacts.pair[c], 0]
         link = engine.built.shapes[shape].body
         frame = model.getFrameId(link)
         at_link = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)

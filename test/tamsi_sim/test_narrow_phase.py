@@ -41,8 +41,8 @@ def pair_engine(a, b):
 
 def coal_distance(engine):
     """Return Coal's signed distance and normal, which points from the first to the second."""
-    arrays, work = engine.built.arrays, engine.work
-    shapes = arrays.pairs.shapes[0]
+    work = engine.work
+    shapes = engine.built.pairs[0]
     solids = [shape_to_coal(engine.built.shapes[s].shape) for s in shapes]
     poses = [coal.Transform3s(work.poses.rotation[s], work.poses.position[s]) for s in shapes]
     result = coal.DistanceResult()

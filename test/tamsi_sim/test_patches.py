@@ -47,7 +47,7 @@ def certify(a, b, count, seed):
         ]
     )
     rng, work, found = np.random.default_rng(seed), engine.work, 0
-    pair = engine.built.arrays.pairs.shapes[0]
+    pair = engine.built.pairs[0]
     placed = [engine.built.shapes[s] for s in pair]
     directions = rng.standard_normal((200, 3))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)

@@ -33,7 +33,7 @@ def world_corners(engine, shape):
 
 def exact_penetration(engine):
     """Return the distance of the origin from the surface of B - A; negative if they are apart."""
-    a, b = engine.built.arrays.pairs.shapes[0]
+    a, b = engine.built.pairs[0]
     difference = world_corners(engine, b)[:, None] - world_corners(engine, a)[None]
     return -ConvexHull(difference.reshape(-1, 3)).equations[:, 3].max()
 

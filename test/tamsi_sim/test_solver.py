@@ -66,10 +66,14 @@ def test_plain_newton_cycles():
 
 def solve(matrix, vector):
     """Solve with the narrowest envelope that holds the matrix."""
-    coupled = (matrix != 0.0) | (matrix != 0.0).T | np.eye(len(matrix), dtype=bool)
-    last = len(matrix) - 1 - np.argmax(coupled[:, ::-1], axis=1)
+    n = len(matrix)
+    coupled = (matrix != 0.0) | (matrix != 0.0).T | np.eye(n, dtype=bool)
+    last = np.maximum.accumulate(n - 1 - np.argmax(coupled[:, ::-1], axis=1))
+    first = np.searchsorted(last, np.arange(n))
+    ends = np.cumsum(last + 1 - first)
+    entries = np.concatenate([matrix[i, first[i] : last[i] + 1] for i in range(n)])
     x = vector.copy()
-    solve_in_place(matrix.copy(), x, np.maximum.accumulate(last), 0, len(matrix))
+    solve_in_place(entries, x, ends - last - 1, last, 0, n)
     return x
 
 

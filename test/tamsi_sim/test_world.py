@@ -24,15 +24,16 @@ def test_pairs_have_materials_of_their_own():
     world.add("a", BALL, (0.0, 0.0, 1.0), free=True)
     world.add("b", BALL, (1.0, 0.0, 1.0), free=True)
     world.set_material("b", "ground", Material(500.0, 1.0, 0.9))
-    arrays = world.build().built.arrays
-    names = {}
-    for pair, (a, b) in enumerate(arrays.pairs.shapes):
-        names[frozenset((int(a), int(b)))] = pair
-    a_ground, b_ground, a_b = (names[frozenset(p)] for p in ((0, 1), (0, 2), (1, 2)))
-    assert arrays.pairs.friction[a_ground] == pytest.approx(2 * 0.5 * 0.3 / 0.8)
-    assert arrays.pairs.stiffness[b_ground] == 500.0
-    assert arrays.pairs.friction[b_ground] == 0.9
-    assert arrays.pairs.stiffness[a_b] == pytest.approx(1e4)
+    built = world.build().built
+    assert sorted(map(sorted, built.pairs.tolist())) == [[0, 1], [0, 2], [1, 2]]
+    rules, group = built.arrays.rules, built.arrays.geometry.group
+    a_ground, b_ground, a_b = (
+        rules.shapes[group[p], group[q]] for p, q in ((0, 1), (0, 2), (1, 2))
+    )
+    assert rules.friction[a_ground] == pytest.approx(2 * 0.5 * 0.3 / 0.8)
+    assert rules.stiffness[b_ground] == 500.0
+    assert rules.friction[b_ground] == 0.9
+    assert rules.stiffness[a_b] == pytest.approx(1e4)
 
 
 def test_ignored_pairs_pass_through_each_other():
@@ -147,9 +148,7 @@ def folded_arm(fold, tip=0.06):
 
 def pairs_of(engine):
     shapes = engine.built.shapes
-    return {
-        tuple(sorted((shapes[a].body, shapes[b].body))) for a, b in engine.built.arrays.pairs.shapes
-    }
+    return {tuple(sorted((shapes[a].body, shapes[b].body))) for a, b in engine.built.pairs}
 
 
 def test_links_pass_through_each_other_unless_they_are_asked_not_to():

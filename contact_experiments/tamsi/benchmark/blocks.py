@@ -23,6 +23,7 @@ from tamsi_sim.simulation.world import World
 SURFACE = Surface(2e4, 5.0, 0.5)
 BLOCK = 0.1  # Edge of a block [m].
 TOWER = 4  # Blocks of a tower.
+ROW = 24  # Separate blocks in a row.
 SPACING = 0.11  # Distance of neighbours in a wall; they do not touch [m].
 PILE = (8, 7, 6, 5, 4, 2)  # Blocks per layer; each stands on two below, so all are one cluster.
 
@@ -68,8 +69,10 @@ def towers(count: int) -> list[tuple[float, float, float]]:
 
 
 def islands(count: int) -> list[tuple[float, float, float]]:
-    """Return the centres of separate blocks."""
-    return [(2 * BLOCK * (k // 8), 2 * BLOCK * (k % 8), BLOCK / 2) for k in range(count)]
+    """Return the centres of separate blocks, in rows that fit on the floor."""
+    start, side = -BLOCK * ROW, 2 * BLOCK
+    places = (divmod(k, ROW) for k in range(count))
+    return [(start + side * x, start + side * y, BLOCK / 2) for x, y in places]
 
 
 def pile() -> list[tuple[float, float, float]]:

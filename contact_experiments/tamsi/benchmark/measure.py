@@ -113,7 +113,7 @@ def measure(
         name=scene.name,
         nv=len(arrays.joints.q),
         bodies=len(arrays.bodies.parent),
-        pairs=len(arrays.pairs.routine),
+        pairs=len(scene.built.pairs),
         microseconds={name: np.array(values) for name, values in times.items()},
         contacts={name: runner.contacts() for name, runner in runners.items()},
         missing=missing,

@@ -91,7 +91,7 @@ class Memory(NamedTuple):
         by_q: (nv, nv) by the motion of the configuration.
         matrix: (nv, nv) factors of Newton's matrix.
         pivots: (nv) its row exchanges.
-        dissipation: (np) d of the pairs, which one-way coupling applies at the step's start.
+        dissipation: (nm) d of the rules, which one-way coupling applies at the step's start.
         mode: (nv) estimate of the stiffest mode of the normal forces.
         mode_force: (nv) their force in this mode.
     """
@@ -125,7 +125,7 @@ def make_memory(nq: int, nv: int, dissipation: np.ndarray, iterations: int) -> M
     Args:
         nq: Number of positions.
         nv: Number of velocities.
-        dissipation: (np) d of the pairs [s/m].
+        dissipation: (nm) d of the rules [s/m].
         iterations: Newton iterations of one step.
 
     Returns:

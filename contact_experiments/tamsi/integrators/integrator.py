@@ -60,12 +60,12 @@ class Scheme:
         """
         if self.frictionless:
             return model._replace(
-                pairs=model.pairs._replace(friction=np.zeros_like(model.pairs.friction)),
+                rules=model.rules._replace(friction=np.zeros_like(model.rules.friction)),
                 joints=model.joints._replace(friction=np.zeros_like(model.joints.friction)),
             )
         if self.kernel == ONE_WAY:
-            none = np.zeros_like(model.pairs.dissipation)
-            return model._replace(pairs=model.pairs._replace(dissipation=none))
+            none = np.zeros_like(model.rules.dissipation)
+            return model._replace(rules=model.rules._replace(dissipation=none))
         return model
 
 
@@ -196,7 +196,7 @@ class Integrator:
         )
         iterations = max(config.max_iterations, solver.max_iterations)
         self._memory = make_memory(
-            len(engine.q), len(engine.v), model.pairs.dissipation, iterations
+            len(engine.q), len(engine.v), model.rules.dissipation, iterations
         )
         self._excitation = excitation or Excitation.constant(engine.applied)
         self._simulation = make_simulation(

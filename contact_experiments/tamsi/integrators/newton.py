@@ -11,7 +11,9 @@ import math
 import numpy as np
 
 from contact_core.kernel import inner_kernel
+from contact_core.rigid_body.arrays import Trees
 from contact_core.rigid_body.configuration import move_configuration
+from contact_core.rigid_body.dynamics import mass
 from contact_experiments.tamsi.integrators import data
 from contact_experiments.tamsi.integrators.data import Memory, Options
 from contact_experiments.tamsi.integrators.dense_lu import copy, factorize, norm, substitute
@@ -50,6 +52,7 @@ def _evaluate_iterate(simulation: Simulation, memory: Memory, differentiate: boo
     joint_forces, dynamics, v = (
         simulation.joint_forces, simulation.dynamics, simulation.newton.v,
     )  # fmt: skip
+    trees = simulation.trees
     stiction = simulation.settings.stiction_velocity
     found = 0
     for k in range(-2 * nv if differentiate else 0, 1):
@@ -78,7 +81,7 @@ def _evaluate_iterate(simulation: Simulation, memory: Memory, differentiate: boo
         for i in range(nv):
             force = drives.applied[i] + joint_forces.force[i] - dynamics.bias[i]
             for j in range(nv):
-                force -= dynamics.mass_matrix[i, j] * memory.acceleration[j]
+                force -= mass(trees, dynamics.mass_matrix, i, j) * memory.acceleration[j]
             out[i] = force
         for c in range(contacts):
             contact, entries, dofs = forces.force[c], jacobian.entry[c], jacobian.dof[c]
@@ -152,9 +155,17 @@ def _limit_transitions(simulation: Simulation, memory: Memory, contacts: int) ->
         x = forces.velocity[limiting, 0] + alpha * forces.update[limiting, 0]
         y = forces.velocity[limiting, 1] + alpha * forces.update[limiting, 1]
         if math.hypot(x, y) < stiction:
-            memory.jacobian_state[data.LANDING_PAIR] = simulation.contacts.pair[limiting]
+            memory.jacobian_state[data.LANDING_PAIR] = _shapes_of(simulation, limiting)
             memory.jacobian_state[data.LANDING_CONTACT] = limiting
     return alpha
+
+
+@inner_kernel
+def _shapes_of(simulation: Simulation, c: int) -> int:
+    """Return a number that tells a contact's two shapes from others."""
+    pair, pairs = simulation.contacts.pair[c], simulation.pairs
+    first: int = pairs.shapes[pair, 0] * simulation.geometry.kind.shape[0]
+    return first + pairs.shapes[pair, 1]
 
 
 @inner_kernel
@@ -169,7 +180,7 @@ def _check_landing(simulation: Simulation, memory: Memory, contacts: int) -> Non
     c = memory.jacobian_state[data.LANDING_CONTACT]
     pair = memory.jacobian_state[data.LANDING_PAIR]
     memory.jacobian_state[data.LANDING_PAIR] = -1
-    if pair < 0 or c >= contacts or simulation.contacts.pair[c] != pair:
+    if pair < 0 or c >= contacts or _shapes_of(simulation, c) != pair:
         return
     memory.counters[data.LANDINGS] += 1
     forces = simulation.contact_forces
@@ -231,7 +242,7 @@ def solve_implicit(simulation: Simulation, options: Options, memory: Memory, h: 
         if renew:
             state[data.KNOWN] = state[data.FRESH] = 1
         if renew or memory.clock[data.MATRIX_STEP] != h:
-            _factorize_matrix(mass_matrix, memory, h)
+            _factorize_matrix(simulation.trees, mass_matrix, memory, h)
         for i in range(nv):
             update[i] = h * memory.imbalance[i]
         memory.residuals[iteration] = norm(update)
@@ -267,11 +278,12 @@ def solve_implicit(simulation: Simulation, options: Options, memory: Memory, h: 
 
 
 @inner_kernel
-def _factorize_matrix(mass_matrix: np.ndarray, memory: Memory, h: float) -> None:
+def _factorize_matrix(trees: Trees, mass_matrix: np.ndarray, memory: Memory, h: float) -> None:
     """Factorise M - h dF/dv - h^2 dF/dq, the derivative of M (v - v0) - h F(q0 + h N v, v).
 
     Args:
-        mass_matrix: (nv, nv) M.
+        trees: The trees.
+        mass_matrix: (nv, n) M, see :class:`BodyDynamics`.
         memory: Reads the Jacobians; writes matrix and pivots.
         h: Length of the step [s].
     """
@@ -280,7 +292,7 @@ def _factorize_matrix(mass_matrix: np.ndarray, memory: Memory, h: float) -> None
     nv = memory.v.shape[0]
     for i in range(nv):
         for j in range(nv):
-            memory.matrix[i, j] = mass_matrix[i, j] - h * (
+            memory.matrix[i, j] = mass(trees, mass_matrix, i, j) - h * (
                 memory.by_v[j, i] + h * memory.by_q[j, i]
             )
     factorize(memory.matrix, memory.pivots)

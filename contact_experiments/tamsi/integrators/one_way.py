@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from contact_core.collision.arrays import NORMAL
 from contact_core.kernel import inner_kernel, kernel
 from contact_core.rigid_body.configuration import move_configuration
+from contact_core.rigid_body.dynamics import mass
 from contact_experiments.tamsi.integrators import data
 from contact_experiments.tamsi.integrators.data import Memory
 from contact_experiments.tamsi.integrators.dense_lu import copy, factorize, substitute
@@ -77,12 +78,13 @@ def _highest_frequency(simulation: Simulation, memory: Memory, contacts: int, h:
     Returns:
         omega [rad/s], never more than the true one.
     """
-    mass_matrix = simulation.dynamics.mass_matrix
+    trees, mass_matrix = simulation.trees, simulation.dynamics.mass_matrix
     mode, force, nv = memory.mode, memory.mode_force, memory.mode.shape[0]
     for i in range(nv):
         # Not orthogonal to any likely mode.
         mode[i] = 1.0 + i / math.sqrt(2.0)
-        copy(mass_matrix[i], memory.matrix[i])
+        for j in range(nv):
+            memory.matrix[i, j] = mass(trees, mass_matrix, i, j)
     factorize(memory.matrix, memory.pivots)
     square = 0.0
     for _ in range(POWER_ITERATIONS):
@@ -91,7 +93,7 @@ def _highest_frequency(simulation: Simulation, memory: Memory, contacts: int, h:
         for i in range(nv):
             elastic += mode[i] * force[i]
             for j in range(nv):
-                kinetic += mode[i] * mass_matrix[i, j] * mode[j]
+                kinetic += mode[i] * mass(trees, mass_matrix, i, j) * mode[j]
         square = elastic / kinetic
         if square == 0.0:
             return 0.0
@@ -112,7 +114,7 @@ def _normal_forces(simulation: Simulation, memory: Memory, contacts: int, h: flo
         force[i] = 0.0
     for c in range(contacts):
         entries, dofs = jacobian.entry[c, NORMAL], jacobian.dof[c]
-        damping = memory.dissipation[points.pair[c]] * elastic[c]
+        damping = memory.dissipation[simulation.pairs.rule[points.pair[c]]] * elastic[c]
         stiffness = points.stiffness[c] + 2.0 * damping / h
         rate = 0.0
         for k in range(jacobian.columns[c]):
@@ -185,7 +187,8 @@ def _freeze_normal_forces(simulation: Simulation, memory: Memory, contacts: int)
     )  # fmt: skip
     for c in range(contacts):
         project(jacobian, c, simulation.state.v, forces.velocity)
-        stiffness, dissipation = points.stiffness[c], memory.dissipation[points.pair[c]]
+        dissipation = memory.dissipation[simulation.pairs.rule[points.pair[c]]]
+        stiffness = points.stiffness[c]
         separation = forces.velocity[c, NORMAL]
         pi, _ = normal_force(forces.elastic[c], stiffness, dissipation, separation, 0.0)
         forces.elastic[c] = pi

@@ -195,7 +195,7 @@ def _add_shape(
 def _collision_bits(built: BuiltModel) -> list[tuple[int, int]]:
     """Return each shape's (contype, conaffinity), one bit per class of shapes."""
     others: list[set[int]] = [set() for _ in built.shapes]
-    for a, b in built.arrays.pairs.shapes.tolist():
+    for a, b in built.pairs.tolist():
         others[a].add(b)
         others[b].add(a)
     body = built.arrays.geometry.body
@@ -220,7 +220,7 @@ def _collision_bits(built: BuiltModel) -> list[tuple[int, int]]:
 
 def _check_bits(built: BuiltModel, own: list[int], others: list[int]) -> None:
     """Make sure that the bits let collide what the model lets collide, and nothing else."""
-    allowed = {frozenset(map(int, pair)) for pair in built.arrays.pairs.shapes}
+    allowed = {frozenset(map(int, pair)) for pair in built.pairs}
     body = built.arrays.geometry.body
     for a in range(len(own)):
         for b in range(a + 1, len(own)):

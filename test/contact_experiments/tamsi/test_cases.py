@@ -100,7 +100,7 @@ def test_gripper_has_eight_velocities_and_sixteen_pairs():
     case = ParallelGripper.load()
     engine = case.engine()
     assert len(engine.v) == 8
-    assert len(engine.built.arrays.pairs.routine) == 16
+    assert len(engine.built.pairs) == 16
     assert case.time_step == 3e-3
 
 

@@ -1,0 +1,185 @@
+"""Which shapes may touch, and with which parameters.
+
+Scenes repeat themselves: ten boxes touch each other and the ground alike. So rules are kept for
+groups of shapes, and their size does not grow with the number of things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from contact_core.collision.arrays import Rules
+from contact_core.collision.narrow_phase import routine_of
+from contact_core.collision.shapes import PlacedShape
+from contact_core.errors import ModelError
+from contact_core.scene import Link
+from contact_core.surface import Material, check_contact
+
+PASS = -1
+"""Entry of a table of rules for shapes that pass through each other."""
+
+
+def shape_table(
+    shapes: Sequence[PlacedShape],
+    links: Sequence[Link],
+    bodies: np.ndarray,
+    material_of: Callable[[Link, Link], Material | None],
+) -> tuple[np.ndarray, list[Material]]:
+    """Ask link by link what may touch.
+
+    Args:
+        shapes: The shapes.
+        links: Their links.
+        bodies: (ns) their bodies, -1 for the world; shapes of one body never touch.
+        material_of: Parameters of the contact of two links, None if they never touch.
+
+    Returns:
+        (ns, ns) index of the parameters of each two shapes, or PASS; and the parameters.
+
+    Raises:
+        ConfigError: If parameters are out of their range.
+        ModelError: If two kinds of shapes may touch for which there is no routine.
+    """
+    names = list(dict.fromkeys(links))
+    number = {link: k for k, link in enumerate(names)}
+    of_shape = np.array([number[link] for link in links], dtype=np.int64)
+    body = dict(zip(links, bodies.tolist(), strict=True))
+    materials: dict[Material, int] = {}
+    by_link = np.full((len(names),) * 2, PASS, dtype=np.int64)
+    for i, a in enumerate(names):
+        for j in range(i + 1, len(names)):
+            b = names[j]
+            material = material_of(a, b) if body[a] != body[b] else None
+            if material is not None:
+                if material not in materials:
+                    check_contact(material, f"{'/'.join(a)} and {'/'.join(b)}")
+                    materials[material] = len(materials)
+                by_link[i, j] = by_link[j, i] = materials[material]
+    table = by_link[np.ix_(of_shape, of_shape)]
+    what = np.array([shape.contype for shape in shapes], dtype=np.int64)
+    touches = np.array([shape.conaffinity for shape in shapes], dtype=np.int64)
+    meet = what[:, None] & touches
+    table[~((meet | meet.T) != 0)] = PASS
+    _check_kinds(shapes, table)
+    return table, list(materials)
+
+
+def _check_kinds(shapes: Sequence[PlacedShape], table: np.ndarray) -> None:
+    kinds = [shape.shape.kind for shape in shapes]
+    for a in set(kinds):
+        for b in set(kinds):
+            found = np.argwhere(
+                np.logical_and.outer([k == a for k in kinds], [k == b for k in kinds])
+                & (table != PASS)
+            )
+            if len(found):
+                try:
+                    routine_of(a, b)
+                except ModelError as error:
+                    names = (f"'{shapes[shape].name}'" for shape in found[0])
+                    raise ModelError(f"{' and '.join(names)}: {error}") from error
+
+
+def group_shapes(table: np.ndarray, bodies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Put shapes into groups that touch everything alike.
+
+    Args:
+        table: (ns, ns) see :func:`shape_table`.
+        bodies: (ns) their bodies.
+
+    Returns:
+        (ns) group of each shape, numbered from 0; (ng, ng) the table of groups.
+    """
+    group = _alike(table, bodies)
+    rules = _table_of_groups(table, bodies, group)
+    if np.any((rules[np.ix_(group, group)] != table) & (bodies[:, None] != bodies)):
+        # Exceptions to rules: only shapes with the very same row, which never touch each other.
+        _, group = np.unique(table, axis=0, return_inverse=True)
+        rules = _table_of_groups(table, bodies, group)
+    return group, rules
+
+
+def _alike(table: np.ndarray, bodies: np.ndarray) -> np.ndarray:
+    """Group shapes that do alike to what is not on their bodies, and to each other."""
+    group = np.zeros(len(bodies), dtype=np.int64)
+    first: list[int] = []
+    among: list[int | None] = []  # What the members of a group do to each other, once known.
+    for shape, body in enumerate(bodies):
+        for g, other in enumerate(first):
+            apart = (bodies != body) & (bodies != bodies[other])
+            rule = None if body == bodies[other] else int(table[shape, other])
+            known = among[g] is None or rule is None or among[g] == rule
+            if known and np.array_equal(table[shape, apart], table[other, apart]):
+                among[g] = among[g] if rule is None else rule
+                group[shape] = g
+                break
+        else:
+            group[shape] = len(first)
+            first.append(shape)
+            among.append(None)
+    return group
+
+
+def _table_of_groups(table: np.ndarray, bodies: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """What two groups do is what the first two members do that are on different bodies."""
+    count = int(group.max(initial=-1)) + 1
+    rules = np.full((count, count), PASS, dtype=np.int64)
+    members = [np.flatnonzero(group == g) for g in range(count)]
+    for g in range(count):
+        for h in range(g, count):
+            apart = np.argwhere(bodies[members[g]][:, None] != bodies[members[h]])
+            if len(apart):
+                i, j = apart[0]
+                rules[g, h] = rules[h, g] = table[members[g][i], members[h][j]]
+    return rules
+
+
+def find_rules(
+    table: np.ndarray, materials: Sequence[Material], bodies: np.ndarray, hulls: Iterable[list[int]]
+) -> tuple[np.ndarray, np.ndarray, Rules]:
+    """Turn a table of shapes into rules of groups.
+
+    Args:
+        table: (ns, ns) see :func:`shape_table`.
+        materials: What its entries stand for.
+        bodies: (ns) the shapes' bodies.
+        hulls: Shapes of each hull.
+
+    Returns:
+        (ns) group of each shape; (nh) group of each hull; the rules.
+    """
+    group, shapes = group_shapes(table, bodies)
+    kinds: dict[tuple[int, ...], int] = {}
+    hull_group = [
+        kinds.setdefault(tuple(sorted(set(group[hull].tolist()))), len(kinds)) for hull in hulls
+    ]
+    meets = np.zeros((len(kinds),) * 2, dtype=np.int64)
+    for a, i in kinds.items():
+        for b, j in kinds.items():
+            meets[i, j] = np.any(shapes[np.ix_(a, b)] != PASS)
+    parameters = np.array(materials, dtype=float).reshape(-1, len(Material._fields))
+    rules = Rules(shapes, meets, *np.ascontiguousarray(parameters.T))
+    return group, np.array(hull_group, dtype=np.int64), rules
+
+
+def allowed_pairs(
+    rules: Rules, group: np.ndarray, bodies: np.ndarray, kinds: Sequence[int]
+) -> np.ndarray:
+    """List all pairs of shapes that may touch.
+
+    Args:
+        rules: The rules.
+        group: (ns) group of each shape.
+        bodies: (ns) their bodies.
+        kinds: (ns) their kinds, by which a routine takes one first.
+
+    Returns:
+        (np, 2) shapes A and B.
+    """
+    allowed = (rules.shapes[np.ix_(group, group)] != PASS) & (bodies[:, None] != bodies)
+    pairs = np.argwhere(np.triu(allowed, 1))
+    swapped = [routine_of(kinds[a], kinds[b])[1] for a, b in pairs]
+    pairs[swapped] = pairs[swapped][:, ::-1]
+    return pairs
