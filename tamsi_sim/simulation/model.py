@@ -138,7 +138,7 @@ def leave_out(built: BuiltModel, apart: Callable[[int, int], bool]) -> BuiltMode
     for a, b in built.pairs.tolist():
         if apart(a, b):
             table[a, b] = table[b, a] = PASS
-    materials = list(zip(*arrays.rules[2:], strict=True))
+    materials = [Material(*numbers) for numbers in zip(*arrays.rules[2:], strict=True)]
     shapes = [part.tolist() for part in np.split(hulls.shapes, hulls.first_shape[1:-1])]
     group, hull_group, rules = find_rules(table, materials, geometry.body, shapes)
     return replace(

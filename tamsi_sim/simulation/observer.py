@@ -267,7 +267,7 @@ class Observer:
 
     def warnings(self) -> list[Warning]:
         """Return what may be wrong now; empty if nothing is."""
-        built, limit = self._built, self._solver.max_contacts
+        built, most = self._built, self._solver.max_contacts
         found = [
             Warning(WarningKind.DEEP_PENETRATION, p.subject, p.depth, DEEPEST_START * p.thickness)
             for p in self.penetrations()
@@ -278,8 +278,8 @@ class Observer:
             if speed > limit:
                 found.append(Warning(WarningKind.TOO_FAST, name, speed, limit))
         count = self._evaluate()
-        if 0 < 9 * limit < 10 * count and limit < built.most_contacts:
-            found.append(Warning(WarningKind.CONTACTS_NEARLY_FULL, "contacts", count, float(limit)))
+        if 0 < 9 * most < 10 * count and most < built.most_contacts:
+            found.append(Warning(WarningKind.CONTACTS_NEARLY_FULL, "contacts", count, float(most)))
         return found
 
     def check_start(self) -> None:

@@ -140,11 +140,11 @@ def legged(
     radius = built.arrays.geometry.size[spheres, 0]
     built.q[2] -= np.min(engine.work.poses.position[spheres, 2] - radius)
     gains = np.zeros((2, len(middle)))
-    gains[:, joints] = [[stiffness], [damping]]
+    gains[0, joints], gains[1, joints] = stiffness, damping
     phase = 2.0 * np.pi * np.arange(steps) * time_step / SQUAT_PERIOD
     forces = gains[0] * (middle + np.outer(np.sin(phase), amplitude))
     return BenchmarkScene(
-        name, built, surface, time_step, built.q, np.zeros(len(middle)), *gains, forces
+        name, built, surface, time_step, built.q, np.zeros(len(middle)), gains[0], gains[1], forces
     )
 
 
