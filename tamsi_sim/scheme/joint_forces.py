@@ -44,9 +44,8 @@ def update_joint_forces(
     """
     changed = False
     for i in range(v.shape[0]):
-        if joints.q[i] >= 0:
-            moved = update_joint_force(joints, drives, q, v, forces, i, stiction, h)
-            changed = changed or moved
+        moved = update_joint_force(joints, drives, q, v, forces, i, stiction, h)
+        changed = changed or moved
     return changed
 
 
@@ -63,6 +62,11 @@ def update_joint_force(
 ) -> bool:
     """Compute force and derivative of one joint, see above."""
     rate = v[i]
+    if joints.q[i] < 0:
+        # A ball joint has no coordinate that could be controlled or limited.
+        forces.gradient[i] = joints.damping[i] + drives.damping[i]
+        forces.force[i] = -forces.gradient[i] * rate
+        return False
     position = q[joints.q[i]] + forces.shift[i]
     force = -joints.damping[i] * rate
     gradient = joints.damping[i]
