@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,7 +17,15 @@ import pinocchio as pin
 from contact_core.errors import ModelError, ModelWarning, choices
 from contact_core.mjcf.model import MjcfModel, read_mjcf
 from contact_core.model_file import MJCF, parse
-from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE, joint_type
+from contact_core.rigid_body.joints import (
+    BALL,
+    FREE,
+    PRISMATIC,
+    REVOLUTE,
+    columns_of,
+    joint_type,
+)
+from contact_core.sdf import BALL as BALL_IN_URDF
 
 UNLIMITED = 1e300  # Pinocchio's and URDF's ways to say that there is no limit are larger.
 # Principal inertias are read from rounded numbers: a thin plate's largest is the others' sum.
@@ -26,6 +34,7 @@ TINY = 1e-15  # what rounding leaves of an inertia that is zero [kg m^2 or kg]
 UNMOVED = 1e12  # of what no force moves: it adds to a body's mass and inertia [kg and kg m^2]
 PLANAR = "JointModelPlanar"
 _MIMIC_DEFAULTS = {"multiplier": 1.0, "offset": 0.0}
+_UPRIGHT = (0.0, 0.0, 0.0, 1.0)  # a quaternion (x, y, z, w)
 _EDGE = 1e-9  # how far beyond a limit a position may be by rounding [rad or m]
 
 
@@ -78,13 +87,14 @@ class MovingBody:
     Attributes:
         joint: Name of the joint.
         parent: Number of the body that carries it; -1 for the root.
-        kind: REVOLUTE, PRISMATIC or FREE.
+        kind: REVOLUTE, PRISMATIC, FREE or BALL.
         axis: Unit axis in the joint's frame.
         placement: Joint's frame in the parent's where the joint's coordinate is zero.
         inertia: Of the body, in its own frame.
         law: What the joint does by itself.
         mimic: The joint it follows, and how; None if it follows none.
-        start: Where its coordinate starts if nothing else is said [rad or m].
+        start: Where it starts if nothing else is said: its coordinate [rad or m], of a ball joint
+            a quaternion (x, y, z, w).
     """
 
     joint: str
@@ -95,7 +105,7 @@ class MovingBody:
     inertia: pin.Inertia
     law: JointLaw
     mimic: Mimic | None = None
-    start: float = 0.0
+    start: tuple[float, ...] = (0.0,)
 
 
 @dataclass(frozen=True)
@@ -105,8 +115,8 @@ class Articulation:
     Attributes:
         bodies: Parents first.
         links: Link -> its body, -1 for the root, and its pose in that body.
-        keyframes: Name -> joint -> its coordinates; of a floating one those of its pose,
-            (x, y, z, qw, qx, qy, qz).
+        keyframes: Name -> joint -> its coordinates; of a ball joint (qw, qx, qy, qz), of a
+            floating one (x, y, z, qw, qx, qy, qz).
     """
 
     bodies: tuple[MovingBody, ...]
@@ -125,56 +135,110 @@ class Articulation:
         if keyframe not in self.keyframes:
             raise ModelError(f"no keyframe '{keyframe}' ({choices(self.keyframes)})")
         q = self.keyframes[keyframe]
-        own = {b.joint: float(q[b.joint][0]) for b in self.bodies if b.joint in q and _single(b)}
-        self.start(own)
         bodies = (
-            replace(body, start=own[body.joint])
-            if body.joint in own
-            else replace(body, placement=_pose(q[body.joint]))
-            if body.kind == FREE and body.joint in q
-            else body
+            _placed(body, q[body.joint]) if body.joint in q and body.mimic is None else body
             for body in self.bodies
         )
         return replace(self, bodies=tuple(bodies))
 
-    def start(self, positions: Mapping[str, float]) -> dict[str, float]:
-        """Return where the joints start that follow no other.
+    def start(
+        self, positions: Mapping[str, float | Sequence[float]]
+    ) -> dict[str, tuple[float, ...]]:
+        """Return where the joints start that follow no other and do not float.
 
         Args:
-            positions: Joint -> position [rad or m]; the others start at zero or where their file
-                says, or as near to it as their limits allow.
+            positions: Joint -> position [rad or m], of a ball joint roll, pitch and yaw [rad]; the
+                others start at zero or where their file says, or as near to it as their limits
+                allow.
 
         Returns:
-            Joint -> position.
+            Joint -> its coordinate, of a ball joint a quaternion (x, y, z, w).
 
         Raises:
             ModelError: If there is no such joint, it follows another one, or its position is
                 not finite or beyond its limits.
         """
-        own = {b.joint: b for b in self.bodies if _single(b)}
+        own = {b.joint: b for b in self.bodies if b.kind != FREE and b.mimic is None}
         for name, value in positions.items():
             if name not in own:
                 raise ModelError(f"no joint '{name}' to start at {value} ({choices(own)})")
-            lower, upper = own[name].law.lower, own[name].law.upper
-            if not (np.isfinite(value) and lower - _EDGE <= value <= upper + _EDGE):
-                raise ModelError(
-                    f"joint '{name}' cannot start at {value:g} (valid: {lower:g} to {upper:g})"
-                )
-        nearest = {
-            name: min(max(body.start, body.law.lower), max(body.law.upper, body.law.lower))
+        return {
+            name: _start(body, positions[name]) if name in positions else _nearest(body)
             for name, body in own.items()
         }
-        return {name: float(positions.get(name, nearest[name])) for name in own}
+
+    def velocity(
+        self, velocities: Mapping[str, float | Sequence[float]]
+    ) -> dict[str, tuple[float, ...]]:
+        """Return how fast the joints start that follow no other.
+
+        Args:
+            velocities: Joint -> velocity, see :class:`~contact_core.rigid_body.arrays.State`: one
+                number [rad/s or m/s], of a ball joint three, of a floating one six; the others
+                start at rest.
+
+        Returns:
+            Joint -> velocity.
+
+        Raises:
+            ModelError: If there is no such joint, it follows another one, or its velocity is not
+                that many finite numbers.
+        """
+        own = {b.joint: b for b in self.bodies if b.mimic is None}
+        for name, value in velocities.items():
+            if name not in own:
+                raise ModelError(f"no joint '{name}' to move at {value} ({choices(own)})")
+        velocity = {name: (0.0,) * columns_of(body.kind) for name, body in own.items()}
+        return velocity | {
+            name: _numbers(value, len(velocity[name]), f"velocity of joint '{name}'")
+            for name, value in velocities.items()
+        }
 
 
-def _single(body: MovingBody) -> bool:
-    """Whether a body's joint has one coordinate of its own."""
-    return body.kind != FREE and body.mimic is None
+def _start(body: MovingBody, position: float | Sequence[float]) -> tuple[float, ...]:
+    """Coordinates of a joint at a position that was asked for."""
+    what = f"position of joint '{body.joint}'"
+    if body.kind == BALL:
+        turn = pin.rpy.rpyToMatrix(*_numbers(position, 3, f"{what} (roll, pitch, yaw)"))
+        return tuple(map(float, pin.Quaternion(turn).coeffs()))
+    (value,) = _numbers(position, 1, what)
+    lower, upper = body.law.lower, body.law.upper
+    if not lower - _EDGE <= value <= upper + _EDGE:
+        raise ModelError(
+            f"joint '{body.joint}' cannot start at {value:g} (valid: {lower:g} to {upper:g})"
+        )
+    return (value,)
 
 
-def _pose(q: np.ndarray) -> pin.SE3:
-    x, y, z, *turn = q
-    return pin.SE3(pin.Quaternion(*turn).normalized().matrix(), np.array([x, y, z]))
+def _nearest(body: MovingBody) -> tuple[float, ...]:
+    """Coordinates nearest to those that its file gives."""
+    if body.kind == BALL:
+        return body.start
+    return (min(max(body.start[0], body.law.lower), max(body.law.upper, body.law.lower)),)
+
+
+def _numbers(values: float | Sequence[float], count: int, what: str) -> tuple[float, ...]:
+    try:
+        found = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        found = np.array([])
+    if found.size != count or found.ndim > 1 or not np.isfinite(found).all():
+        raise ModelError(f"{what} must be {count} finite number(s), got {values!r}")
+    return tuple(map(float, found.ravel()))
+
+
+def _placed(body: MovingBody, q: np.ndarray) -> MovingBody:
+    """Return a body that starts as a keyframe says."""
+    if body.kind == FREE:
+        return replace(body, placement=pin.SE3(_turn(q[3:]).matrix(), q[:3]))
+    if body.kind == BALL:
+        return replace(body, start=tuple(map(float, _turn(q).coeffs())))
+    return replace(body, start=_start(body, q[0]))
+
+
+def _turn(quaternion: np.ndarray) -> pin.Quaternion:
+    """Orientation of a quaternion (w, x, y, z) of any length."""
+    return pin.Quaternion(*quaternion).normalized()
 
 
 def read_articulation(
@@ -222,7 +286,8 @@ def _sprung(body: MovingBody, mjcf: MjcfModel) -> MovingBody:
     """Add what Pinocchio's model does not hold: where a joint starts, and its spring."""
     stiffness, rest = mjcf.springs.get(body.joint, (0.0, 0.0))
     law = replace(body.law, stiffness=stiffness, rest=rest)
-    return replace(body, start=mjcf.starts.get(body.joint, 0.0), law=law)
+    start = (mjcf.starts[body.joint],) if body.joint in mjcf.starts else body.start
+    return replace(body, start=start, law=law)
 
 
 def _from_tree(
@@ -247,7 +312,7 @@ def _from_tree(
             axis = elements[model.names[joint]].find("axis")
             bodies += _planar_bodies(model, joint, parent, len(bodies), axis)
         else:
-            bodies.append(_body(model, joint, parent, mimics))
+            bodies.append(_body(model, joint, parent, mimics, elements))
         last[joint] = len(bodies) - 1
     _check_mass_matrix(model, mimics)
     links = {
@@ -258,9 +323,19 @@ def _from_tree(
     return Articulation(tuple(bodies), links)
 
 
-def _body(model: pin.Model, joint: int, parent: int, mimics: Mapping[str, Mimic]) -> MovingBody:
+def _body(
+    model: pin.Model,
+    joint: int,
+    parent: int,
+    mimics: Mapping[str, Mimic],
+    elements: Mapping[str, ElementTree.Element],
+) -> MovingBody:
     name, source = str(model.names[joint]), model.joints[joint]
     kind, axis = joint_type(name, source)
+    law = JointLaw(model.armature[source.idx_v]) if kind == FREE else _law(model, source)
+    if name in elements and BALL_IN_URDF in elements[name].attrib:
+        # URDF has no ball joints, so that one of a SDF is written as a floating one.
+        kind, law = BALL, JointLaw(damping=float(elements[name].get(BALL_IN_URDF, "")))
     if kind == FREE and parent >= 0:
         raise ModelError(f"joint '{name}' floats on a link that moves (valid: on the root link)")
     return MovingBody(
@@ -270,8 +345,9 @@ def _body(model: pin.Model, joint: int, parent: int, mimics: Mapping[str, Mimic]
         axis=axis,
         placement=model.jointPlacements[joint],
         inertia=model.inertias[joint],
-        law=JointLaw(model.armature[source.idx_v]) if kind == FREE else _law(model, source),
+        law=law,
         mimic=mimics.get(name),
+        start=_UPRIGHT if kind == BALL else (0.0,),
     )
 
 
@@ -389,7 +465,7 @@ def _repaired(model: pin.Model, mimics: Mapping[str, Mimic]) -> pin.Model:
     held = {str(model.names[joint]) for joint in _idle_joints(model, mimics)}
     held |= {name for name, mimic in mimics.items() if mimic.master in held}
     # The root of a free instance is no joint to hold.
-    held = {name for name in held if model.joints[model.getJointId(name)].nv == 1}
+    held = {name for name in held if model.joints[model.getJointId(name)].nv < 6}
     changes += [f"joint '{name}' moves no mass: held" for name in sorted(held)]
     if changes:
         warnings.warn("; ".join(changes), ModelWarning, stacklevel=3)

@@ -28,7 +28,7 @@ from contact_core.mjcf.rules import (
 )
 
 WORLD = "world"
-JOINTS = ("hinge", "slide", "free")
+JOINTS = ("hinge", "slide", "ball", "free")
 _LOSSES = ("damping", "frictionloss", "stiffness")
 # Elements of a body that only concern looks and sensors.
 _LOOKS = {"camera", "light", "site"}
@@ -45,10 +45,11 @@ class MjcfModel:
 
     Attributes:
         tree: Bodies and joints; a body on several joints is carried by one without mass each.
-        starts: Joint -> its coordinate where the bodies are as the file places them.
+        starts: Joint with one coordinate -> its value where the bodies are as the file places them.
         springs: Joint -> stiffness [Nm/rad or N/m] and coordinate where it exerts nothing.
         followers: Joint -> the one it follows, its coordinate per that one's, and its offset.
-        keyframes: Name -> joint -> its coordinates; of a floating one (x, y, z, qw, qx, qy, qz).
+        keyframes: Name -> joint -> its coordinates; of a ball joint (qw, qx, qy, qz), of a
+            floating one (x, y, z, qw, qx, qy, qz).
         geoms: Those that can touch anything.
         apart: Pairs of bodies that may not touch.
         roots: Body -> the body of the world that carries it, directly or not.
@@ -321,9 +322,27 @@ class _Reader:
                 if losses:
                     self.notes.append(f"joint '{name}' floats: {', '.join(losses)} ignored")
                 return joint, pin.SE3.Identity()
+            if kind == "ball":
+                return self._add_ball(name, attributes, parent, pose)
             return self._add_single(name, kind, attributes, parent, pose)
         except ModelError as error:
             raise ModelError(f"joint '{name}': {error}") from error
+
+    def _add_ball(
+        self, name: str, attributes: Mapping[str, str], parent: int, pose: pin.SE3
+    ) -> tuple[int, pin.SE3]:
+        for key in ("stiffness", "springdamper", "frictionloss"):
+            if numbers(attributes, key).any():
+                raise ModelError(f"{key}='{attributes[key]}' of a ball joint (valid: none)")
+        if self.document.limited(attributes, "range", "limited"):
+            raise ModelError(f"range='{attributes.get('range')}' of a ball joint (valid: none)")
+        at = pin.SE3(np.eye(3), vector(attributes, "pos", 3, "0 0 0"))
+        joint = int(self.tree.addJoint(parent, pin.JointModelSpherical(), pose * at, name))
+        self.tree.addJointFrame(joint)
+        v = self.tree.joints[joint].idx_v
+        self.tree.armature[v : v + 3] = number(attributes, "armature", "0")
+        self.tree.damping[v : v + 3] = self._linear(attributes, "damping")
+        return joint, at.inverse()
 
     def _add_single(
         self, name: str, kind: str, attributes: Mapping[str, str], parent: int, pose: pin.SE3
@@ -395,7 +414,7 @@ class _Reader:
             name = element.get("name", f"key_{count}")
             if "qpos" not in element.attrib:
                 continue
-            size = sum(7 if joint.nv == 6 else 1 for joint in list(self.tree.joints)[1:])
+            size = self.tree.nq
             text = element.get("qpos", "").split()
             if len(text) != size:
                 raise ModelError(f"keyframe '{name}' has {len(text)} positions (valid: {size})")

@@ -8,6 +8,7 @@ from contact_core.collision.shapes import ShapeKind
 from contact_core.description import collision_shapes, read_urdf
 from contact_core.errors import ModelError, ModelWarning
 from contact_core.mjcf.model import read_mjcf
+from contact_core.rigid_body.joints import BALL as BALL_JOINT
 from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
 
 BALL = '<geom name="ball" size="0.1" mass="2"/>'
@@ -50,8 +51,18 @@ def test_a_joint_says_what_it_does():
     law = only.law
     assert (law.armature, law.damping, law.friction, law.stiffness) == (0.1, 0.2, 0.3, 4.0)
     assert (law.lower, law.upper, law.rest) == pytest.approx((-np.pi / 2, np.pi / 2, np.pi / 4))
-    assert only.start == pytest.approx(np.pi / 6)
-    assert read_articulation(mjcf(body(joint))).start({}) == {"j": pytest.approx(np.pi / 6)}
+    assert only.start == pytest.approx((np.pi / 6,))
+    assert read_articulation(mjcf(body(joint))).start({}) == {"j": pytest.approx((np.pi / 6,))}
+
+
+def test_a_ball_joint_has_the_same_armature_and_damping_about_all_axes():
+    joint = '<joint name="j" type="ball" armature="0.1" damping="0.2" pos="1 0 0"/>'
+    model = read_mjcf(mjcf(body(joint)))
+    assert model.tree.armature.tolist() == [0.1] * 3
+    assert model.tree.damping.tolist() == [0.2] * 3
+    (only,) = read_articulation(mjcf(body(joint))).bodies
+    assert (only.kind, only.law.armature, only.law.damping) == (BALL_JOINT, 0.1, 0.2)
+    np.testing.assert_allclose(only.inertia.lever, [-1.0, 0.0, 0.0])
 
 
 @pytest.mark.parametrize(
@@ -123,7 +134,7 @@ def test_a_keyframe_says_where_everything_starts():
     start = read_articulation(text).at("up")
     np.testing.assert_allclose(start.bodies[0].placement.translation, [1.0, 2.0, 3.0])
     np.testing.assert_allclose(start.bodies[0].placement.rotation, np.diag([1.0, -1.0, -1.0]))
-    assert start.start({}) == {"j": 0.01}
+    assert start.start({}) == {"j": (0.01,)}
     with pytest.raises(ModelError, match=r"no keyframe 'down' \(valid: up, far\)"):
         start.at("down")
     with pytest.raises(ModelError, match="joint 'j' cannot start at 9"):
@@ -198,7 +209,10 @@ def test_the_own_format_of_meshes_is_read(tmp_path):
 JOINT = '<joint name="j"/>'
 TWO = body(JOINT, "a") + body('<joint name="i"/>', "b")
 REFUSED = [
-    (mjcf(body('<joint name="j" type="ball"/>')), r"type 'ball' \(valid: hinge, slide, free\)"),
+    (mjcf(body('<joint name="j" type="x"/>')), r"type 'x' \(valid: hinge, slide, ball, free\)"),
+    (mjcf(body('<joint name="j" type="ball" range="0 9"/>')), "joint 'j': range='0 9' of a ball"),
+    (mjcf(body('<joint name="j" type="ball" stiffness="2"/>')), "joint 'j': stiffness='2' of a b"),
+    (mjcf(body('<joint name="j" type="ball" frictionloss="2"/>')), "frictionloss='2' of a ball j"),
     (mjcf(body(JOINT + '<geom type="ellipsoid" size="1 1 1"/>')), "geom 'b_0' is an ellipsoid"),
     (mjcf(body(JOINT + '<geom type="hfield" hfield="h"/>')), "of type 'hfield' .valid: plane, sph"),
     (mjcf(body(JOINT + '<geom type="sdf" mesh="h"/>')), "of type 'sdf'"),
