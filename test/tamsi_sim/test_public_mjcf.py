@@ -17,7 +17,6 @@ pytestmark = pytest.mark.verify
 
 # What cannot be simulated as it is written: a pattern of files, and the reason to be given.
 REFUSED = {
-    r"ball_joints": "of type 'ball'",
     r"humanoid_CMU|rodent": "is an ellipsoid that can touch",
     r"suite/quadruped|model_with_(assetdir|assets|nameless|separators)": "of type 'hfield'",
     r"dog(_v2)?(/dog)?\.xml|fruitfly_v2": "springdamper",
