@@ -58,7 +58,7 @@ class Drives(NamedTuple):
     Attributes:
         applied: (nv) constant generalised force [Nm or N].
         stiffness: (nv) of the joint's position controller [Nm/rad or N/m]; free bodies and ball
-            joints have none, so it counts nothing there.
+            joints have none, only the damping counts there.
         damping: (nv) its constant damping [Nm s/rad or N s/m].
         damping_ratio: (nv) its damping relative to critical, 2 ratio sqrt(K m_ii).
         effort_limit: (nv) bound on its effort [Nm or N].
