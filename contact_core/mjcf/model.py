@@ -117,6 +117,7 @@ class _Reader:
         self.tree = pin.Model()
         self.starts: dict[str, float] = {}
         self.springs: dict[str, tuple[float, float]] = {}
+        self.relaxations: dict[str, tuple[float, float]] = {}  # time constant [s], damping ratio
         self.geoms: list[Geom] = []
         self.bodies = [WORLD]
         self.roots = {WORLD: WORLD}
@@ -140,6 +141,7 @@ class _Reader:
         self._read_children()
         if self.weigh:
             self._finish_tree()
+            self._relax_springs()
         check_tendons(self.document)
         floating = [str(name) for name in self.tree.names if name not in self.starts][1:]
         limits = effort_limits(self.document, self.starts, floating, self.limits, self.notes)
@@ -370,10 +372,13 @@ class _Reader:
         if self.document.limited(attributes, "actuatorfrcrange", "actuatorfrclimited"):
             limits = vector(attributes, "actuatorfrcrange", 2)
             self.limits[name] = symmetric(f"joint '{name}'", limits, self.notes)
-        if "springdamper" in attributes:
-            raise ModelError("springdamper (valid: stiffness and damping)")
         stiffness = self._linear(attributes, "stiffness")
-        if stiffness != 0.0:
+        if "springdamper" in attributes:
+            time, ratio = vector(attributes, "springdamper", 2)
+            if not (time > 0.0 and ratio > 0.0):
+                raise ModelError(f"springdamper must be 2 numbers > 0, got {time:g} {ratio:g}")
+            self.relaxations[name] = float(time), float(ratio)
+        if stiffness != 0.0 or name in self.relaxations:
             self.springs[name] = stiffness, angle(number(attributes, "springref", "0"))
         self.starts[name] = start
         return joint, at.inverse()
@@ -408,6 +413,24 @@ class _Reader:
             frame = self.tree.frames[self.tree.getFrameId(body, pin.FrameType.BODY)]
             if frame.parentJoint and inertia.mass != 0.0:
                 self.tree.appendBodyToJoint(frame.parentJoint, inertia, frame.placement)
+
+    def _relax_springs(self) -> None:
+        """Give springs and dampers their times, as MuJoCo does: by what a joint moves at the start.
+
+        That is the inverse of the inverse mass matrix's diagonal: all other joints give way.
+        """
+        if not self.relaxations:
+            return
+        q = pin.neutral(self.tree)
+        for name, start in self.starts.items():
+            q[self.tree.joints[self.tree.getJointId(name)].idx_q] = start
+        matrix = np.triu(pin.crba(self.tree, self.tree.createData(), q))
+        inertias = 1.0 / np.diag(np.linalg.pinv(matrix + np.triu(matrix, 1).T))
+        for name, (time, ratio) in self.relaxations.items():
+            v = self.tree.joints[self.tree.getJointId(name)].idx_v
+            stiffness = float(inertias[v]) / (time * ratio) ** 2
+            self.springs[name] = stiffness, self.springs[name][1]
+            self.tree.damping[v] = 2.0 * inertias[v] / time
 
     def _keyframes(self) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
         for count, element in enumerate(self.document.sections("keyframe")):

@@ -16,7 +16,9 @@ text = f'<mujoco><worldbody><frame pos="0 0 0.8">{chain}</frame></worldbody></mu
 
 world = World().add_ground()
 # Swung about the vertical, hanging by 40 degrees below the horizontal.
-world.add("chain", text, positions={"ball0": (0.0, 0.7, 0.0)}, velocities={"ball0": (0.0, 0.0, 2.0)})
+world.add(
+    "chain", text, positions={"ball0": (0.0, 0.7, 0.0)}, velocities={"ball0": (0.0, 0.0, 2.0)}
+)
 engine = world.build()
 path, energy = [], []
 for _ in range(400):

@@ -65,6 +65,22 @@ def test_a_ball_joint_has_the_same_armature_and_damping_about_all_axes():
     np.testing.assert_allclose(only.inertia.lever, [-1.0, 0.0, 0.0])
 
 
+def test_a_springdamper_has_the_stiffness_and_damping_of_mujoco():
+    mujoco = pytest.importorskip("mujoco")
+    inner = '<geom size="0.3"/><joint name="{}" type="slide" stiffness="3" springdamper="0.5 2"/>'
+    text = mjcf(
+        '<body name="a"><joint name="i" axis="1 2 0" ref="0.4" armature="0.1" springref="0.2" '
+        'springdamper="0.02 0.7"/><geom type="box" size="1 0.2 0.3" pos="1 0 0"/>'
+        f'<body pos="1 0 0">{inner.format("j")}</body></body><body>{inner.format("k")}</body>',
+        compiler='angle="radian"',
+    )
+    model, found = mujoco.MjModel.from_xml_string(text), read_mjcf(text)
+    stiffness = [found.springs[name][0] for name in "ijk"]
+    np.testing.assert_allclose(stiffness, model.jnt_stiffness, rtol=1e-9)
+    np.testing.assert_allclose(found.tree.damping, model.dof_damping, rtol=1e-9)
+    assert found.springs["i"][1] == 0.2
+
+
 @pytest.mark.parametrize(
     ("limit", "compiler", "expected"),
     [
@@ -233,6 +249,10 @@ REFUSED = [
     (mjcf(body(JOINT, euler="1 2")), "body 'b': euler must be 3 finite"),
     (mjcf(body('<joint name="j" damping="x"/>')), "joint 'j': damping must be finite numbers, got"),
     (mjcf(body('<joint name="j" damping="1 2"/>')), "damping='1 2' is not linear .valid: one num"),
+    (
+        mjcf(body('<joint name="j" springdamper="1 0"/>')),
+        "springdamper must be 2 numbers > 0, got 1 0",
+    ),
     (mjcf(body('<joint name="j" range="0 nan"/>')), "joint 'j': range must be 2 finite"),
     (mjcf(body('<joint name="j" axis="0 0 0"/>')), "joint 'j': a direction must not be zero"),
     (mjcf(body(JOINT) + body("<joint name='j'/>", "c")), "there are two joints 'j'"),
