@@ -17,7 +17,7 @@ import pinocchio as pin
 
 from contact_core.errors import ModelError, ModelWarning, choices
 from contact_core.mjcf.document import MAIN, Document, number, numbers, unit, vector
-from contact_core.mjcf.geom import Geom, read_geom
+from contact_core.mjcf.geom import FACETED, Geom, read_geom
 from contact_core.mjcf.rules import (
     check_tendons,
     effort_limits,
@@ -143,6 +143,12 @@ class _Reader:
             self._finish_tree()
             self._relax_springs()
         check_tendons(self.document)
+        round_ones = [g.name for g in self.geoms if g.kind == "ellipsoid" and g.touches]
+        if round_ones:
+            self.notes.append(
+                f"ellipsoids {', '.join(round_ones)}: they touch as polyhedra, true to "
+                f"{100.0 * FACETED:.1f} %"
+            )
         floating = [str(name) for name in self.tree.names if name not in self.starts][1:]
         limits = effort_limits(self.document, self.starts, floating, self.limits, self.notes)
         for name, limit in limits.items():
