@@ -333,9 +333,10 @@ def _body(
     name, source = str(model.names[joint]), model.joints[joint]
     kind, axis = joint_type(name, source)
     law = JointLaw(model.armature[source.idx_v]) if kind == FREE else _law(model, source)
-    if name in elements and BALL_IN_URDF in elements[name].attrib:
+    damping = elements[name].get(BALL_IN_URDF) if name in elements else None
+    if kind == FREE and damping is not None:
         # URDF has no ball joints, so that one of a SDF is written as a floating one.
-        kind, law = BALL, JointLaw(damping=float(elements[name].get(BALL_IN_URDF, "")))
+        kind, law = BALL, JointLaw(damping=float(damping))
     if kind == FREE and parent >= 0:
         raise ModelError(f"joint '{name}' floats on a link that moves (valid: on the root link)")
     return MovingBody(

@@ -1,4 +1,4 @@
-"""SDF as a URDF: the common subset of both, with what SDF says about floating added.
+"""SDF as a URDF: the common subset of both, and what SDF says about floating and ball joints.
 
 A model that is not static floats, unless a joint holds it; so the root of the URDF is the world.
 A joint that is not where its child link is gets a link of its own there.

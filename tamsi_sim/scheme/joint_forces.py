@@ -27,7 +27,8 @@ def update_joint_forces(
     """Compute the joints' forces and minus their derivatives by the velocity.
 
     The position controller exerts K (target - q0 - h v) - D v, within the effort limit;
-    friction is regularised like (7); an end stop is a compliant contact like (5).
+    friction is regularised like (7); an end stop is a compliant contact like (5). Of free bodies
+    and ball joints, which have no such position, only the damping acts.
 
     Args:
         joints: The joints.
@@ -63,7 +64,6 @@ def update_joint_force(
     """Compute force and derivative of one joint, see above."""
     rate = v[i]
     if joints.q[i] < 0:
-        # A ball joint has no coordinate that could be controlled or limited.
         forces.gradient[i] = joints.damping[i] + drives.damping[i]
         forces.force[i] = -forces.gradient[i] * rate
         return False
