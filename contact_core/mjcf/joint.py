@@ -159,7 +159,8 @@ class MjcfJoints:
     def relax_springs(self) -> None:
         """Give springs and dampers their times, as MuJoCo does: by what a joint moves at the start.
 
-        The tree needs its inertias for that. What a joint moves is the inverse of the inverse mass matrix's diagonal: all other joints give way.
+        That is the inverse of the inverse mass matrix's diagonal: all other joints give way. The
+        tree needs its inertias for it.
         """
         if not self._relaxations:
             return

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pinocchio as pin
 
-from contact_core.articulation import JointLaw, Mimic, MovingBody, read_articulation
+from contact_core.articulation import read_articulation
 from contact_core.collision.arrays import Geometry, Hulls, Pairs
 from contact_core.collision.convex_mesh import ConvexMesh, Meshes
 from contact_core.collision.manifold import POINTS
@@ -18,6 +18,7 @@ from contact_core.collision.narrow_phase import routine_of
 from contact_core.collision.shapes import PlacedShape, ShapeKind
 from contact_core.description import collision_shapes
 from contact_core.errors import ModelError
+from contact_core.moving_body import JointLaw, Mimic, MovingBody
 from contact_core.rigid_body.arrays import Bodies, Inertias, Joints, Trees
 from contact_core.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE, columns_of
 from contact_core.scene import Instance, Link
