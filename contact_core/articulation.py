@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
@@ -17,7 +17,9 @@ import pinocchio as pin
 from contact_core.errors import ModelError, ModelWarning, choices
 from contact_core.mjcf.model import MjcfModel, read_mjcf
 from contact_core.model_file import MJCF, parse
-from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE, joint_type
+from contact_core.moving_body import Articulation, JointLaw, Mimic, MovingBody
+from contact_core.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE, joint_type
+from contact_core.sdf import BALL as BALL_IN_URDF
 
 UNLIMITED = 1e300  # Pinocchio's and URDF's ways to say that there is no limit are larger.
 # Principal inertias are read from rounded numbers: a thin plate's largest is the others' sum.
@@ -26,155 +28,7 @@ TINY = 1e-15  # what rounding leaves of an inertia that is zero [kg m^2 or kg]
 UNMOVED = 1e12  # of what no force moves: it adds to a body's mass and inertia [kg and kg m^2]
 PLANAR = "JointModelPlanar"
 _MIMIC_DEFAULTS = {"multiplier": 1.0, "offset": 0.0}
-_EDGE = 1e-9  # how far beyond a limit a position may be by rounding [rad or m]
-
-
-@dataclass(frozen=True)
-class JointLaw:
-    """What a joint does by itself, per unit of its own coordinate.
-
-    Attributes:
-        armature: Rotor inertia [kg m^2 or kg].
-        damping: Viscous [Nm s/rad or N s/m].
-        friction: Coulomb [Nm or N].
-        lower: Position limit [rad or m]; infinite if there is none.
-        upper: Position limit.
-        effort: Effort limit of its drive [Nm or N]; infinite if there is none.
-        velocity: Velocity limit [rad/s or m/s]; infinite if there is none.
-        stiffness: Of its spring [Nm/rad or N/m].
-        rest: Coordinate where its spring exerts nothing [rad or m].
-    """
-
-    armature: float = 0.0
-    damping: float = 0.0
-    friction: float = 0.0
-    lower: float = -np.inf
-    upper: float = np.inf
-    effort: float = np.inf
-    velocity: float = np.inf
-    stiffness: float = 0.0
-    rest: float = 0.0
-
-
-@dataclass(frozen=True)
-class Mimic:
-    """Another joint's coordinate as a function of its master's.
-
-    Attributes:
-        master: The joint it follows.
-        ratio: Its coordinate per that of its master.
-        offset: Its coordinate where its master's is zero.
-    """
-
-    master: str
-    ratio: float
-    offset: float
-
-
-@dataclass(frozen=True)
-class MovingBody:
-    """A body that moves, and the joint that carries it.
-
-    Attributes:
-        joint: Name of the joint.
-        parent: Number of the body that carries it; -1 for the root.
-        kind: REVOLUTE, PRISMATIC or FREE.
-        axis: Unit axis in the joint's frame.
-        placement: Joint's frame in the parent's where the joint's coordinate is zero.
-        inertia: Of the body, in its own frame.
-        law: What the joint does by itself.
-        mimic: The joint it follows, and how; None if it follows none.
-        start: Where its coordinate starts if nothing else is said [rad or m].
-    """
-
-    joint: str
-    parent: int
-    kind: int
-    axis: tuple[float, float, float]
-    placement: pin.SE3
-    inertia: pin.Inertia
-    law: JointLaw
-    mimic: Mimic | None = None
-    start: float = 0.0
-
-
-@dataclass(frozen=True)
-class Articulation:
-    """The moving bodies of a URDF or MJCF.
-
-    Attributes:
-        bodies: Parents first.
-        links: Link -> its body, -1 for the root, and its pose in that body.
-        keyframes: Name -> joint -> its coordinates; of a floating one those of its pose,
-            (x, y, z, qw, qx, qy, qz).
-    """
-
-    bodies: tuple[MovingBody, ...]
-    links: dict[str, tuple[int, pin.SE3]]
-    keyframes: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
-
-    def at(self, keyframe: str) -> Articulation:
-        """Return the same bodies, starting as a keyframe says.
-
-        Args:
-            keyframe: Its name.
-
-        Raises:
-            ModelError: If there is no such keyframe, or it is beyond a joint's limits.
-        """
-        if keyframe not in self.keyframes:
-            raise ModelError(f"no keyframe '{keyframe}' ({choices(self.keyframes)})")
-        q = self.keyframes[keyframe]
-        own = {b.joint: float(q[b.joint][0]) for b in self.bodies if b.joint in q and _single(b)}
-        self.start(own)
-        bodies = (
-            replace(body, start=own[body.joint])
-            if body.joint in own
-            else replace(body, placement=_pose(q[body.joint]))
-            if body.kind == FREE and body.joint in q
-            else body
-            for body in self.bodies
-        )
-        return replace(self, bodies=tuple(bodies))
-
-    def start(self, positions: Mapping[str, float]) -> dict[str, float]:
-        """Return where the joints start that follow no other.
-
-        Args:
-            positions: Joint -> position [rad or m]; the others start at zero or where their file
-                says, or as near to it as their limits allow.
-
-        Returns:
-            Joint -> position.
-
-        Raises:
-            ModelError: If there is no such joint, it follows another one, or its position is
-                not finite or beyond its limits.
-        """
-        own = {b.joint: b for b in self.bodies if _single(b)}
-        for name, value in positions.items():
-            if name not in own:
-                raise ModelError(f"no joint '{name}' to start at {value} ({choices(own)})")
-            lower, upper = own[name].law.lower, own[name].law.upper
-            if not (np.isfinite(value) and lower - _EDGE <= value <= upper + _EDGE):
-                raise ModelError(
-                    f"joint '{name}' cannot start at {value:g} (valid: {lower:g} to {upper:g})"
-                )
-        nearest = {
-            name: min(max(body.start, body.law.lower), max(body.law.upper, body.law.lower))
-            for name, body in own.items()
-        }
-        return {name: float(positions.get(name, nearest[name])) for name in own}
-
-
-def _single(body: MovingBody) -> bool:
-    """Whether a body's joint has one coordinate of its own."""
-    return body.kind != FREE and body.mimic is None
-
-
-def _pose(q: np.ndarray) -> pin.SE3:
-    x, y, z, *turn = q
-    return pin.SE3(pin.Quaternion(*turn).normalized().matrix(), np.array([x, y, z]))
+_UPRIGHT = (0.0, 0.0, 0.0, 1.0)  # a quaternion (x, y, z, w)
 
 
 def read_articulation(
@@ -222,7 +76,8 @@ def _sprung(body: MovingBody, mjcf: MjcfModel) -> MovingBody:
     """Add what Pinocchio's model does not hold: where a joint starts, and its spring."""
     stiffness, rest = mjcf.springs.get(body.joint, (0.0, 0.0))
     law = replace(body.law, stiffness=stiffness, rest=rest)
-    return replace(body, start=mjcf.starts.get(body.joint, 0.0), law=law)
+    start = (mjcf.starts[body.joint],) if body.joint in mjcf.starts else body.start
+    return replace(body, start=start, law=law)
 
 
 def _from_tree(
@@ -247,7 +102,7 @@ def _from_tree(
             axis = elements[model.names[joint]].find("axis")
             bodies += _planar_bodies(model, joint, parent, len(bodies), axis)
         else:
-            bodies.append(_body(model, joint, parent, mimics))
+            bodies.append(_body(model, joint, parent, mimics, elements))
         last[joint] = len(bodies) - 1
     _check_mass_matrix(model, mimics)
     links = {
@@ -258,9 +113,20 @@ def _from_tree(
     return Articulation(tuple(bodies), links)
 
 
-def _body(model: pin.Model, joint: int, parent: int, mimics: Mapping[str, Mimic]) -> MovingBody:
+def _body(
+    model: pin.Model,
+    joint: int,
+    parent: int,
+    mimics: Mapping[str, Mimic],
+    elements: Mapping[str, ElementTree.Element],
+) -> MovingBody:
     name, source = str(model.names[joint]), model.joints[joint]
     kind, axis = joint_type(name, source)
+    law = JointLaw(model.armature[source.idx_v]) if kind == FREE else _law(model, source)
+    damping = elements[name].get(BALL_IN_URDF) if name in elements else None
+    if kind == FREE and damping is not None:
+        # URDF has no ball joints, so that one of a SDF is written as a floating one.
+        kind, law = BALL, JointLaw(damping=float(damping))
     if kind == FREE and parent >= 0:
         raise ModelError(f"joint '{name}' floats on a link that moves (valid: on the root link)")
     return MovingBody(
@@ -270,8 +136,9 @@ def _body(model: pin.Model, joint: int, parent: int, mimics: Mapping[str, Mimic]
         axis=axis,
         placement=model.jointPlacements[joint],
         inertia=model.inertias[joint],
-        law=JointLaw(model.armature[source.idx_v]) if kind == FREE else _law(model, source),
+        law=law,
         mimic=mimics.get(name),
+        start=_UPRIGHT if kind == BALL else (0.0,),
     )
 
 
@@ -389,7 +256,7 @@ def _repaired(model: pin.Model, mimics: Mapping[str, Mimic]) -> pin.Model:
     held = {str(model.names[joint]) for joint in _idle_joints(model, mimics)}
     held |= {name for name, mimic in mimics.items() if mimic.master in held}
     # The root of a free instance is no joint to hold.
-    held = {name for name in held if model.joints[model.getJointId(name)].nv == 1}
+    held = {name for name in held if model.joints[model.getJointId(name)].nv < 6}
     changes += [f"joint '{name}' moves no mass: held" for name in sorted(held)]
     if changes:
         warnings.warn("; ".join(changes), ModelWarning, stacklevel=3)

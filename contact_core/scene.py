@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -45,11 +45,15 @@ class Instance:
         free: Whether it floats; otherwise its root link is fixed to the world.
         gravity: Gravity that acts on it [m/s^2]; zero where a controller compensates it.
         positions: Joint -> initial position [rad or m]; the others start at zero, or as near
-            to it as their limits allow. Or the name of a keyframe of the MJCF.
+            to it as their limits allow; of a ball joint roll, pitch and yaw [rad]. Or the name of a
+            keyframe of the MJCF.
         repair: Whether inertias that cannot be are replaced, joints that move no mass held, and
             meshes without a volume left out.
         kinematic: Whether it floats and no force moves it: it goes on with the velocity that it
             is given.
+        twist: Initial linear and angular velocity of a free one in world axes [m/s and rad/s].
+        velocities: Joint -> initial velocity [rad/s or m/s], of a ball joint three, of a floating
+            one six numbers; the others start at rest.
     """
 
     name: str
@@ -57,9 +61,11 @@ class Instance:
     placement: pin.SE3 = field(default_factory=pin.SE3.Identity)
     free: bool = False
     gravity: tuple[float, float, float] = NO_GRAVITY
-    positions: Mapping[str, float] | str = field(default_factory=dict)
+    positions: Mapping[str, float | Sequence[float]] | str = field(default_factory=dict)
     repair: bool = False
     kinematic: bool = False
+    twist: tuple[float, ...] = (0.0,) * 6
+    velocities: Mapping[str, float | Sequence[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""SDF as a URDF: the common subset of both, with what SDF says about floating added.
+"""SDF as a URDF: the common subset of both, and what SDF says about floating and ball joints.
 
 A model that is not static floats, unless a joint holds it; so the root of the URDF is the world.
 A joint that is not where its child link is gets a link of its own there.
@@ -19,7 +19,8 @@ SDF = "sdf"  # its root element
 WORLD = "world"
 MODEL = "__model__"
 GRAVITY = "gravity"  # attribute of the URDF's root that keeps that of the file's world
-JOINTS = ("revolute", "continuous", "prismatic", "fixed")
+BALL = "ball"  # kind of a joint; attribute of the floating one that stands for it in a URDF
+JOINTS = ("revolute", "continuous", "prismatic", "fixed", BALL)
 _GEOMETRIES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane")
 _LOOKS = {"visual", "sensor", "light", "plugin", "self_collide", "static", "pose", "audio_sink",
           "audio_source", "particle_emitter", "projector", "enable_wind", "allow_auto_disable",
@@ -212,13 +213,19 @@ class _Reader:
             carrier = f"{name}_carrier"
             ElementTree.SubElement(self.robot, "link", name=carrier)
             self._connect(f"{name}_to_{child}", "fixed", carrier, child, offset)
-        joint = self._connect(name, kind, parent, carrier, place.actInv(self._pose(name)))
+        in_urdf = "floating" if kind == BALL else kind
+        joint = self._connect(name, in_urdf, parent, carrier, place.actInv(self._pose(name)))
         if kind == "fixed":
             return
         axis = source.find("axis")
         axis = ElementTree.Element("axis") if axis is None else axis
         if float(axis.findtext("dynamics/spring_stiffness", "0")) != 0.0:
             raise ModelError(f"joint '{name}' has a spring (valid: spring_stiffness 0)")
+        if kind == BALL:
+            if float(axis.findtext("dynamics/friction", "0")) != 0.0:
+                raise ModelError(f"joint '{name}' is a ball joint with friction (valid: 0)")
+            joint.set(BALL, axis.findtext("dynamics/damping", "0").strip())
+            return
         self._describe(joint, name, axis)
 
     def _describe(self, joint: ElementTree.Element, name: str, axis: ElementTree.Element) -> None:

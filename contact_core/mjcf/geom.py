@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import coal
@@ -18,6 +19,9 @@ from contact_core.mjcf.document import Document, boolean, from_z, number, number
 SIZES = {"plane": 0, "sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3, "mesh": 0}
 _BETWEEN = ("capsule", "cylinder", "ellipsoid", "box")  # what can be given by two points
 MSH = ".msh"
+# How far the surface of the polyhedron that stands for an ellipsoid is from it, as share of its
+# half axes: its corners outside, the middles of its faces inside.
+FACETED = 0.0144
 _VOLUMES = ("legacy", "exact", "convex")
 
 
@@ -59,8 +63,10 @@ class Geom:
     def solid(self) -> coal.CollisionGeometry:
         """Return its shape for contact, in its own frame.
 
+        An ellipsoid becomes a polyhedron of 180 triangles, see FACETED.
+
         Raises:
-            ModelError: If it is an ellipsoid, or its mesh cannot be read.
+            ModelError: If its mesh cannot be read.
         """
         match self.kind:
             case "plane":
@@ -73,17 +79,12 @@ class Geom:
                 return coal.Cylinder(self.size[0], 2.0 * self.size[1])
             case "box":
                 return coal.Box(2.0 * self.size)
-            case "mesh":
-                if "file" in self.mesh and not self.mesh["file"].endswith(MSH):
-                    return self._load()
-                points = coal.StdVec_Vec3s()
-                points.extend(list(self._corners()[0]))
-                return coal.Convex.convexHull(points, True, "Qt")
-        kinds = [kind for kind in SIZES if kind != self.kind]
-        raise ModelError(
-            f"body '{self.body}': geom '{self.name}' is an {self.kind} that can touch "
-            f"({choices(kinds)}; or contype=0 and conaffinity=0)"
-        )
+        if "file" in self.mesh and not self.mesh["file"].endswith(MSH):
+            return self._load()
+        ellipsoid = self.kind == "ellipsoid"
+        points = coal.StdVec_Vec3s()
+        points.extend(list(_ball() * self.size if ellipsoid else self._corners()[0]))
+        return coal.Convex.convexHull(points, True, "Qt")
 
     def inertia(self) -> pin.Inertia:
         """Return its inertia in the frame of its body.
@@ -193,6 +194,17 @@ class Geom:
         inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0.0
         triangles[inward] = triangles[inward][:, ::-1]
         return triangles
+
+
+@cache
+def _ball() -> np.ndarray:
+    """(n, 3) corners about the unit ball: of an icosahedron, its edges divided in three."""
+    golden = 0.5 * (1.0 + np.sqrt(5.0))
+    corners = np.array([np.roll((0.0, s, t * golden), k) for k in range(3) for s in (-1, 1)
+                        for t in (-1, 1)])  # fmt: skip
+    shares = np.array([(i, j, 3 - i - j) for i in range(4) for j in range(4 - i)]) / 3.0
+    points = np.vstack([shares @ corners[face] for face in ConvexHull(corners).simplices])
+    return (1.0 + FACETED) * points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 def _read_msh(data: bytes) -> tuple[np.ndarray, np.ndarray]:

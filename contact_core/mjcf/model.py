@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -16,20 +16,18 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.errors import ModelError, ModelWarning, choices
-from contact_core.mjcf.document import MAIN, Document, number, numbers, unit, vector
-from contact_core.mjcf.geom import Geom, read_geom
+from contact_core.mjcf.document import MAIN, Document, number, vector
+from contact_core.mjcf.geom import FACETED, Geom, read_geom
+from contact_core.mjcf.joint import MjcfJoints
 from contact_core.mjcf.rules import (
     check_tendons,
     effort_limits,
     excluded,
     followers,
     surroundings,
-    symmetric,
 )
 
 WORLD = "world"
-JOINTS = ("hinge", "slide", "free")
-_LOSSES = ("damping", "frictionloss", "stiffness")
 # Elements of a body that only concern looks and sensors.
 _LOOKS = {"camera", "light", "site"}
 _BODY = ("body", "frame", "inertial", "joint", "freejoint", "geom")
@@ -45,10 +43,11 @@ class MjcfModel:
 
     Attributes:
         tree: Bodies and joints; a body on several joints is carried by one without mass each.
-        starts: Joint -> its coordinate where the bodies are as the file places them.
+        starts: Joint with one coordinate -> its value where the bodies are as the file places them.
         springs: Joint -> stiffness [Nm/rad or N/m] and coordinate where it exerts nothing.
         followers: Joint -> the one it follows, its coordinate per that one's, and its offset.
-        keyframes: Name -> joint -> its coordinates; of a floating one (x, y, z, qw, qx, qy, qz).
+        keyframes: Name -> joint -> its coordinates; of a ball joint (qw, qx, qy, qz), of a
+            floating one (x, y, z, qw, qx, qy, qz).
         geoms: Those that can touch anything.
         apart: Pairs of bodies that may not touch.
         roots: Body -> the body of the world that carries it, directly or not.
@@ -114,15 +113,13 @@ class _Reader:
         self.free, self.weigh = free, weigh
         self.notes: list[str] = []
         self.tree = pin.Model()
-        self.starts: dict[str, float] = {}
-        self.springs: dict[str, tuple[float, float]] = {}
+        self.joints = MjcfJoints(document, self.tree, self.notes)
         self.geoms: list[Geom] = []
         self.bodies = [WORLD]
         self.roots = {WORLD: WORLD}
         self.parents: dict[str, str] = {}  # of a body that moves relative to it
         self.welded = {WORLD: WORLD}  # body -> the first body that it does not move relative to
         self.inertias: dict[str, pin.Inertia] = {}
-        self.limits: dict[str, float] = {}  # joint -> greatest effort of all its actuators
         self.meshes = {
             element.get("name", ""): document.attributes(element)
             for element in document.sections("asset")
@@ -139,18 +136,27 @@ class _Reader:
         self._read_children()
         if self.weigh:
             self._finish_tree()
+            self.joints.relax_springs()
         check_tendons(self.document)
-        floating = [str(name) for name in self.tree.names if name not in self.starts][1:]
-        limits = effort_limits(self.document, self.starts, floating, self.limits, self.notes)
+        round_ones = [g.name for g in self.geoms if g.kind == "ellipsoid" and g.touches]
+        if round_ones:
+            self.notes.append(
+                f"ellipsoids {', '.join(round_ones)}: they touch as polyhedra, true to "
+                f"{100.0 * FACETED:.1f} %"
+            )
+        floating = [str(name) for name in self.tree.names if name not in self.joints.starts][1:]
+        limits = effort_limits(
+            self.document, self.joints.starts, floating, self.joints.limits, self.notes
+        )
         for name, limit in limits.items():
             joint = self.tree.joints[self.tree.getJointId(name)]
             self.tree.upperEffortLimit[joint.idx_v] = limit
         touches, gravity = surroundings(self.document, self.notes)
         return MjcfModel(
             tree=self.tree,
-            starts=self.starts,
-            springs=self.springs,
-            followers=dict(followers(self.document, self.starts)),
+            starts=self.joints.starts,
+            springs=self.joints.springs,
+            followers=dict(followers(self.document, self.joints.starts)),
             keyframes=dict(self._keyframes()),
             geoms=tuple(geom for geom in self.geoms if geom.touches and touches),
             apart=frozenset({*excluded(self.document, self.bodies, self.geoms), *self._joined()}),
@@ -270,11 +276,11 @@ class _Reader:
                 else self.document.attributes(child, childclass)
             )
             own = f"{name}_joint" + (f"_{count}" if len(joints) > 1 else "")
-            joint, pose = self._add_joint(
+            joint, pose = self.joints.add(
                 child.get("name", own), attributes, joint, pose, len(joints)
             )
         if self.free and place.body == WORLD:
-            joint, pose = self._add_floating("root_joint", joint, pose), pin.SE3.Identity()
+            joint, pose = self.joints.add_floating("root_joint", joint, pose), pin.SE3.Identity()
         self.roots[name] = name if place.body == WORLD else self.roots[place.body]
         moves = joint != place.joint
         self.welded[name] = name if moves else self.welded[place.body]
@@ -294,77 +300,6 @@ class _Reader:
 
     def _add_frame(self, name: str, joint: int, pose: pin.SE3) -> None:
         self.tree.addFrame(pin.Frame(name, joint, 0, pose, pin.FrameType.BODY))
-
-    def _add_floating(self, name: str, parent: int, pose: pin.SE3) -> int:
-        joint = int(self.tree.addJoint(parent, pin.JointModelFreeFlyer(), pose, name))
-        self.tree.addJointFrame(joint)
-        return joint
-
-    def _add_joint(
-        self, name: str, attributes: Mapping[str, str], parent: int, pose: pin.SE3, count: int
-    ) -> tuple[int, pin.SE3]:
-        """Add a joint; return its number and the pose of the body in its frame."""
-        kind = attributes.get("type", "hinge")
-        if kind not in JOINTS:
-            raise ModelError(f"joint '{name}' is of type '{kind}' ({choices(JOINTS)})")
-        if self.tree.existJointName(name):
-            raise ModelError(f"there are two joints '{name}'")
-        try:
-            if kind == "free":
-                if parent != 0 or count > 1:
-                    raise ModelError("it floats (valid: as the only joint of a root body)")
-                joint = self._add_floating(name, parent, pose)
-                armature = number(attributes, "armature", "0")
-                start = self.tree.joints[joint].idx_v
-                self.tree.armature[start : start + 6] = armature
-                losses = [key for key in _LOSSES if numbers(attributes, key).any()]
-                if losses:
-                    self.notes.append(f"joint '{name}' floats: {', '.join(losses)} ignored")
-                return joint, pin.SE3.Identity()
-            return self._add_single(name, kind, attributes, parent, pose)
-        except ModelError as error:
-            raise ModelError(f"joint '{name}': {error}") from error
-
-    def _add_single(
-        self, name: str, kind: str, attributes: Mapping[str, str], parent: int, pose: pin.SE3
-    ) -> tuple[int, pin.SE3]:
-        angle = self.document.radians if kind == "hinge" else float
-        axis = unit(vector(attributes, "axis", 3, "0 0 1"))
-        at = pin.SE3(np.eye(3), vector(attributes, "pos", 3, "0 0 0"))
-        start = angle(number(attributes, "ref", "0"))
-        if kind == "hinge":
-            source = pin.JointModelRevoluteUnaligned(axis)
-            back = pin.SE3(np.array(pin.AngleAxis(-start, axis).matrix()), np.zeros(3))
-        else:
-            source = pin.JointModelPrismaticUnaligned(axis)
-            back = pin.SE3(np.eye(3), -start * axis)
-        joint = int(self.tree.addJoint(parent, source, pose * at * back, name))
-        self.tree.addJointFrame(joint)
-        v, q = self.tree.joints[joint].idx_v, self.tree.joints[joint].idx_q
-        self.tree.armature[v] = number(attributes, "armature", "0")
-        self.tree.damping[v] = self._linear(attributes, "damping")
-        self.tree.upperDryFrictionLimit[v] = number(attributes, "frictionloss", "0")
-        lower, upper = -np.inf, np.inf
-        if self.document.limited(attributes, "range", "limited"):
-            lower, upper = map(angle, vector(attributes, "range", 2))
-        self.tree.lowerPositionLimit[q], self.tree.upperPositionLimit[q] = lower, upper
-        if self.document.limited(attributes, "actuatorfrcrange", "actuatorfrclimited"):
-            limits = vector(attributes, "actuatorfrcrange", 2)
-            self.limits[name] = symmetric(f"joint '{name}'", limits, self.notes)
-        if "springdamper" in attributes:
-            raise ModelError("springdamper (valid: stiffness and damping)")
-        stiffness = self._linear(attributes, "stiffness")
-        if stiffness != 0.0:
-            self.springs[name] = stiffness, angle(number(attributes, "springref", "0"))
-        self.starts[name] = start
-        return joint, at.inverse()
-
-    @staticmethod
-    def _linear(attributes: Mapping[str, str], key: str) -> float:
-        """A coefficient; the further ones of a polynomial must be zero."""
-        if numbers(attributes, key)[1:].any():
-            raise ModelError(f"{key}='{attributes[key]}' is not linear (valid: one number)")
-        return number(attributes, key, "0")
 
     def _finish_tree(self) -> None:
         """Give the bodies their inertias, bounded, balanced and scaled as the compiler says."""
@@ -395,7 +330,7 @@ class _Reader:
             name = element.get("name", f"key_{count}")
             if "qpos" not in element.attrib:
                 continue
-            size = sum(7 if joint.nv == 6 else 1 for joint in list(self.tree.joints)[1:])
+            size = self.tree.nq
             text = element.get("qpos", "").split()
             if len(text) != size:
                 raise ModelError(f"keyframe '{name}' has {len(text)} positions (valid: {size})")

@@ -4,8 +4,8 @@ Sizes: nb moving bodies, nm motion columns, nq positions, nv velocities (degrees
 nt trees.
 
 A motion column is the spatial velocity of a body per unit of one degree of freedom. A free
-body has six columns, another joint one; a mimic joint has a column of its own that is driven
-by its master's degree of freedom.
+body has six columns, a ball joint three, another joint one; a mimic joint has a column of its
+own that is driven by its master's degree of freedom.
 
 A tree is what the mass matrix couples: the degrees of freedom of one instance, or of a floating
 body of it with what it carries.
@@ -25,9 +25,9 @@ class Bodies(NamedTuple):
 
     Attributes:
         parent: (nb) parent body, -1 for the world; parents come first.
-        joint_type: (nb) REVOLUTE, PRISMATIC or FREE.
+        joint_type: (nb) REVOLUTE, PRISMATIC, FREE or BALL.
         joint_axis: (nb, 3) unit axis in the joint's frame.
-        joint_rotation: (nb, 3, 3) joint's frame in the parent's frame at q = 0.
+        joint_rotation: (nb, 3, 3) joint's frame in the parent's; where q = 0 it is the body's.
         joint_position: (nb, 3) [m].
         joint_ratio: (nb) joint coordinate per master coordinate; 1 unless mimic.
         joint_offset: (nb) joint coordinate where the master's is zero.
@@ -69,10 +69,10 @@ class Inertias(NamedTuple):
 
 
 class Joints(NamedTuple):
-    """Degrees of freedom; only those of joints have anything but zeros here.
+    """Degrees of freedom; those of free bodies and ball joints have armature and damping only.
 
     Attributes:
-        q: (nv) entry of q, -1 for those of free bodies.
+        q: (nv) entry of q, -1 for those of free bodies and ball joints.
         armature: (nv) effective rotor inertia [kg m^2 or kg].
         damping: (nv) viscous joint damping [Nm s/rad or N s/m].
         friction: (nv) Coulomb friction of the joint [Nm or N].
@@ -111,8 +111,11 @@ class State(NamedTuple):
     """Positions and velocities.
 
     Attributes:
-        q: (nq) positions; free bodies (x, y, z, qx, qy, qz, qw) in the world.
-        v: (nv) velocities; free bodies (linear velocity of the origin, angular), world axes.
+        q: (nq) positions; free bodies (x, y, z, qx, qy, qz, qw) in the world, ball joints
+            (qx, qy, qz, qw) in the joint's frame.
+        v: (nv) velocities; free bodies (linear velocity of the origin, angular), world axes;
+            ball joints the angular velocity relative to the parent, in the axes of the joint's
+            frame, which is fixed in the parent.
     """
 
     q: np.ndarray

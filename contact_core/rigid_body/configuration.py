@@ -8,7 +8,7 @@ import numpy as np
 
 from contact_core.kernel import inner_kernel
 from contact_core.rigid_body.arrays import Bodies
-from contact_core.rigid_body.joints import FREE
+from contact_core.rigid_body.joints import BALL, FREE
 
 
 @inner_kernel
@@ -28,17 +28,21 @@ def move_configuration(
         if joint_q[i] >= 0:
             q[joint_q[i]] += h * v[i]
     for body in range(bodies.parent.shape[0]):
-        if bodies.joint_type[body] == FREE:
+        kind = bodies.joint_type[body]
+        if kind in (FREE, BALL):
             i = bodies.q_index[body]
             dof = bodies.column_dof[bodies.first_column[body]]
-            for k in range(3):
-                q[i + k] += h * v[dof + k]
-            _turn_quaternion(q[i + 3 : i + 7], v[dof + 3 : dof + 6], h)
+            if kind == FREE:
+                for k in range(3):
+                    q[i + k] += h * v[dof + k]
+                i += 3
+                dof += 3
+            _turn_quaternion(q[i : i + 4], v[dof : dof + 3], h)
 
 
 @inner_kernel
 def _turn_quaternion(quaternion: np.ndarray, omega: np.ndarray, h: float) -> None:
-    """First-order step of a quaternion (x, y, z, w) by a world angular velocity, renormalised."""
+    """First-order step of a quaternion (x, y, z, w) by a rate in its outer axes, renormalised."""
     x, y, z, w = quaternion
     a, b, c = 0.5 * h * omega[0], 0.5 * h * omega[1], 0.5 * h * omega[2]
     new_x = x + a * w + b * z - c * y
@@ -69,17 +73,21 @@ def differentiate_move(
         change: (nv, n) changes of the velocity.
         moved: (nv, n) changes of the configuration before the move on entry, after it on
             exit, in the coordinates of a velocity: free bodies have a translation and a
-            rotation vector, both in world axes.
+            rotation vector, both in world axes, ball joints a rotation vector in the axes of
+            the joint's frame.
     """
     columns = moved.shape[1]
     for body in range(bodies.parent.shape[0]):
-        if bodies.joint_type[body] == FREE:
+        kind = bodies.joint_type[body]
+        if kind in (FREE, BALL):
             dof = bodies.column_dof[bodies.first_column[body]]
-            for k in range(3):
-                for j in range(columns):
-                    moved[dof + k, j] += h * change[dof + k, j]
+            if kind == FREE:
+                for k in range(3):
+                    for j in range(columns):
+                        moved[dof + k, j] += h * change[dof + k, j]
+                dof += 3
             for j in range(columns):
-                _differentiate_turn(v, h, dof + 3, j, change, moved)
+                _differentiate_turn(v, h, dof, j, change, moved)
     for i in range(v.shape[0]):
         if joint_q[i] >= 0:
             for j in range(columns):

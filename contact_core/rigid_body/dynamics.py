@@ -6,7 +6,7 @@ import numpy as np
 
 from contact_core.kernel import inlined_kernel, inner_kernel
 from contact_core.rigid_body.arrays import Bodies, BodyDynamics, Inertias, Kinematics, Trees
-from contact_core.rigid_body.joints import FREE
+from contact_core.rigid_body.joints import columns_of
 from contact_core.rigid_body.kinematics import cross
 
 
@@ -145,8 +145,7 @@ def _project(
     mass, moment = dynamics.composite_mass[body], dynamics.composite_moment[body]
     inertia, force = dynamics.composite_inertia[body], dynamics.force[body]
     matrix, momentum = dynamics.mass_matrix, dynamics.momentum
-    columns = 6 if bodies.joint_type[body] == FREE else 1
-    for k in range(columns):
+    for k in range(columns_of(bodies.joint_type[body])):
         column = bodies.first_column[body] + k
         s = motion[column]
         dof = bodies.column_dof[column]

@@ -1,4 +1,4 @@
-"""Reading Pinocchio's joints."""
+"""Kinds of joints, and reading them from Pinocchio."""
 
 from __future__ import annotations
 
@@ -8,12 +8,26 @@ from typing import Any
 import numpy as np
 
 from contact_core.errors import ModelError, choices
+from contact_core.kernel import leaf_kernel
 
 REVOLUTE = 0
 PRISMATIC = 1
 FREE = 2
+BALL = 3
 
 _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+
+
+@leaf_kernel
+def columns_of(kind: int) -> int:
+    """Return how many motion columns a joint has, one for each degree of freedom of its own.
+
+    Args:
+        kind: REVOLUTE, PRISMATIC, FREE or BALL.
+    """
+    if kind == FREE:
+        return 6
+    return 3 if kind == BALL else 1
 
 
 def joint_type(name: str, joint: Any) -> tuple[int, tuple[float, float, float]]:
@@ -24,7 +38,7 @@ def joint_type(name: str, joint: Any) -> tuple[int, tuple[float, float, float]]:
         joint: Pinocchio's joint, not a mimic one.
 
     Returns:
-        REVOLUTE, PRISMATIC or FREE; the unit axis in the joint's frame.
+        REVOLUTE, PRISMATIC, FREE or BALL; the unit axis in the joint's frame, zero without one.
 
     Raises:
         ModelError: If the engine has no such joint.
@@ -32,6 +46,8 @@ def joint_type(name: str, joint: Any) -> tuple[int, tuple[float, float, float]]:
     kind = joint.shortname()
     if kind == "JointModelFreeFlyer":
         return FREE, (0.0, 0.0, 0.0)
+    if kind == "JointModelSpherical":
+        return BALL, (0.0, 0.0, 0.0)
     match = re.fullmatch(r"JointModel(R|P|RUB)([XYZ])", kind)
     if match:
         return PRISMATIC if match[1] == "P" else REVOLUTE, _AXES[match[2]]
@@ -44,5 +60,5 @@ def joint_type(name: str, joint: Any) -> tuple[int, tuple[float, float, float]]:
         joint.calc(data, np.array([1.0, 0.0]))
         x, y, z = np.array(data.S)[3:]
         return REVOLUTE, (float(x), float(y), float(z))
-    known = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+    known = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "ball")
     raise ModelError(f"joint '{name}' is a {kind.removeprefix('JointModel')} ({choices(known)})")

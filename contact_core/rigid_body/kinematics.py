@@ -8,7 +8,7 @@ import numpy as np
 
 from contact_core.kernel import inlined_kernel, inner_kernel
 from contact_core.rigid_body.arrays import Bodies, Kinematics, State
-from contact_core.rigid_body.joints import FREE, PRISMATIC
+from contact_core.rigid_body.joints import BALL, FREE, PRISMATIC, columns_of
 
 Vector = np.ndarray | tuple[float, float, float]
 
@@ -87,7 +87,7 @@ def rotation_from_quaternion(x: float, y: float, z: float, w: float, rotation: n
 
 @inlined_kernel
 def _place(bodies: Bodies, q: np.ndarray, kinematics: Kinematics, body: int) -> None:
-    """Pose and motion column of a revolute or prismatic body."""
+    """Pose and motion columns of a body on a revolute, prismatic or ball joint."""
     rotation, position = kinematics.rotation[body], kinematics.position[body]
     parent = bodies.parent[body]
     for i in range(3):
@@ -96,6 +96,9 @@ def _place(bodies: Bodies, q: np.ndarray, kinematics: Kinematics, body: int) -> 
         position[i] = bodies.joint_position[body, i]
     if parent >= 0:
         _compose(kinematics.rotation[parent], kinematics.position[parent], rotation, position)
+    if bodies.joint_type[body] == BALL:
+        _turn_ball(bodies, q, kinematics, body)
+        return
     axis = bodies.joint_axis[body]
     ratio = bodies.joint_ratio[body]
     coordinate = ratio * q[bodies.q_index[body]] + bodies.joint_offset[body]
@@ -115,6 +118,30 @@ def _place(bodies: Bodies, q: np.ndarray, kinematics: Kinematics, body: int) -> 
         motion[3] = ratio * (position[1] * a2 - position[2] * a1)
         motion[4] = ratio * (position[2] * a0 - position[0] * a2)
         motion[5] = ratio * (position[0] * a1 - position[1] * a0)
+
+
+@inlined_kernel
+def _turn_ball(bodies: Bodies, q: np.ndarray, kinematics: Kinematics, body: int) -> None:
+    """Turn a body from its joint's frame by its quaternion, and write its motion columns.
+
+    They are turns about the axes of the joint's frame, which the parent carries.
+    """
+    rotation, position = kinematics.rotation[body], kinematics.position[body]
+    for k in range(3):
+        axis = (rotation[0, k], rotation[1, k], rotation[2, k])
+        lever = cross(position, axis)
+        motion = kinematics.motion[bodies.first_column[body] + k]
+        for j in range(3):
+            motion[j], motion[3 + j] = axis[j], lever[j]
+    i = bodies.q_index[body]
+    vector, w = (q[i], q[i + 1], q[i + 2]), q[i + 3]
+    for k in range(3):
+        # A row times the rotation is the row turned back.
+        row = (rotation[k, 0], rotation[k, 1], rotation[k, 2])
+        first = cross(row, vector)
+        second = cross(first, vector)
+        for j in range(3):
+            rotation[k, j] = row[j] + 2.0 * (w * first[j] + second[j])
 
 
 @inner_kernel
@@ -160,20 +187,25 @@ def _turn(rotation: np.ndarray, axis: np.ndarray, angle: float) -> None:
 @inlined_kernel
 def _move(bodies: Bodies, v: np.ndarray, kinematics: Kinematics, body: int) -> None:
     """Velocity, and acceleration at zero generalised acceleration: V x S v."""
-    column = bodies.first_column[body]
-    motion = kinematics.motion[column]
-    rate = v[bodies.column_dof[column]]
+    first = bodies.first_column[body]
+    columns = columns_of(bodies.joint_type[body])
     velocity, acceleration = kinematics.velocity[body], kinematics.acceleration[body]
     parent = bodies.parent[body]
     for k in range(6):
-        velocity[k] = motion[k] * rate
-        acceleration[k] = 0.0
-        if parent >= 0:
+        velocity[k] = acceleration[k] = 0.0
+    for column in range(first, first + columns):
+        rate = v[bodies.column_dof[column]]
+        for k in range(6):
+            velocity[k] += kinematics.motion[column, k] * rate
+    if parent >= 0:
+        for k in range(6):
             velocity[k] += kinematics.velocity[parent, k]
             acceleration[k] += kinematics.acceleration[parent, k]
-    angular = cross(velocity[:3], motion[:3])
-    turned = cross(velocity[:3], motion[3:])
-    moved = cross(velocity[3:], motion[:3])
-    for k in range(3):
-        acceleration[k] += angular[k] * rate
-        acceleration[3 + k] += (turned[k] + moved[k]) * rate
+    for column in range(first, first + columns):
+        motion, rate = kinematics.motion[column], v[bodies.column_dof[column]]
+        angular = cross(velocity[:3], motion[:3])
+        turned = cross(velocity[:3], motion[3:])
+        moved = cross(velocity[3:], motion[:3])
+        for k in range(3):
+            acceleration[k] += angular[k] * rate
+            acceleration[3 + k] += (turned[k] + moved[k]) * rate

@@ -36,7 +36,7 @@ from contact_core.rigid_body.arrays import (
     State,
     Trees,
 )
-from contact_core.rigid_body.joints import FREE
+from contact_core.rigid_body.joints import BALL, FREE, columns_of
 
 # Entries of Work.counters.
 STEPS = 0
@@ -59,7 +59,8 @@ class Drives(NamedTuple):
 
     Attributes:
         applied: (nv) constant generalised force [Nm or N].
-        stiffness: (nv) of the joint's position controller [Nm/rad or N/m].
+        stiffness: (nv) of the joint's position controller [Nm/rad or N/m]; free bodies and ball
+            joints have none, only the damping counts there.
         damping: (nv) its constant damping [Nm s/rad or N s/m].
         damping_ratio: (nv) its damping relative to critical, 2 ratio sqrt(K m_ii).
         effort_limit: (nv) bound on its effort [Nm or N].
@@ -323,7 +324,7 @@ def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
         max_iterations: Newton iterations of one solve.
 
     Returns:
-        A workspace of zeros; free bodies have a unit quaternion.
+        A workspace of zeros; free bodies and ball joints have a unit quaternion.
     """
     nb, nm = len(model.bodies.parent), len(model.bodies.column_dof)
     nv, ns, nh = len(model.joints.q), len(model.geometry.kind), len(model.hulls.body)
@@ -429,8 +430,9 @@ def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
         energy=EnergyWatch(np.full(nq, np.nan), np.full(nv, np.nan), zeros(LEDGER)),
     )
     work.drives.effort_limit[:] = np.inf
-    for body in np.flatnonzero(model.bodies.joint_type == FREE):
-        work.state.q[model.bodies.q_index[body] + 6] = 1.0
+    for kind, scalar in ((FREE, 6), (BALL, 3)):
+        for body in np.flatnonzero(model.bodies.joint_type == kind):
+            work.state.q[model.bodies.q_index[body] + scalar] = 1.0
     return work
 
 
@@ -442,7 +444,7 @@ def _jacobian_width(model: Model) -> int:
     """How many columns the Jacobian of one contact may have."""
     lengths: list[int] = []
     for parent, joint in zip(model.bodies.parent, model.bodies.joint_type, strict=True):
-        lengths.append((6 if joint == FREE else 1) + (lengths[parent] if parent >= 0 else 0))
+        lengths.append(columns_of(joint) + (lengths[parent] if parent >= 0 else 0))
     # One more for the world, which is body -1 and has no columns.
     columns = np.array([*lengths, 0])
     lengths_of, rules, widest = columns[model.geometry.body], model.rules.shapes, 1

@@ -69,7 +69,7 @@ class DrakeEngine:
         self._context = plant.GetMyMutableContextFromRoot(self._simulator.get_mutable_context())
         self._force = plant.get_applied_generalized_force_input_port()
         nv = len(built.arrays.joints.q)
-        self.q, self.v = built.q.copy(), np.zeros(nv)
+        self.q, self.v = built.q.copy(), built.v.copy()
         self.drives = Drives(*(np.zeros(nv) for _ in Drives._fields))
         self.drives.effort_limit[:] = built.efforts
         self.contact_impulse, self.joint_force = np.zeros(nv), np.zeros(nv)

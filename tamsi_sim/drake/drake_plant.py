@@ -118,6 +118,8 @@ class DrakePlant:
                 n for n, dof in built.joints.items() if built.arrays.joints.friction[dof] > 0.0
             ]
             raise ModelError(f"Drake has no friction in joints, but these have: {joints}")
+        if built.ball_joints:
+            raise ModelError(f"Drake gets no ball joints from us: {list(built.ball_joints)}")
         self._set_gravity()
         self.joints: dict[int, Joint] = {}
         self.actuators: dict[int, JointActuator] = {}

@@ -27,7 +27,8 @@ def update_joint_forces(
     """Compute the joints' forces and minus their derivatives by the velocity.
 
     The position controller exerts K (target - q0 - h v) - D v, within the effort limit;
-    friction is regularised like (7); an end stop is a compliant contact like (5).
+    friction is regularised like (7); an end stop is a compliant contact like (5). Of free bodies
+    and ball joints, which have no such position, only the damping acts.
 
     Args:
         joints: The joints.
@@ -44,9 +45,8 @@ def update_joint_forces(
     """
     changed = False
     for i in range(v.shape[0]):
-        if joints.q[i] >= 0:
-            moved = update_joint_force(joints, drives, q, v, forces, i, stiction, h)
-            changed = changed or moved
+        moved = update_joint_force(joints, drives, q, v, forces, i, stiction, h)
+        changed = changed or moved
     return changed
 
 
@@ -63,6 +63,10 @@ def update_joint_force(
 ) -> bool:
     """Compute force and derivative of one joint, see above."""
     rate = v[i]
+    if joints.q[i] < 0:
+        forces.gradient[i] = joints.damping[i] + drives.damping[i]
+        forces.force[i] = -forces.gradient[i] * rate
+        return False
     position = q[joints.q[i]] + forces.shift[i]
     force = -joints.damping[i] * rate
     gradient = joints.damping[i]

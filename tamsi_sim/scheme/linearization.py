@@ -45,7 +45,8 @@ class Linearization:
 
     A change of state is dx = (dq, dv), of 2 nv entries: dq has the coordinates of a velocity,
     so a free body has a translation and a rotation vector, both in world axes, in place of
-    the change of its quaternion. Inputs are held over all the steps.
+    the change of its quaternion, and a ball joint a rotation vector in axes that its parent
+    carries. Inputs are held over all the steps.
 
     Attributes:
         status: The status of the last step; the matrices are NaN unless it is OK.

@@ -134,11 +134,10 @@ def _update_forces(
     changed = False
     for row in range(islands.first_row[island], islands.first_row[island + 1]):
         dof = islands.order[row]
-        if joints.q[dof] >= 0:
-            moved = update_joint_force(
-                joints, drives, q, v, joint_forces, dof, settings.stiction_velocity, h
-            )
-            changed = changed or moved
+        moved = update_joint_force(
+            joints, drives, q, v, joint_forces, dof, settings.stiction_velocity, h
+        )
+        changed = changed or moved
     return changed
 
 

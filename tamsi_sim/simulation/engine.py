@@ -128,7 +128,7 @@ class Engine:
     def __init__(
         self, built: BuiltModel, time_step: float, solver: SolverConfig | None = None
     ) -> None:
-        """Allocate the workspace, with the state at the model's initial positions.
+        """Allocate the workspace, with the state at the model's initial one.
 
         Args:
             built: The model.
@@ -154,7 +154,7 @@ class Engine:
         self.contact_impulse = self.work.contact_impulse
         self.joint_force = self.work.joint_forces.force
         self.counters = self.work.counters
-        self.q[:] = built.q
+        self.q[:], self.v[:] = built.q, built.v
         # A spring is a position controller without damping, and no limit holds for it.
         self.drives.stiffness[:], self.drives.target[:] = built.springs, built.rests
         self.drives.effort_limit[:] = np.where(built.springs > 0.0, np.inf, built.efforts)
@@ -232,9 +232,9 @@ class Engine:
         before = self.q.copy(), self.v.copy()
         try:
             self.q[:], self.v[:] = q, v
-            for i, _ in self.built.free_bodies.values():
-                norm = np.linalg.norm(self.q[i + 3 : i + 7])
-                self.q[i + 3 : i + 7] /= norm if norm > 0.0 else np.nan
+            for i in self.built.quaternions:
+                norm = np.linalg.norm(self.q[i : i + 4])
+                self.q[i : i + 4] /= norm if norm > 0.0 else np.nan
             self.observer.check_finite()
         except (ValueError, ModelError) as error:
             self.q[:], self.v[:] = before

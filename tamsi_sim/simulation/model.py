@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pinocchio as pin
 
-from contact_core.articulation import JointLaw, Mimic, MovingBody, read_articulation
+from contact_core.articulation import read_articulation
 from contact_core.collision.arrays import Geometry, Hulls, Rules
 from contact_core.collision.convex_mesh import ConvexMesh, Meshes
 from contact_core.collision.manifold import POINTS
 from contact_core.collision.shapes import PlacedShape
 from contact_core.description import collision_shapes
 from contact_core.errors import ModelError
+from contact_core.moving_body import JointLaw, Mimic, MovingBody
 from contact_core.rigid_body.arrays import Bodies, Inertias, Joints, Trees
-from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
+from contact_core.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE, columns_of
 from contact_core.scene import Instance, Link
 from contact_core.scene_config import SolverConfig
 from contact_core.surface import Material, Surface, combine
@@ -34,7 +35,7 @@ END_STOP_DISSIPATION = 1.0
 # not touch at once; these are what a shape has among many others, counted once, and what a
 # scene has room for at least.
 POINTS_PER_PAIR, POINTS_PER_SHAPE, LEAST_POINTS = POINTS + 1, 8, 512
-_FREE_DOF = {"q": -1, "lower": -np.inf, "upper": np.inf}
+Place = TypeVar("Place")
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class BuiltModel:
     Attributes:
         arrays: What the kernels read.
         q: (nq) initial positions: those of the instances, and the placement of free ones.
+        v: (nv) initial velocities.
         efforts: (nv) effort limits of the joints' drives [Nm or N]; infinite if there is none.
         velocities: (nv) velocity limits of the joints [rad/s or m/s]; infinite if there is none.
         springs: (nv) stiffness of the joints' springs [Nm/rad or N/m].
@@ -51,6 +53,7 @@ class BuiltModel:
         joints: Joint name -> degree of freedom; mimic joints have none of their own. Where
             several instances have a joint of one name, they are ``INSTANCE/JOINT``.
         joint_dofs: (instance, joint) -> degree of freedom.
+        ball_joints: Name of a ball joint, as above -> (first entry of q, first entry of v).
         free_bodies: Instance name -> (first entry of q, first entry of v); a link on a
             floating joint is ``INSTANCE/JOINT``.
         links: (instance, link) -> its body, -1 for the world, and its pose in that body.
@@ -60,12 +63,14 @@ class BuiltModel:
 
     arrays: Model
     q: np.ndarray
+    v: np.ndarray
     efforts: np.ndarray
     velocities: np.ndarray
     springs: np.ndarray
     rests: np.ndarray
     joints: dict[str, int]
     joint_dofs: dict[tuple[str, str], int]
+    ball_joints: dict[str, tuple[int, int]]
     free_bodies: dict[str, tuple[int, int]]
     links: dict[Link, tuple[int, pin.SE3]]
     shapes: tuple[PlacedShape, ...]
@@ -77,6 +82,12 @@ class BuiltModel:
         geometry = self.arrays.geometry
         kinds = [shape.shape.kind for shape in self.shapes]
         return allowed_pairs(self.arrays.rules, geometry.group, geometry.body, kinds)
+
+    @property
+    def quaternions(self) -> list[int]:
+        """First entries of q of all quaternions (x, y, z, w)."""
+        free = (q + 3 for q, _ in self.free_bodies.values())
+        return [*free, *(q for q, _ in self.ball_joints.values())]
 
     @cached_property
     def most_contacts(self) -> int:
@@ -158,13 +169,16 @@ class _Builder:
         self.rows = _Rows()
         self.body_tree: list[int] = []
         self.q: list[float] = []
+        self.v: list[float] = []
         self.efforts: list[float] = []
         self.velocities: list[float] = []
         self.springs: list[float] = []
         self.rests: list[float] = []
         self.links: dict[Link, tuple[int, pin.SE3]] = {}
         self.joint_dofs: dict[tuple[str, str], int] = {}
-        self.free_joints: dict[tuple[str, str], tuple[int, int]] = {}
+        self.ball_joints: dict[tuple[str, str], tuple[int, int]] = {}
+        # (instance, joint) -> first entry of q, and of v; of those that follow no other.
+        self.places: dict[tuple[str, str], tuple[int, int]] = {}
         self.free_bodies: dict[str, tuple[int, int]] = {}
         self.shapes: list[PlacedShape] = []
         self.instances: list[str] = []
@@ -177,9 +191,11 @@ class _Builder:
             )
             if isinstance(instance.positions, str):
                 articulation = articulation.at(instance.positions)
-                positions = articulation.start({})
+                starts = articulation.start({})
             else:
-                positions = articulation.start(instance.positions)
+                starts = articulation.start(instance.positions)
+            root = {articulation.bodies[0].joint: instance.twist} if instance.free else {}
+            velocities = articulation.velocity({**root, **instance.velocities})
         except ModelError as error:
             raise ModelError(f"{instance.name}: {error}") from error
         first_body = len(self.rows.bodies["parent"])
@@ -187,9 +203,10 @@ class _Builder:
         # A joint may follow one that comes later, so the degrees of freedom come first.
         for body in articulation.bodies:
             if body.kind == FREE:
-                self._add_free_dofs(instance, body)
-            elif body.mimic is None:
-                self._add_dof(instance, body, positions[body.joint])
+                own = pin.SE3.Identity() if instance.free else body.placement
+                starts[body.joint] = tuple(pin.SE3ToXYZQUAT(instance.placement * own))
+            if body.mimic is None:
+                self._add_dofs(instance, body, starts[body.joint], velocities[body.joint])
         for body in articulation.bodies:
             self._add_body(instance, body, first_body)
         self._add_trees(articulation.bodies, first_body, first_dof)
@@ -227,49 +244,50 @@ class _Builder:
         dofs = list(range(dof, last_dof))
         return dofs[::-1] if max(branches.values(), default=0) > 1 else dofs
 
-    def _add_free_dofs(self, instance: Instance, body: MovingBody) -> None:
-        rows = self.rows
-        name = instance.name if instance.free else f"{instance.name}/{body.joint}"
-        pose = instance.placement if instance.free else instance.placement * body.placement
-        self.free_bodies[name] = (len(self.q), len(rows.joints["q"]))
-        self.free_joints[instance.name, body.joint] = self.free_bodies[name]
-        self.q += list(pin.SE3ToXYZQUAT(pose))
-        row = {**_FREE_DOF, "armature": body.law.armature}
+    def _add_dofs(
+        self,
+        instance: Instance,
+        body: MovingBody,
+        start: Sequence[float],
+        velocity: Sequence[float],
+    ) -> None:
+        """Add the degrees of freedom of a joint that follows no other."""
+        rows, law, key = self.rows, body.law, (instance.name, body.joint)
+        q, dof = self.places[key] = len(self.q), len(rows.joints["q"])
+        if body.kind == FREE:
+            name = instance.name if instance.free else f"{instance.name}/{body.joint}"
+            self.free_bodies[name] = q, dof
+        elif body.kind == BALL:
+            self.ball_joints[key] = q, dof
+        else:
+            self.joint_dofs[key] = dof
+        row = {
+            "q": q if key in self.joint_dofs else -1,
+            "armature": law.armature,
+            "damping": law.damping,
+            "friction": law.friction,
+            "lower": law.lower,
+            "upper": law.upper,
+            "limit_stiffness": END_STOP_STIFFNESS.get(body.kind, 0.0),
+            "limit_dissipation": END_STOP_DISSIPATION,
+        }
+        count = columns_of(body.kind)
         for field, entries in rows.joints.items():
-            entries += [row.get(field, 0.0)] * 6
-        self.efforts += [np.inf] * 6
-        self.velocities += [np.inf] * 6
-        self.springs += [0.0] * 6
-        self.rests += [0.0] * 6
-
-    def _add_dof(self, instance: Instance, body: MovingBody, position: float) -> None:
-        rows, law = self.rows, body.law
-        self.joint_dofs[instance.name, body.joint] = len(rows.joints["q"])
-        rows.joints["q"].append(len(self.q))
-        rows.joints["armature"].append(law.armature)
-        rows.joints["damping"].append(law.damping)
-        rows.joints["friction"].append(law.friction)
-        rows.joints["lower"].append(law.lower)
-        rows.joints["upper"].append(law.upper)
-        rows.joints["limit_stiffness"].append(END_STOP_STIFFNESS[body.kind])
-        rows.joints["limit_dissipation"].append(END_STOP_DISSIPATION)
-        self.efforts.append(law.effort)
-        self.velocities.append(law.velocity)
-        self.springs.append(law.stiffness)
-        self.rests.append(law.rest)
-        self.q.append(position)
+            entries += [row[field]] * count
+        self.efforts += [law.effort] * count
+        self.velocities += [law.velocity] * count
+        self.springs += [law.stiffness] * count
+        self.rests += [law.rest] * count
+        self.q += start
+        self.v += velocity
 
     def _add_body(self, instance: Instance, body: MovingBody, first_body: int) -> None:
-        rows, key = self.rows, (instance.name, body.joint)
+        rows = self.rows
         parent = body.parent + first_body if body.parent >= 0 else -1
         placement, mimic = body.placement, body.mimic
         if parent < 0 and not instance.free:
             placement = instance.placement * placement
-        if body.kind == FREE:
-            q_index, dof = self.free_joints[key]
-        else:
-            dof = self.joint_dofs[instance.name, mimic.master if mimic else body.joint]
-            q_index = rows.joints["q"][dof]
+        q_index, dof = self.places[instance.name, mimic.master if mimic else body.joint]
         if mimic:
             # Its own coordinate moves ratio times as fast, and so do losses and rotor.
             rows.joints["armature"][dof] += mimic.ratio**2 * body.law.armature
@@ -290,7 +308,7 @@ class _Builder:
         rows.inertias["gravity"].append(instance.gravity)
         rows.bodies["first_column"].append(len(rows.bodies["column_dof"]))
         column_parent = rows.bodies["last_column"][parent] if parent >= 0 else -1
-        for k in range(6 if body.kind == FREE else 1):
+        for k in range(columns_of(body.kind)):
             rows.bodies["column_dof"].append(dof + k)
             rows.bodies["column_parent"].append(column_parent)
             column_parent = len(rows.bodies["column_dof"]) - 1
@@ -364,24 +382,26 @@ class _Builder:
         return BuiltModel(
             arrays=self.rows.arrays(rules),
             q=np.array(self.q),
+            v=np.array(self.v),
             efforts=np.array(self.efforts),
             velocities=np.array(self.velocities),
             springs=np.array(self.springs),
             rests=np.array(self.rests),
-            joints=self._joint_names(),
+            joints=self._named(self.joint_dofs),
             joint_dofs=self.joint_dofs,
+            ball_joints=self._named(self.ball_joints),
             free_bodies=self.free_bodies,
             links=self.links,
             shapes=tuple(self.shapes),
             instances=tuple(self.instances),
         )
 
-    def _joint_names(self) -> dict[str, int]:
-        """Name the joints, those of the same name by their instances, too."""
-        count = Counter(joint for _, joint in self.joint_dofs)
+    def _named(self, joints: Mapping[tuple[str, str], Place]) -> dict[str, Place]:
+        """Name joints, those of the same name by their instances, too."""
+        count = Counter(joint for _, joint in (*self.joint_dofs, *self.ball_joints))
         return {
-            joint if count[joint] == 1 else f"{instance}/{joint}": dof
-            for (instance, joint), dof in self.joint_dofs.items()
+            joint if count[joint] == 1 else f"{instance}/{joint}": place
+            for (instance, joint), place in joints.items()
         }
 
     def _add_hulls(self) -> list[list[int]]:

@@ -311,12 +311,14 @@ class Observer:
             q, v = state.q[built.arrays.joints.q[dof]], state.v[dof]
             if not np.isfinite([q, v]).all():
                 raise ModelError(f"joint '{name}' has position {q:g} and velocity {v:g}")
-        for name, (i, dof) in built.free_bodies.items():
-            q, v = state.q[i : i + 7], state.v[dof : dof + 6]
+        turning = [(f"free body '{n}'", 7, 6, place) for n, place in built.free_bodies.items()]
+        turning += [(f"ball joint '{n}'", 4, 3, place) for n, place in built.ball_joints.items()]
+        for where, positions, velocities, (i, dof) in turning:
+            q, v = state.q[i : i + positions], state.v[dof : dof + velocities]
             if not (np.isfinite(q).all() and np.isfinite(v).all()):
-                raise ModelError(f"free body '{name}' has pose {q.tolist()}, velocity {v.tolist()}")
-            if abs(np.linalg.norm(q[3:]) - 1.0) > 1e-6:
-                raise ModelError(f"free body '{name}' has quaternion {q[3:]}, which must be unit")
+                raise ModelError(f"{where} has pose {q.tolist()}, velocity {v.tolist()}")
+            if abs(np.linalg.norm(q[-4:]) - 1.0) > 1e-6:
+                raise ModelError(f"{where} has quaternion {q[-4:]}, which must be unit")
 
 
 def _thickness(placed: PlacedShape) -> float:

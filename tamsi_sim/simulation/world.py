@@ -72,10 +72,13 @@ class World:
         free: bool = False,
         surface: Surface | None = None,
         weightless: bool = False,
-        positions: Mapping[str, float] | str | None = None,
+        positions: Mapping[str, float | Sequence[float]] | str | None = None,
         roots: Sequence[str | Path] = (),
         repair: bool = False,
         kinematic: bool = False,
+        linear: Sequence[float] = NOWHERE,
+        angular: Sequence[float] = NOWHERE,
+        velocities: Mapping[str, float | Sequence[float]] | None = None,
     ) -> World:
         """Add a robot or an object.
 
@@ -90,29 +93,42 @@ class World:
                 says itself what floats.
             surface: Its surface.
             weightless: Whether its weight is compensated, as an arm's controller does.
-            positions: Joint -> initial position [rad or m]; the others start at zero (of a MJCF:
-                at their ``ref``), or as near to it as their limits allow. Or the name of a
-                keyframe of the MJCF.
+            positions: Joint -> initial position [rad or m], of a ball joint its roll, pitch and
+                yaw [rad]; the others start at zero (of a MJCF: at their ``ref``), or as near to it
+                as their limits allow. Or the name of a keyframe of the MJCF.
             roots: Folders in which its meshes and their packages are looked for first; else
                 they are those above the file, and those that ROS knows.
             repair: Whether inertias that no body has are replaced by the mean of their
                 principal moments, joints that move no mass held at zero, and meshes without
                 a volume left out; a warning names them. Otherwise they are refused.
             kinematic: Whether it floats and no force moves it, as a hand that pushes: it goes on
-                with the velocity that ``Engine.set_velocity`` gives it.
+                with its initial velocity, or the one that ``Engine.set_velocity`` gives it.
+            linear: Initial velocity of its origin if it is free or kinematic, world axes [m/s].
+            angular: Its initial angular velocity then, world axes [rad/s].
+            velocities: Joint -> initial velocity [rad/s or m/s]; of a ball joint three numbers in
+                axes that its parent carries [rad/s], of a floating one its linear and angular
+                velocity, six numbers in world axes. The others start at rest.
 
         Returns:
             The world itself.
 
         Raises:
             ConfigError: If the file cannot be read, or a number is not finite or out of its range.
-            ModelError: If the name is taken or no text, the file is not well-formed XML, or a MJCF
-                has what we cannot simulate.
+            ModelError: If the name is taken or no text, the file is not well-formed XML, a MJCF
+                has what we cannot simulate, or what is fixed is given a velocity. Joints are
+                checked by :meth:`build`.
         """
         if not (isinstance(name, str) and name):
             raise ModelError(f"a name must be a text, got {name!r}")
         if not isinstance(positions, Mapping | str | None):
             raise ModelError(f"positions of '{name}' must be joint -> position, got {positions!r}")
+        if not isinstance(velocities, Mapping | None):
+            raise ModelError(f"velocities of '{name}' must map joints, got {velocities!r}")
+        twist = *_triple(linear, f"linear of '{name}'"), *_triple(angular, f"angular of '{name}'")
+        if any(twist) and not (free or kinematic):
+            raise ModelError(
+                f"'{name}' is fixed, so it has no velocity (valid: free=True or kinematic=True)"
+            )
         xyz, rpy = _triple(xyz, f"xyz of '{name}'"), _triple(rpy, f"rpy of '{name}'")
         if surface is not None:
             check_contact(surface, f"the surface of '{name}'")
@@ -128,8 +144,9 @@ class World:
         pose = placement(xyz, rpy)
         start = positions if isinstance(positions, str) else dict(positions or {})
         self._instances[name] = Instance(
-            name, text, pose, free or kinematic, gravity, start, repair, kinematic
-        )
+            name, text, pose, free or kinematic, gravity, start, repair, kinematic, twist,
+            dict(velocities or {}),
+        )  # fmt: skip
         if surface is not None:
             self._surfaces[name] = surface
         return self

@@ -143,8 +143,8 @@ def test_joints_start_at_zero_or_the_nearest_limit_or_where_they_are_told():
     text = robot(joint("i", "revolute", "a", "b"), joint("j", "revolute", "a", "c"), links="abc")
     text = text.replace('lower="-1"', 'lower="0.25"', 1)
     articulation = read_articulation(text)
-    assert articulation.start({}) == {"i": 0.25, "j": 0.0}
-    assert articulation.start({"j": 1.5}) == {"i": 0.25, "j": 1.5}
+    assert articulation.start({}) == {"i": (0.25,), "j": (0.0,)}
+    assert articulation.start({"j": 1.5}) == {"i": (0.25,), "j": (1.5,)}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,9 @@ def test_joints_start_at_zero_or_the_nearest_limit_or_where_they_are_told():
     [
         ({"k": 1.0}, r"no joint 'k' to start at 1.0 \(valid: i\)"),
         ({"i": 2.1}, r"joint 'i' cannot start at 2.1 \(valid: -1 to 2\)"),
-        ({"i": np.nan}, "joint 'i' cannot start at nan"),
+        ({"i": np.nan}, "position of joint 'i' must be 1 finite number.*, got nan"),
+        ({"i": (0.1, 0.2)}, "position of joint 'i' must be 1 finite number"),
+        ({"i": "far"}, "position of joint 'i' must be 1 finite number.*, got 'far'"),
         ({"j": 0.5}, "no joint 'j'"),
     ],
 )
@@ -164,3 +166,15 @@ def test_a_start_that_is_none_is_named(positions, message):
     )
     with pytest.raises(ModelError, match=message):
         read_articulation(text).start(positions)
+
+
+IDLE = """<mujoco><worldbody><body><joint name="b" type="ball"/><geom size="0.1" mass="0"/>
+  <body pos="1 0 0"><joint name="h"/><geom size="0.1" mass="0"/></body></body></worldbody>
+  </mujoco>"""
+
+
+def test_a_ball_joint_that_moves_no_mass_is_named_or_held():
+    with pytest.raises(ModelError, match="carries none; joint 'b' moves it"):
+        read_articulation(IDLE)
+    with pytest.warns(ModelWarning, match="joint 'b' moves no mass: held"):
+        assert read_articulation(IDLE, repair=True).bodies == ()

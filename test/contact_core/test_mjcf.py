@@ -8,6 +8,7 @@ from contact_core.collision.shapes import ShapeKind
 from contact_core.description import collision_shapes, read_urdf
 from contact_core.errors import ModelError, ModelWarning
 from contact_core.mjcf.model import read_mjcf
+from contact_core.rigid_body.joints import BALL as BALL_JOINT
 from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
 
 BALL = '<geom name="ball" size="0.1" mass="2"/>'
@@ -50,8 +51,34 @@ def test_a_joint_says_what_it_does():
     law = only.law
     assert (law.armature, law.damping, law.friction, law.stiffness) == (0.1, 0.2, 0.3, 4.0)
     assert (law.lower, law.upper, law.rest) == pytest.approx((-np.pi / 2, np.pi / 2, np.pi / 4))
-    assert only.start == pytest.approx(np.pi / 6)
-    assert read_articulation(mjcf(body(joint))).start({}) == {"j": pytest.approx(np.pi / 6)}
+    assert only.start == pytest.approx((np.pi / 6,))
+    assert read_articulation(mjcf(body(joint))).start({}) == {"j": pytest.approx((np.pi / 6,))}
+
+
+def test_a_ball_joint_has_the_same_armature_and_damping_about_all_axes():
+    joint = '<joint name="j" type="ball" armature="0.1" damping="0.2" pos="1 0 0"/>'
+    model = read_mjcf(mjcf(body(joint)))
+    assert model.tree.armature.tolist() == [0.1] * 3
+    assert model.tree.damping.tolist() == [0.2] * 3
+    (only,) = read_articulation(mjcf(body(joint))).bodies
+    assert (only.kind, only.law.armature, only.law.damping) == (BALL_JOINT, 0.1, 0.2)
+    np.testing.assert_allclose(only.inertia.lever, [-1.0, 0.0, 0.0])
+
+
+def test_a_springdamper_has_the_stiffness_and_damping_of_mujoco():
+    mujoco = pytest.importorskip("mujoco")
+    inner = '<geom size="0.3"/><joint name="{}" type="slide" stiffness="3" springdamper="0.5 2"/>'
+    text = mjcf(
+        '<body name="a"><joint name="i" axis="1 2 0" ref="0.4" armature="0.1" springref="0.2" '
+        'springdamper="0.02 0.7"/><geom type="box" size="1 0.2 0.3" pos="1 0 0"/>'
+        f'<body pos="1 0 0">{inner.format("j")}</body></body><body>{inner.format("k")}</body>',
+        compiler='angle="radian"',
+    )
+    model, found = mujoco.MjModel.from_xml_string(text), read_mjcf(text)
+    stiffness = [found.springs[name][0] for name in "ijk"]
+    np.testing.assert_allclose(stiffness, model.jnt_stiffness, rtol=1e-9)
+    np.testing.assert_allclose(found.tree.damping, model.dof_damping, rtol=1e-9)
+    assert found.springs["i"][1] == 0.2
 
 
 @pytest.mark.parametrize(
@@ -123,7 +150,7 @@ def test_a_keyframe_says_where_everything_starts():
     start = read_articulation(text).at("up")
     np.testing.assert_allclose(start.bodies[0].placement.translation, [1.0, 2.0, 3.0])
     np.testing.assert_allclose(start.bodies[0].placement.rotation, np.diag([1.0, -1.0, -1.0]))
-    assert start.start({}) == {"j": 0.01}
+    assert start.start({}) == {"j": (0.01,)}
     with pytest.raises(ModelError, match=r"no keyframe 'down' \(valid: up, far\)"):
         start.at("down")
     with pytest.raises(ModelError, match="joint 'j' cannot start at 9"):
@@ -195,11 +222,33 @@ def test_the_own_format_of_meshes_is_read(tmp_path):
         read_articulation(text)
 
 
+def test_an_ellipsoid_becomes_a_polyhedron_close_to_it():
+    size = np.array([0.1, 0.2, 0.4])
+    text = mjcf(body('<freejoint/><geom name="egg" type="ellipsoid" size="0.1 0.2 0.4"/>'))
+    with pytest.warns(ModelWarning, match=r"ellipsoids egg: .* polyhedra, true to 1.4 %"):
+        (only,) = read_articulation(text).bodies
+    # It weighs what the ellipsoid does.
+    assert only.inertia.mass == pytest.approx(2.0 + 1000.0 * 4.0 / 3.0 * np.pi * size.prod())
+    egg = next(s.shape.mesh for s in collision_shapes(text, meshes=True) if s.name == "egg")
+    assert len(egg.planes) == 180
+    # In every direction, as far as the ellipsoid is. Left is right, front is back, top is bottom.
+    directions = np.random.default_rng(0).standard_normal((1000, 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    reach = (egg.vertices @ directions.T).max(axis=0)
+    share = reach / np.linalg.norm(directions * size, axis=1)
+    assert np.abs(share - 1.0).max() < 0.015
+    corners = {tuple(corner) for corner in np.round(egg.vertices, 9)}
+    for mirror in 1.0 - 2.0 * np.eye(3):
+        assert {tuple(corner) for corner in np.round(egg.vertices * mirror + 0.0, 9)} == corners
+
+
 JOINT = '<joint name="j"/>'
 TWO = body(JOINT, "a") + body('<joint name="i"/>', "b")
 REFUSED = [
-    (mjcf(body('<joint name="j" type="ball"/>')), r"type 'ball' \(valid: hinge, slide, free\)"),
-    (mjcf(body(JOINT + '<geom type="ellipsoid" size="1 1 1"/>')), "geom 'b_0' is an ellipsoid"),
+    (mjcf(body('<joint name="j" type="x"/>')), r"type 'x' \(valid: hinge, slide, ball, free\)"),
+    (mjcf(body('<joint name="j" type="ball" range="0 9"/>')), "joint 'j': range='0 9' of a ball"),
+    (mjcf(body('<joint name="j" type="ball" stiffness="2"/>')), "joint 'j': stiffness='2' of a b"),
+    (mjcf(body('<joint name="j" type="ball" frictionloss="2"/>')), "frictionloss='2' of a ball j"),
     (mjcf(body(JOINT + '<geom type="hfield" hfield="h"/>')), "of type 'hfield' .valid: plane, sph"),
     (mjcf(body(JOINT + '<geom type="sdf" mesh="h"/>')), "of type 'sdf'"),
     (mjcf(body(JOINT + '<geom type="box" size="1 1"/>')), "geom 'b_0': size must be 3 finite"),
@@ -219,6 +268,10 @@ REFUSED = [
     (mjcf(body(JOINT, euler="1 2")), "body 'b': euler must be 3 finite"),
     (mjcf(body('<joint name="j" damping="x"/>')), "joint 'j': damping must be finite numbers, got"),
     (mjcf(body('<joint name="j" damping="1 2"/>')), "damping='1 2' is not linear .valid: one num"),
+    (
+        mjcf(body('<joint name="j" springdamper="1 0"/>')),
+        "springdamper must be 2 numb",
+    ),
     (mjcf(body('<joint name="j" range="0 nan"/>')), "joint 'j': range must be 2 finite"),
     (mjcf(body('<joint name="j" axis="0 0 0"/>')), "joint 'j': a direction must not be zero"),
     (mjcf(body(JOINT) + body("<joint name='j'/>", "c")), "there are two joints 'j'"),

@@ -8,7 +8,7 @@ from contact_core.collision.shapes import ShapeKind
 from contact_core.description import collision_shapes, read_urdf
 from contact_core.errors import ModelError, ModelWarning
 from contact_core.model_file import self_contained
-from contact_core.rigid_body.joints import FREE, REVOLUTE
+from contact_core.rigid_body.joints import BALL, FREE, REVOLUTE
 
 INERTIAL = """<inertial><pose>0.1 0 0 0 0 0</pose><mass>2</mass><inertia><ixx>0.1</ixx>
   <iyy>0.2</iyy><izz>0.15</izz></inertia></inertial>"""
@@ -55,6 +55,12 @@ def test_a_joint_may_be_elsewhere_than_its_child(tmp_path):
     np.testing.assert_allclose(body.placement.translation, [1.0, 2.0, 1.0])
     np.testing.assert_allclose(body.inertia.lever, [0.1, -2.0, 0.0])
     np.testing.assert_allclose(articulation.links["a"][1].translation, [0.0, -2.0, 0.0])
+
+
+def test_a_ball_joint_may_be_on_a_link_that_moves(tmp_path):
+    text = sdf(link("a") + link("b") + joint("j", "world", "a") + joint("k", "a", "b", "ball"))
+    hinge, ball = read_articulation(urdf(text, tmp_path)).bodies
+    assert (hinge.kind, ball.kind, ball.parent) == (REVOLUTE, BALL, 0)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +135,12 @@ def geometry(content):
 
 
 REFUSED = [
-    (sdf(link("a") + joint("j", "world", "a", "ball")), r"type 'ball' \(valid: revolute, cont"),
+    (sdf(link("a") + joint("j", "world", "a", "screw")), r"type 'screw' \(valid: revolute, cont"),
+    (
+        sdf(link("a") + joint("j", "world", "a", "ball", "<xyz>0 0 1</xyz><dynamics><friction>2"
+            "</friction></dynamics>")),
+        "joint 'j' is a ball joint with friction .valid: 0",
+    ),
     (sdf(link("a") + joint("j", "b", "a")), r"joint 'j': no link 'b' \(valid: world, a\)"),
     (
         sdf(link("a") + link("b") + joint("j", "a", "b") + joint("k", "world", "b")),

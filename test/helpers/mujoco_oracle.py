@@ -5,7 +5,15 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-FREE = int(mujoco.mjtJoint.mjJNT_FREE)
+from contact_core.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE
+
+# MuJoCo's kinds of joints -> ours.
+KINDS = {
+    int(mujoco.mjtJoint.mjJNT_FREE): FREE,
+    int(mujoco.mjtJoint.mjJNT_BALL): BALL,
+    int(mujoco.mjtJoint.mjJNT_SLIDE): PRISMATIC,
+    int(mujoco.mjtJoint.mjJNT_HINGE): REVOLUTE,
+}
 
 
 def set_random_state(engine, articulation, model, data, rng, instance="robot"):
@@ -16,26 +24,30 @@ def set_random_state(engine, articulation, model, data, rng, instance="robot"):
     """
     built, values = engine.built, {}
     motion = np.zeros((model.nv, len(engine.v)))
-    assert [body.kind == 2 for body in articulation.bodies] == (model.jnt_type == FREE).tolist()
+    assert [body.kind for body in articulation.bodies] == [KINDS[k] for k in model.jnt_type]
     # A joint may follow one that comes later.
     order = sorted(range(model.njnt), key=lambda j: articulation.bodies[j].mimic is not None)
     for joint in order:
         body, q, v = articulation.bodies[joint], model.jnt_qposadr[joint], model.jnt_dofadr[joint]
         if model.joint(joint).name:
             assert model.joint(joint).name == body.joint
-        if model.jnt_type[joint] == FREE:
+        if body.kind == FREE:
             name = instance if instance in built.free_bodies else f"{instance}/{body.joint}"
             i, dof = built.free_bodies[name]
+            data.qpos[q : q + 3] = engine.q[i : i + 3] = rng.uniform(-1.0, 1.0, 3)
+            motion[v : v + 3, dof : dof + 3] = np.eye(3)
+            i, dof, q, v = i + 3, dof + 3, q + 3, v + 3
+        elif body.kind == BALL:
+            i, dof = built.ball_joints[body.joint]
+        if body.kind in (FREE, BALL):
             turn = rng.normal(size=4)
             turn /= np.linalg.norm(turn)
-            place = rng.uniform(-1.0, 1.0, 3)
-            data.qpos[q : q + 7] = [*place, *turn]
-            engine.q[i : i + 7] = [*place, *turn[1:], turn[0]]
+            data.qpos[q : q + 4] = turn
+            engine.q[i : i + 4] = [*turn[1:], turn[0]]
             matrix = np.zeros(9)
             mujoco.mju_quat2Mat(matrix, turn)
-            motion[v : v + 3, dof : dof + 3] = np.eye(3)
             # MuJoCo's angular velocity is in the body's axes.
-            motion[v + 3 : v + 6, dof + 3 : dof + 6] = matrix.reshape(3, 3).T
+            motion[v : v + 3, dof : dof + 3] = matrix.reshape(3, 3).T
             continue
         mimic = body.mimic
         dof = built.joint_dofs[instance, mimic.master if mimic else body.joint]

@@ -14,6 +14,18 @@ from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import build_model
 
 GRAVITY = (0.0, 0.0, -9.81)
+# A ball joint beside its body's origin, a hinge, and another ball joint.
+CHAIN = """<mujoco><compiler angle="radian"/><worldbody>
+  <body name="upper" pos="0 0 0.3" euler="0.3 0.2 0.1">
+    <joint name="shoulder" type="ball" pos="0.02 0 0.01" armature="0.01" damping="0.05"/>
+    <geom type="capsule" size="0.03" fromto="0 0 0 0.3 0 0" mass="1"/>
+    <body name="lower" pos="0.3 0 0">
+      <joint name="elbow" axis="0 1 0.2" pos="0 0 0.1" damping="0.02"/>
+      <geom type="box" size="0.05 0.1 0.02" pos="0.1 0 0" mass="0.5"/>
+      <body name="hand" pos="0.2 0 0" euler="0.1 0.2 0.3">
+        <joint name="wrist" type="ball" pos="0.01 0 0.02"/>
+        <geom type="box" size="0.05 0.08 0.02" pos="0.1 0.02 0" mass="0.5"/>
+      </body></body></body></worldbody></mujoco>"""
 
 
 def body_urdf(name, geometry, mass=1.0, inertia=(1e-3, 1e-3, 1e-3), capsule=False):
@@ -83,6 +95,15 @@ def engine_of(instances, time_step=1e-3, surface=None, solver=None, touch=None, 
     touch = touch or (lambda a, b: a[0] != b[0])
     built = build_model(instances, surface_of or (lambda instance, link: surface), touch)
     return Engine(built, time_step, solver or SolverConfig())
+
+
+def dense(engine, contact):
+    """Return the contact's Jacobian with all columns, in world axes."""
+    work = engine.work
+    jacobian = np.zeros((3, len(engine.v)))
+    for k in range(work.jacobian.columns[contact]):
+        jacobian[:, work.jacobian.dof[contact, k]] = work.jacobian.entry[contact, :, k]
+    return work.contacts.frame[contact].T @ jacobian
 
 
 def arm_instance(gravity=GRAVITY):

@@ -110,6 +110,8 @@ def random_mjcf(seed):
             f'pos="{numbers(3)}" ref="{numbers(1, -0.3, 0.3)}" armature="{numbers(1, 0.0)}"/>'
             for _ in range(rng.integers(3))
         )
+        if rng.uniform() < 0.3:
+            joints = f'<joint type="ball" pos="{numbers(3)}" armature="{numbers(1, 0.0)}"/>'
         joints = "<freejoint/>" if depth == 0 and rng.uniform() < 0.3 else joints
         inside = "".join(body(depth + 1) for _ in range(rng.integers(3 - depth)))
         return f'<body pos="{numbers(3)}" {turn()}>{joints}{geom()}{geom()}{inside}</body>'

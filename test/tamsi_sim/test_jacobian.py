@@ -3,19 +3,10 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from builders import arm_instance, body_urdf, box, engine_of, mug_instance, pose
+from builders import arm_instance, body_urdf, box, dense, engine_of, mug_instance, pose
 
 from contact_core.description import RobotDescription
 from contact_core.scene import Instance
-
-
-def dense(engine, contact):
-    """Return the contact's Jacobian with all columns, in world axes."""
-    work = engine.work
-    jacobian = np.zeros((3, len(engine.v)))
-    for k in range(work.jacobian.columns[contact]):
-        jacobian[:, work.jacobian.dof[contact, k]] = work.jacobian.entry[contact, :, k]
-    return work.contacts.frame[contact].T @ jacobian
 
 
 def test_link_in_a_wall_against_pinocchio():

@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from builders import (
+    CHAIN,
     GRAVITY,
     arm_instance,
     body_urdf,
@@ -24,6 +25,7 @@ from contact_core.surface import Surface
 from contact_experiments.tamsi.cases import ParallelGripper
 from tamsi_sim.arrays.data import SUBSTEPS
 from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.simulation.world import World
 
 # Newton's method has to end far below the differences.
 EXACT = SolverConfig(relative_tolerance=1e-9, max_iterations=50)
@@ -43,6 +45,9 @@ def moved(engine, q, change):
         q[i : i + 3] += change[dof : dof + 3]
         turn = pin.Quaternion(pin.exp3(change[dof + 3 : dof + 6]))
         q[i + 3 : i + 7] = (turn * pin.Quaternion(q[i + 3 : i + 7])).coeffs()
+    for i, dof in engine.built.ball_joints.values():
+        turn = pin.Quaternion(pin.exp3(change[dof : dof + 3]))
+        q[i : i + 4] = (turn * pin.Quaternion(q[i : i + 4])).coeffs()
     return q
 
 
@@ -55,6 +60,9 @@ def difference(engine, end, start):
         change[dof : dof + 3] = end[i : i + 3] - start[i : i + 3]
         turn = pin.Quaternion(end[i + 3 : i + 7]) * pin.Quaternion(start[i + 3 : i + 7]).inverse()
         change[dof + 3 : dof + 6] = pin.log3(turn.matrix())
+    for i, dof in engine.built.ball_joints.values():
+        turn = pin.Quaternion(end[i : i + 4]) * pin.Quaternion(start[i : i + 4]).inverse()
+        change[dof : dof + 3] = pin.log3(turn.matrix())
     return change
 
 
@@ -102,6 +110,21 @@ def test_free_flight_of_a_tumbling_body():
     found = check(engine, tolerance=1e-6)
     np.testing.assert_allclose(found.A[:3, 6:9], 5e-3 * np.eye(3), atol=1e-9)
     assert not found.B_target.any()
+
+
+@pytest.mark.parametrize("on_the_ground", [False, True])
+def test_ball_joints(on_the_ground):
+    world = World().add("chain", CHAIN, positions={"shoulder": (0.3, -0.4, 0.5)})
+    if on_the_ground:
+        world.add_ground()
+    engine = world.build(2e-3, EXACT)
+    engine.applied[:] = np.linspace(-0.05, 0.05, len(engine.v))
+    engine.step(20)
+    while on_the_ground and engine.evaluate() == 0:
+        assert engine.step(5) == StepStatus.OK
+    engine.step(2)
+    assert (engine.evaluate() > 0) == on_the_ground
+    check(engine, tolerance=1e-4 if on_the_ground else 1e-6)
 
 
 @pytest.mark.parametrize("height", [1.0, 0.045], ids=["free", "on an edge"])

@@ -36,8 +36,8 @@ def test_a_fixed_thing_needs_no_mass():
 
 
 def test_joint_types_that_we_do_not_know_are_named():
-    with pytest.raises(ModelError, match=r"joint 'ball' is a Spherical \(valid: revolute"):
-        joint_type("ball", pin.JointModelSpherical())
+    with pytest.raises(ModelError, match=r"joint 'screw' is a HelicalUnaligned \(valid: revolute"):
+        joint_type("screw", pin.JointModelHelicalUnaligned(np.array([0.0, 0.6, 0.8]), 0.1))
 
 
 def test_missing_mesh_is_named():

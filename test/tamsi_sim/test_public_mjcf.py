@@ -17,10 +17,7 @@ pytestmark = pytest.mark.verify
 
 # What cannot be simulated as it is written: a pattern of files, and the reason to be given.
 REFUSED = {
-    r"ball_joints": "of type 'ball'",
-    r"humanoid_CMU|rodent": "is an ellipsoid that can touch",
     r"suite/quadruped|model_with_(assetdir|assets|nameless|separators)": "of type 'hfield'",
-    r"dog(_v2)?(/dog)?\.xml|fruitfly_v2": "springdamper",
     r"suite/fish|suite/ball_in_cup|coupled_half_cheetah": "tendon '.*' has",
     r"assets/(fetch|hand)/robot": "unknown section 'body'",
     r"adroit_hand|assets/hand/": "tendon '.*' has range",

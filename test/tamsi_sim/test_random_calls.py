@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from builders import body_urdf, box, cylinder, sphere
+from builders import CHAIN, body_urdf, box, cylinder, sphere
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -55,7 +55,7 @@ NAMES = (
     (),
 )
 URDFS = (
-    body_urdf("a", box(0.1, 0.1, 0.1)), body_urdf("b", sphere(0.05), 0.2), PENDULUM,
+    body_urdf("a", box(0.1, 0.1, 0.1)), body_urdf("b", sphere(0.05), 0.2), PENDULUM, CHAIN,
     body_urdf("c", cylinder(0.04, 0.1)), body_urdf("d", box(0.1, 0.1, 0.1), 1e-12, (1e-15,) * 3),
     body_urdf("e", box(0.0, 0.1, 0.1)), body_urdf("f", sphere(0.1), -1.0),
     body_urdf("g", sphere(0.1), "nan"), body_urdf("h", box(1e3, 1e3, 1e3), 1e9, (1e9,) * 3),
@@ -71,7 +71,10 @@ MATERIALS = (
     Material(1e4, 5.0, 0.5), Material(0.0, 5.0, 0.5), Material(1e4, math.nan, 0.5), None, "wood",
 )  # fmt: skip
 FLAGS = (False, True)
-POSITIONS = (None, {}, {"swing": 0.4}, {"swing": 9.0}, {"nobody": 0.0}, {"swing": math.nan}, 5, "x")
+POSITIONS = (None, {}, {"swing": 0.4}, {"swing": 9.0}, {"nobody": 0.0}, {"swing": math.nan}, 5, "x",
+             {"shoulder": (0.1, 0.2, 0.3)}, {"shoulder": 0.1}, {"shoulder": "abc"})  # fmt: skip
+VELOCITIES = (None, {}, {"swing": 2.0}, {"swing": HUGE}, {"wrist": (1.0, 2.0, 3.0)}, {"wrist": 1j},
+              {"nobody": 0.0}, 5, "x")  # fmt: skip
 SOLVERS = (
     None, SolverConfig(), SolverConfig(gyroscopic_terms="explicit"), SolverConfig(max_contacts=1),
     SolverConfig(max_iterations=1, max_substeps=1), SolverConfig(friction_law="quadratic"),
@@ -97,7 +100,7 @@ SHAPES = (
 WORLD = {
     "add": (
         NAMES, URDFS, TRIPLES, TRIPLES, FLAGS, SURFACES, FLAGS, POSITIONS, ((), ["/"], 5), FLAGS,
-        FLAGS,
+        FLAGS, TRIPLES, TRIPLES, VELOCITIES,
     ),
     "add_ground": (NUMBERS, SURFACES),
     "set_material": (NAMES, NAMES, MATERIALS),
@@ -226,7 +229,7 @@ def run(building, striking):
 
 
 numbers = st.integers(0, 2**16)
-call = st.lists(numbers, min_size=12, max_size=12)
+call = st.lists(numbers, min_size=15, max_size=15)
 
 
 @settings(
@@ -246,9 +249,9 @@ def test_a_million_calls(part):
     rng = np.random.default_rng(part)
     calls = 0
     while calls < 100_000:
-        building = rng.integers(0, 2**16, (rng.integers(1, 5), 12))
+        building = rng.integers(0, 2**16, (rng.integers(1, 5), 15))
         # Mostly the first entries of each table, which are sound.
         building = np.where(rng.random(building.shape) < 0.85, building % 2, building)
-        striking = rng.integers(0, 2**16, (60, 12))
+        striking = rng.integers(0, 2**16, (60, 15))
         run(building.tolist(), striking.tolist())
         calls += len(building) + len(striking)

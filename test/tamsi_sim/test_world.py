@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from builders import body_urdf, box, mesh, sphere
+from builders import CHAIN, body_urdf, box, mesh, sphere
 
 from contact_core.errors import ConfigError, ModelError
 from contact_core.surface import Material, Surface
@@ -56,6 +56,14 @@ def test_weightless_things_float():
         (lambda w: w.ignore("ball", "mug"), ModelError, r"no instance 'mug' \(valid: ball\)"),
         (lambda w: w.add("mug", "urdf/none.urdf"), ConfigError, "cannot find .*none.urdf"),
         (lambda w: w.build(time_step=0.0), ConfigError, "time_step must be > 0 s, got 0"),
+        (lambda w: w.add("a", BALL, linear=(1, 0, 0)), ModelError, "'a' is fixed, so it has no"),
+        (lambda w: w.add("a", BALL, angular=(1, 0)), ConfigError, "angular of 'a' must be 3 num"),
+        (lambda w: w.add("a", CHAIN, velocities=1.0), ModelError, "velocities of 'a' must map"),
+        (
+            lambda w: w.add("a", CHAIN, velocities={"wrist": 1.0}).build(),
+            ModelError,
+            "a: velocity of joint 'wrist' must be 3 finite",
+        ),
     ],
 )
 def test_mistakes_are_named(mistake, error, message):
@@ -98,6 +106,28 @@ def test_a_state_that_is_not_finite_is_refused_and_nothing_changes(change, messa
         engine.set_state(q, v)
     assert engine.q[2] == 1.0
     assert np.isfinite(engine.v).all()
+
+
+def test_a_ball_joint_without_an_orientation_is_refused():
+    engine = World().add("chain", CHAIN).build()
+    q = engine.q.copy()
+    q[:4] = 0.0
+    with pytest.raises(ModelError, match="ball joint 'shoulder' has pose"):
+        engine.set_state(q, engine.v)
+    q[:4], q[5:] = [0.0, 0.0, 3.0, 4.0], [0.0, 2.0, 0.0, 0.0]
+    engine.set_state(q, engine.v)
+    np.testing.assert_allclose(engine.q, [0, 0, 0.6, 0.8, 0, 0, 1, 0, 0], atol=1e-15)
+    engine.q[3] = 7.0
+    with pytest.raises(ModelError, match=r"ball joint 'shoulder' has quaternion .* must be unit"):
+        engine.observer.check_finite()
+
+
+def test_ball_joints_of_one_name_are_told_apart_by_their_instances():
+    built = World().add("l", CHAIN).add("r", CHAIN, (0.0, 2.0, 0.0)).build().built
+    assert built.joints == {"l/elbow": 3, "r/elbow": 10}
+    assert built.ball_joints == {
+        "l/shoulder": (0, 0), "l/wrist": (5, 4), "r/shoulder": (9, 7), "r/wrist": (14, 11),
+    }  # fmt: skip
 
 
 def test_a_state_of_the_wrong_size_is_refused():

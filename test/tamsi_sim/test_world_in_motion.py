@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from builders import body_urdf, box, cylinder, sphere
+from builders import CHAIN, body_urdf, box, cylinder, sphere
 
 from contact_core.errors import ModelError
 from contact_core.scene_config import SolverConfig
@@ -72,6 +72,30 @@ def test_going_back_repeats_bit_by_bit():
     np.testing.assert_array_equal(engine.q, engine.built.q)
     assert not engine.v.any()
     assert not engine.applied.any()
+
+
+def test_everything_may_start_in_motion_and_comes_back_to_it():
+    world = World(gravity=(0.0, 0.0, 0.0)).add(
+        "box", BOX, free=True, linear=(1.0, 2.0, 3.0), angular=(0.1, 0.2, 0.3)
+    )
+    world.add("hand", HAND, (0.0, 0.0, 2.0), kinematic=True, linear=(0.2, 0.0, 0.0))
+    spin = {"wrist": (4.0, 5.0, 6.0), "elbow": 7.0}
+    world.add("chain", CHAIN, (0.0, 5.0, 0.0), weightless=True, velocities=spin)
+    balls = """<mujoco><worldbody><body name="b" pos="9 0 0"><freejoint name="flies"/>
+      <geom size="0.1"/></body></worldbody></mujoco>"""
+    spin = {"flies": (0.0, 0.0, 8.0, 0.0, 0.0, 9.0)}
+    world.add("balls", balls, weightless=True, velocities=spin)
+    engine = world.build()
+    expected = [1, 2, 3, 0.1, 0.2, 0.3, 0.2, 0, 0, 0, 0, 0, 0, 0, 0, 7, 4, 5, 6, 0, 0, 8, 0, 0, 9]
+    assert engine.v.tolist() == expected
+    assert engine.simulate(0.01).status == StepStatus.OK
+    assert engine.observer.pose("hand").translation[0] == pytest.approx(0.002)
+    assert engine.observer.pose("balls", "b").translation[2] == pytest.approx(0.08)
+    twin = world.build()
+    twin.restore(engine.save())
+    np.testing.assert_array_equal(twin.v, engine.v)
+    twin.reset()
+    assert twin.v.tolist() == expected
 
 
 def test_a_snapshot_of_another_world_is_refused():

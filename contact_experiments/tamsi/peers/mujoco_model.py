@@ -52,6 +52,8 @@ def mujoco_model(
         ModelError: If MuJoCo gets a model from us that we do not know how to translate.
     """
     arrays = built.arrays
+    if built.ball_joints:
+        raise ModelError(f"MuJoCo gets no ball joints from us: {list(built.ball_joints)}")
     spec = mujoco.MjSpec()
     spec.option.timestep = time_step
     spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
