@@ -8,9 +8,10 @@ from contact_core.surface import Material, Surface
 from tamsi_sim.arrays.settings import FrictionLaw
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.linearization import Linearization
-from tamsi_sim.simulation.engine import ContactPoint, Engine, Trajectory
+from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import BuiltModel, build_model
 from tamsi_sim.simulation.observer import Energy, Observer
+from tamsi_sim.simulation.records import ContactPoint, Trajectory
 from tamsi_sim.simulation.rollouts import Rollouts
 from tamsi_sim.simulation.world import World
 

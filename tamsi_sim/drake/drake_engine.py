@@ -13,8 +13,8 @@ from contact_core.surface import Surface
 from tamsi_sim.arrays.data import CONTACTS, COUNTERS, STEPS, Drives
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.drake.drake_plant import DrakePlant
-from tamsi_sim.simulation.engine import ContactPoint
 from tamsi_sim.simulation.model import BuiltModel
+from tamsi_sim.simulation.records import ContactPoint
 
 # SAP solves it, and it is the one that knows the stiffness and dissipation of our surfaces.
 APPROXIMATION = "lagged"

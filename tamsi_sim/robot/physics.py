@@ -9,8 +9,9 @@ import numpy as np
 from contact_core.scene import Scene
 from tamsi_sim.arrays.data import Drives
 from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.simulation.engine import ContactPoint, Engine
+from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import BuiltModel, build_model
+from tamsi_sim.simulation.records import ContactPoint
 
 
 class Physics(Protocol):
