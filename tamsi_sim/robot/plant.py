@@ -112,7 +112,7 @@ class Plant:
         self._push = np.zeros(7)
         engine.q[:] = self._start
         for array in (
-            engine.v, drives.target, drives.target_rate, engine.counters,
+            engine.v, engine.deflection, drives.target, drives.target_rate, engine.counters,
             engine.contact_impulse, drives.applied,
         ):  # fmt: skip
             array[:] = 0

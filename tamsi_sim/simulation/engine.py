@@ -37,6 +37,8 @@ class Engine:
         solver: Settings of the scheme.
         q: (nq) positions.
         v: (nv) velocities.
+        deflection: (nv) of the springs that joint friction is before it slides [rad or m], see
+            :meth:`set_friction`.
         applied: (nv) generalised force applied during the next steps [Nm or N].
         drives: Inputs of the next steps: ``applied``, and the joints' position controllers.
         contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
@@ -68,6 +70,7 @@ class Engine:
         self.time_step = time_step
         self.work: Work = make_work(built.arrays, len(built.q), max(room, 1), solver.max_iterations)
         self.q, self.v = self.work.state
+        self.deflection = self.work.joint_forces.deflection
         self.drives: Drives = self.work.drives
         self.applied = self.drives.applied
         self.contact_impulse = self.work.contact_impulse
@@ -85,7 +88,7 @@ class Engine:
     def save(self) -> Snapshot:
         """Return the state and the inputs, to come back to by :meth:`restore`."""
         drives = Drives(*(array.copy() for array in self.drives))
-        return Snapshot(self.q.copy(), self.v.copy(), drives)
+        return Snapshot(self.q.copy(), self.v.copy(), self.deflection.copy(), drives)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a state and its inputs; what follows is what followed then, bit by bit.
@@ -101,13 +104,58 @@ class Engine:
                 f"the snapshot has {len(snapshot.q)} positions and {len(snapshot.v)} velocities, "
                 f"the engine {len(self.q)} and {len(self.v)}"
             )
-        self.q[:], self.v[:] = snapshot.q, snapshot.v
+        self.q[:], self.v[:], self.deflection[:] = snapshot.q, snapshot.v, snapshot.deflection
         for array, value in zip(self.drives, snapshot.drives, strict=True):
             array[:] = value
 
     def reset(self) -> None:
         """Go back to the state and the inputs with which the engine was made."""
         self.restore(self._start)
+
+    def set_friction(
+        self,
+        joint: str,
+        kinetic: float,
+        static: float | None = None,
+        stribeck_velocity: float = 1e-2,
+        viscous: float | None = None,
+        presliding_stiffness: float = 0.0,
+    ) -> None:
+        """Set the friction of a joint, that of all that follows it included.
+
+        Args:
+            joint: Its name, see ``BuiltModel.joints``.
+            kinetic: Friction while it slides [Nm or N].
+            static: Friction from which it breaks away [Nm or N]; the kinetic one if None.
+            stribeck_velocity: At which 1/e of their difference is left [rad/s or m/s].
+            viscous: Damping on top [Nm s/rad or N s/m]; as it is if None.
+            presliding_stiffness: Of the spring that friction is before it slides, so that a joint
+                holds a load without creeping [Nm/rad or N/m]. With 0 friction is regularised: it
+                creeps at less than ``stiction_velocity``.
+
+        Raises:
+            ConfigError: If a number is negative or not finite, the Stribeck velocity is zero, or
+                static friction is below the kinetic one.
+            ModelError: If there is no such joint.
+        """
+        if joint not in self.built.joints:
+            raise ModelError(f"no joint '{joint}' ({choices(self.built.joints)})")
+        given = {"kinetic": kinetic, "presliding_stiffness": presliding_stiffness}
+        given |= {"static": kinetic if static is None else static}
+        given |= {} if viscous is None else {"viscous": viscous}
+        for name, value in given.items():
+            least = kinetic if name == "static" else 0.0
+            what = f"{name} of joint '{joint}'"
+            if real_number(value, what, f"finite and >= {least:g}") < least:
+                raise ConfigError(f"{what} must be >= {least:g}, got {value:g}")
+        what = f"stribeck_velocity of joint '{joint}'"
+        stribeck_velocity = real_number(stribeck_velocity, what, "> 0", above=0.0)
+        joints, dof = self.built.arrays.joints, self.built.joints[joint]
+        joints.friction[dof] = kinetic
+        joints.static_excess[dof] = given["static"] - kinetic
+        joints.stribeck_velocity[dof] = stribeck_velocity
+        joints.damping[dof] = given.get("viscous", joints.damping[dof])
+        joints.presliding_stiffness[dof] = presliding_stiffness
 
     def set_velocity(
         self,
@@ -145,6 +193,8 @@ class Engine:
             q: (nq) positions; quaternions (x, y, z, w) are normalised.
             v: (nv) velocities.
 
+        The springs of joint friction are relaxed.
+
         Raises:
             ModelError: If a size is wrong or a number not finite; the message names the body.
         """
@@ -161,6 +211,7 @@ class Engine:
                 raise
             sizes = f"q needs {len(self.q)} values and v {len(self.v)}"
             raise ModelError(f"{sizes}, got {np.shape(q)} and {np.shape(v)}") from error
+        self.deflection[:] = 0.0
 
     @cached_property
     def observer(self) -> Observer:
@@ -283,7 +334,8 @@ class Engine:
         Raises:
             ConfigError: If ``steps`` is no whole number, or negative.
         """
-        return linearize(self._simulation, self.work, whole_number(steps, "steps"))
+        presliding = bool(self.built.arrays.joints.presliding_stiffness.any())
+        return linearize(self._simulation, self.work, whole_number(steps, "steps"), presliding)
 
     def evaluate(self) -> int:
         """Compute kinematics, mass matrix, bias and contacts of the current state.

@@ -73,9 +73,11 @@ class Snapshot:
     Attributes:
         q: (nq) positions.
         v: (nv) velocities.
+        deflection: (nv) of the springs that joint friction is before it slides [rad or m].
         drives: Copies of the inputs.
     """
 
     q: np.ndarray
     v: np.ndarray
+    deflection: np.ndarray
     drives: Drives

@@ -73,8 +73,8 @@ def rollouts(
 
     Args:
         built: The model.
-        work: The simulation; it stays as it is, and gives gains, limits and the inputs that
-            ``inputs`` does not replace.
+        work: The simulation; it stays as it is, and gives gains, limits, deflections of joint
+            friction and the inputs that ``inputs`` does not replace.
         solver: Settings of the scheme.
         time_step: h [s].
         q: (n, nq) initial positions, or (nq) for all.
@@ -138,6 +138,7 @@ def _twin(
     twin = make_work(built.arrays, len(work.state.q), room, solver.max_iterations)
     for array, given in zip(twin.drives, work.drives, strict=True):
         array[:] = given
+    twin.joint_forces.deflection[:] = work.joint_forces.deflection
     if command == TARGET:
         twin.drives.target_rate[:] = 0.0
     return make_simulation(built.arrays, twin, scheme_settings(solver, time_step))
