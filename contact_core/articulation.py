@@ -9,11 +9,12 @@ from __future__ import annotations
 import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 
 import numpy as np
 import pinocchio as pin
 
+from contact_core.actuator import Actuator
 from contact_core.errors import ModelError, ModelWarning, choices
 from contact_core.mjcf.model import MjcfModel, read_mjcf
 from contact_core.model_file import MJCF, parse
@@ -107,11 +108,14 @@ class Articulation:
         links: Link -> its body, -1 for the root, and its pose in that body.
         keyframes: Name -> joint -> its coordinates; of a floating one those of its pose,
             (x, y, z, qw, qx, qy, qz).
+        actuators: Name -> actuator of a joint that follows no other; of those that do, as it is
+            felt by the one they follow.
     """
 
     bodies: tuple[MovingBody, ...]
     links: dict[str, tuple[int, pin.SE3]]
     keyframes: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    actuators: Mapping[str, Actuator] = field(default_factory=dict)
 
     def at(self, keyframe: str) -> Articulation:
         """Return the same bodies, starting as a keyframe says.
@@ -208,7 +212,15 @@ def read_articulation(
         mimics = _ends_of_chains(direct, set(mjcf.starts))
         articulation = _from_tree(mjcf.tree, mimics, {}, free and kinematic, repair)
         bodies = tuple(_sprung(body, mjcf) for body in articulation.bodies)
-        return replace(articulation, bodies=bodies, keyframes=mjcf.keyframes)
+        own = {body.joint for body in bodies if _single(body)}
+        felt = {
+            name: actuator.through(*astuple(mimics[actuator.joint]))
+            if actuator.joint in mimics
+            else actuator
+            for name, actuator in mjcf.actuators.items()
+        }
+        actuators = {name: actuator for name, actuator in felt.items() if actuator.joint in own}
+        return replace(articulation, bodies=bodies, keyframes=mjcf.keyframes, actuators=actuators)
     base = [pin.JointModelFreeFlyer()] if free else []
     try:
         model = pin.buildModelFromXML(text, *base)

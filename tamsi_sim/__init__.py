@@ -3,6 +3,7 @@
 ``World`` puts things from URDFs together and builds an ``Engine``, which simulates them.
 """
 
+from contact_core.actuator import Actuator
 from contact_core.scene_config import SolverConfig
 from contact_core.surface import Material, Surface
 from tamsi_sim.arrays.settings import FrictionLaw
@@ -16,6 +17,7 @@ from tamsi_sim.simulation.rollouts import Rollouts
 from tamsi_sim.simulation.world import World
 
 __all__ = [
+    "Actuator",
     "BuiltModel",
     "ContactPoint",
     "Energy",

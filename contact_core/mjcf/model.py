@@ -15,16 +15,16 @@ from itertools import combinations
 import numpy as np
 import pinocchio as pin
 
+from contact_core.actuator import Actuator
 from contact_core.errors import ModelError, ModelWarning, choices
+from contact_core.mjcf.actuators import read_actuators, symmetric
 from contact_core.mjcf.document import MAIN, Document, number, numbers, unit, vector
 from contact_core.mjcf.geom import Geom, read_geom
 from contact_core.mjcf.rules import (
     check_tendons,
-    effort_limits,
     excluded,
     followers,
     surroundings,
-    symmetric,
 )
 
 WORLD = "world"
@@ -47,6 +47,7 @@ class MjcfModel:
         tree: Bodies and joints; a body on several joints is carried by one without mass each.
         starts: Joint -> its coordinate where the bodies are as the file places them.
         springs: Joint -> stiffness [Nm/rad or N/m] and coordinate where it exerts nothing.
+        actuators: Name -> actuator of a joint with one coordinate.
         followers: Joint -> the one it follows, its coordinate per that one's, and its offset.
         keyframes: Name -> joint -> its coordinates; of a floating one (x, y, z, qw, qx, qy, qz).
         geoms: Those that can touch anything.
@@ -58,6 +59,7 @@ class MjcfModel:
     tree: pin.Model
     starts: dict[str, float]
     springs: dict[str, tuple[float, float]]
+    actuators: dict[str, Actuator]
     followers: dict[str, tuple[str, float, float]]
     keyframes: dict[str, dict[str, np.ndarray]]
     geoms: tuple[Geom, ...]
@@ -141,7 +143,8 @@ class _Reader:
             self._finish_tree()
         check_tendons(self.document)
         floating = [str(name) for name in self.tree.names if name not in self.starts][1:]
-        limits = effort_limits(self.document, self.starts, floating, self.limits, self.notes)
+        ranges = {name: self._range(name) for name in self.starts}
+        actuators, limits = read_actuators(self.document, ranges, floating, self.limits, self.notes)
         for name, limit in limits.items():
             joint = self.tree.joints[self.tree.getJointId(name)]
             self.tree.upperEffortLimit[joint.idx_v] = limit
@@ -150,6 +153,7 @@ class _Reader:
             tree=self.tree,
             starts=self.starts,
             springs=self.springs,
+            actuators=actuators,
             followers=dict(followers(self.document, self.starts)),
             keyframes=dict(self._keyframes()),
             geoms=tuple(geom for geom in self.geoms if geom.touches and touches),
@@ -157,6 +161,11 @@ class _Reader:
             roots=self.roots,
             gravity=gravity,
         )
+
+    def _range(self, name: str) -> tuple[float, float]:
+        """Lower and upper limit of a joint with one coordinate."""
+        q = self.tree.joints[self.tree.getJointId(name)].idx_q
+        return float(self.tree.lowerPositionLimit[q]), float(self.tree.upperPositionLimit[q])
 
     def _check_fixed(self) -> None:
         """Check that the file is one body that is fixed, so that it can be set free."""

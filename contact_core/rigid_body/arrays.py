@@ -80,6 +80,8 @@ class Joints(NamedTuple):
         stribeck_velocity: (nv) at which 1/e of this excess is left [rad/s or m/s].
         presliding_stiffness: (nv) of the spring that friction is before it slides [Nm/rad or
             N/m]; 0 where it is regularised instead.
+        stiffness: (nv) of the joint's spring [Nm/rad or N/m].
+        rest: (nv) position at which it exerts nothing [rad or m].
         lower: (nv) position limit; infinite if there is none.
         upper: (nv) position limit.
         limit_stiffness: (nv) stiffness of the joint's end stop [Nm/rad or N/m].
@@ -93,6 +95,8 @@ class Joints(NamedTuple):
     static_excess: np.ndarray
     stribeck_velocity: np.ndarray
     presliding_stiffness: np.ndarray
+    stiffness: np.ndarray
+    rest: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
     limit_stiffness: np.ndarray

@@ -63,6 +63,7 @@ class Drives(NamedTuple):
         effort_limit: (nv) bound on its effort [Nm or N].
         target: (nv) its target position at the start of the next step.
         target_rate: (nv) change of the target per step.
+        feedforward: (nv) effort that it adds to that of the controller [Nm or N].
     """
 
     applied: np.ndarray
@@ -72,6 +73,7 @@ class Drives(NamedTuple):
     effort_limit: np.ndarray
     target: np.ndarray
     target_rate: np.ndarray
+    feedforward: np.ndarray
 
 
 class ContactForces(NamedTuple):

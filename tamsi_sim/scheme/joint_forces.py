@@ -1,4 +1,4 @@
-"""Forces of the joints themselves: position controller, friction, damping, end stops.
+"""Forces of the joints themselves: drive, spring, friction, damping, end stops.
 
 All are functions of the joint's velocity at the end of the step, so stiff gains do not
 limit the time step. They are monotone and piecewise smooth.
@@ -89,12 +89,12 @@ def update_joint_forces(
 ) -> bool:
     """Compute the joints' forces and minus their derivatives by the velocity.
 
-    The position controller exerts K (target - q0 - h v) - D v, within the effort limit;
+    The drive exerts K (target - q0 - h v) - D v + feedforward, within the effort limit;
     friction sticks about a velocity and slides beyond; an end stop is a compliant contact like (5).
 
     Args:
         joints: The joints.
-        drives: Targets and gains of the position controllers.
+        drives: Targets and gains of the drives.
         q: (nq) positions at the start of the step.
         v: (nv) velocities at the end of the (sub-)step.
         forces: Reads shift, damping, friction and bent; writes force, gradient and piece.
@@ -133,6 +133,7 @@ def update_joint_force(
 
     stiffness, damping = drives.stiffness[i], forces.damping[i]
     effort = stiffness * (drives.target[i] - position - h * rate) - damping * rate
+    effort += drives.feedforward[i]
     limit = drives.effort_limit[i]
     if effort > limit:
         force += limit
@@ -143,6 +144,11 @@ def update_joint_force(
     else:
         force += effort
         gradient += h * stiffness + damping
+
+    spring = joints.stiffness[i]
+    if spring > 0.0:
+        force += spring * (joints.rest[i] - position - h * rate)
+        gradient += h * spring
 
     friction = forces.friction[i]
     if friction > 0.0:

@@ -36,7 +36,7 @@ from tamsi_sim.scheme.solver import solve
 OK = int(StepStatus.OK)
 LARGEST = 1e100
 """Of a state: its square still is a number."""
-EFFORT, TARGET = 0, 1
+EFFORT, TARGET, FEEDFORWARD = 0, 1, 2
 """What the inputs of a rollout are."""
 NOT_CONVERGED = int(StepStatus.NOT_CONVERGED)
 NOT_FINITE = int(StepStatus.NOT_FINITE)
@@ -86,7 +86,7 @@ def roll(
         q: (n, nq) initial positions.
         v: (n, nv) initial velocities.
         inputs: (n, T, nv) input of each step.
-        command: EFFORT or TARGET, what the inputs are.
+        command: EFFORT, TARGET or FEEDFORWARD, what the inputs are.
         positions: (n, T + 1, nq) row 0 is the initial state, row k the one after k steps;
             rows behind a failed step are not written.
         velocities: (n, T + 1, nv)
@@ -123,6 +123,8 @@ def _roll(
     _copy(target, drives.target)
     _copy(deflection, simulation.joint_forces.deflection)
     driven = drives.target if command == TARGET else drives.applied
+    if command == FEEDFORWARD:
+        driven = drives.feedforward
     for k in range(inputs.shape[0] + 1):
         _copy(state.q, positions[k])
         _copy(state.v, velocities[k])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,7 @@ from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import STATUSES, StepStatus
 from tamsi_sim.scheme.linearization import Linearization, linearize
 from tamsi_sim.scheme.stepper import EFFORT, advance, evaluate_now, roll
+from tamsi_sim.simulation.actuators import Actuators
 from tamsi_sim.simulation.model import BuiltModel
 from tamsi_sim.simulation.observer import Observer
 from tamsi_sim.simulation.records import ContactPoint, Snapshot, Trajectory
@@ -40,7 +41,8 @@ class Engine:
         deflection: (nv) of the springs that joint friction is before it slides [rad or m], see
             :meth:`set_friction`.
         applied: (nv) generalised force applied during the next steps [Nm or N].
-        drives: Inputs of the next steps: ``applied``, and the joints' position controllers.
+        drives: Inputs of the next steps: ``applied``, and the joints' drives.
+        actuators: What drives the joints, by names: add, and command.
         contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
         joint_force: (nv) of position controller, friction, damping and limits [Nm or N].
         counters: What was counted, see ``tamsi_sim.arrays.data``.
@@ -77,18 +79,18 @@ class Engine:
         self.joint_force = self.work.joint_forces.force
         self.counters = self.work.counters
         self.q[:] = built.q
-        # A spring is a position controller without damping, and no limit holds for it.
-        self.drives.stiffness[:], self.drives.target[:] = built.springs, built.rests
-        self.drives.effort_limit[:] = np.where(built.springs > 0.0, np.inf, built.efforts)
+        self.drives.effort_limit[:] = built.efforts
         self._simulation = make_simulation(
             built.arrays, self.work, scheme_settings(solver, time_step)
         )
+        self.actuators = Actuators(built, self.drives)
         self._start = self.save()
 
     def save(self) -> Snapshot:
         """Return the state and the inputs, to come back to by :meth:`restore`."""
         drives = Drives(*(array.copy() for array in self.drives))
-        return Snapshot(self.q.copy(), self.v.copy(), self.deflection.copy(), drives)
+        commands = self.actuators.commands
+        return Snapshot(self.q.copy(), self.v.copy(), self.deflection.copy(), drives, commands)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a state and its inputs; what follows is what followed then, bit by bit.
@@ -107,6 +109,7 @@ class Engine:
         self.q[:], self.v[:], self.deflection[:] = snapshot.q, snapshot.v, snapshot.deflection
         for array, value in zip(self.drives, snapshot.drives, strict=True):
             array[:] = value
+        self.actuators.recall(snapshot.commands)
 
     def reset(self) -> None:
         """Go back to the state and the inputs with which the engine was made."""
@@ -296,7 +299,7 @@ class Engine:
         self,
         q: np.ndarray,
         v: np.ndarray,
-        inputs: np.ndarray,
+        inputs: np.ndarray | Mapping[str, np.ndarray],
         command: str = "effort",
         threads: int | None = None,
         forces: bool = False,
@@ -306,8 +309,8 @@ class Engine:
         Args:
             q: (n, nq) initial positions, or (nq) for all.
             v: (n, nv) initial velocities, or (nv) for all.
-            inputs: (n, T, nv) input of each step.
-            command: ``effort`` or ``target``.
+            inputs: (n, T, nv) input of each step; or actuator -> (n, T) its command in each step.
+            command: What an array of inputs is: ``effort``, ``target`` or ``feedforward``.
             threads: How many threads; as many as processors if None.
             forces: Whether to record forces, too.
 
@@ -316,9 +319,14 @@ class Engine:
 
         Raises:
             ConfigError: If a shape does not fit, or there is no such command.
+            ModelError: If there is no such actuator.
         """
+        work = self.work
+        if isinstance(inputs, Mapping):
+            drives, inputs = self.actuators.over_time(inputs)
+            work, command = work._replace(drives=drives), "feedforward"
         return rollouts(
-            self.built, self.work, self.solver, self.time_step, q, v, inputs, command, threads,
+            self.built, work, self.solver, self.time_step, q, v, inputs, command, threads,
             forces,
         )  # fmt: skip
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pinocchio as pin
 
+from contact_core.actuator import Actuator
 from contact_core.articulation import JointLaw, Mimic, MovingBody, read_articulation
 from contact_core.collision.arrays import Geometry, Hulls, Pairs
 from contact_core.collision.convex_mesh import ConvexMesh, Meshes
@@ -32,6 +33,7 @@ END_STOP_DISSIPATION = 1.0
 # not touch at once; these are what a shape has among many others, counted once, and what a
 # scene has room for at least.
 POINTS_PER_PAIR, POINTS_PER_SHAPE, LEAST_POINTS = POINTS + 1, 32, 512
+Item = TypeVar("Item")
 _FREE_DOF = {"q": -1, "lower": -np.inf, "upper": np.inf}
 
 
@@ -44,11 +46,10 @@ class BuiltModel:
         q: (nq) initial positions: those of the instances, and the placement of free ones.
         efforts: (nv) effort limits of the joints' drives [Nm or N]; infinite if there is none.
         velocities: (nv) velocity limits of the joints [rad/s or m/s]; infinite if there is none.
-        springs: (nv) stiffness of the joints' springs [Nm/rad or N/m].
-        rests: (nv) positions at which the springs exert nothing [rad or m].
         joints: Joint name -> degree of freedom; mimic joints have none of their own. Where
             several instances have a joint of one name, they are ``INSTANCE/JOINT``.
         joint_dofs: (instance, joint) -> degree of freedom.
+        actuators: Those of the files, named like the joints -> degree of freedom and actuator.
         free_bodies: Instance name -> (first entry of q, first entry of v); a link on a
             floating joint is ``INSTANCE/JOINT``.
         links: (instance, link) -> its body, -1 for the world, and its pose in that body.
@@ -60,10 +61,9 @@ class BuiltModel:
     q: np.ndarray
     efforts: np.ndarray
     velocities: np.ndarray
-    springs: np.ndarray
-    rests: np.ndarray
     joints: dict[str, int]
     joint_dofs: dict[tuple[str, str], int]
+    actuators: dict[str, tuple[int, Actuator]]
     free_bodies: dict[str, tuple[int, int]]
     links: dict[Link, tuple[int, pin.SE3]]
     shapes: tuple[PlacedShape, ...]
@@ -134,8 +134,7 @@ class _Builder:
         self.q: list[float] = []
         self.efforts: list[float] = []
         self.velocities: list[float] = []
-        self.springs: list[float] = []
-        self.rests: list[float] = []
+        self.actuators: dict[tuple[str, str], Actuator] = {}
         self.links: dict[Link, tuple[int, pin.SE3]] = {}
         self.joint_dofs: dict[tuple[str, str], int] = {}
         self.free_joints: dict[tuple[str, str], tuple[int, int]] = {}
@@ -167,6 +166,8 @@ class _Builder:
         for body in articulation.bodies:
             self._add_body(instance, body, first_body)
         self._add_trees(articulation.bodies, first_body, first_dof)
+        for name, actuator in articulation.actuators.items():
+            self.actuators[instance.name, name] = actuator
         for link, (number, pose) in articulation.links.items():
             fixed = number < 0
             place = instance.placement * pose if fixed else pose
@@ -203,8 +204,6 @@ class _Builder:
             entries += [row.get(field, 0.0)] * 6
         self.efforts += [np.inf] * 6
         self.velocities += [np.inf] * 6
-        self.springs += [0.0] * 6
-        self.rests += [0.0] * 6
 
     def _add_dof(self, instance: Instance, body: MovingBody, position: float) -> None:
         rows, law = self.rows, body.law
@@ -216,14 +215,14 @@ class _Builder:
         rows.joints["static_excess"].append(0.0)
         rows.joints["stribeck_velocity"].append(1.0)
         rows.joints["presliding_stiffness"].append(0.0)
+        rows.joints["stiffness"].append(law.stiffness)
+        rows.joints["rest"].append(law.rest)
         rows.joints["lower"].append(law.lower)
         rows.joints["upper"].append(law.upper)
         rows.joints["limit_stiffness"].append(END_STOP_STIFFNESS[body.kind])
         rows.joints["limit_dissipation"].append(END_STOP_DISSIPATION)
         self.efforts.append(law.effort)
         self.velocities.append(law.velocity)
-        self.springs.append(law.stiffness)
-        self.rests.append(law.rest)
         self.q.append(position)
 
     def _add_body(self, instance: Instance, body: MovingBody, first_body: int) -> None:
@@ -265,11 +264,12 @@ class _Builder:
 
     def _add_spring(self, dof: int, mimic: Mimic, law: JointLaw) -> None:
         """Add the spring of a joint that follows another one to that one's."""
-        stiffness = mimic.ratio**2 * law.stiffness
+        stiffness, springs = mimic.ratio**2 * law.stiffness, self.rows.joints["stiffness"]
         if stiffness > 0.0:
-            rest, total = (law.rest - mimic.offset) / mimic.ratio, self.springs[dof] + stiffness
-            moment = self.springs[dof] * self.rests[dof] + stiffness * rest
-            self.springs[dof], self.rests[dof] = total, moment / total
+            rests, total = self.rows.joints["rest"], springs[dof] + stiffness
+            rest = (law.rest - mimic.offset) / mimic.ratio
+            rests[dof] = (springs[dof] * rests[dof] + stiffness * rest) / total
+            springs[dof] = total
 
     def _add_shapes(self, instance: Instance) -> None:
         try:
@@ -337,23 +337,19 @@ class _Builder:
             q=np.array(self.q),
             efforts=np.array(self.efforts),
             velocities=np.array(self.velocities),
-            springs=np.array(self.springs),
-            rests=np.array(self.rests),
-            joints=self._joint_names(),
+            joints=_unique_names(self.joint_dofs),
             joint_dofs=self.joint_dofs,
+            actuators=_unique_names(
+                {
+                    (instance, name): (self.joint_dofs[instance, actuator.joint], actuator)
+                    for (instance, name), actuator in self.actuators.items()
+                }
+            ),
             free_bodies=self.free_bodies,
             links=self.links,
             shapes=tuple(self.shapes),
             instances=tuple(self.instances),
         )
-
-    def _joint_names(self) -> dict[str, int]:
-        """Name the joints, those of the same name by their instances, too."""
-        count = Counter(joint for _, joint in self.joint_dofs)
-        return {
-            joint if count[joint] == 1 else f"{instance}/{joint}": dof
-            for (instance, joint), dof in self.joint_dofs.items()
-        }
 
     def _may_meet(self, a: int, b: int) -> bool:
         """Whether two shapes move relative to each other, and may touch by their own bits."""
@@ -392,6 +388,15 @@ class _Builder:
         self.rows.pairs["stiffness"].append(material.stiffness)
         self.rows.pairs["dissipation"].append(material.dissipation)
         self.rows.pairs["friction"].append(material.friction)
+
+
+def _unique_names(owned: Mapping[tuple[str, str], Item]) -> dict[str, Item]:
+    """Name things of several instances, those of the same name by their instances, too."""
+    count = Counter(name for _, name in owned)
+    return {
+        name if count[name] == 1 else f"{instance}/{name}": item
+        for (instance, name), item in owned.items()
+    }
 
 
 # Arrays that hold indices; all others hold numbers.

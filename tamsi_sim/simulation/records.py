@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,9 +76,11 @@ class Snapshot:
         v: (nv) velocities.
         deflection: (nv) of the springs that joint friction is before it slides [rad or m].
         drives: Copies of the inputs.
+        commands: Actuator -> command, of those that have been commanded.
     """
 
     q: np.ndarray
     v: np.ndarray
     deflection: np.ndarray
     drives: Drives
+    commands: Mapping[str, float]

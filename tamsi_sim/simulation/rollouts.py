@@ -14,10 +14,10 @@ from contact_core.scene_config import SolverConfig
 from tamsi_sim.arrays.data import Work, make_work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import Simulation, make_simulation
-from tamsi_sim.scheme.stepper import EFFORT, TARGET, roll
+from tamsi_sim.scheme.stepper import EFFORT, FEEDFORWARD, TARGET, roll
 from tamsi_sim.simulation.model import BuiltModel
 
-COMMANDS = {"effort": EFFORT, "target": TARGET}
+COMMANDS = {"effort": EFFORT, "target": TARGET, "feedforward": FEEDFORWARD}
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def rollouts(
         v: (n, nv) initial velocities, or (nv) for all.
         inputs: (n, T, nv) input of each step.
         command: ``effort``: they are generalised forces [Nm or N]; ``target``: positions for
-            the joints' controllers to hold [rad or m].
+            the joints' drives to hold [rad or m]; ``feedforward``: efforts of the drives.
         threads: How many threads; as many as processors if None.
         forces: Whether to record forces, too.
 
