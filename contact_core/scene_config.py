@@ -79,6 +79,12 @@ class TorqueSensorConfig:
         0.0, "pure delay, rounded to whole periods", unit="s", low=0.0, high=1.0
     )
     bias: tuple[float, ...] = parameter((0.0,) * 7, "constant error", unit="Nm", size=7)
+    drift: float = parameter(
+        0.0,
+        "standard deviation of the error's random walk after one second",
+        unit="Nm/sqrt(s)",
+        low=0.0,
+    )
     noise: float = parameter(
         0.1, "standard deviation of white noise per sample and joint", unit="Nm", low=0.0
     )

@@ -14,6 +14,8 @@ from tamsi_sim.simulation.model import BuiltModel, build_model
 from tamsi_sim.simulation.observer import Energy, Observer
 from tamsi_sim.simulation.records import ContactPoint, Trajectory
 from tamsi_sim.simulation.rollouts import Rollouts
+from tamsi_sim.simulation.sensor_noise import SensorNoise
+from tamsi_sim.simulation.sensors import ForceTorque, Imu, JointTorque
 from tamsi_sim.simulation.world import World
 
 __all__ = [
@@ -22,11 +24,15 @@ __all__ = [
     "ContactPoint",
     "Energy",
     "Engine",
+    "ForceTorque",
     "FrictionLaw",
+    "Imu",
+    "JointTorque",
     "Linearization",
     "Material",
     "Observer",
     "Rollouts",
+    "SensorNoise",
     "SolverConfig",
     "StepStatus",
     "Surface",

@@ -61,8 +61,10 @@ def build_physics(scene: Scene) -> Physics:
         ModelError: If a body of the scene cannot be simulated, or starts deep inside another, or
             Drake should simulate friction in joints.
     """
-    built = build_model(scene.instances(), scene.surface_of, scene.may_touch)
     config = scene.config
+    built = build_model(
+        scene.instances(), scene.surface_of, scene.may_touch, gravity=config.gravity
+    )
     engine: Physics
     if config.engine == "drake":
         # Drake is big, and whoever uses our engine should not wait for it.

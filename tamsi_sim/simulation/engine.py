@@ -21,6 +21,7 @@ from tamsi_sim.simulation.model import BuiltModel
 from tamsi_sim.simulation.observer import Observer
 from tamsi_sim.simulation.records import ContactPoint, Snapshot, Trajectory
 from tamsi_sim.simulation.rollouts import Rollouts, number_array, rollouts
+from tamsi_sim.simulation.sensors import Sensors
 
 LONGEST_STEP = 10.0  # [s]
 MOST_STEPS = 1_000_000
@@ -43,6 +44,7 @@ class Engine:
         applied: (nv) generalised force applied during the next steps [Nm or N].
         drives: Inputs of the next steps: ``applied``, and the joints' drives.
         actuators: What drives the joints, by names: add, and command.
+        sensors: What measures, by names: add, step, and read the last samples.
         contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
         joint_force: (nv) of position controller, friction, damping and limits [Nm or N].
         counters: What was counted, see ``tamsi_sim.arrays.data``.
@@ -84,13 +86,16 @@ class Engine:
             built.arrays, self.work, scheme_settings(solver, time_step)
         )
         self.actuators = Actuators(built, self.drives)
+        self.sensors = Sensors(built, self.work, time_step)
         self._start = self.save()
 
     def save(self) -> Snapshot:
         """Return the state and the inputs, to come back to by :meth:`restore`."""
         drives = Drives(*(array.copy() for array in self.drives))
-        commands = self.actuators.commands
-        return Snapshot(self.q.copy(), self.v.copy(), self.deflection.copy(), drives, commands)
+        return Snapshot(
+            self.q.copy(), self.v.copy(), self.deflection.copy(), drives,
+            self.actuators.commands, self.sensors.save(),
+        )  # fmt: skip
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a state and its inputs; what follows is what followed then, bit by bit.
@@ -110,6 +115,7 @@ class Engine:
         for array, value in zip(self.drives, snapshot.drives, strict=True):
             array[:] = value
         self.actuators.recall(snapshot.commands)
+        self.sensors.restore(snapshot.sensors)
 
     def reset(self) -> None:
         """Go back to the state and the inputs with which the engine was made."""
@@ -222,7 +228,7 @@ class Engine:
         return Observer(self.built, self.work, self.solver, self.time_step)
 
     def step(self, steps: int = 1) -> StepStatus:
-        """Advance the state; it stays at the last good one if a step fails.
+        """Advance the state and sample the sensors; it stays at the last good one if a step fails.
 
         Args:
             steps: How many steps.
@@ -233,7 +239,10 @@ class Engine:
         Raises:
             ConfigError: If it is no whole number, or negative.
         """
-        return STATUSES[advance(self._simulation, whole_number(steps, "steps"))]
+        steps = whole_number(steps, "steps")
+        if self.sensors:
+            return STATUSES[self.sensors.advance(self._simulation, steps)]
+        return STATUSES[advance(self._simulation, steps)]
 
     def roll(self, forces: np.ndarray) -> tuple[StepStatus, np.ndarray, np.ndarray]:
         """Advance under given forces in one call, and record the states.

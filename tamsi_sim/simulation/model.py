@@ -33,6 +33,7 @@ END_STOP_DISSIPATION = 1.0
 # not touch at once; these are what a shape has among many others, counted once, and what a
 # scene has room for at least.
 POINTS_PER_PAIR, POINTS_PER_SHAPE, LEAST_POINTS = POINTS + 1, 32, 512
+EARTH = (0.0, 0.0, -9.81)
 Item = TypeVar("Item")
 _FREE_DOF = {"q": -1, "lower": -np.inf, "upper": np.inf}
 
@@ -43,6 +44,7 @@ class BuiltModel:
 
     Attributes:
         arrays: What the kernels read.
+        gravity: (3) of the world, also where a body's weight is compensated [m/s^2].
         q: (nq) initial positions: those of the instances, and the placement of free ones.
         efforts: (nv) effort limits of the joints' drives [Nm or N]; infinite if there is none.
         velocities: (nv) velocity limits of the joints [rad/s or m/s]; infinite if there is none.
@@ -58,6 +60,7 @@ class BuiltModel:
     """
 
     arrays: Model
+    gravity: np.ndarray
     q: np.ndarray
     efforts: np.ndarray
     velocities: np.ndarray
@@ -86,6 +89,7 @@ def build_model(
     surface_of: Callable[[str, str], Surface],
     may_touch: Callable[[Link, Link], bool],
     material_of: Callable[[Link, Link], Material | None] = lambda a, b: None,
+    gravity: Sequence[float] = EARTH,
 ) -> BuiltModel:
     """Build the engine's model.
 
@@ -96,6 +100,7 @@ def build_model(
             to each other never do.
         material_of: Contact parameters of two (instance, link), in any order, where those
             that follow from the two surfaces are not meant; None elsewhere.
+        gravity: That of the world [m/s^2]; each instance has its own, which may be compensated.
 
     Returns:
         The model.
@@ -106,7 +111,7 @@ def build_model(
     builder = _Builder()
     for instance in instances:
         builder.add(instance)
-    return builder.finish(surface_of, may_touch, material_of)
+    return builder.finish(surface_of, may_touch, material_of, gravity)
 
 
 def leave_out(built: BuiltModel, apart: Callable[[int, int], bool]) -> BuiltModel:
@@ -310,6 +315,7 @@ class _Builder:
         surface_of: Callable[[str, str], Surface],
         may_touch: Callable[[Link, Link], bool],
         material_of: Callable[[Link, Link], Material | None],
+        gravity: Sequence[float],
     ) -> BuiltModel:
         """Add the pairs of shapes and turn the rows into arrays."""
         self.rows.trees["first_dof"].append(len(self.rows.joints["q"]))
@@ -334,6 +340,7 @@ class _Builder:
                     self.rows.hulls["pair_end"].append(end)
         return BuiltModel(
             arrays=self.rows.arrays(),
+            gravity=np.array(gravity, dtype=float),
             q=np.array(self.q),
             efforts=np.array(self.efforts),
             velocities=np.array(self.velocities),

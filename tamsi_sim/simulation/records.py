@@ -77,6 +77,7 @@ class Snapshot:
         deflection: (nv) of the springs that joint friction is before it slides [rad or m].
         drives: Copies of the inputs.
         commands: Actuator -> command, of those that have been commanded.
+        sensors: Sensor -> what it remembers: filter, delay and noise.
     """
 
     q: np.ndarray
@@ -84,3 +85,4 @@ class Snapshot:
     deflection: np.ndarray
     drives: Drives
     commands: Mapping[str, float]
+    sensors: Mapping[str, object]
