@@ -19,8 +19,9 @@ SAID = {
     "06_allegro_hand": "fingers in contact after the first second: 4 or more",
     "07_push_the_arm": "gave way by 5.0",
     "08_second_physics": "drake:",
+    "09_actuators_and_sensors": "shoulder [-52.",
 }
-PICTURES = ("01", "02", "04", "05", "06")
+PICTURES = ("01", "02", "04", "05", "06", "09")
 
 
 @pytest.mark.parametrize("name", SAID)
