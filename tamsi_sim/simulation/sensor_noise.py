@@ -13,6 +13,9 @@ from contact_core.errors import ConfigError, real_number
 from contact_core.low_pass import LowPass
 from contact_core.seeds import generator
 
+MOST_DELAYED = 100_000
+"""Samples that are kept."""
+
 
 @dataclass(frozen=True)
 class SensorNoise:
@@ -41,8 +44,12 @@ class SensorNoise:
         for name in ("cutoff", "delay", "drift", "noise"):
             if real_number(getattr(self, name), name, "finite and >= 0") < 0.0:
                 raise ConfigError(f"{name} must be >= 0, got {getattr(self, name):g}")
-        if not np.isfinite(np.asarray(self.bias, dtype=float)).all():
-            raise ConfigError(f"bias must be finite, got {self.bias}")
+        try:
+            sound = bool(np.isfinite(np.asarray(self.bias, dtype=float)).all())
+        except (TypeError, ValueError):
+            sound = False
+        if not sound:
+            raise ConfigError(f"bias must be finite numbers, got {self.bias!r}")
 
 
 class SensorChannel:
@@ -61,10 +68,15 @@ class SensorChannel:
             purpose: Tells its random numbers from those of others, see :func:`generator`.
 
         Raises:
-            ConfigError: If there are neither one nor ``size`` biases.
+            ConfigError: If there are neither one nor ``size`` biases, or the delay is too long.
         """
         if np.shape(noise.bias) not in ((), (size,)):
             raise ConfigError(f"bias must be 1 or {size} values, got {noise.bias}")
+        if not noise.delay / period < MOST_DELAYED:
+            raise ConfigError(
+                f"delay must be < {MOST_DELAYED * period:g} s at a period of {period:g} s, "
+                f"got {noise.delay:g}"
+            )
         self._noise, self._period = noise, period
         self._low_pass = LowPass(noise.cutoff) if noise.cutoff > 0.0 else None
         self._delayed: deque[np.ndarray] = deque()

@@ -56,12 +56,12 @@ class StepMotion:
             if parent >= 0:
                 self.wrench[parent] += self.wrench[body]
 
-    def point_acceleration(self, body: int, point: np.ndarray) -> np.ndarray:
-        """Return the acceleration of a body's point (3), world [m/s^2].
+    def point_acceleration(self, body: int | slice, point: np.ndarray) -> np.ndarray:
+        """Return the acceleration of a body's point (3), or of one of each (n, 3), world [m/s^2].
 
         Args:
-            body: The body.
-            point: (3) world [m].
+            body: The body, or n bodies.
+            point: (3) or (n, 3) world [m].
         """
         (angular, linear), (alpha, a) = (
             (motion[body, :3], motion[body, 3:]) for motion in (self.velocity, self.acceleration)
@@ -85,8 +85,8 @@ class StepMotion:
         centers = kinematics.position + np.einsum("bij,bj->bi", turn, inertias.center)
         inertia = turn @ inertias.inertia @ turn.transpose(0, 2, 1)
         angular, alpha = self.velocity[:, :3], self.acceleration[:, :3]
-        accelerations = [self.point_acceleration(body, c) for body, c in enumerate(centers)]
-        force = inertias.mass[:, None] * (np.array(accelerations) - self._built.gravity)
+        acceleration = self.point_acceleration(slice(None), centers)
+        force = inertias.mass[:, None] * (acceleration - self._built.gravity)
         spin = np.einsum("bij,bj->bi", inertia, angular)
         moment = np.einsum("bij,bj->bi", inertia, alpha) + np.cross(angular, spin)
         return np.hstack([moment + np.cross(centers, force), force])
@@ -223,6 +223,10 @@ def _placed(built: BuiltModel, work: Work, instance: str, link: str) -> tuple[in
     return body, pin.SE3(kinematics.rotation[body], kinematics.position[body]) * pose
 
 
+MOST_STEPS = 1_000_000
+"""From one sample to the next."""
+
+
 @dataclass
 class _State:
     """What a sensor remembers: its channel, steps until the next sample, and the last sample."""
@@ -308,7 +312,7 @@ class Sensors(Mapping[str, np.ndarray]):
         sensor.check(self._built)
         h = self._time_step
         given = h if period is None else real_number(period, f"period of sensor '{name}'")
-        steps = round(given / h)
+        steps = round(max(0.0, min(given / h, MOST_STEPS)))
         if steps < 1 or abs(steps * h - given) > 1e-9:
             raise ConfigError(
                 f"period of sensor '{name}' must be a multiple of {h:g} s, got {given:g}"

@@ -74,7 +74,13 @@ def test_wrong_faults_are_refused(fault):
 
 
 def test_wrong_biases_are_refused():
-    with pytest.raises(ConfigError, match="bias must be finite"):
-        SensorNoise(bias=[0.0, np.inf])
+    for bias in ([0.0, np.inf], "x", None):
+        with pytest.raises(ConfigError, match="bias must be finite"):
+            SensorNoise(bias=bias)
     with pytest.raises(ConfigError, match="bias must be 1 or 7 values"):
         samples(1, bias=[1.0, 2.0])
+
+
+def test_a_delay_that_fills_the_memory_is_refused():
+    with pytest.raises(ConfigError, match="delay must be < 500 s"):
+        samples(1, delay=1e9)

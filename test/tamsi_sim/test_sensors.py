@@ -196,6 +196,13 @@ def test_an_imu_on_what_is_fixed_reads_gravity():
     np.testing.assert_allclose(engine.sensors["ground"], [0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
 
 
+def test_an_imu_measures_where_nothing_moves():
+    engine = World().add_ground().build()
+    engine.sensors.add("imu", Imu("ground", "ground"))
+    assert engine.step() == StepStatus.OK
+    np.testing.assert_allclose(engine.sensors["imu"], [0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
+
+
 def test_gravity_is_that_of_the_world():
     world = World(gravity=(0.0, 0.0, -1.62))
     world.add("slider", SLIDER.format(friction=0.0, effort=1.0), weightless=True)
