@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 import pinocchio as pin
@@ -62,7 +62,15 @@ def read_articulation(
         mimics = _ends_of_chains(direct, set(mjcf.starts))
         articulation = _from_tree(mjcf.tree, mimics, {}, free and kinematic, repair)
         bodies = tuple(_sprung(body, mjcf) for body in articulation.bodies)
-        return replace(articulation, bodies=bodies, keyframes=mjcf.keyframes)
+        own = {b.joint for b in bodies if b.mimic is None and b.kind in (REVOLUTE, PRISMATIC)}
+        felt = {
+            name: actuator.through(*astuple(mimics[actuator.joint]))
+            if actuator.joint in mimics
+            else actuator
+            for name, actuator in mjcf.actuators.items()
+        }
+        actuators = {name: actuator for name, actuator in felt.items() if actuator.joint in own}
+        return replace(articulation, bodies=bodies, keyframes=mjcf.keyframes, actuators=actuators)
     base = [pin.JointModelFreeFlyer()] if free else []
     try:
         model = pin.buildModelFromXML(text, *base)

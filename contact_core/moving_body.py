@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pinocchio as pin
 
+from contact_core.actuator import Actuator
 from contact_core.errors import ModelError, choices
 from contact_core.rigid_body.joints import BALL, FREE, columns_of
 
@@ -93,11 +94,14 @@ class Articulation:
         links: Link -> its body, -1 for the root, and its pose in that body.
         keyframes: Name -> joint -> its coordinates; of a ball joint (qw, qx, qy, qz), of a
             floating one (x, y, z, qw, qx, qy, qz).
+        actuators: Name -> actuator of a joint that follows no other; of those that do, as it is
+            felt by the one they follow.
     """
 
     bodies: tuple[MovingBody, ...]
     links: dict[str, tuple[int, pin.SE3]]
     keyframes: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    actuators: Mapping[str, Actuator] = field(default_factory=dict)
 
     def at(self, keyframe: str) -> Articulation:
         """Return the same bodies, starting as a keyframe says.

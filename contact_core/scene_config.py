@@ -79,6 +79,12 @@ class TorqueSensorConfig:
         0.0, "pure delay, rounded to whole periods", unit="s", low=0.0, high=1.0
     )
     bias: tuple[float, ...] = parameter((0.0,) * 7, "constant error", unit="Nm", size=7)
+    drift: float = parameter(
+        0.0,
+        "standard deviation of the error's random walk after one second",
+        unit="Nm/sqrt(s)",
+        low=0.0,
+    )
     noise: float = parameter(
         0.1, "standard deviation of white noise per sample and joint", unit="Nm", low=0.0
     )
@@ -119,6 +125,31 @@ class GripperConfig:
 
 
 @dataclass(frozen=True)
+class JointFrictionConfig:
+    """Friction of the arm's joints; a zero leaves what the arm's description says."""
+
+    kinetic: tuple[float, ...] = parameter(
+        (0.0,) * 7, "friction while a joint slides", unit="Nm", low=0.0, size=7
+    )
+    static_ratio: float = parameter(
+        1.0, "friction from which a joint breaks away, over the kinetic one", low=1.0, high=10.0
+    )
+    stribeck_velocity: float = parameter(
+        0.01, "at which 1/e of their difference is left", unit="rad/s", above=0.0
+    )
+    viscous: tuple[float, ...] = parameter(
+        (0.0,) * 7, "damping on top", unit="Nm s/rad", low=0.0, size=7
+    )
+    presliding_stiffness: tuple[float, ...] = parameter(
+        (0.0,) * 7,
+        "of the spring that friction is before it slides; with 0 it is regularised, and creeps",
+        unit="Nm/rad",
+        low=0.0,
+        size=7,
+    )
+
+
+@dataclass(frozen=True)
 class RobotSceneConfig:
     """The robot, and the impedance controller of its factory that is part of the plant."""
 
@@ -150,6 +181,7 @@ class RobotSceneConfig:
     )
     cartesian: CartesianImpedanceConfig = nested(CartesianImpedanceConfig)
     gripper: GripperConfig = nested(GripperConfig)
+    friction: JointFrictionConfig = nested(JointFrictionConfig)
 
     @property
     def command_mode(self) -> CommandMode:

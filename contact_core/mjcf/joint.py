@@ -8,8 +8,8 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.errors import ModelError, choices
+from contact_core.mjcf.actuators import symmetric
 from contact_core.mjcf.document import Document, number, numbers, unit, vector
-from contact_core.mjcf.rules import symmetric
 
 JOINTS = ("hinge", "slide", "ball", "free")
 _LOSSES = ("damping", "frictionloss", "stiffness")

@@ -15,13 +15,14 @@ from itertools import combinations
 import numpy as np
 import pinocchio as pin
 
+from contact_core.actuator import Actuator
 from contact_core.errors import ModelError, ModelWarning, choices
+from contact_core.mjcf.actuators import read_actuators
 from contact_core.mjcf.document import MAIN, Document, number, vector
 from contact_core.mjcf.geom import FACETED, Geom, read_geom
 from contact_core.mjcf.joint import MjcfJoints
 from contact_core.mjcf.rules import (
     check_tendons,
-    effort_limits,
     excluded,
     followers,
     surroundings,
@@ -45,6 +46,7 @@ class MjcfModel:
         tree: Bodies and joints; a body on several joints is carried by one without mass each.
         starts: Joint with one coordinate -> its value where the bodies are as the file places them.
         springs: Joint -> stiffness [Nm/rad or N/m] and coordinate where it exerts nothing.
+        actuators: Name -> actuator of a joint with one coordinate.
         followers: Joint -> the one it follows, its coordinate per that one's, and its offset.
         keyframes: Name -> joint -> its coordinates; of a ball joint (qw, qx, qy, qz), of a
             floating one (x, y, z, qw, qx, qy, qz).
@@ -57,6 +59,7 @@ class MjcfModel:
     tree: pin.Model
     starts: dict[str, float]
     springs: dict[str, tuple[float, float]]
+    actuators: dict[str, Actuator]
     followers: dict[str, tuple[str, float, float]]
     keyframes: dict[str, dict[str, np.ndarray]]
     geoms: tuple[Geom, ...]
@@ -144,9 +147,11 @@ class _Reader:
                 f"ellipsoids {', '.join(round_ones)}: they touch as polyhedra, true to "
                 f"{100.0 * FACETED:.1f} %"
             )
-        floating = [str(name) for name in self.tree.names if name not in self.joints.starts][1:]
-        limits = effort_limits(
-            self.document, self.joints.starts, floating, self.joints.limits, self.notes
+        starts = self.joints.starts
+        floating = [str(name) for name in self.tree.names if name not in starts][1:]
+        ranges = {name: self._range(name) for name in starts}
+        actuators, limits = read_actuators(
+            self.document, ranges, floating, self.joints.limits, self.notes
         )
         for name, limit in limits.items():
             joint = self.tree.joints[self.tree.getJointId(name)]
@@ -154,15 +159,21 @@ class _Reader:
         touches, gravity = surroundings(self.document, self.notes)
         return MjcfModel(
             tree=self.tree,
-            starts=self.joints.starts,
+            starts=starts,
             springs=self.joints.springs,
-            followers=dict(followers(self.document, self.joints.starts)),
+            actuators=actuators,
+            followers=dict(followers(self.document, starts)),
             keyframes=dict(self._keyframes()),
             geoms=tuple(geom for geom in self.geoms if geom.touches and touches),
             apart=frozenset({*excluded(self.document, self.bodies, self.geoms), *self._joined()}),
             roots=self.roots,
             gravity=gravity,
         )
+
+    def _range(self, name: str) -> tuple[float, float]:
+        """Lower and upper limit of a joint with one coordinate."""
+        q = self.tree.joints[self.tree.getJointId(name)].idx_q
+        return float(self.tree.lowerPositionLimit[q]), float(self.tree.upperPositionLimit[q])
 
     def _check_fixed(self) -> None:
         """Check that the file is one body that is fixed, so that it can be set free."""

@@ -1,17 +1,16 @@
-"""What the sections beside a MJCF's bodies say: actuators, equalities, tendons, contact, options.
+"""What the sections beside a MJCF's bodies say: equalities, tendons, contact, options.
 
 What is simulated differently is added to the notes of the caller.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from contact_core.errors import ModelError, choices
-from contact_core.mjcf.document import ACTUATORS, Document, number, numbers, vector
+from contact_core.mjcf.document import Document, number, numbers, vector
 from contact_core.mjcf.geom import Geom
 
 EARTH = "0 0 -9.81"
@@ -21,87 +20,6 @@ _FLAGS = (
     "filterparent",
 )  # fmt: skip
 _PASSIVE = ("stiffness", "damping", "frictionloss", "armature")
-_TRANSMISSIONS = ("joint", "jointinparent")
-
-
-def symmetric(where: str, limits: np.ndarray, notes: list[str]) -> float:
-    """Return the greater one of two limits.
-
-    Args:
-        where: What they limit.
-        limits: (2) the lower and the upper one.
-        notes: Gets one more if they differ.
-    """
-    least, most = (abs(float(limit)) for limit in limits)
-    greatest = max(least, most)
-    if least != most:
-        notes.append(
-            f"{where} has the effort limits {limits[0]:g} and {limits[1]:g}: taken as "
-            f"{greatest:g} both ways"
-        )
-    return greatest
-
-
-def effort_limits(
-    document: Document,
-    joints: Collection[str],
-    floating: Collection[str],
-    own: Mapping[str, float],
-    notes: list[str],
-) -> dict[str, float]:
-    """Return what the actuators of a joint exert together at most.
-
-    Args:
-        document: The file.
-        joints: Joints with one coordinate.
-        floating: The others.
-        own: Joint -> limit that it has itself [Nm or N].
-        notes: Gets the actuators that do not drive one such joint.
-
-    Returns:
-        Joint -> limit [Nm or N], infinite if one of its actuators has none.
-
-    Raises:
-        ModelError: If there is no such actuator or joint.
-    """
-    sums: dict[str, float] = defaultdict(float)
-    elsewhere = []
-    for element in document.sections("actuator"):
-        if element.tag not in ACTUATORS:
-            raise ModelError(f"actuator: unknown '{element.tag}' ({choices(ACTUATORS)})")
-        attributes = document.attributes(element)
-        where = f"{element.tag} '{attributes.get('name', '')}'"
-        joint = next((attributes[key] for key in _TRANSMISSIONS if key in attributes), None)
-        if joint is None or joint in floating:
-            elsewhere.append(where)
-        elif joint in joints:
-            gear = abs(number(attributes, "gear", "1"))
-            sums[joint] += gear * _force(document, where, element.tag, attributes, notes)
-        else:
-            raise ModelError(f"{where}: no joint '{joint}' ({choices([*joints, *floating])})")
-    if elsewhere:
-        notes.append(f"{', '.join(elsewhere)} not read: no actuator of one joint")
-    driven = {joint: min(limit, own.get(joint, np.inf)) for joint, limit in sums.items()}
-    return {**own, **driven}
-
-
-def _force(
-    document: Document, where: str, tag: str, attributes: Mapping[str, str], notes: list[str]
-) -> float:
-    """Greatest force of an actuator, before its gear; infinite if there is none."""
-    if document.limited(attributes, "forcerange", "forcelimited"):
-        return symmetric(where, vector(attributes, "forcerange", 2), notes)
-    # The force is the gain times the control.
-    direct = tag == "motor" or (
-        tag == "general"
-        and attributes.get("gaintype", "fixed") == "fixed"
-        and attributes.get("biastype", "none") == "none"
-        and attributes.get("dyntype", "none") == "none"
-    )
-    if direct and document.limited(attributes, "ctrlrange", "ctrllimited"):
-        gain = number(attributes, "gainprm", "1") if tag == "general" else 1.0
-        return abs(gain) * symmetric(where, vector(attributes, "ctrlrange", 2), notes)
-    return float(np.inf)
 
 
 def followers(

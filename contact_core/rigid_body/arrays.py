@@ -75,7 +75,13 @@ class Joints(NamedTuple):
         q: (nv) entry of q, -1 for those of free bodies and ball joints.
         armature: (nv) effective rotor inertia [kg m^2 or kg].
         damping: (nv) viscous joint damping [Nm s/rad or N s/m].
-        friction: (nv) Coulomb friction of the joint [Nm or N].
+        friction: (nv) kinetic (Coulomb) friction of the joint [Nm or N].
+        static_excess: (nv) what its friction at rest has more [Nm or N].
+        stribeck_velocity: (nv) at which 1/e of this excess is left [rad/s or m/s].
+        presliding_stiffness: (nv) of the spring that friction is before it slides [Nm/rad or
+            N/m]; 0 where it is regularised instead.
+        stiffness: (nv) of the joint's spring [Nm/rad or N/m].
+        rest: (nv) position at which it exerts nothing [rad or m].
         lower: (nv) position limit; infinite if there is none.
         upper: (nv) position limit.
         limit_stiffness: (nv) stiffness of the joint's end stop [Nm/rad or N/m].
@@ -86,6 +92,11 @@ class Joints(NamedTuple):
     armature: np.ndarray
     damping: np.ndarray
     friction: np.ndarray
+    static_excess: np.ndarray
+    stribeck_velocity: np.ndarray
+    presliding_stiffness: np.ndarray
+    stiffness: np.ndarray
+    rest: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
     limit_stiffness: np.ndarray

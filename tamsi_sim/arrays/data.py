@@ -66,6 +66,7 @@ class Drives(NamedTuple):
         effort_limit: (nv) bound on its effort [Nm or N].
         target: (nv) its target position at the start of the next step.
         target_rate: (nv) change of the target per step.
+        feedforward: (nv) effort that it adds to that of the controller [Nm or N].
     """
 
     applied: np.ndarray
@@ -75,6 +76,7 @@ class Drives(NamedTuple):
     effort_limit: np.ndarray
     target: np.ndarray
     target_rate: np.ndarray
+    feedforward: np.ndarray
 
 
 class ContactForces(NamedTuple):
@@ -106,6 +108,10 @@ class JointForces(NamedTuple):
         piece: (nv) which pieces of the piecewise laws are active.
         shift: (nv) motion since the start of the step, over its sub-steps.
         damping: (nv) of the position controller at this configuration.
+        friction: (nv) how far friction reaches in this step [Nm or N].
+        deflection: (nv) of the spring that friction is before it slides, at the start of the
+            step: part of the state [rad or m].
+        bent: (nv) the same at the start of the sub-step.
     """
 
     force: np.ndarray
@@ -113,6 +119,9 @@ class JointForces(NamedTuple):
     piece: np.ndarray
     shift: np.ndarray
     damping: np.ndarray
+    friction: np.ndarray
+    deflection: np.ndarray
+    bent: np.ndarray
 
 
 class Islands(NamedTuple):
@@ -416,7 +425,16 @@ def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
             gradient=zeros((nc, 3, 3)),
             mean_force=zeros((nc, 3)),
         ),
-        joint_forces=JointForces(zeros(nv), zeros(nv), _indices(nv), zeros(nv), zeros(nv)),
+        joint_forces=JointForces(
+            force=zeros(nv),
+            gradient=zeros(nv),
+            piece=_indices(nv),
+            shift=zeros(nv),
+            damping=zeros(nv),
+            friction=zeros(nv),
+            deflection=zeros(nv),
+            bent=zeros(nv),
+        ),
         newton=Newton(
             v=zeros(nv),
             duration=zeros(1),

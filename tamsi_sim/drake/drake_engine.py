@@ -13,8 +13,8 @@ from contact_core.surface import Surface
 from tamsi_sim.arrays.data import CONTACTS, COUNTERS, STEPS, Drives
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.drake.drake_plant import DrakePlant
-from tamsi_sim.simulation.engine import ContactPoint
 from tamsi_sim.simulation.model import BuiltModel
+from tamsi_sim.simulation.records import ContactPoint
 
 # SAP solves it, and it is the one that knows the stiffness and dissipation of our surfaces.
 APPROXIMATION = "lagged"
@@ -33,6 +33,7 @@ class DrakeEngine:
         time_step: h [s].
         q: (nq) positions.
         v: (nv) velocities.
+        deflection: (nv) zeros: Drake has no friction in joints.
         drives: Inputs of the next steps.
         contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
         joint_force: (nv) of position controller, friction, damping and limits [Nm or N].
@@ -69,7 +70,7 @@ class DrakeEngine:
         self._context = plant.GetMyMutableContextFromRoot(self._simulator.get_mutable_context())
         self._force = plant.get_applied_generalized_force_input_port()
         nv = len(built.arrays.joints.q)
-        self.q, self.v = built.q.copy(), built.v.copy()
+        self.q, self.v, self.deflection = built.q.copy(), built.v.copy(), np.zeros(nv)
         self.drives = Drives(*(np.zeros(nv) for _ in Drives._fields))
         self.drives.effort_limit[:] = built.efforts
         self.contact_impulse, self.joint_force = np.zeros(nv), np.zeros(nv)

@@ -6,11 +6,14 @@ from typing import Protocol
 
 import numpy as np
 
+from contact_core.errors import ModelError
 from contact_core.scene import Scene
+from contact_core.scene_config import JointFrictionConfig
 from tamsi_sim.arrays.data import Drives
 from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.simulation.engine import ContactPoint, Engine
+from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import BuiltModel, build_model
+from tamsi_sim.simulation.records import ContactPoint
 
 
 class Physics(Protocol):
@@ -21,6 +24,7 @@ class Physics(Protocol):
         time_step: h [s].
         q: (nq) positions.
         v: (nv) velocities.
+        deflection: (nv) of the springs that joint friction is before it slides [rad or m].
         drives: Inputs of the next steps.
         contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
         joint_force: (nv) of position controller, friction, damping and limits [Nm or N].
@@ -31,6 +35,7 @@ class Physics(Protocol):
     time_step: float
     q: np.ndarray
     v: np.ndarray
+    deflection: np.ndarray
     drives: Drives
     contact_impulse: np.ndarray
     joint_force: np.ndarray
@@ -53,22 +58,43 @@ def build_physics(scene: Scene) -> Physics:
         scene: The scene; its ``engine`` says which physics.
 
     Raises:
-        ModelError: If a body of the scene cannot be simulated, or starts deep inside another.
+        ModelError: If a body of the scene cannot be simulated, or starts deep inside another, or
+            Drake should simulate friction in joints.
     """
-    built = build_model(scene.instances(), scene.surface_of, scene.may_touch)
     config = scene.config
+    built = build_model(
+        scene.instances(), scene.surface_of, scene.may_touch, gravity=config.gravity
+    )
     engine: Physics
     if config.engine == "drake":
         # Drake is big, and whoever uses our engine should not wait for it.
         from tamsi_sim.drake.drake_engine import DrakeEngine
 
+        if config.robot.friction != JointFrictionConfig():
+            raise ModelError("Drake has no friction in joints: robot.friction needs engine tamsi")
         engine = DrakeEngine(
             built, config.time_step, scene.surface_of, config.solver.stiction_velocity
         )
     else:
         engine = Engine(built, config.time_step, config.solver)
+        _set_friction(engine, scene)
     for joint, position in scene.initial_joints().items():
         engine.q[built.arrays.joints.q[built.joints[joint]]] = position
     if isinstance(engine, Engine):
         engine.observer.check_start()
     return engine
+
+
+def _set_friction(engine: Engine, scene: Scene) -> None:
+    config = scene.config.robot.friction
+    for i, joint in enumerate(scene.robot.arm_joints):
+        described = engine.built.arrays.joints.friction[engine.built.joints[joint]]
+        kinetic = config.kinetic[i] or float(described)
+        engine.set_friction(
+            joint,
+            kinetic,
+            static=config.static_ratio * kinetic,
+            stribeck_velocity=config.stribeck_velocity,
+            viscous=config.viscous[i] or None,
+            presliding_stiffness=config.presliding_stiffness[i],
+        )

@@ -16,7 +16,7 @@ from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.robot.cartesian_impedance import CartesianImpedance
 from tamsi_sim.robot.physics import Physics, build_physics
 from tamsi_sim.robot.report import DriverReport, TrueContact, TrueObject, Truth
-from tamsi_sim.robot.sensors import JointTorqueSensor, TorqueSensor
+from tamsi_sim.robot.sensors import JointTorqueSensor, external_torque_channel
 
 
 class CommandError(ContactStackError):
@@ -105,14 +105,14 @@ class Plant:
         """
         config, engine = self.scene.config, self.engine
         drives = engine.drives
-        self._sensor = TorqueSensor(config.torque_sensor, config.period, seed)
+        self._sensor = external_torque_channel(self.scene, seed)
         self._joint_sensor = JointTorqueSensor(self.scene, seed)
         self._ticks = 0
         self._status = StepStatus.OK
         self._push = np.zeros(7)
         engine.q[:] = self._start
         for array in (
-            engine.v, drives.target, drives.target_rate, engine.counters,
+            engine.v, engine.deflection, drives.target, drives.target_rate, engine.counters,
             engine.contact_impulse, drives.applied,
         ):  # fmt: skip
             array[:] = 0

@@ -2,57 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from collections import deque
+from dataclasses import asdict
 
 import numpy as np
 import pinocchio as pin
 
 from contact_core.scene import Scene
-from contact_core.scene_config import TorqueSensorConfig
-from contact_core.seeds import generator
+from tamsi_sim.simulation.sensor_noise import SensorChannel, SensorNoise
 
 
-class TorqueSensor:
-    """External torque as the robot's factory reports it: low-pass, delay, bias and noise."""
+def external_torque_channel(scene: Scene, seed: int) -> SensorChannel:
+    """Return how the robot's factory reports the external torque.
 
-    def __init__(self, config: TorqueSensorConfig, period: float, seed: int) -> None:
-        """Start at zero torque.
-
-        Args:
-            config: The settings.
-            period: Time between two samples [s].
-            seed: Seed of the noise.
-        """
-        self._config = config
-        self._bias = np.array(config.bias)
-        self._gain = 1.0
-        if config.cutoff > 0.0:
-            self._gain = 1.0 - math.exp(-2.0 * math.pi * config.cutoff * period)
-        self._filtered = np.zeros(7)
-        self._queue = deque([np.zeros(7)] * round(config.delay / period))
-        self._noise = generator(seed, "external torque noise")
-
-    def sample(self, torque: np.ndarray) -> np.ndarray:
-        """Return one measured sample.
-
-        Args:
-            torque: (7) true external torque, mean over the period [Nm].
-
-        Returns:
-            (7) measured external torque [Nm].
-        """
-        self._filtered = self._filtered + self._gain * (torque - self._filtered)
-        self._queue.append(self._filtered)
-        noise = self._config.noise * self._noise.standard_normal(7)
-        return self._queue.popleft() + self._bias + noise
+    Args:
+        scene: The scene.
+        seed: Seed of the noise.
+    """
+    noise = SensorNoise(**asdict(scene.config.torque_sensor))
+    return SensorChannel(noise, 7, scene.config.period, seed, "external torque noise")
 
 
 class JointTorqueSensor:
     """Measures the torque that drives each link: M qdd + C qd + g = tau_m + tau_ext.
 
-    They sit behind the gears: the inertia of rotors and gears lies on the other side. Noise and
-    bias are those of the external torque, which drivers compute from these sensors: the same
+    They sit behind the gears: the inertia of rotors and gears lies on the other side. Noise, bias
+    and drift are those of the external torque, which drivers compute from these sensors: the same
     bias of tau_ext follows from it.
     """
 
@@ -65,9 +39,11 @@ class JointTorqueSensor:
         """
         config = scene.config
         self._armature = np.array(config.robot.effective_armature)
-        self._bias = np.array(config.torque_sensor.bias)
-        self._deviation = config.torque_sensor.noise
-        self._noise = generator(seed, "joint torque noise")
+        faults = config.torque_sensor
+        noise = SensorNoise(
+            bias=[-bias for bias in faults.bias], drift=faults.drift, noise=faults.noise
+        )
+        self._channel = SensorChannel(noise, 7, config.period, seed, "joint torque noise")
         self._model = scene.robot.arm_model()
         self._model.gravity.linear = np.array(config.gravity)
         self._data = self._model.createData()
@@ -88,4 +64,4 @@ class JointTorqueSensor:
         torque = drive - self._armature * acceleration
         if self._compensated:
             torque = torque + pin.computeGeneralizedGravity(self._model, self._data, q)
-        return torque - self._bias + self._deviation * self._noise.standard_normal(7)
+        return self._channel.sample(torque)

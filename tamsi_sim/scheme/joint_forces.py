@@ -1,10 +1,19 @@
-"""Forces of the joints themselves: position controller, friction, damping, end stops.
+"""Forces of the joints themselves: drive, spring, friction, damping, end stops.
 
 All are functions of the joint's velocity at the end of the step, so stiff gains do not
 limit the time step. They are monotone and piecewise smooth.
+
+Friction holds up to a level and slides above it. Below it is either regularised, like (7), which
+creeps; or a spring that bends with the joint and slips at the level (Prandtl's and Dahl's element),
+which holds. At the end of a step of h the spring's force is a line in the velocity, too: a
+regularisation about another velocity than zero. The level falls from static to kinetic friction
+with the speed (Stribeck). Were that implicit, the force would not be monotone and a step might have
+several solutions, so the level is that of the velocity at the start of the step.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -12,6 +21,60 @@ from contact_core.kernel import inlined_kernel, inner_kernel
 from contact_core.rigid_body.arrays import Joints
 from tamsi_sim.arrays.data import Drives, JointForces
 from tamsi_sim.scheme.contact import normal_force
+
+
+@inlined_kernel
+def update_friction(joints: Joints, v: np.ndarray, friction: np.ndarray) -> None:
+    """Compute how far the joints' friction reaches in a step, the Gaussian Stribeck curve.
+
+    Armstrong-Helouvry, Dupont and Canudas de Wit, Automatica 30(7), 1994.
+
+    Args:
+        joints: The joints.
+        v: (nv) velocities at the start of the step.
+        friction: (nv) written [Nm or N].
+    """
+    for i in range(v.shape[0]):
+        friction[i] = joints.friction[i]
+        if joints.static_excess[i] > 0.0:
+            ratio = v[i] / joints.stribeck_velocity[i]
+            friction[i] += joints.static_excess[i] * math.exp(-ratio * ratio)
+
+
+@inlined_kernel
+def stick_range(
+    joints: Joints, forces: JointForces, i: int, stiction: float, h: float
+) -> tuple[float, float]:
+    """Return the end velocity of a (sub-)step at which friction is zero, and how far it sticks.
+
+    Args:
+        joints: The joints.
+        forces: Reads friction and bent.
+        i: The degree of freedom.
+        stiction: Velocity below which regularised friction is linear [rad/s or m/s].
+        h: Length of the (sub-)step [s].
+    """
+    stiffness = joints.presliding_stiffness[i]
+    if stiffness > 0.0:
+        return -forces.bent[i] / h, forces.friction[i] / (h * stiffness)
+    return 0.0, stiction
+
+
+@inlined_kernel
+def bend(joints: Joints, v: np.ndarray, forces: JointForces, h: float) -> None:
+    """Bend the springs of friction with the joints, as far as friction reaches.
+
+    Args:
+        joints: The joints.
+        v: (nv) velocities at the end of the (sub-)step.
+        forces: Reads friction; moves bent.
+        h: Length of the (sub-)step [s].
+    """
+    for i in range(v.shape[0]):
+        stiffness = joints.presliding_stiffness[i]
+        if stiffness > 0.0:
+            reach = forces.friction[i] / stiffness
+            forces.bent[i] = min(max(forces.bent[i] + h * v[i], -reach), reach)
 
 
 @inner_kernel
@@ -26,16 +89,16 @@ def update_joint_forces(
 ) -> bool:
     """Compute the joints' forces and minus their derivatives by the velocity.
 
-    The position controller exerts K (target - q0 - h v) - D v, within the effort limit;
-    friction is regularised like (7); an end stop is a compliant contact like (5). Of free bodies
-    and ball joints, which have no such position, only the damping acts.
+    The drive exerts K (target - q0 - h v) - D v + feedforward, within the effort limit;
+    friction sticks about a velocity and slides beyond; an end stop is a compliant contact like (5).
+    Of free bodies and ball joints, which have no such position, only the damping acts.
 
     Args:
         joints: The joints.
-        drives: Targets and gains of the position controllers.
+        drives: Targets and gains of the drives.
         q: (nq) positions at the start of the step.
         v: (nv) velocities at the end of the (sub-)step.
-        forces: Reads shift and damping; writes force, gradient and piece.
+        forces: Reads shift, damping, friction and bent; writes force, gradient and piece.
         stiction: Velocity below which joint friction is linear [rad/s or m/s].
         h: Length of the (sub-)step [s].
 
@@ -74,6 +137,7 @@ def update_joint_force(
 
     stiffness, damping = drives.stiffness[i], forces.damping[i]
     effort = stiffness * (drives.target[i] - position - h * rate) - damping * rate
+    effort += drives.feedforward[i]
     limit = drives.effort_limit[i]
     if effort > limit:
         force += limit
@@ -85,17 +149,23 @@ def update_joint_force(
         force += effort
         gradient += h * stiffness + damping
 
-    friction = joints.friction[i]
+    spring = joints.stiffness[i]
+    if spring > 0.0:
+        force += spring * (joints.rest[i] - position - h * rate)
+        gradient += h * spring
+
+    friction = forces.friction[i]
     if friction > 0.0:
-        if rate > stiction:
+        center, width = stick_range(joints, forces, i, stiction, h)
+        if rate - center > width:
             force -= friction
             piece += 4
-        elif rate < -stiction:
+        elif rate - center < -width:
             force += friction
             piece += 8
         else:
-            force -= friction * rate / stiction
-            gradient += friction / stiction
+            force -= friction * (rate - center) / width
+            gradient += friction / width
 
     k, d = joints.limit_stiffness[i], joints.limit_dissipation[i]
     if position + h * rate > joints.upper[i]:

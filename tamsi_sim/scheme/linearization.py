@@ -34,9 +34,10 @@ from tamsi_sim.scheme.stepper import (
 
 # Blocks of columns, and how far their variables are shifted. The residual is linear in the forces
 # and quadratic in the initial velocity, nearly so in that of a body that turns freely: there the
-# differences are exact.
-POSITION, VELOCITY, EFFORT, TARGET = 0, 1, 2, 3
-SHIFTS = (1e-6, 1e-3, 1e-3, 1e-6)
+# differences are exact; the Stribeck curve bends, and there the shift is a share of its velocity.
+POSITION, VELOCITY, EFFORT, TARGET, DEFLECTION = 0, 1, 2, 3, 4
+SHIFTS = (1e-6, 1e-3, 1e-3, 1e-6, 1e-9)
+STRIBECK_SHIFT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class Linearization:
     A change of state is dx = (dq, dv), of 2 nv entries: dq has the coordinates of a velocity,
     so a free body has a translation and a rotation vector, both in world axes, in place of
     the change of its quaternion, and a ball joint a rotation vector in axes that its parent
-    carries. Inputs are held over all the steps.
+    carries. Inputs are held over all the steps; joints whose friction is a spring start with
+    the same deflection.
 
     Attributes:
         status: The status of the last step; the matrices are NaN unless it is OK.
@@ -61,21 +63,26 @@ class Linearization:
     B_target: np.ndarray
 
 
-def linearize(simulation: Simulation, work: Work, steps: int) -> Linearization:
+def linearize(simulation: Simulation, work: Work, steps: int, presliding: bool) -> Linearization:
     """Advance, and differentiate the state at the end.
 
     Args:
         simulation: The simulation; it moves as by ``advance``.
         work: Its workspace.
         steps: How many steps.
+        presliding: Whether the friction of a joint is a spring, whose deflection carries
+            changes from step to step.
 
     Returns:
         The derivatives. Where contact begins or ends, or an effort saturates, the step is
         not differentiable; they are then those of one side.
     """
     nv = len(work.state.v)
-    total = np.eye(2 * nv, 4 * nv)
-    one = np.empty((2 * nv, 4 * nv))
+    # Deflections are a third block of states, and as columns the last of five.
+    rows, columns = (3 * nv, 5 * nv) if presliding else (2 * nv, 4 * nv)
+    total = np.eye(rows, 4 * nv)
+    total[2 * nv :] = 0.0
+    one = np.empty((rows, columns))
     for _ in range(steps):
         status = _linearize_step(simulation, work, one)
         if status == StepStatus.OK and not np.isfinite(one).all():
@@ -83,23 +90,24 @@ def linearize(simulation: Simulation, work: Work, steps: int) -> Linearization:
         if status != StepStatus.OK:
             total[:] = np.nan
             break
-        total = one[:, : 2 * nv] @ total
-        total[:, 2 * nv :] += one[:, 2 * nv :]
+        total = one[:, : 2 * nv] @ total[: 2 * nv] + one[:, 4 * nv :] @ total[2 * nv :]
+        total[:, 2 * nv :] += one[:, 2 * nv : 4 * nv]
     else:
         status = StepStatus.OK
-    return Linearization(status, *np.split(total, [2 * nv, 3 * nv], axis=1))
+    return Linearization(status, *np.split(total[: 2 * nv], [2 * nv, 3 * nv], axis=1))
 
 
 def _linearize_step(simulation: Simulation, work: Work, jacobian: np.ndarray) -> StepStatus:
-    """Advance by one step and write its (2 nv, 4 nv) derivative if it succeeds."""
-    state, drives = work.state, work.drives
+    """Advance by one step and write its derivative if it succeeds."""
+    state, drives, deflection = work.state, work.drives, work.joint_forces.deflection
     moving = (
-        state.q, state.v, drives.applied, drives.target, work.contact_impulse, work.counters,
+        state.q, state.v, deflection, drives.applied, drives.target, work.contact_impulse,
+        work.counters,
     )  # fmt: skip
     start = [array.copy() for array in moving]
     status = StepStatus(advance(simulation, 1))
     if status == StepStatus.OK:
-        state.q[:], state.v[:] = start[:2]
+        state.q[:], state.v[:], deflection[:] = start[:3]
         differentiate_step(simulation, work.counters[SUBSTEPS], jacobian)
         # Step once more, to leave the workspace as a step leaves it.
         for array, value in zip(moving, start, strict=True):
@@ -116,27 +124,32 @@ def differentiate_step(simulation: Simulation, parts: int, jacobian: np.ndarray)
             stays, its workspace is overwritten.
         parts: How many sub-steps the step needs.
         jacobian: (2 nv, 4 nv) receives d(q+, v+)/d(q, v, applied, target), changes of
-            configurations in the coordinates of a velocity.
+            configurations in the coordinates of a velocity; or (3 nv, 5 nv), d(q+, v+, z+)/d(q, v,
+            applied, target, z) with the deflections z of friction.
     """
-    nv = jacobian.shape[0] // 2
+    rows, columns = jacobian.shape
+    nv = (columns - rows) // 2
     # Velocities at the end of each sub-step, and their derivatives; 0 is the initial one.
     velocities = np.empty((parts + 1, nv))
-    changes = np.zeros((parts + 1, nv, 4 * nv))
+    changes = np.zeros((parts + 1, nv, columns))
     changes[0, :, nv : 2 * nv] = np.eye(nv)
     systems = np.zeros((parts, nv, nv))
-    drift, drift_change = np.empty(nv), np.zeros((nv, 4 * nv))
+    drift, drift_change = np.empty(nv), np.zeros((nv, columns))
     solve_again(simulation, velocities, systems, drift)
     for part in range(parts):
         differentiate_residual(simulation, part, velocities, changes, drift_change)
         if nv > 0:
             _, _, solution, singular = dgesv(systems[part], changes[part + 1])
             changes[part + 1] = np.nan if singular else solution
-    moved = np.eye(nv, 4 * nv)
+    moved = np.eye(nv, columns)
     differentiate_motion(
         simulation, velocities[parts] + drift, changes[parts] + drift_change, moved
     )
     jacobian[:nv] = moved
-    jacobian[nv:] = changes[parts]
+    jacobian[nv : 2 * nv] = changes[parts]
+    if rows > 2 * nv:
+        jacobian[2 * nv :] = np.eye(nv, columns, 4 * nv)
+        differentiate_deflection(simulation, velocities, changes, jacobian[2 * nv :])
 
 
 @kernel
@@ -190,6 +203,21 @@ def differentiate_motion(
     _differentiate_motion(simulation, v, change, moved)
 
 
+@kernel
+def differentiate_deflection(
+    simulation: Simulation, velocities: np.ndarray, changes: np.ndarray, deflected: np.ndarray
+) -> None:
+    """Differentiate how the springs of joint friction bend over the sub-steps of a step.
+
+    Args:
+        simulation: At the step's start.
+        velocities: (n + 1, nv) the initial one and those at the sub-steps' ends.
+        changes: (n + 1, nv, 5 nv) their derivatives.
+        deflected: (nv, 5 nv) the derivative of the deflections; on entry that at the start.
+    """
+    _differentiate_deflection(simulation, velocities, changes, deflected)
+
+
 @inner_kernel
 def _differentiate_motion(
     simulation: Simulation, v: np.ndarray, change: np.ndarray, moved: np.ndarray
@@ -226,7 +254,36 @@ def _solve_again(
                 i, j = islands.order[row], islands.order[column]
                 systems[part, i, j] = newton.system[islands.row_start[row] + column]
                 systems[part, j, i] = newton.system[islands.row_start[column] + row]
-        finish_substep(points.stiffness, forces, joint_forces, newton.v, contacts, h)
+        finish_substep(
+            simulation.joints, points.stiffness, forces, joint_forces, newton.v, contacts, h
+        )
+
+
+@inner_kernel
+def _differentiate_deflection(
+    simulation: Simulation, velocities: np.ndarray, changes: np.ndarray, deflected: np.ndarray
+) -> None:
+    evaluate(simulation)
+    joints, forces = simulation.joints, simulation.joint_forces
+    nv, parts = velocities.shape[1], velocities.shape[0] - 1
+    h = simulation.settings.time_step / parts
+    for i in range(nv):
+        stiffness = joints.presliding_stiffness[i]
+        if stiffness > 0.0:
+            reach, bent = forces.friction[i] / stiffness, forces.deflection[i]
+            excess = forces.friction[i] - joints.friction[i]
+            slope = -2.0 * excess * velocities[0, i] / joints.stribeck_velocity[i] ** 2 / stiffness
+            for part in range(1, parts + 1):
+                bent += h * velocities[part, i]
+                slides = abs(bent) > reach
+                for column in range(deflected.shape[1]):
+                    deflected[i, column] += h * changes[part, i, column]
+                    if slides:
+                        deflected[i, column] = 0.0
+                if slides:
+                    sign = 1.0 if bent > 0.0 else -1.0
+                    deflected[i, VELOCITY * nv + i] = sign * slope
+                    bent = sign * reach
 
 
 @inner_kernel
@@ -243,19 +300,22 @@ def _differentiate_residual(
     average_bias(simulation)
     room = simulation.contacts.depth.shape[0]
     # Inputs first, then velocities, then positions: each leaves more of the workspace changed.
-    for column in range(4 * nv - 1, -1, -1):
+    for column in range(changes.shape[2] - 1, -1, -1):
         kind, i = column // nv, column % nv
+        size = SHIFTS[kind]
+        if kind == VELOCITY and simulation.joints.static_excess[i] > 0.0:
+            size = STRIBECK_SHIFT * simulation.joints.stribeck_velocity[i]
         for k in range(nv):
             drift_change[k, column] = 0.0
         for sign in (1.0, -1.0):
-            _shift(simulation, kind, i, sign * SHIFTS[kind])
+            amount = sign * size
+            _shift(simulation, kind, i, amount)
             if kind == POSITION:
                 contacts = min(evaluate(simulation), room)
             elif kind == VELOCITY:
                 update_motion(simulation)
             if kind in (POSITION, VELOCITY):
                 average_bias(simulation)
-            amount = sign * SHIFTS[kind]
             _hold_velocity(simulation, contacts, part, velocities, changes, column, amount)
             for k in range(nv):
                 changes[part + 1, k, column] = right_side[place[k]] - changes[part + 1, k, column]
@@ -263,8 +323,8 @@ def _differentiate_residual(
             _shift(simulation, kind, i, -amount)
         # The second residual less the first one belongs to a step of -2 shifts.
         for k in range(nv):
-            changes[part + 1, k, column] *= -0.5 / SHIFTS[kind]
-            drift_change[k, column] *= -0.5 / SHIFTS[kind]
+            changes[part + 1, k, column] *= -0.5 / size
+            drift_change[k, column] *= -0.5 / size
 
 
 @inner_kernel
@@ -277,6 +337,8 @@ def _shift(simulation: Simulation, kind: int, i: int, amount: float) -> None:
         drives.target[i] += amount
     elif kind == VELOCITY:
         state.v[i] += amount
+    elif kind == DEFLECTION:
+        simulation.joint_forces.deflection[i] += amount
     else:
         direction = simulation.newton.update
         for k in range(direction.shape[0]):
@@ -312,7 +374,9 @@ def _hold_velocity(
         if earlier > 0:
             for c in range(contacts):
                 project(jacobian, c, v, forces.velocity)
-            finish_substep(points.stiffness, forces, joint_forces, v, contacts, h)
+            finish_substep(
+                simulation.joints, points.stiffness, forces, joint_forces, v, contacts, h
+            )
     set_momentum(simulation.trees, simulation.dynamics, drives.applied, newton, h)
     for i in range(v.shape[0]):
         v[i] = velocities[part + 1, i]

@@ -26,7 +26,7 @@ from tamsi_sim.arrays.data import (
 from tamsi_sim.arrays.settings import Settings
 from tamsi_sim.arrays.simulation import SOLVE, Simulation, phase
 from tamsi_sim.scheme.contact import project, update_contact_force
-from tamsi_sim.scheme.joint_forces import update_joint_force
+from tamsi_sim.scheme.joint_forces import stick_range, update_joint_force
 from tamsi_sim.scheme.line_search import transition_limit
 
 
@@ -70,7 +70,7 @@ def solve(simulation: Simulation) -> int:
             for row in range(first, last):
                 newton.update[islands.order[row]] = newton.right_side[row]
             alpha, change = _limit_update(
-                jacobian, islands, joints.friction, settings, newton, contact_forces,
+                jacobian, islands, joints, joint_forces, settings, newton, contact_forces,
                 island, tolerance,
             )  # fmt: skip
             _move_velocities(islands, newton, contact_forces, island, alpha)
@@ -243,7 +243,8 @@ def _assemble_contact(
 def _limit_update(
     jacobian: Jacobian,
     islands: Islands,
-    friction: np.ndarray,
+    joints: Joints,
+    joint_forces: JointForces,
     settings: Settings,
     newton: Newton,
     forces: ContactForces,
@@ -268,11 +269,10 @@ def _limit_update(
     if settings.line_search:
         for row in range(islands.first_row[island], islands.first_row[island + 1]):
             dof = islands.order[row]
-            if friction[dof] > 0.0:
-                rate, change = newton.v[dof], newton.update[dof]
-                share = transition_limit(
-                    rate, 0.0, change, 0.0, stiction, tolerance, cosine, landing
-                )
+            if joint_forces.friction[dof] > 0.0:
+                center, width = stick_range(joints, joint_forces, dof, stiction, newton.duration[0])
+                rate, change = newton.v[dof] - center, newton.update[dof]
+                share = transition_limit(rate, 0.0, change, 0.0, width, tolerance, cosine, landing)
                 alpha = min(alpha, share)
     return alpha, math.sqrt(max(normal, tangential))
 

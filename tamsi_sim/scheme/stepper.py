@@ -9,7 +9,7 @@ import numpy as np
 from contact_core.collision.arrays import NORMAL, Contacts
 from contact_core.collision.narrow_phase import update_contacts
 from contact_core.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
-from contact_core.rigid_body.arrays import BodyDynamics, Jacobian, Trees
+from contact_core.rigid_body.arrays import BodyDynamics, Jacobian, Joints, Trees
 from contact_core.rigid_body.configuration import move_configuration
 from contact_core.rigid_body.dynamics import update_dynamics
 from contact_core.rigid_body.jacobian import update_jacobians
@@ -30,12 +30,13 @@ from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.energy import enter_work, runs_away
 from tamsi_sim.scheme.free_rotation import average_rotations, look_ahead
 from tamsi_sim.scheme.islands import number_rows, update_islands
+from tamsi_sim.scheme.joint_forces import bend, update_friction
 from tamsi_sim.scheme.solver import solve
 
 OK = int(StepStatus.OK)
 LARGEST = 1e100
 """Of a state: its square still is a number."""
-EFFORT, TARGET = 0, 1
+EFFORT, TARGET, FEEDFORWARD = 0, 1, 2
 """What the inputs of a rollout are."""
 NOT_CONVERGED = int(StepStatus.NOT_CONVERGED)
 NOT_FINITE = int(StepStatus.NOT_FINITE)
@@ -80,11 +81,12 @@ def roll(
     """Advance from several states under inputs of their own, one after the other.
 
     Args:
-        simulation: Every sample starts with its targets; what the inputs are is overwritten.
+        simulation: Every sample starts with its targets and the deflections of its joints'
+            friction; what the inputs are is overwritten.
         q: (n, nq) initial positions.
         v: (n, nv) initial velocities.
         inputs: (n, T, nv) input of each step.
-        command: EFFORT or TARGET, what the inputs are.
+        command: EFFORT, TARGET or FEEDFORWARD, what the inputs are.
         positions: (n, T + 1, nq) row 0 is the initial state, row k the one after k steps;
             rows behind a failed step are not written.
         velocities: (n, T + 1, nv)
@@ -93,9 +95,10 @@ def roll(
         statuses: (n) the StepStatus of each sample's last step.
     """
     target = simulation.drives.target.copy()
+    deflection = simulation.joint_forces.deflection.copy()
     for sample in range(q.shape[0]):
         statuses[sample] = _roll(
-            simulation, q[sample], v[sample], target, inputs[sample], command,
+            simulation, q[sample], v[sample], target, deflection, inputs[sample], command,
             positions[sample], velocities[sample], contact_force[sample], joint_force[sample],
         )  # fmt: skip
 
@@ -106,6 +109,7 @@ def _roll(
     q: np.ndarray,
     v: np.ndarray,
     target: np.ndarray,
+    deflection: np.ndarray,
     inputs: np.ndarray,
     command: int,
     positions: np.ndarray,
@@ -117,7 +121,10 @@ def _roll(
     _copy(q, state.q)
     _copy(v, state.v)
     _copy(target, drives.target)
+    _copy(deflection, simulation.joint_forces.deflection)
     driven = drives.target if command == TARGET else drives.applied
+    if command == FEEDFORWARD:
+        driven = drives.feedforward
     for k in range(inputs.shape[0] + 1):
         _copy(state.q, positions[k])
         _copy(state.v, velocities[k])
@@ -258,13 +265,14 @@ def evaluate(simulation: Simulation) -> int:
 
 @inlined_kernel
 def update_motion(simulation: Simulation) -> None:
-    """Compute kinematics and dynamics of the current q and v."""
+    """Compute kinematics, dynamics and the reach of joint friction of the current q and v."""
     bodies, kinematics = simulation.bodies, simulation.kinematics
     update_kinematics(bodies, simulation.state, kinematics)
     update_dynamics(
         bodies, simulation.inertias, simulation.trees, simulation.joints.armature, kinematics,
         simulation.dynamics,
     )  # fmt: skip
+    update_friction(simulation.joints, simulation.state.v, simulation.joint_forces.friction)
 
 
 @inlined_kernel
@@ -290,7 +298,9 @@ def _try_substeps(simulation: Simulation, contacts: int, substeps: int) -> bool:
         set_momentum(simulation.trees, simulation.dynamics, simulation.drives.applied, newton, h)
         if not solve(simulation):
             return False
-        finish_substep(points.stiffness, forces, joint_forces, newton.v, contacts, h)
+        finish_substep(
+            simulation.joints, points.stiffness, forces, joint_forces, newton.v, contacts, h
+        )
         for c in range(contacts):
             for i in range(3):
                 forces.mean_force[c, i] += forces.force[c, i] / substeps
@@ -326,13 +336,14 @@ def start_substeps(
         v: (nv) the initial velocity.
         contacts: The contacts.
         forces: Gets elastic and a mean force of zero.
-        joint_forces: Gets a shift of zero.
+        joint_forces: Gets a shift of zero, and the deflections at the start.
         v_next: (nv) gets the velocity.
         count: Number of contact points.
     """
     for i in range(v.shape[0]):
         v_next[i] = v[i]
         joint_forces.shift[i] = 0.0
+        joint_forces.bent[i] = joint_forces.deflection[i]
     for c in range(count):
         forces.elastic[c] = contacts.stiffness[c] * contacts.depth[c]
         for i in range(3):
@@ -364,6 +375,7 @@ def set_momentum(
 
 @inlined_kernel
 def finish_substep(
+    joints: Joints,
     stiffness: np.ndarray,
     forces: ContactForces,
     joint_forces: JointForces,
@@ -374,15 +386,17 @@ def finish_substep(
     """Move joints and penetrations, (19), to where the next sub-step starts.
 
     Args:
+        joints: The joints.
         stiffness: (nc) k [N/m].
         forces: Reads the contacts' velocities; moves elastic.
-        joint_forces: Moves shift.
+        joint_forces: Moves shift and bent.
         v: (nv) velocity at the end of the sub-step.
         contacts: Number of contact points.
         h: Length of the sub-step [s].
     """
     for i in range(v.shape[0]):
         joint_forces.shift[i] += h * v[i]
+    bend(joints, v, joint_forces, h)
     for c in range(contacts):
         change = h * stiffness[c] * forces.velocity[c, NORMAL]
         forces.elastic[c] = max(0.0, forces.elastic[c] - change)
@@ -402,18 +416,17 @@ def _finite(q: np.ndarray, v: np.ndarray) -> bool:
 @inlined_kernel
 def _accept(simulation: Simulation, h: float, contacts: int) -> None:
     """Take the new velocity, move the positions with it, and sum up contact impulses."""
-    state, newton = simulation.state, simulation.newton
+    state, newton, joint_forces = simulation.state, simulation.newton, simulation.joint_forces
     _add_impulses(
         simulation.jacobian, simulation.contact_forces.mean_force, simulation.contact_impulse,
         h, contacts,
     )  # fmt: skip
     for i in range(state.v.shape[0]):
         state.v[i] = newton.v[i]
+        joint_forces.deflection[i] = joint_forces.bent[i]
         newton.v[i] += simulation.drift[i]
     move_configuration(simulation.bodies, simulation.joints.q, state.q, newton.v, h)
-    enter_work(
-        state, simulation.drives.applied, simulation.joint_forces.force, simulation.energy, h
-    )
+    enter_work(state, simulation.drives.applied, joint_forces.force, simulation.energy, h)
 
 
 @inlined_kernel

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -25,84 +24,16 @@ from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import STATUSES, StepStatus
 from tamsi_sim.scheme.linearization import Linearization, linearize
 from tamsi_sim.scheme.stepper import EFFORT, advance, evaluate_now, roll
+from tamsi_sim.simulation.actuators import Actuators
 from tamsi_sim.simulation.model import BuiltModel
 from tamsi_sim.simulation.observer import Observer
+from tamsi_sim.simulation.records import ContactPoint, Snapshot, Trajectory
 from tamsi_sim.simulation.rollouts import Rollouts, number_array, rollouts
+from tamsi_sim.simulation.sensors import Sensors
 
 LONGEST_STEP = 10.0  # [s]
 MOST_STEPS = 1_000_000
 """That are recorded at once: their states have to be kept."""
-
-
-@dataclass(frozen=True)
-class ContactPoint:
-    """One contact of the last step.
-
-    Attributes:
-        shape_a: Name of collision shape A.
-        shape_b: Name of collision shape B.
-        link_a: Link of shape A.
-        link_b: Link of shape B.
-        instance_a: Instance of shape A.
-        instance_b: Instance of shape B.
-        point: (3) midway between the surfaces, world [m].
-        normal: (3) unit vector from B into A, world.
-        depth: Penetration at the start of the step [m].
-        force: (3) mean force on A over the step, world [N].
-        impulse: (3) what it gave A during the step, world [Ns].
-        slip: Slip speed at the end of the step [m/s].
-    """
-
-    shape_a: str
-    shape_b: str
-    link_a: str
-    link_b: str
-    instance_a: str
-    instance_b: str
-    point: np.ndarray
-    normal: np.ndarray
-    depth: float
-    force: np.ndarray
-    impulse: np.ndarray
-    slip: float
-
-
-@dataclass(frozen=True)
-class Trajectory:
-    """States at the ends of steps.
-
-    Attributes:
-        status: The status of the last step.
-        time: (n + 1) since the start [s].
-        q: (n + 1, nq) positions; NaN behind a failed step.
-        v: (n + 1, nv) velocities.
-        contact_force: (n, nv) generalised force of all contacts, the mean over each step; of a
-            free body the force on it [N], and the moment about its origin [Nm], in world axes.
-        joint_force: (n, nv) of the joints' controllers, friction, damping and end stops, at the
-            end of each step [Nm or N].
-    """
-
-    status: StepStatus
-    time: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    contact_force: np.ndarray
-    joint_force: np.ndarray
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """A state with its inputs, as :meth:`Engine.save` keeps it.
-
-    Attributes:
-        q: (nq) positions.
-        v: (nv) velocities.
-        drives: Copies of the inputs.
-    """
-
-    q: np.ndarray
-    v: np.ndarray
-    drives: Drives
 
 
 class Engine:
@@ -116,8 +47,12 @@ class Engine:
         solver: Settings of the scheme.
         q: (nq) positions.
         v: (nv) velocities.
+        deflection: (nv) of the springs that joint friction is before it slides [rad or m], see
+            :meth:`set_friction`.
         applied: (nv) generalised force applied during the next steps [Nm or N].
-        drives: Inputs of the next steps: ``applied``, and the joints' position controllers.
+        drives: Inputs of the next steps: ``applied``, and the joints' drives.
+        actuators: What drives the joints, by names: add, and command.
+        sensors: What measures, by names: add, step, and read the last samples.
         contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
         joint_force: (nv) of position controller, friction, damping and limits [Nm or N].
         counters: What was counted, see ``tamsi_sim.arrays.data``.
@@ -149,24 +84,28 @@ class Engine:
         self.time_step = time_step
         self.work: Work = make_work(built.arrays, len(built.q), room, solver.max_iterations)
         self.q, self.v = self.work.state
+        self.deflection = self.work.joint_forces.deflection
         self.drives: Drives = self.work.drives
         self.applied = self.drives.applied
         self.contact_impulse = self.work.contact_impulse
         self.joint_force = self.work.joint_forces.force
         self.counters = self.work.counters
         self.q[:], self.v[:] = built.q, built.v
-        # A spring is a position controller without damping, and no limit holds for it.
-        self.drives.stiffness[:], self.drives.target[:] = built.springs, built.rests
-        self.drives.effort_limit[:] = np.where(built.springs > 0.0, np.inf, built.efforts)
+        self.drives.effort_limit[:] = built.efforts
         self._simulation = make_simulation(
             built.arrays, self.work, scheme_settings(solver, time_step)
         )
+        self.actuators = Actuators(built, self.drives)
+        self.sensors = Sensors(built, time_step)
         self._start = self.save()
 
     def save(self) -> Snapshot:
         """Return the state and the inputs, to come back to by :meth:`restore`."""
         drives = Drives(*(array.copy() for array in self.drives))
-        return Snapshot(self.q.copy(), self.v.copy(), drives)
+        return Snapshot(
+            self.q.copy(), self.v.copy(), self.deflection.copy(), drives,
+            self.actuators.commands, self.sensors.save(),
+        )  # fmt: skip
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a state and its inputs; what follows is what followed then, bit by bit.
@@ -182,13 +121,60 @@ class Engine:
                 f"the snapshot has {len(snapshot.q)} positions and {len(snapshot.v)} velocities, "
                 f"the engine {len(self.q)} and {len(self.v)}"
             )
-        self.q[:], self.v[:] = snapshot.q, snapshot.v
+        self.q[:], self.v[:], self.deflection[:] = snapshot.q, snapshot.v, snapshot.deflection
         for array, value in zip(self.drives, snapshot.drives, strict=True):
             array[:] = value
+        self.actuators.recall(snapshot.commands)
+        self.sensors.restore(snapshot.sensors)
 
     def reset(self) -> None:
         """Go back to the state and the inputs with which the engine was made."""
         self.restore(self._start)
+
+    def set_friction(
+        self,
+        joint: str,
+        kinetic: float,
+        static: float | None = None,
+        stribeck_velocity: float = 1e-2,
+        viscous: float | None = None,
+        presliding_stiffness: float = 0.0,
+    ) -> None:
+        """Set the friction of a joint, that of all that follows it included.
+
+        Args:
+            joint: Its name, see ``BuiltModel.joints``.
+            kinetic: Friction while it slides [Nm or N].
+            static: Friction from which it breaks away [Nm or N]; the kinetic one if None.
+            stribeck_velocity: At which 1/e of their difference is left [rad/s or m/s].
+            viscous: Damping on top [Nm s/rad or N s/m]; as it is if None.
+            presliding_stiffness: Of the spring that friction is before it slides, so that a joint
+                holds a load without creeping [Nm/rad or N/m]. With 0 friction is regularised: it
+                creeps at less than ``stiction_velocity``.
+
+        Raises:
+            ConfigError: If a number is negative or not finite, the Stribeck velocity is zero, or
+                static friction is below the kinetic one.
+            ModelError: If there is no such joint.
+        """
+        if joint not in self.built.joints:
+            raise ModelError(f"no joint '{joint}' ({choices(self.built.joints)})")
+        given = {"kinetic": kinetic, "presliding_stiffness": presliding_stiffness}
+        given |= {"static": kinetic if static is None else static}
+        given |= {} if viscous is None else {"viscous": viscous}
+        for name, value in given.items():
+            least = kinetic if name == "static" else 0.0
+            what = f"{name} of joint '{joint}'"
+            if real_number(value, what, f"finite and >= {least:g}") < least:
+                raise ConfigError(f"{what} must be >= {least:g}, got {value:g}")
+        what = f"stribeck_velocity of joint '{joint}'"
+        stribeck_velocity = real_number(stribeck_velocity, what, "> 0", above=0.0)
+        joints, dof = self.built.arrays.joints, self.built.joints[joint]
+        joints.friction[dof] = kinetic
+        joints.static_excess[dof] = given["static"] - kinetic
+        joints.stribeck_velocity[dof] = stribeck_velocity
+        joints.damping[dof] = given.get("viscous", joints.damping[dof])
+        joints.presliding_stiffness[dof] = presliding_stiffness
 
     def set_velocity(
         self,
@@ -226,6 +212,8 @@ class Engine:
             q: (nq) positions; quaternions (x, y, z, w) are normalised.
             v: (nv) velocities.
 
+        The springs of joint friction are relaxed.
+
         Raises:
             ModelError: If a size is wrong or a number not finite; the message names the body.
         """
@@ -242,6 +230,7 @@ class Engine:
                 raise
             sizes = f"q needs {len(self.q)} values and v {len(self.v)}"
             raise ModelError(f"{sizes}, got {np.shape(q)} and {np.shape(v)}") from error
+        self.deflection[:] = 0.0
 
     @cached_property
     def observer(self) -> Observer:
@@ -249,7 +238,7 @@ class Engine:
         return Observer(self.built, self.work, self.solver, self.time_step)
 
     def step(self, steps: int = 1) -> StepStatus:
-        """Advance the state; it stays at the last good one if a step fails.
+        """Advance the state and sample the sensors; it stays at the last good one if a step fails.
 
         Args:
             steps: How many steps.
@@ -261,10 +250,15 @@ class Engine:
             ConfigError: If it is no whole number, or negative.
         """
         last = self.counters[STEPS] + whole_number(steps, "steps")
-        status = advance(self._simulation, steps)
-        while status == StepStatus.TOO_MANY_CONTACTS and self._make_room():
-            status = advance(self._simulation, last - self.counters[STEPS])
-        return STATUSES[status]
+        while True:
+            status = self._advance(int(last - self.counters[STEPS]))
+            if status != StepStatus.TOO_MANY_CONTACTS or not self._make_room():
+                return STATUSES[status]
+
+    def _advance(self, steps: int) -> int:
+        if self.sensors:
+            return self.sensors.advance(self._simulation, self.work, steps)
+        return int(advance(self._simulation, steps))
 
     def _make_room(self) -> bool:
         """Enlarge the workspace in which a step did not fit, if it may be."""
@@ -346,7 +340,7 @@ class Engine:
         self,
         q: np.ndarray,
         v: np.ndarray,
-        inputs: np.ndarray,
+        inputs: np.ndarray | Mapping[str, np.ndarray],
         command: str = "effort",
         threads: int | None = None,
         forces: bool = False,
@@ -356,8 +350,8 @@ class Engine:
         Args:
             q: (n, nq) initial positions, or (nq) for all.
             v: (n, nv) initial velocities, or (nv) for all.
-            inputs: (n, T, nv) input of each step.
-            command: ``effort`` or ``target``.
+            inputs: (n, T, nv) input of each step; or actuator -> (n, T) its command in each step.
+            command: What an array of inputs is: ``effort``, ``target`` or ``feedforward``.
             threads: How many threads; as many as processors if None.
             forces: Whether to record forces, too.
 
@@ -366,9 +360,14 @@ class Engine:
 
         Raises:
             ConfigError: If a shape does not fit, or there is no such command.
+            ModelError: If there is no such actuator.
         """
+        work = self.work
+        if isinstance(inputs, Mapping):
+            drives, inputs = self.actuators.over_time(inputs)
+            work, command = work._replace(drives=drives), "feedforward"
         return rollouts(
-            self.built, self.work, self.solver, self.time_step, q, v, inputs, command, threads,
+            self.built, work, self.solver, self.time_step, q, v, inputs, command, threads,
             forces,
         )  # fmt: skip
 
@@ -385,8 +384,9 @@ class Engine:
             ConfigError: If ``steps`` is no whole number, or negative.
         """
         steps, before = whole_number(steps, "steps"), self.save()
+        presliding = bool(self.built.arrays.joints.presliding_stiffness.any())
         while True:
-            found = linearize(self._simulation, self.work, steps)
+            found = linearize(self._simulation, self.work, steps, presliding)
             if found.status != StepStatus.TOO_MANY_CONTACTS or not self._make_room():
                 return found
             self.restore(before)

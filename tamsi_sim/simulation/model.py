@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pinocchio as pin
 
+from contact_core.actuator import Actuator
 from contact_core.articulation import read_articulation
 from contact_core.collision.arrays import Geometry, Hulls, Rules
 from contact_core.collision.convex_mesh import ConvexMesh, Meshes
@@ -35,7 +36,8 @@ END_STOP_DISSIPATION = 1.0
 # not touch at once; these are what a shape has among many others, counted once, and what a
 # scene has room for at least.
 POINTS_PER_PAIR, POINTS_PER_SHAPE, LEAST_POINTS = POINTS + 1, 8, 512
-Place = TypeVar("Place")
+EARTH = (0.0, 0.0, -9.81)
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -44,16 +46,16 @@ class BuiltModel:
 
     Attributes:
         arrays: What the kernels read.
+        gravity: (3) of the world, also where a body's weight is compensated [m/s^2].
         q: (nq) initial positions: those of the instances, and the placement of free ones.
         v: (nv) initial velocities.
         efforts: (nv) effort limits of the joints' drives [Nm or N]; infinite if there is none.
         velocities: (nv) velocity limits of the joints [rad/s or m/s]; infinite if there is none.
-        springs: (nv) stiffness of the joints' springs [Nm/rad or N/m].
-        rests: (nv) positions at which the springs exert nothing [rad or m].
         joints: Joint name -> degree of freedom; mimic joints have none of their own. Where
             several instances have a joint of one name, they are ``INSTANCE/JOINT``.
         joint_dofs: (instance, joint) -> degree of freedom.
         ball_joints: Name of a ball joint, as above -> (first entry of q, first entry of v).
+        actuators: Those of the files, named like the joints -> degree of freedom and actuator.
         free_bodies: Instance name -> (first entry of q, first entry of v); a link on a
             floating joint is ``INSTANCE/JOINT``.
         links: (instance, link) -> its body, -1 for the world, and its pose in that body.
@@ -62,15 +64,15 @@ class BuiltModel:
     """
 
     arrays: Model
+    gravity: np.ndarray
     q: np.ndarray
     v: np.ndarray
     efforts: np.ndarray
     velocities: np.ndarray
-    springs: np.ndarray
-    rests: np.ndarray
     joints: dict[str, int]
     joint_dofs: dict[tuple[str, str], int]
     ball_joints: dict[str, tuple[int, int]]
+    actuators: dict[str, tuple[int, Actuator]]
     free_bodies: dict[str, tuple[int, int]]
     links: dict[Link, tuple[int, pin.SE3]]
     shapes: tuple[PlacedShape, ...]
@@ -114,6 +116,7 @@ def build_model(
     surface_of: Callable[[str, str], Surface],
     may_touch: Callable[[Link, Link], bool],
     material_of: Callable[[Link, Link], Material | None] = lambda a, b: None,
+    gravity: Sequence[float] = EARTH,
 ) -> BuiltModel:
     """Build the engine's model.
 
@@ -124,6 +127,7 @@ def build_model(
             to each other never do.
         material_of: Contact parameters of two (instance, link), in any order, where those
             that follow from the two surfaces are not meant; None elsewhere.
+        gravity: That of the world [m/s^2]; each instance has its own, which may be compensated.
 
     Returns:
         The model.
@@ -134,7 +138,7 @@ def build_model(
     builder = _Builder()
     for instance in instances:
         builder.add(instance)
-    return builder.finish(surface_of, may_touch, material_of)
+    return builder.finish(surface_of, may_touch, material_of, gravity)
 
 
 def leave_out(built: BuiltModel, apart: Callable[[int, int], bool]) -> BuiltModel:
@@ -172,8 +176,7 @@ class _Builder:
         self.v: list[float] = []
         self.efforts: list[float] = []
         self.velocities: list[float] = []
-        self.springs: list[float] = []
-        self.rests: list[float] = []
+        self.actuators: dict[tuple[str, str], Actuator] = {}
         self.links: dict[Link, tuple[int, pin.SE3]] = {}
         self.joint_dofs: dict[tuple[str, str], int] = {}
         self.ball_joints: dict[tuple[str, str], tuple[int, int]] = {}
@@ -210,6 +213,8 @@ class _Builder:
         for body in articulation.bodies:
             self._add_body(instance, body, first_body)
         self._add_trees(articulation.bodies, first_body, first_dof)
+        for name, actuator in articulation.actuators.items():
+            self.actuators[instance.name, name] = actuator
         for link, (number, pose) in articulation.links.items():
             fixed = number < 0
             place = instance.placement * pose if fixed else pose
@@ -266,6 +271,11 @@ class _Builder:
             "armature": law.armature,
             "damping": law.damping,
             "friction": law.friction,
+            "static_excess": 0.0,
+            "stribeck_velocity": 1.0,
+            "presliding_stiffness": 0.0,
+            "stiffness": law.stiffness,
+            "rest": law.rest,
             "lower": law.lower,
             "upper": law.upper,
             "limit_stiffness": END_STOP_STIFFNESS.get(body.kind, 0.0),
@@ -276,8 +286,6 @@ class _Builder:
             entries += [row[field]] * count
         self.efforts += [law.effort] * count
         self.velocities += [law.velocity] * count
-        self.springs += [law.stiffness] * count
-        self.rests += [law.rest] * count
         self.q += start
         self.v += velocity
 
@@ -316,11 +324,12 @@ class _Builder:
 
     def _add_spring(self, dof: int, mimic: Mimic, law: JointLaw) -> None:
         """Add the spring of a joint that follows another one to that one's."""
-        stiffness = mimic.ratio**2 * law.stiffness
+        stiffness, springs = mimic.ratio**2 * law.stiffness, self.rows.joints["stiffness"]
         if stiffness > 0.0:
-            rest, total = (law.rest - mimic.offset) / mimic.ratio, self.springs[dof] + stiffness
-            moment = self.springs[dof] * self.rests[dof] + stiffness * rest
-            self.springs[dof], self.rests[dof] = total, moment / total
+            rests, total = self.rows.joints["rest"], springs[dof] + stiffness
+            rest = (law.rest - mimic.offset) / mimic.ratio
+            rests[dof] = (springs[dof] * rests[dof] + stiffness * rest) / total
+            springs[dof] = total
 
     def _add_shapes(self, instance: Instance) -> None:
         try:
@@ -361,6 +370,7 @@ class _Builder:
         surface_of: Callable[[str, str], Surface],
         may_touch: Callable[[Link, Link], bool],
         material_of: Callable[[Link, Link], Material | None],
+        gravity: Sequence[float],
     ) -> BuiltModel:
         """Add the pairs of shapes and turn the rows into arrays."""
         self.rows.trees["first_dof"].append(len(self.rows.joints["q"]))
@@ -379,30 +389,27 @@ class _Builder:
         group, hull_group, rules = find_rules(table, materials, bodies, self._add_hulls())
         self.rows.geometry["group"] = group.tolist()
         self.rows.hulls["group"] = hull_group.tolist()
+        joints = [*self.joint_dofs, *self.ball_joints]
+        actuators = {
+            (instance, name): (self.joint_dofs[instance, actuator.joint], actuator)
+            for (instance, name), actuator in self.actuators.items()
+        }
         return BuiltModel(
             arrays=self.rows.arrays(rules),
+            gravity=np.array(gravity, dtype=float),
             q=np.array(self.q),
             v=np.array(self.v),
             efforts=np.array(self.efforts),
             velocities=np.array(self.velocities),
-            springs=np.array(self.springs),
-            rests=np.array(self.rests),
-            joints=self._named(self.joint_dofs),
+            joints=_unique_names(self.joint_dofs, joints),
             joint_dofs=self.joint_dofs,
-            ball_joints=self._named(self.ball_joints),
+            ball_joints=_unique_names(self.ball_joints, joints),
+            actuators=_unique_names(actuators, actuators),
             free_bodies=self.free_bodies,
             links=self.links,
             shapes=tuple(self.shapes),
             instances=tuple(self.instances),
         )
-
-    def _named(self, joints: Mapping[tuple[str, str], Place]) -> dict[str, Place]:
-        """Name joints, those of the same name by their instances, too."""
-        count = Counter(joint for _, joint in (*self.joint_dofs, *self.ball_joints))
-        return {
-            joint if count[joint] == 1 else f"{instance}/{joint}": place
-            for (instance, joint), place in joints.items()
-        }
 
     def _add_hulls(self) -> list[list[int]]:
         """Add the hulls, moving ones first; return their shapes."""
@@ -424,6 +431,17 @@ class _Builder:
             rows.hulls["shapes"] += hull
         rows.hulls["first_shape"].append(len(rows.hulls["shapes"]))
         return hulls
+
+
+def _unique_names(
+    owned: Mapping[tuple[str, str], Item], among: Iterable[tuple[str, str]]
+) -> dict[str, Item]:
+    """Name things of several instances, those of the same name by their instances, too."""
+    count = Counter(name for _, name in among)
+    return {
+        name if count[name] == 1 else f"{instance}/{name}": item
+        for (instance, name), item in owned.items()
+    }
 
 
 # Arrays that hold indices; all others hold numbers.

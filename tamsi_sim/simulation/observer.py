@@ -37,7 +37,7 @@ class Energy:
     Attributes:
         kinetic: 1/2 v^T M v, effective rotor inertias included, kinematic bodies left out.
         potential: Of the bodies' weights, zero where their centres are at the world's origin.
-        elastic: 1/2 k delta^2 over the contacts.
+        elastic: 1/2 k delta^2 over the contacts and the springs of joint friction.
     """
 
     kinetic: float
@@ -130,6 +130,7 @@ class Observer:
             time_step: h [s].
         """
         self._built, self._solver, self._state = built, solver, observed.state
+        self._deflection = observed.joint_forces.deflection
         self._settings = scheme_settings(solver, time_step)
         self._work = make_work(built.arrays, len(observed.state.q), room_of(observed), 1)
         self._simulation = make_simulation(built.arrays, self._work, self._settings)
@@ -223,11 +224,12 @@ class Observer:
         )
         centers = bodies.position + np.einsum("bij,bj->bi", bodies.rotation, inertias.center)
         depth, stiffness = found.depth[:contacts], found.stiffness[:contacts]
+        bent = self._built.arrays.joints.presliding_stiffness @ self._deflection**2
         v = np.where(self._built.arrays.joints.armature < UNMOVED, self._state.v, 0.0)
         return Energy(
             kinetic=0.5 * sum(float(v[i:j] @ m @ v[i:j]) for i, j, m in self._mass_blocks()),
             potential=-float(np.sum(inertias.mass[:, None] * inertias.gravity * centers)),
-            elastic=0.5 * float(np.sum(stiffness * depth**2)),
+            elastic=0.5 * float(np.sum(stiffness * depth**2) + bent),
         )
 
     def mass_matrix(self) -> np.ndarray:

@@ -15,10 +15,10 @@ from tamsi_sim.arrays.data import Room, Work, make_work, more_room, room_of
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.scheme.stepper import EFFORT, TARGET, roll
+from tamsi_sim.scheme.stepper import EFFORT, FEEDFORWARD, TARGET, roll
 from tamsi_sim.simulation.model import BuiltModel
 
-COMMANDS = {"effort": EFFORT, "target": TARGET}
+COMMANDS = {"effort": EFFORT, "target": TARGET, "feedforward": FEEDFORWARD}
 
 
 @dataclass(frozen=True)
@@ -74,15 +74,15 @@ def rollouts(
 
     Args:
         built: The model.
-        work: The simulation; it stays as it is, and gives gains, limits and the inputs that
-            ``inputs`` does not replace.
+        work: The simulation; it stays as it is, and gives gains, limits, deflections of joint
+            friction and the inputs that ``inputs`` does not replace.
         solver: Settings of the scheme.
         time_step: h [s].
         q: (n, nq) initial positions, or (nq) for all.
         v: (n, nv) initial velocities, or (nv) for all.
         inputs: (n, T, nv) input of each step.
         command: ``effort``: they are generalised forces [Nm or N]; ``target``: positions for
-            the joints' controllers to hold [rad or m].
+            the joints' drives to hold [rad or m]; ``feedforward``: efforts of the drives.
         threads: How many threads; as many as processors if None.
         forces: Whether to record forces, too.
 
@@ -149,6 +149,7 @@ def _twin_work(
     twin = make_work(built.arrays, len(work.state.q), room, solver.max_iterations)
     for array, given in zip(twin.drives, work.drives, strict=True):
         array[:] = given
+    twin.joint_forces.deflection[:] = work.joint_forces.deflection
     if command == TARGET:
         twin.drives.target_rate[:] = 0.0
     return twin

@@ -19,10 +19,9 @@ from contact_core.sdf import GRAVITY
 from contact_core.srdf import Srdf
 from contact_core.surface import Material, Surface, check_contact
 from tamsi_sim.simulation.engine import Engine
-from tamsi_sim.simulation.model import build_model, leave_out
+from tamsi_sim.simulation.model import EARTH, build_model, leave_out
 from tamsi_sim.simulation.observer import DEEPEST_START
 
-EARTH = (0.0, 0.0, -9.81)
 NOWHERE = (0.0, 0.0, 0.0)
 RUBBER_ON_WOOD = Surface(stiffness=2e4, dissipation=5.0, friction=0.5)
 GROUND = "ground"
@@ -291,7 +290,8 @@ class World:
         def surface_of(instance: str, link: str) -> Surface:
             return self._surfaces.get(instance, self._surface)
 
-        built = build_model(list(self._instances.values()), surface_of, may_touch, material_of)
+        instances = list(self._instances.values())
+        built = build_model(instances, surface_of, may_touch, material_of, self._gravity)
         engine = Engine(built, time_step, solver)
         if self._apart:
             apart = _neighbours(engine, self._roots)

@@ -111,7 +111,7 @@ def test_classes_hold_below_the_body_that_names_them_and_for_the_class_inside():
 
 ACTUATORS = [
     ('<motor joint="j" gear="10" ctrlrange="-2 2"/>', 20.0),
-    ('<motor joint="j" gear="-10" forcerange="-3 3" ctrlrange="-2 2"/>', 30.0),
+    ('<motor joint="j" gear="-10" forcerange="-3 3" ctrlrange="-2 2"/>', 20.0),
     ('<motor joint="j" ctrlrange="-2 2"/><position joint="j" forcerange="-1 1"/>', 3.0),
     ('<position joint="j" kp="100"/>', np.inf),
     ('<general joint="j" gainprm="5" ctrlrange="-1 1"/>', 5.0),
@@ -318,8 +318,8 @@ def test_what_cannot_be_simulated_is_named(text, message):
         (mjcf(body('<joint name="j" type="free" damping="1"/>')), "'j' floats: damping ignored"),
         (mjcf(body(JOINT), '<option viscosity="0.1"/>'), "option viscosity='0.1' ignored"),
         (
-            mjcf(body(JOINT), '<actuator><motor joint="j" ctrlrange="0 2"/></actuator>'),
-            "motor '' has the effort limits 0 and 2: taken as 2 both ways",
+            mjcf(body(JOINT), '<actuator><position joint="j" forcerange="0 2"/></actuator>'),
+            "position '' has the effort limits 0 and 2: taken as 2 both ways",
         ),
         (
             mjcf(body(JOINT), '<actuator><motor name="m" site="s"/></actuator>'),

@@ -20,6 +20,7 @@ SAID = {
     "07_push_the_arm": "gave way by 5.0",
     "08_second_physics": "drake:",
     "09_chain_of_balls": "energy 2.53 J, after 4 s 1.2",
+    "10_actuators_and_sensors": "shoulder [-52.",
 }
 PICTURES = ("01", "02", "04", "05", "06", "09")
 

@@ -69,7 +69,9 @@ def difference(engine, end, start):
 def finite_differences(engine, steps, size=1e-6):
     """Return d(q+, v+)/d(q, v, applied, target) by central differences of steps."""
     work, nv = engine.work, len(engine.v)
-    arrays = (work.state.q, work.state.v, work.drives.applied, work.drives.target)
+    arrays = (
+        work.state.q, work.state.v, work.drives.applied, work.drives.target, engine.deflection,
+    )  # fmt: skip
     start = [array.copy() for array in arrays]
     columns = []
     for j in range(4 * nv):

@@ -65,3 +65,30 @@ def test_a_public_mjcf_is_loaded_as_mujoco_does(path, tmp_path, monkeypatch):
     masses, poses = differences(engine, articulation, model)
     assert masses < 1e-9
     assert poses < 1e-9
+
+
+SERVOS = '<position joint="joint0" kp="9" kv="2"/><velocity joint="joint1" kv="6" gear="0.5"/>'
+
+
+@pytest.mark.parametrize("actuators", [None, SERVOS], ids=["motors", "servos"])
+def test_the_actuators_of_a_public_arm_move_it_as_in_mujoco(actuators):
+    mujoco = pytest.importorskip("mujoco")
+    path = folder("gymnasium") / "reacher.xml"
+    if not path.is_file():
+        pytest.skip("gymnasium is not installed: pip install --no-deps gymnasium")
+    text = path.read_text()
+    if actuators is not None:
+        text = re.sub("<motor .*/>", "", text).replace("<actuator>", f"<actuator>{actuators}")
+    model = mujoco.MjModel.from_xml_string(text)
+    model.opt.timestep = 1e-4
+    data = mujoco.MjData(model)
+    data.ctrl[:] = commands = [0.05, -0.03]
+    mujoco.mj_step(model, data, 10000)
+    ends = []
+    for time_step in (1e-3, 5e-4):
+        engine = World().add("robot", text).build(time_step)
+        engine.actuators.command(dict(zip(engine.actuators, commands, strict=True)))
+        assert engine.step(round(1.0 / time_step)) == StepStatus.OK
+        ends.append(engine.q.copy())
+    assert np.abs(data.qpos[:2]).min() > 1e-3
+    np.testing.assert_allclose(2.0 * ends[1] - ends[0], data.qpos, atol=1e-5)

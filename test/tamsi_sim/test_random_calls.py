@@ -17,8 +17,15 @@ from hypothesis import strategies as st
 from contact_core.errors import ContactStackError
 from contact_core.scene_config import SolverConfig
 from contact_core.surface import Material, Surface
-from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.simulation.world import World
+from tamsi_sim import (
+    Actuator,
+    ForceTorque,
+    Imu,
+    JointTorque,
+    SensorNoise,
+    StepStatus,
+    World,
+)
 
 PENDULUM = """<robot name="pendulum"><link name="base"/>
   <link name="arm"><inertial><origin xyz="0 0 -0.2"/><mass value="0.5"/>
@@ -82,6 +89,19 @@ SOLVERS = (
 STEPS = (1e-3, 5e-3, 0.0, -1e-3, math.nan, math.inf, 1.0, 1e-300, 1e300, None, "x")
 DURATIONS = (0.01, 0.0, 0.05, -1.0, math.nan, math.inf, 1e12, HUGE, None, "x", 1e-9)
 COMMANDS = ("effort", "target", "position", None, 3)
+ACTUATORS = (
+    Actuator.torque("swing", 5.0), Actuator.position("swing", 100.0, 10.0),
+    Actuator.velocity("swing", HUGE), Actuator.position("swing", HUGE), Actuator.torque("nobody"),
+)  # fmt: skip
+COMMANDED = ({"a": 0.3}, {"b": -0.1, "a": 1.0}, {"a": HUGE}, {"a": math.nan}, {"x": 1.0}, {}, 5)
+SENSORS = (
+    JointTorque("swing"), ForceTorque("a", "arm"), Imu("a", "arm"), Imu("b", "b"), JointTorque("x"),
+    ForceTorque("ground", "ground"), Imu("ground", "ground"), Imu("a", "a"), JointTorque(None),
+)  # fmt: skip
+FAULTS = (
+    None, SensorNoise(), SensorNoise(5.0, 0.01, 0.1, 0.2, 0.3), SensorNoise(HUGE, HUGE),
+    SensorNoise(bias=[1.0] * 6, noise=HUGE),
+)  # fmt: skip
 PAIRS = ((), (("base", "arm"),), (("x", "y"),), (("a",),), "ab", None)
 SHAPES = (
     "state",
@@ -125,6 +145,10 @@ ENGINE = {
     "observer.penetrations": (),
     "observer.warnings": (),
     "observer.distance": (NAMES, NAMES),
+    "set_friction": (("swing", *NAMES), NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS),
+    "actuators.add": (NAMES, ACTUATORS),
+    "actuators.command": (COMMANDED,),
+    "sensors.add": (NAMES, SENSORS, FAULTS, NUMBERS, COUNTS),
     "write": (("q", "v", "applied", "target", "stiffness", "damping"), NUMBERS),
 }
 MOST_CALLS = 12

@@ -61,7 +61,9 @@ def test_a_failed_sample_does_not_disturb_the_others():
 
 def test_bad_arguments_are_named():
     engine, inputs = samples()
-    with pytest.raises(ConfigError, match=r"no command 'torque' \(valid: effort, target\)"):
+    with pytest.raises(
+        ConfigError, match=r"no command 'torque' \(valid: effort, target, feedforward\)"
+    ):
         engine.rollouts(engine.q, engine.v, inputs, "torque")
     with pytest.raises(ConfigError, match=r"inputs must be \(n, T, 8\), got \(60, 8\)"):
         engine.rollouts(engine.q, engine.v, inputs[0])

@@ -1,113 +1,300 @@
-"""The external-torque signal: gain one, low-pass, delay, bias and noise.
-
-And the joint-torque sensors: M qdd + C qd + g = tau_m + tau_ext, at rest and in motion.
-"""
-
-import dataclasses
+"""Sensors against Pinocchio's inverse dynamics, weights, free fall; their periods and states."""
 
 import numpy as np
 import pinocchio as pin
 import pytest
+from builders import (
+    GRAVITY,
+    arm_instance,
+    body_urdf,
+    box,
+    engine_of,
+    ground_instance,
+    mug_instance,
+    pose,
+)
+from test_joint_forces import SLIDER, slider
 
-from contact_core.scene import Scene
-from contact_core.scene_config import TorqueSensorConfig
-from tamsi_sim.robot.plant import GripperCommand, Plant
-from tamsi_sim.robot.sensors import TorqueSensor
+from contact_core.errors import ConfigError, ModelError
+from contact_core.scene import Instance
+from tamsi_sim import (
+    Actuator,
+    ForceTorque,
+    Imu,
+    JointTorque,
+    SensorNoise,
+    StepStatus,
+    World,
+)
 
-STEP = np.full(7, 2.0)
-
-
-def samples(count, seed=0, **settings):
-    sensor = TorqueSensor(TorqueSensorConfig(**settings), 0.005, seed)
-    return np.array([sensor.sample(STEP) for _ in range(count)])
-
-
-def test_without_faults_the_torque_passes():
-    np.testing.assert_array_equal(samples(3, cutoff=0.0, noise=0.0), np.full((3, 7), 2.0))
-
-
-def test_low_pass_has_its_time_constant():
-    values = samples(200, cutoff=2.0, noise=0.0)[:, 0]
-    steps = 1.0 / (2 * np.pi * 2.0) / 0.005
-    assert values[round(steps) - 1] == pytest.approx(2.0 * (1 - np.exp(-1)), rel=0.02)
-    assert values[-1] == pytest.approx(2.0, rel=1e-3)
-
-
-def test_delay_is_whole_periods():
-    values = samples(6, cutoff=0.0, noise=0.0, delay=0.015)[:, 0]
-    np.testing.assert_array_equal(values, [0, 0, 0, 2, 2, 2])
+TABLE = Instance("table", body_urdf("table", box(0.4, 0.4, 0.4)), pose(x=0.62))
+LINK, TOOL = "lbr_link_6", "lbr_link_7"
 
 
-def test_bias_adds():
-    bias = tuple(float(i) for i in range(7))
-    np.testing.assert_allclose(samples(1, cutoff=0.0, noise=0.0, bias=bias)[0], STEP + bias)
+def arm(weightless=False, table=True):
+    """Return the arm in motion, its hand pressing on a table if there is one."""
+    instances = [arm_instance((0.0, 0.0, 0.0) if weightless else GRAVITY)]
+    engine = engine_of(instances + ([TABLE] if table else []))
+    engine.q[:8] = [0.1, 1.2, 0.05, -1.3, 0.1, 0.6, 0.0, 0.02]
+    engine.drives.target[:8] = engine.q[:8]
+    engine.drives.stiffness[:8] = [800, 600, 600, 600, 400, 200, 200, 2000]
+    engine.drives.damping_ratio[:8] = 0.7
+    engine.built.arrays.joints.armature[:7] = 0.3
+    return engine
 
 
-def test_noise_is_white_seeded_and_of_the_stated_size():
-    first = samples(5000, cutoff=0.0, noise=0.1, seed=1) - STEP
-    assert first.std() == pytest.approx(0.1, rel=0.02)
-    assert abs(np.mean(first[1:] * first[:-1])) < 2e-4
-    np.testing.assert_array_equal(first, samples(5000, cutoff=0.0, noise=0.1, seed=1) - STEP)
-    assert not np.array_equal(first, samples(5000, cutoff=0.0, noise=0.1, seed=2) - STEP)
+def joint_names(engine):
+    return [name for name, dof in sorted(engine.built.joints.items(), key=lambda item: item[1])]
 
 
-CLEAN = TorqueSensorConfig(cutoff=0.0, noise=0.0)
+def rnea(engine, before):
+    """Joint torques of the last step by Pinocchio, contact included, rotors left out."""
+    built, bodies = engine.built, engine.built.arrays.bodies
+    model = pin.buildModelFromXML(arm_instance().urdf)
+    data = model.createData()
+    q, v = before
+    # Pinocchio's joints are our bodies; the second finger follows the first.
+    dofs, ratios = bodies.column_dof[:9], bodies.joint_ratio[:9]
+    states = [ratios * x[dofs] for x in (q, v, (engine.v - v) / engine.time_step)]
+    pin.forwardKinematics(model, data, states[0])
+    outer = [pin.Force.Zero() for _ in range(model.njoints)]
+    contacts, shapes = engine.work.contacts, engine.work.pairs.shapes
+    for c in range(contacts.number[0]):
+        force = contacts.frame[c].T @ engine.work.contact_forces.mean_force[c]
+        for shape, sign in zip(shapes[contacts.pair[c]], (1.0, -1.0), strict=True):
+            joint = int(built.arrays.geometry.body[shape]) + 1
+            wrench = pin.Force(sign * force, sign * np.cross(contacts.point[c], force))
+            outer[joint] += data.oMi[joint].actInv(wrench)
+    torques = pin.rnea(model, data, *states, outer)
+    return model, data, np.bincount(dofs, ratios * torques)
 
 
-def plant_with(sensor, gravity_compensated=True):
-    scene = Scene.load("mug_placement")
-    config = dataclasses.replace(
-        scene.config, torque_sensor=sensor, gravity_compensated=gravity_compensated
-    )
-    return Plant(dataclasses.replace(scene, config=config))
+@pytest.mark.parametrize("weightless", [False, True])
+@pytest.mark.parametrize("steps", [1, 40, 400])
+def test_joint_torques_and_wrenches_are_those_of_pinocchios_inverse_dynamics(weightless, steps):
+    engine = arm(weightless)
+    for name in joint_names(engine):
+        engine.sensors.add(name, JointTorque(name))
+    for link in (LINK, TOOL):
+        engine.sensors.add(link, ForceTorque("robot", link))
+    engine.applied[:3] = [20.0, -10.0, 5.0]
+    engine.step(steps - 1)
+    before = engine.q.copy(), engine.v.copy()
+    assert engine.step() == StepStatus.OK
+    assert (steps == 1) or engine.contacts()
+    model, data, torques = rnea(engine, before)
+    found = np.array([engine.sensors[name][0] for name in joint_names(engine)])
+    np.testing.assert_allclose(found, torques, atol=1e-8)
+    for link in (LINK, TOOL):
+        frame = model.frames[model.getFrameId(link)]
+        wrench = frame.placement.actInv(data.f[frame.parentJoint])
+        np.testing.assert_allclose(
+            engine.sensors[link], np.concatenate([wrench.linear, wrench.angular]), atol=1e-8
+        )
 
 
-def required_torque(plant, q, velocity, acceleration):
-    """Inverse dynamics of arm and gripper, without rotors."""
-    model = plant.scene.robot.arm_model(0.04)
-    return pin.rnea(model, model.createData(), q, velocity, acceleration)
+def test_a_joint_torque_is_what_drives_the_joint_less_its_rotor():
+    """By the equation that the step solved, without Newton and Euler."""
+    engine = arm()
+    names = joint_names(engine)
+    for name in names:
+        engine.sensors.add(name, JointTorque(name))
+    engine.step(300)
+    before = engine.v.copy()
+    engine.step()
+    rotors = engine.built.arrays.joints.armature * (engine.v - before) / engine.time_step
+    expected = engine.joint_force + engine.applied - rotors
+    found = [engine.sensors[name][0] for name in names]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("compensated", [True, False])
-def test_at_rest_they_carry_the_arm_and_what_it_holds(compensated):
-    plant = plant_with(CLEAN, compensated)
-    q = plant.reset(0).position
-    for _ in range(400):
-        measurement = plant.tick(q, GripperCommand(0.0, 20.0))
-    needed = required_torque(plant, measurement.position, np.zeros(7), np.zeros(7))
-    assert np.abs(measurement.external_torque).max() > 0.5
+def hanging(**options):
+    """Return a 3 kg box on a hinge whose axis is horizontal, with the link it hangs from."""
+    urdf = """<robot name="rod"><link name="base"/><link name="rod"><inertial>
+      <origin xyz="0 0 -0.5"/><mass value="3"/>
+      <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <link name="tip"/><joint name="hinge" type="continuous"><parent link="base"/>
+      <child link="rod"/><axis xyz="0 1 0"/></joint>
+      <joint name="end" type="fixed"><parent link="rod"/><child link="tip"/>
+      <origin xyz="0 0 -1"/></joint></robot>"""
+    engine = engine_of([Instance("rod", urdf, gravity=GRAVITY)], **options)
+    engine.sensors.add("wrist", ForceTorque("rod", "rod"))
+    engine.sensors.add("tip", ForceTorque("rod", "tip"))
+    engine.sensors.add("imu", Imu("rod", "tip"))
+    return engine
+
+
+def test_at_rest_a_wrist_carries_the_weight_in_its_own_axes():
+    engine = hanging()
+    engine.actuators.add("servo", Actuator.position("hinge", 1e6, 1e4))
+    engine.actuators.command({"servo": 0.3})
+    engine.q[:] = 0.3
+    engine.step(2000)
+    weight, sine, cosine = 3.0 * 9.81, np.sin(0.3), np.cos(0.3)
+    force = [-weight * sine, 0.0, weight * cosine]
     np.testing.assert_allclose(
-        measurement.joint_torque + measurement.external_torque, needed, atol=0.02
+        engine.sensors["wrist"], [*force, 0.0, 0.5 * weight * sine, 0.0], atol=1e-3
+    )
+    # The same wrench about the tip, 1 m further.
+    np.testing.assert_allclose(
+        engine.sensors["tip"], [*force, 0.0, -0.5 * weight * sine, 0.0], atol=1e-3
+    )
+    np.testing.assert_allclose(
+        engine.sensors["imu"], [-9.81 * sine, 0.0, 9.81 * cosine, 0.0, 0.0, 0.0], atol=1e-3
     )
 
 
-def test_in_motion_they_drive_the_links_but_not_the_rotors():
-    plant = plant_with(CLEAN)
-    start = plant.reset(0).position
-    before = plant.tick(start)
-    worst = largest = 0.0
-    for k in range(200):
-        command = start + 0.1 * (1.0 - np.cos(0.05 * k)) * np.array([1, -1, 1, -1, 1, 1, 1])
-        after = plant.tick(command)
-        acceleration = (after.velocity - before.velocity) / 0.005
-        velocity = 0.5 * (after.velocity + before.velocity)
-        position = 0.5 * (after.position + before.position)
-        needed = required_torque(plant, position, velocity, acceleration)
-        error = after.joint_torque + after.external_torque - needed
-        worst = max(worst, float(np.abs(error).max()))
-        largest = max(largest, float(np.abs(acceleration).max()))
-        before = after
-    rotors = min(plant.scene.config.robot.effective_armature) * largest
-    assert worst < 0.3 * rotors
-    assert worst < 0.5
+def test_a_pendulum_pulls_with_its_centripetal_force():
+    engine = hanging(time_step=1e-4)
+    engine.v[:] = 2.0
+    engine.step()
+    np.testing.assert_allclose(engine.sensors["wrist"][2], 3.0 * (9.81 + 0.5 * 4.0), rtol=1e-3)
+    np.testing.assert_allclose(engine.sensors["imu"][2], 9.81 + 4.0, rtol=1e-3)
+    np.testing.assert_allclose(engine.sensors["imu"][3:], [0.0, 2.0, 0.0], atol=1e-3)
 
 
-def test_noise_and_bias_are_those_of_the_external_torque():
-    bias = np.linspace(-0.3, 0.3, 7)
-    noisy = plant_with(TorqueSensorConfig(cutoff=0.0, noise=0.1, bias=tuple(bias)))
-    clean = plant_with(CLEAN)
-    q = noisy.reset(3).position
-    clean.reset(3)
-    errors = np.array([noisy.tick(q).joint_torque - clean.tick(q).joint_torque for _ in range(400)])
-    np.testing.assert_allclose(errors.mean(axis=0), -bias, atol=0.02)
-    np.testing.assert_allclose(errors.std(axis=0), 0.1, rtol=0.15)
+def brick(z, **options):
+    urdf = body_urdf("brick", box(0.1, 0.12, 0.08), 1.0, (2e-3, 2e-3, 3e-3)).replace(
+        "</robot>",
+        '<link name="corner"/><joint name="c" type="fixed"><parent link="brick"/>'
+        '<child link="corner"/><origin xyz="0.05 0 0" rpy="0 0 1.5707963267948966"/></joint>'
+        "</robot>",
+    )
+    instances = [Instance("brick", urdf, pose(z=z, **options), True, GRAVITY), ground_instance()]
+    engine = engine_of(instances)
+    for link in ("brick", "corner"):
+        engine.sensors.add(link, Imu("brick", link))
+    return engine
+
+
+def test_in_free_fall_an_imu_reads_zero():
+    engine = brick(2.0, roll=0.4, pitch=0.2)
+    engine.step(100)
+    np.testing.assert_allclose(engine.sensors["brick"], np.zeros(6), atol=1e-9)
+
+
+def test_at_rest_on_the_ground_an_imu_reads_gravity_upwards():
+    engine = brick(0.04)
+    engine.step(1000)
+    for link in ("brick", "corner"):
+        np.testing.assert_allclose(engine.sensors[link], [0.0, 0.0, 9.81, 0.0, 0.0, 0.0], atol=1e-6)
+
+
+def test_on_a_spinning_body_an_imu_reads_the_centripetal_acceleration():
+    engine = brick(2.0)
+    engine.v[5] = 7.0
+    engine.step(37)
+    # Towards the axis: minus x of the brick, minus y of the corner's link, which is turned.
+    expected = [0.0, 7.0**2 * 0.05, 0.0, 0.0, 0.0, 7.0]
+    np.testing.assert_allclose(engine.sensors["corner"], expected, atol=1e-6)
+
+
+def test_an_imu_on_what_is_fixed_reads_gravity():
+    engine = brick(0.04)
+    engine.sensors.add("ground", Imu("ground", "ground"))
+    engine.step()
+    np.testing.assert_allclose(engine.sensors["ground"], [0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
+
+
+def test_an_imu_measures_where_nothing_moves():
+    engine = World().add_ground().build()
+    engine.sensors.add("imu", Imu("ground", "ground"))
+    assert engine.step() == StepStatus.OK
+    np.testing.assert_allclose(engine.sensors["imu"], [0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
+
+
+def test_gravity_is_that_of_the_world():
+    world = World(gravity=(0.0, 0.0, -1.62))
+    world.add("slider", SLIDER.format(friction=0.0, effort=1.0), weightless=True)
+    engine = world.build()
+    engine.sensors.add("imu", Imu("slider", "cart"))
+    engine.sensors.add("wrist", ForceTorque("slider", "cart"))
+    engine.step()
+    assert engine.sensors["imu"][2] == pytest.approx(1.62)
+    assert engine.sensors["wrist"][2] == pytest.approx(2.0 * 1.62)
+
+
+def test_sensors_sample_at_their_periods_and_change_nothing():
+    engine, plain = slider(), slider()
+    engine.sensors.add("slow", JointTorque("slide"), period=5e-3)
+    engine.sensors.add("fast", JointTorque("slide"))
+    assert np.isnan(engine.sensors["slow"]).all()
+    for one in (engine, plain):
+        one.applied[:] = 3.0
+    engine.step(4)
+    assert np.isnan(engine.sensors["slow"]).all()
+    assert engine.sensors["fast"][0] == pytest.approx(3.0)
+    engine.applied[:] = 4.0
+    engine.step()
+    engine.applied[:] = 5.0
+    engine.step(4)
+    assert engine.sensors["slow"][0] == pytest.approx(4.0)
+    assert engine.sensors["fast"][0] == pytest.approx(5.0)
+    for force, steps in ((3.0, 4), (4.0, 1), (5.0, 4)):
+        plain.applied[:] = force
+        plain.step(steps)
+    np.testing.assert_array_equal(engine.q, plain.q)
+
+
+FAULTS = SensorNoise(cutoff=20.0, delay=0.01, bias=0.3, drift=0.1, noise=0.2)
+
+
+def noisy(seed=0):
+    engine = slider()
+    engine.sensors.add("s", JointTorque("slide"), FAULTS, 2e-3, seed)
+    engine.applied[:] = 3.0
+    return engine
+
+
+def record(engine, count=30):
+    values = []
+    for _ in range(count):
+        engine.step(2)
+        values.append(engine.sensors["s"][0])
+    return np.array(values)
+
+
+def test_noise_is_seeded_and_comes_back_with_save_restore_and_reset():
+    engine = noisy()
+    first = record(engine)
+    np.testing.assert_array_equal(first, record(noisy()))
+    assert not np.array_equal(first, record(noisy(1)))
+    engine.step()  # Between two samples.
+    start = engine.save()
+    after = record(engine)
+    record(engine)
+    engine.restore(start)
+    np.testing.assert_array_equal(record(engine), after)
+    engine.reset()
+    engine.applied[:] = 3.0
+    np.testing.assert_array_equal(record(engine), first)
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "arguments"),
+    [
+        (ModelError, "sensor 's' exists already", ("s", JointTorque("slide"))),
+        (ModelError, r"no joint 'elbow' \(valid: slide\)", ("a", JointTorque("elbow"))),
+        (ModelError, r"no link 'slider/hand' \(valid: slider/", ("a", Imu("slider", "hand"))),
+        (ModelError, "no joint carries 'slider/base'", ("a", ForceTorque("slider", "base"))),
+        (ConfigError, "must be a multiple of 0.001 s", ("a", JointTorque("slide"), None, 1.5e-3)),
+        (ConfigError, "must be a multiple of 0.001 s", ("a", JointTorque("slide"), None, 0.0)),
+        (ConfigError, "seed of sensor 'a'", ("a", JointTorque("slide"), None, None, -1)),
+        (
+            ConfigError,
+            "bias must be 1 or 6",
+            ("a", Imu("slider", "cart"), SensorNoise(bias=[1.0] * 3)),
+        ),
+    ],
+)
+def test_what_cannot_be_mounted_is_refused(error, message, arguments):
+    engine = noisy()
+    with pytest.raises(error, match=message):
+        engine.sensors.add(*arguments)
+    assert list(engine.sensors) == ["s"]
+
+
+def test_a_floating_body_has_no_joint_to_measure_in():
+    engine = engine_of([mug_instance(pose(z=1.0))])
+    with pytest.raises(ModelError, match="no joint carries 'mug/mug'"):
+        engine.sensors.add("wrist", ForceTorque("mug", "mug"))

@@ -1,0 +1,151 @@
+"""The actuators of an engine, commanded by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from contact_core.actuator import Actuator
+from contact_core.errors import ConfigError, ModelError, choices, real_number
+from tamsi_sim.arrays.data import Drives
+from tamsi_sim.simulation.model import BuiltModel
+from tamsi_sim.simulation.rollouts import number_array
+
+
+class Actuators(Mapping[str, Actuator]):
+    """Actuators by name: those of the files, and those that were added.
+
+    One exerts nothing until it is first commanded. From then on the commanded actuators of a joint
+    are its drive: their gains, summed, replace those in ``Engine.drives``, and what their commands
+    exert is the drive's feedforward. Stiffness and damping are implicit, so that no gain limits the
+    step. The effort limit of a drive is that of its joint, or what its actuators reach together if
+    that is less.
+    """
+
+    def __init__(self, built: BuiltModel, drives: Drives) -> None:
+        """Take those of the files.
+
+        Args:
+            built: The model.
+            drives: The engine's drives.
+        """
+        self._built, self._drives = built, drives
+        self._all = dict(built.actuators)
+        self._commands: dict[str, float] = {}
+
+    def __getitem__(self, name: str) -> Actuator:
+        """Return an actuator."""
+        return self._all[name][1]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names."""
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._all)
+
+    @property
+    def commands(self) -> dict[str, float]:
+        """The last commands, within their ranges, of the actuators that have been commanded."""
+        return dict(self._commands)
+
+    def add(self, name: str, actuator: Actuator) -> None:
+        """Add an actuator.
+
+        Args:
+            name: A name of its own.
+            actuator: What it exerts; ``joint`` is a key of ``BuiltModel.joints``.
+
+        Raises:
+            ModelError: If the name is taken, or there is no such joint.
+        """
+        if name in self._all:
+            raise ModelError(f"actuator '{name}' exists already ({choices(self)})")
+        if actuator.joint not in self._built.joints:
+            raise ModelError(
+                f"actuator '{name}': no joint '{actuator.joint}' ({choices(self._built.joints)})"
+            )
+        self._all[name] = self._built.joints[actuator.joint], actuator
+
+    def command(self, commands: Mapping[str, float]) -> None:
+        """Command actuators; they hold their commands until the next.
+
+        Args:
+            commands: Actuator -> command: effort [Nm or N], position [rad or m] or velocity [rad/s
+                or m/s], or what its gain multiplies. Beyond its range it counts as the end of it.
+
+        Raises:
+            ConfigError: If a command is not finite; nothing is commanded then.
+            ModelError: If there is no such actuator; likewise.
+        """
+        self._check_names(commands)
+        values = {
+            name: real_number(value, f"the command of actuator '{name}'")
+            for name, value in commands.items()
+        }
+        for name, value in values.items():
+            self._commands[name] = float(self._clipped(name, value))
+        self._write(self._drives, self._commands, {self._all[name][0] for name in values})
+
+    def recall(self, commands: Mapping[str, float]) -> None:
+        """Take over commands that belong to the drives as they are.
+
+        Args:
+            commands: From :attr:`commands`; those of actuators that do not exist are left out.
+        """
+        self._commands = {name: value for name, value in commands.items() if name in self}
+
+    def over_time(self, commands: Mapping[str, np.ndarray]) -> tuple[Drives, np.ndarray]:
+        """Return the drives under commands that change, and their feedforward in every step.
+
+        Args:
+            commands: Actuator -> (n, T) commands of n samples.
+
+        Returns:
+            Drives with the gains of these actuators and of those commanded before, which hold
+            their commands; (n, T, nv) feedforward [Nm or N].
+
+        Raises:
+            ConfigError: If commands are no finite numbers, or differ in shape.
+            ModelError: If there is no such actuator.
+        """
+        self._check_names(commands)
+        arrays = {name: number_array(given, f"'{name}'") for name, given in commands.items()}
+        shapes = {array.shape for array in arrays.values()}
+        finite = all(np.isfinite(array).all() for array in arrays.values())
+        if len(shapes) != 1 or len(shape := shapes.pop()) != 2 or not finite:
+            found = {name: array.shape for name, array in arrays.items()}
+            raise ConfigError(f"commands must be finite and all (n, T), got {found}")
+        drives = Drives(*(array.copy() for array in self._drives))
+        dofs = {self._all[name][0] for name in arrays}
+        self._write(drives, self._commands | dict.fromkeys(arrays, 0.0), dofs)
+        efforts = np.tile(drives.feedforward, (*shape, 1))
+        for name, array in arrays.items():
+            dof, actuator = self._all[name]
+            efforts[..., dof] += actuator.gain * self._clipped(name, array)
+        return drives, efforts
+
+    def _check_names(self, names: Mapping[str, object]) -> None:
+        for name in names:
+            if name not in self._all:
+                raise ModelError(f"no actuator '{name}' ({choices(self) if self else 'none yet'})")
+
+    def _clipped(self, name: str, value: np.ndarray | float) -> np.ndarray | float:
+        return np.clip(value, self[name].lower, self[name].upper)
+
+    def _write(self, drives: Drives, commands: Mapping[str, float], dofs: set[int]) -> None:
+        """Make the commanded actuators of some degrees of freedom their drives."""
+        for array in (drives.target, drives.target_rate, drives.damping_ratio):
+            array[list(dofs)] = 0.0
+        for dof in dofs:
+            own = {name: a for name, (where, a) in self._all.items() if where == dof}
+            acting = {name: own[name] for name in own if name in commands}
+            drives.stiffness[dof] = sum(a.stiffness for a in acting.values())
+            drives.damping[dof] = sum(a.damping for a in acting.values())
+            drives.feedforward[dof] = sum(
+                a.offset + a.gain * commands[name] for name, a in acting.items()
+            )
+            reach = sum(a.limit for a in acting.values())
+            drives.effort_limit[dof] = min(reach, self._built.efforts[dof])
