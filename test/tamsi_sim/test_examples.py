@@ -22,7 +22,7 @@ SAID = {
     "09_chain_of_balls": "energy 2.53 J, after 4 s 1.2",
     "10_actuators_and_sensors": "shoulder [-52.",
 }
-PICTURES = ("01", "02", "04", "05", "06", "09")
+PICTURES = ("01", "02", "04", "05", "06", "09", "10")
 
 
 @pytest.mark.parametrize("name", SAID)
