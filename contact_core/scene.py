@@ -50,6 +50,8 @@ class Instance:
             meshes without a volume left out.
         kinematic: Whether it floats and no force moves it: it goes on with the velocity that it
             is given.
+        decompose: Share of its extent from which a mesh that is not convex is split into convex
+            parts; none is if zero.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Instance:
     positions: Mapping[str, float] | str = field(default_factory=dict)
     repair: bool = False
     kinematic: bool = False
+    decompose: float = 0.0
 
 
 @dataclass(frozen=True)

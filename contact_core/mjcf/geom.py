@@ -11,6 +11,7 @@ import numpy as np
 import pinocchio as pin
 from scipy.spatial import ConvexHull, QhullError
 
+from contact_core.collision.shapes import triangles_from_coal, triangles_to_coal
 from contact_core.errors import ModelError, choices
 from contact_core.mjcf.document import Document, boolean, from_z, number, numbers, vector
 
@@ -76,8 +77,11 @@ class Geom:
             case "mesh":
                 if "file" in self.mesh and not self.mesh["file"].endswith(MSH):
                     return self._load()
+                corners, triangles = self._corners()
+                if len(triangles):
+                    return triangles_to_coal(corners, triangles)
                 points = coal.StdVec_Vec3s()
-                points.extend(list(self._corners()[0]))
+                points.extend(list(corners))
                 return coal.Convex.convexHull(points, True, "Qt")
         kinds = [kind for kind in SIZES if kind != self.kind]
         raise ModelError(
@@ -147,10 +151,7 @@ class Geom:
         if name.endswith(MSH) and Path(name).is_file():
             points, corners = _read_msh(Path(name).read_bytes())
             return points * self._scale, corners
-        loaded = self._load()
-        faces = (loaded.tri_indices(k) for k in range(loaded.num_tris))
-        corners = np.array([(t[0], t[1], t[2]) for t in faces], dtype=np.int64).reshape(-1, 3)
-        return np.array(loaded.vertices()), corners
+        return triangles_from_coal(self._load())
 
     def _mesh_inertia(self) -> tuple[pin.Inertia, float]:
         """Sum of the tetrahedra between the triangles and the centre of mass."""

@@ -270,7 +270,7 @@ class _Builder:
 
     def _add_shapes(self, instance: Instance) -> None:
         try:
-            shapes = collision_shapes(instance.urdf, True, instance.repair)
+            shapes = collision_shapes(instance.urdf, True, instance.repair, instance.decompose)
         except ModelError as error:
             raise ModelError(f"{instance.name}: {error}") from error
         for placed in shapes:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from contact_core.description import placement, read_urdf
-from contact_core.errors import ConfigError, ModelError, ModelWarning, choices
+from contact_core.errors import ConfigError, ModelError, ModelWarning, choices, real_number
 from contact_core.mjcf.model import read_mjcf
 from contact_core.model_file import MJCF, parse, self_contained
 from contact_core.scene import Instance, Link
@@ -26,6 +26,8 @@ EARTH = (0.0, 0.0, -9.81)
 NOWHERE = (0.0, 0.0, 0.0)
 RUBBER_ON_WOOD = Surface(stiffness=2e4, dissipation=5.0, friction=0.5)
 GROUND = "ground"
+# How far convex parts may be from convex, as a share of their mesh's extent.
+PARTS, FINEST_PARTS, COARSEST_PARTS = 0.02, 0.005, 0.5
 # A half space does not exist in URDF; a box of 100 m is one for all that stands on it.
 _GROUND_URDF = """<robot name="ground"><link name="ground"><collision name="ground">
   <geometry><box size="100 100 2"/></geometry></collision></link></robot>"""
@@ -76,6 +78,7 @@ class World:
         roots: Sequence[str | Path] = (),
         repair: bool = False,
         kinematic: bool = False,
+        decompose: bool | float = False,
     ) -> World:
         """Add a robot or an object.
 
@@ -100,6 +103,9 @@ class World:
                 a volume left out; a warning names them. Otherwise they are refused.
             kinematic: Whether it floats and no force moves it, as a hand that pushes: it goes on
                 with the velocity that ``Engine.set_velocity`` gives it.
+            decompose: Whether its meshes that are not convex collide as convex parts instead of as
+                their convex hulls, or how far a part may be from convex: a share of the mesh's
+                greatest extent, FINEST_PARTS to COARSEST_PARTS, PARTS if True. It needs CoACD.
 
         Returns:
             The world itself.
@@ -128,8 +134,9 @@ class World:
         pose = placement(xyz, rpy)
         start = positions if isinstance(positions, str) else dict(positions or {})
         self._instances[name] = Instance(
-            name, text, pose, free or kinematic, gravity, start, repair, kinematic
-        )
+            name, text, pose, free or kinematic, gravity, start, repair, kinematic,
+            _concavity(decompose),
+        )  # fmt: skip
         if surface is not None:
             self._surfaces[name] = surface
         return self
@@ -291,6 +298,17 @@ def _triple(values: Sequence[float], what: str) -> tuple[float, float, float]:
     if not all(map(math.isfinite, (x, y, z))):
         raise ConfigError(f"{what} must be finite, got {values!r}")
     return x, y, z
+
+
+def _concavity(decompose: bool | float) -> float:
+    """Share of a mesh's extent from which it is split; zero if it is not."""
+    if isinstance(decompose, bool | np.bool):
+        return PARTS if decompose else 0.0
+    valid = f"a bool, or >= {FINEST_PARTS} and <= {COARSEST_PARTS}"
+    share = real_number(decompose, "decompose", valid)
+    if not FINEST_PARTS <= share <= COARSEST_PARTS:
+        raise ConfigError(f"decompose must be {valid}, got {decompose!r}")
+    return share
 
 
 def _neighbours(
