@@ -179,7 +179,11 @@ class RobotDescription:
 
 
 def collision_shapes(
-    text: str, meshes: bool = False, repair: bool = False, decompose: float = 0.0
+    text: str,
+    meshes: bool = False,
+    repair: bool = False,
+    decompose: float = 0.0,
+    simplify: float = 0.0,
 ) -> tuple[PlacedShape, ...]:
     """Return the collision shapes of a URDF or MJCF, each placed in the frame of its link.
 
@@ -190,6 +194,8 @@ def collision_shapes(
         repair: Whether meshes that have no volume are left out, with a warning.
         decompose: Meshes whose surface is further from the hull's than this share of its extent
             become convex parts, NAME_0, NAME_1, ..., see :func:`convex_parts`; none if zero.
+        simplify: How far from them simplified convex hulls may be [m]; if zero, only those of
+            too many faces are simplified, see :func:`convex_hull`.
 
     Returns:
         The shapes, in the order of the file.
@@ -208,7 +214,9 @@ def collision_shapes(
             shapes.append(replace(placed, shape=shape_from_coal(geometry, placed.name)))
             continue
         try:
-            hulls, excess = convex_hulls(*triangles_from_coal(geometry), placed.name, decompose)
+            hulls, excess = convex_hulls(
+                *triangles_from_coal(geometry), placed.name, decompose, simplify
+            )
         except ModelError as error:
             if not repair:
                 raise

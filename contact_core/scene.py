@@ -52,6 +52,7 @@ class Instance:
             is given.
         decompose: Share of its extent from which a mesh that is not convex is split into convex
             parts; none is if zero.
+        simplify: How far from them simplified convex hulls of its meshes may be [m].
     """
 
     name: str
@@ -63,6 +64,7 @@ class Instance:
     repair: bool = False
     kinematic: bool = False
     decompose: float = 0.0
+    simplify: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ _SAMPLES = np.array([[2, 2, 2], [3, 3, 0], [0, 3, 3], [3, 0, 3]]) / 6.0
 
 
 def convex_hulls(
-    points: np.ndarray, triangles: np.ndarray, name: str, decompose: float
+    points: np.ndarray, triangles: np.ndarray, name: str, decompose: float, simplify: float = 0.0
 ) -> tuple[list[tuple[ConvexMesh, np.ndarray]], str]:
     """Return the convex bodies as which a mesh collides.
 
@@ -41,6 +41,7 @@ def convex_hulls(
         name: Name of the collision element, for the error.
         decompose: Share of its extent; if the surfaces of mesh and hull are further apart, the
             bodies are the hulls of its :func:`convex_parts`. None is split if zero.
+        simplify: Tolerance of :func:`convex_hull` [m].
 
     Returns:
         The bodies, each with (3) where its origin is [m]; and by how much they differ from the
@@ -50,7 +51,7 @@ def convex_hulls(
         ModelError: If the mesh has no volume, a hull cannot be simplified, or parts cannot be
             found.
     """
-    hull, center = convex_hull(points, name)
+    hull, center = convex_hull(points, name, simplify)
     hulls = [(hull, center)]
     if not len(triangles):
         return hulls, ""
@@ -62,7 +63,7 @@ def convex_hulls(
     )
     if decompose and distance > least:
         parts = convex_parts(points, triangles, decompose, name)
-        hulls = [convex_hull(part, name) for part in parts]
+        hulls = [convex_hull(part, name, simplify) for part in parts]
         distance = depth_of_surface(points, triangles, hulls)
     if distance <= CONCAVE * extent:
         return hulls, ""

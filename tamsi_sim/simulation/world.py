@@ -79,6 +79,7 @@ class World:
         repair: bool = False,
         kinematic: bool = False,
         decompose: bool | float = False,
+        simplify: float = 0.0,
     ) -> World:
         """Add a robot or an object.
 
@@ -106,6 +107,8 @@ class World:
             decompose: Whether its meshes that are not convex collide as convex parts instead of as
                 their convex hulls, or how far a part may be from convex: a share of the mesh's
                 greatest extent, FINEST_PARTS to COARSEST_PARTS, PARTS if True. It needs CoACD.
+            simplify: How far a convex hull may stick out of a simplified one, which takes its place
+                and has fewer faces [m]. If zero, only hulls of more than 256 faces are simplified.
 
         Returns:
             The world itself.
@@ -129,13 +132,16 @@ class World:
             text = self_contained(text, name, Path.cwd(), [Path(root) for root in roots])
         else:
             text = read_urdf(text, roots)
+        tolerance = real_number(simplify, f"simplify of '{name}'", ">= 0 m")
+        if tolerance < 0.0:
+            raise ConfigError(f"simplify of '{name}' must be >= 0 m, got {simplify!r}")
         self._read_rules(name, text, weightless)
         gravity = NOWHERE if weightless else self._gravity
         pose = placement(xyz, rpy)
         start = positions if isinstance(positions, str) else dict(positions or {})
         self._instances[name] = Instance(
             name, text, pose, free or kinematic, gravity, start, repair, kinematic,
-            _concavity(decompose),
+            _concavity(decompose), tolerance,
         )  # fmt: skip
         if surface is not None:
             self._surfaces[name] = surface

@@ -202,6 +202,7 @@ def test_links_that_touch_at_the_start_or_are_listed_may_overlap(tmp_path):
         (lambda: World().add("ball", BALL, rpy=(0.0, 0.0, np.nan)), "rpy of 'ball' must be finite"),
         (lambda: World().add("ball", BALL, decompose=2), "decompose must be a bool, or >= 0.005"),
         (lambda: World().add("ball", BALL, decompose="fine"), "decompose must be .*, got 'fine'"),
+        (lambda: World().add("ball", BALL, simplify=-1e-3), "simplify of 'ball' must be >= 0 m"),
         (lambda: World().add_ground(np.inf), "xyz of 'ground' must be finite"),
         (
             lambda: World().add("a", BALL).add("b", BALL).set_material("a", "b", Material(0, 0, 0)),
