@@ -270,7 +270,9 @@ class _Builder:
 
     def _add_shapes(self, instance: Instance) -> None:
         try:
-            shapes = collision_shapes(instance.urdf, True, instance.repair, instance.decompose)
+            shapes = collision_shapes(
+                instance.urdf, True, instance.repair, instance.decompose, instance.simplify
+            )
         except ModelError as error:
             raise ModelError(f"{instance.name}: {error}") from error
         for placed in shapes:

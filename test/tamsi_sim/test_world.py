@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from builders import body_urdf, box, mesh, sphere
+from builders import body_urdf, box, hull_mesh, mesh, sphere
 from concave_meshes import WALL, WIDTH, trough, write_obj
 
 from contact_core.errors import ConfigError, ModelError, ModelWarning
@@ -261,6 +261,18 @@ def test_a_ball_falls_into_a_trough_of_parts_and_stands_on_its_hull(form, tmp_pa
         inside = height_of_rest(above, True)
     # The floor's parts are as far from it as parts may be from convex.
     assert inside == pytest.approx(WALL + radius, abs=0.02 * WIDTH + sag)
+
+
+def test_hulls_are_as_simple_as_they_are_asked_to_be(tmp_path):
+    angles = np.linspace(0.0, 2.0 * np.pi, 80, endpoint=False)
+    rim = 0.05 * np.column_stack([np.cos(angles), np.sin(angles), np.ones(80)])
+    drum = body_urdf("drum", hull_mesh(tmp_path, "drum", np.vstack([rim, rim * [1, 1, -1]])))
+    whole, simple = (
+        World().add("drum", drum, free=True, simplify=simplify).build().built.shapes[0].shape.mesh
+        for simplify in (0.0, 1e-3)
+    )
+    assert len(simple.faces) < 0.5 * len(whole.faces)
+    assert 0.0 == whole.deviation < simple.deviation <= 1e-3
 
 
 def engine_of_a_ball():
