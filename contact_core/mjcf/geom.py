@@ -19,6 +19,7 @@ from contact_core.mjcf.document import Document, boolean, from_z, number, number
 SIZES = {"plane": 0, "sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3, "mesh": 0}
 _BETWEEN = ("capsule", "cylinder", "ellipsoid", "box")  # what can be given by two points
 MSH = ".msh"
+HIDDEN_GROUPS = 3  # from this one on
 _VOLUMES = ("legacy", "exact", "convex")
 
 
@@ -38,6 +39,7 @@ class Geom:
         contype: Bits of what it is.
         conaffinity: Bits of what it touches.
         mesh: Attributes of its mesh; empty for all others.
+        color: (4) red, green, blue, opacity in 0..1.
     """
 
     name: str
@@ -51,6 +53,12 @@ class Geom:
     contype: int
     conaffinity: int
     mesh: Mapping[str, str]
+    color: np.ndarray
+
+    @property
+    def seen(self) -> bool:
+        """Whether MuJoCo shows it unless it is asked not to."""
+        return self.group < HIDDEN_GROUPS and self.color[3] > 0.0
 
     @property
     def touches(self) -> bool:
@@ -265,6 +273,7 @@ def read_geom(
             contype=int(number(attributes, "contype", "1")),
             conaffinity=int(number(attributes, "conaffinity", "1")),
             mesh=_checked_mesh(meshes[mesh]) if mesh is not None else {},
+            color=vector(attributes, "rgba", 4, "0.5 0.5 0.5 1"),
         )
     except ModelError as error:
         raise ModelError(f"{where}: {error}") from error

@@ -54,6 +54,7 @@ class BuiltModel:
         links: (instance, link) -> its body, -1 for the world, and its pose in that body.
         shapes: The shapes, in the order of the arrays; ``body`` is the link's name.
         instances: For each shape, the name of the instance it belongs to.
+        texts: Instance -> its URDF or MJCF.
     """
 
     arrays: Model
@@ -68,6 +69,7 @@ class BuiltModel:
     links: dict[Link, tuple[int, pin.SE3]]
     shapes: tuple[PlacedShape, ...]
     instances: tuple[str, ...]
+    texts: dict[str, str]
 
     @property
     def most_contacts(self) -> int:
@@ -142,9 +144,11 @@ class _Builder:
         self.free_bodies: dict[str, tuple[int, int]] = {}
         self.shapes: list[PlacedShape] = []
         self.instances: list[str] = []
+        self.texts: dict[str, str] = {}
 
     def add(self, instance: Instance) -> None:
         """Add one instance: its bodies, joints and shapes."""
+        self.texts[instance.name] = instance.urdf
         try:
             articulation = read_articulation(
                 instance.urdf, instance.free, instance.repair, instance.kinematic
@@ -344,6 +348,7 @@ class _Builder:
             links=self.links,
             shapes=tuple(self.shapes),
             instances=tuple(self.instances),
+            texts=self.texts,
         )
 
     def _joint_names(self) -> dict[str, int]:
