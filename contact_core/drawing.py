@@ -66,12 +66,20 @@ def draw_solid(
         case coal.BVHModelBase() | coal.ConvexBase():
             points, triangles = triangles_from_coal(solid)
             if not len(triangles):
-                triangles = ConvexHull(points).simplices
+                triangles = _hull_triangles(points)
             # Files do not agree on which side of a triangle is outside.
             scene.add_mesh_simple(
                 f"{name}/mesh", points, triangles, color=paint, flat_shading=True, side="double",
                 opacity=opacity,
             )  # fmt: skip
+
+
+def _hull_triangles(points: np.ndarray) -> np.ndarray:
+    """(m, 3) corners of the triangles of a convex hull, counter-clockwise as seen from outside."""
+    hull = ConvexHull(points)
+    p, q, r = np.moveaxis(points[hull.simplices], 1, 0)
+    inward = np.einsum("ij,ij->i", np.cross(q - p, r - p), hull.equations[:, :3]) < 0.0
+    return np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
 
 
 METRES_PER_NEWTON = 0.02

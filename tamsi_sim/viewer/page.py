@@ -110,7 +110,7 @@ class SimulationPage(ABC):
         self._server.initial_camera.position = 0.5 * (low + high) + size * np.array(
             [0.8, -0.8, 0.5]
         )
-        self._arrows = ForceArrows(self._server, "/forces", FORCE, radius=0.005 * size)
+        self._arrows = ForceArrows(self._server, "/forces", FORCE, radius=0.003 * size)
         # An arrow of all weight together is as long as the scene.
         weight = GRAVITY * float(np.sum(engine.built.arrays.inertias.mass))
         scale = float(f"{1000.0 * size / weight:.1g}") if weight > 0.0 else 1.0
@@ -153,7 +153,8 @@ class SimulationPage(ABC):
         if not self._closed.is_set():
             self._closed.set()
             self._painter.join()
-            self._server.stop()
+            with redirect_stdout(io.StringIO()):
+                self._server.stop()
 
     def __enter__(self) -> Self:
         """Return the page itself."""

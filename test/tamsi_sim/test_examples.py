@@ -19,6 +19,7 @@ SAID = {
     "06_allegro_hand": "fingers in contact after the first second: 4 or more",
     "07_push_the_arm": "gave way by 5.0",
     "08_second_physics": "drake:",
+    "09_see_it": "the mugs come to rest at",
 }
 PICTURES = ("01", "02", "04", "05", "06")
 
