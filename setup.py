@@ -20,6 +20,8 @@ EXPERIMENTS = [
     "piqp>=0.5,<1",
     "quadprog>=0.1.12,<0.2",
 ]
+# What splits meshes that are not convex into convex parts.
+DECOMPOSITION = ["coacd>=1.0.7,<1.1"]
 # Robots of others, which the simulator has to load; together 0.5 GB.
 MODELS = [
     "airo-models>=0.0.12,<0.1",
@@ -137,6 +139,7 @@ setup(
         "test": TEST,
         "experiments": EXPERIMENTS,
         "models": MODELS,
+        "decomposition": DECOMPOSITION,
         # Its old name.
         "bench": EXPERIMENTS,
     },

@@ -15,12 +15,14 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.collision.collision_element import CollisionElement, collision_elements
+from contact_core.collision.convex_parts import convex_hulls, load_coacd
 from contact_core.collision.shapes import (
     PlacedShape,
     Shape,
     ShapeKind,
-    mesh_from_coal,
+    mesh_shape,
     shape_from_coal,
+    triangles_from_coal,
 )
 from contact_core.config import load, nested, parameter
 from contact_core.errors import ConfigError, ModelError, ModelWarning, choices
@@ -28,7 +30,6 @@ from contact_core.mjcf.model import read_mjcf
 from contact_core.model_file import MJCF, parse, self_contained
 
 ZERO = (0.0, 0.0, 0.0)
-CONCAVE = 0.05
 NO_SHAPE = Shape(ShapeKind.SPHERE)  # in the place of one that is not yet made
 
 
@@ -178,46 +179,59 @@ class RobotDescription:
 
 
 def collision_shapes(
-    text: str, meshes: bool = False, repair: bool = False
+    text: str,
+    meshes: bool = False,
+    repair: bool = False,
+    decompose: float = 0.0,
+    simplify: float = 0.0,
 ) -> tuple[PlacedShape, ...]:
     """Return the collision shapes of a URDF or MJCF, each placed in the frame of its link.
 
     Args:
         text: Its text.
         meshes: Whether to accept meshes, as their convex hulls; a warning names those whose
-            surface is deeper inside the hull than a share CONCAVE of its extent.
+            surface is further from the hull's than a share CONCAVE of its extent.
         repair: Whether meshes that have no volume are left out, with a warning.
+        decompose: Meshes whose surface is further from the hull's than this share of its extent
+            become convex parts, NAME_0, NAME_1, ..., see :func:`convex_parts`; none if zero.
+        simplify: How far from them simplified convex hulls may be [m]; if zero, only those of
+            too many faces are simplified, see :func:`convex_hull`.
 
     Returns:
         The shapes, in the order of the file.
 
     Raises:
         ModelError: If the file is invalid, a mesh is missing, or a shape is none we know; the
-            message names the link.
+            message names the link. If what splits meshes is not installed.
     """
+    if decompose:
+        load_coacd()
     solids = _mjcf_solids(text) if parse(text, "the URDF").tag == MJCF else _urdf_solids(text)
-    shapes = []
-    solid = []
+    shapes: list[PlacedShape] = []
+    solid: list[str] = []
     for geometry, placed in solids:
-        name, placement = placed.name, placed.placement
-        if meshes and isinstance(geometry, coal.BVHModelBase | coal.ConvexBase):
-            try:
-                shape, center, concavity = mesh_from_coal(geometry, name)
-            except ModelError as error:
-                if not repair:
-                    raise
-                warnings.warn(f"{error}: left out", ModelWarning, stacklevel=2)
-                continue
-            placement = placement * pin.SE3(np.eye(3), center)
-            if concavity > CONCAVE * 2.0 * max(shape.size):
-                solid.append(f"'{name}' ({1e3 * concavity:.0f} mm)")
-        else:
-            shape = shape_from_coal(geometry, name)
-        shapes.append(replace(placed, shape=shape, placement=placement))
+        if not (meshes and isinstance(geometry, coal.BVHModelBase | coal.ConvexBase)):
+            shapes.append(replace(placed, shape=shape_from_coal(geometry, placed.name)))
+            continue
+        try:
+            hulls, excess = convex_hulls(
+                *triangles_from_coal(geometry), placed.name, decompose, simplify
+            )
+        except ModelError as error:
+            if not repair:
+                raise
+            warnings.warn(f"{error}: left out", ModelWarning, stacklevel=2)
+            continue
+        if excess:
+            solid.append(f"'{placed.name}' ({excess})")
+        for number, (hull, center) in enumerate(hulls):
+            name = placed.name if len(hulls) == 1 else f"{placed.name}_{number}"
+            pose = placed.placement * pin.SE3(np.eye(3), center)
+            shapes.append(replace(placed, name=name, shape=mesh_shape(hull), placement=pose))
     if solid:
         warnings.warn(
-            "these meshes are not convex, and collide as their convex hulls, so deep above their "
-            f"surfaces: {', '.join(solid)}",
+            "these meshes are not convex, or not closed, and collide as convex hulls, so far from "
+            f"their surfaces: {', '.join(solid)}; decompose splits them into convex parts",
             ModelWarning,
             stacklevel=2,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +21,8 @@ def replacement(path: Path) -> Iterator[Path]:
     Raises:
         OSError: If it cannot be written.
     """
-    unfinished = path.with_name(f"{path.name}.part")
+    # Several processes may write the same file; the last one stays.
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         yield unfinished
         unfinished.replace(path)
@@ -28,3 +30,16 @@ def replacement(path: Path) -> Iterator[Path]:
         with suppress(OSError):
             unfinished.unlink()
         raise
+
+
+def cache_folder(name: str) -> Path:
+    """Return where to keep what can be computed again; the folder need not exist.
+
+    Args:
+        name: What is kept there.
+
+    Returns:
+        A folder below ``XDG_CACHE_HOME``, or else ``~/.cache``.
+    """
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "contact_stack" / name

@@ -54,6 +54,9 @@ class Instance:
         twist: Initial linear and angular velocity of a free one in world axes [m/s and rad/s].
         velocities: Joint -> initial velocity [rad/s or m/s], of a ball joint three, of a floating
             one six numbers; the others start at rest.
+        decompose: Share of its extent from which a mesh that is not convex is split into convex
+            parts; none is if zero.
+        simplify: How far from them simplified convex hulls of its meshes may be [m].
     """
 
     name: str
@@ -66,6 +69,8 @@ class Instance:
     kinematic: bool = False
     twist: tuple[float, ...] = (0.0,) * 6
     velocities: Mapping[str, float | Sequence[float]] = field(default_factory=dict)
+    decompose: float = 0.0
+    simplify: float = 0.0
 
 
 @dataclass(frozen=True)

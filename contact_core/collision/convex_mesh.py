@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
+import coal
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
@@ -32,7 +33,7 @@ class ConvexMesh:
         vertices: (n, 3) its corners [m].
         faces: For each face its corners, counter-clockwise as seen from outside.
         planes: (m, 4) outward unit normal of each face and its distance from the origin [m].
-        deviation: How far a corner that was left out sticks out of a face's plane, at most [m].
+        deviation: Greatest distance of the whole hull from it, where it is simplified [m].
     """
 
     vertices: np.ndarray
@@ -70,36 +71,43 @@ class Meshes(NamedTuple):
     first_corner: np.ndarray
 
 
-def convex_hull(points: np.ndarray, name: str) -> tuple[ConvexMesh, np.ndarray]:
+def convex_hull(
+    points: np.ndarray, name: str, tolerance: float = 0.0
+) -> tuple[ConvexMesh, np.ndarray]:
     """Return the convex hull of a cloud of points, with coplanar triangles merged.
+
+    A simplified hull is the hull of some of its corners, so it lies inside the whole one.
 
     Args:
         points: (n, 3) [m].
         name: Name of the collision element, for the error.
+        tolerance: How far the whole hull may stick out of a simplified one [m]; if zero, it is
+            only simplified if it has more than MAX_FACES faces.
 
     Returns:
-        The hull, simplified if it has more than MAX_FACES faces, and (3) where its frame's
-        origin is among the points [m].
+        The hull, and (3) where its frame's origin is among the points [m].
 
     Raises:
-        ModelError: If the points span no volume, or with MAX_FACES faces a corner would stick
-            out by more than a share COARSEST of the hull's extent.
+        ModelError: If the points span no volume, or with MAX_FACES faces the whole hull would
+            stick out by more than the tolerance; if that is zero, a share COARSEST of its extent.
     """
     try:
         hull = ConvexHull(points)
         corners, deviation = points[hull.vertices], 0.0
         mesh, center = _polyhedron(hull, points, deviation)
-        if len(mesh.faces) > MAX_FACES:
-            kept, deviation = _simplify(corners)
+        if tolerance > 0.0 or len(mesh.faces) > MAX_FACES:
+            kept = _simplify(corners, tolerance)
+            deviation = _distance_to_hull(corners, kept)
             mesh, center = _polyhedron(ConvexHull(kept), kept, deviation)
     except (QhullError, ValueError) as error:
         raise ModelError(f"collision '{name}' is a mesh without a volume") from error
     extent = float(np.ptp(corners, axis=0).max())
-    if deviation > COARSEST * extent:
+    if deviation > (tolerance or COARSEST * extent):
+        valid = f"{1e3 * tolerance:.3g} mm" if tolerance else f"{COARSEST:.0%} of its extent"
         raise ModelError(
             f"collision '{name}' is a mesh whose convex hull differs by {1e3 * deviation:.3g} mm "
-            f"from one of {MAX_FACES} faces, more than {COARSEST:.0%} of its extent: simplify it, "
-            "or use primitive shapes"
+            f"from one of {MAX_FACES} faces, more than {valid}: simplify it, or use primitive "
+            "shapes"
         )
     return mesh, center
 
@@ -134,39 +142,65 @@ def _polyhedron(
     return ConvexMesh(vertices, tuple(faces), planes[kept], deviation), center
 
 
-def _simplify(corners: np.ndarray) -> tuple[np.ndarray, float]:
+def _simplify(corners: np.ndarray, tolerance: float) -> np.ndarray:
     """Choose corners of a hull, in rounds, those that stick out most next.
 
     Returns:
-        (n, 3) the chosen ones, whose hull has MAX_FACES triangles at most, and how far the
-        others stick out of its planes.
+        (n, 3) the chosen ones, whose hull has MAX_FACES triangles at most.
     """
     extent = float(np.ptp(corners, axis=0).max())
     signs = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
     first = np.unique(np.argmax(corners @ signs.T, axis=0))
     hull = ConvexHull(corners[first], incremental=True)
-    # One corner of a cell will do as a candidate.
-    _, cells = np.unique(np.round(corners * (CELLS / extent)), axis=0, return_index=True)
-    candidates = corners[np.sort(cells)]
+    candidates, finest = corners, tolerance
+    if not tolerance:
+        # One corner of a cell will do as a candidate.
+        _, cells = np.unique(np.round(corners * (CELLS / extent)), axis=0, return_index=True)
+        candidates, finest = corners[np.sort(cells)], FINEST * extent
     # Another corner adds two triangles.
     while (room := (MAX_FACES - len(hull.simplices)) // 2) > 0:
         heights = candidates @ hull.equations[:, :3].T + hull.equations[:, 3]
         outside, face = heights.max(axis=1), heights.argmax(axis=1)
-        if outside.max() <= FINEST * extent:
-            break
+        if outside.max() <= finest:
+            # Beyond a sharp edge a corner is further from the hull than from any face's plane.
+            if not tolerance or _distance_to_hull(corners, hull.points[hull.vertices]) <= tolerance:
+                break
+            finest = 0.5 * outside.max()
         order = np.argsort(-outside, kind="stable")
         _, leading = np.unique(face[order], return_index=True)
         chosen = order[np.sort(leading)][:room]
         chosen = chosen[outside[chosen] > 0.97 * outside[chosen[0]]]
         hull.add_points(candidates[chosen])
     kept = hull.points[hull.vertices].copy()
-    equations = hull.equations
     hull.close()
-    parts = np.array_split(corners, 1 + len(corners) // 4096)
-    deviation = max(
-        float((part @ equations[:, :3].T + equations[:, 3]).max(initial=0.0)) for part in parts
+    return kept
+
+
+def _distance_to_hull(corners: np.ndarray, kept: np.ndarray) -> float:
+    """Greatest distance of corners from the hull of some of them, by Coal.
+
+    Distance from a convex body is a convex function, so no point of the whole hull is further
+    away than one of its corners.
+    """
+    points = coal.StdVec_Vec3s()
+    points.extend(list(kept))
+    body, point, here = (
+        coal.Convex.convexHull(points, True, "Qt"),
+        coal.Sphere(0.0),
+        coal.Transform3s(),
     )
-    return kept, deviation
+    hull = ConvexHull(kept)
+    heights = (corners @ hull.equations[:, :3].T + hull.equations[:, 3]).max(axis=1)
+    return max(
+        (
+            coal.distance(
+                body, here, point, coal.Transform3s(np.eye(3), corner), coal.DistanceRequest(),
+                coal.DistanceResult(),
+            )
+            for corner in corners[heights > 0.0]
+        ),
+        default=0.0,
+    )  # fmt: skip
 
 
 def _merge_triangles(

@@ -9,7 +9,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 
-from contact_core.collision.convex_mesh import ConvexMesh, convex_hull, depth_in_hull
+from contact_core.collision.convex_mesh import ConvexMesh
 from contact_core.errors import ModelError, choices
 
 
@@ -130,33 +130,40 @@ def shape_from_coal(geometry: coal.CollisionGeometry, name: str) -> Shape:
     raise ModelError(f"collision '{name}' is a {type(geometry).__name__} ({choices(kinds)})")
 
 
-def mesh_from_coal(
-    geometry: coal.BVHModelBase | coal.ConvexBase, name: str
-) -> tuple[Shape, np.ndarray, float]:
-    """Convert a mesh to the convex polyhedron that it stands for.
+def triangles_from_coal(
+    geometry: coal.BVHModelBase | coal.ConvexBase,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (n, 3) corners of a mesh [m] and (m, 3) those of its triangles.
 
     Args:
-        geometry: The mesh; where it is not convex, its convex hull is meant.
-        name: Name of the collision element, for the error.
-
-    Returns:
-        The shape, (3) where its frame's origin is in the mesh's frame [m], and how deep inside
-        the hull the mesh's surface lies at most [m], zero if it is convex.
-
-    Raises:
-        ModelError: If the mesh has no volume or its hull cannot be simplified.
+        geometry: The mesh; of one that is convex anyway no triangles are given.
     """
-    convex = isinstance(geometry, coal.ConvexBase)
-    vertices = np.array(geometry.points() if convex else geometry.vertices())
-    mesh, center = convex_hull(vertices, name)
-    x, y, z = (float(extent) for extent in np.abs(mesh.vertices).max(axis=0))
-    shape = Shape(ShapeKind.MESH, (x, y, z), mesh)
-    if convex:
-        return shape, center, 0.0
+    if isinstance(geometry, coal.ConvexBase):
+        return np.array(geometry.points()), np.zeros((0, 3), dtype=np.int64)
     triangles = (geometry.tri_indices(k) for k in range(geometry.num_tris))
-    corners = np.array([[t[0], t[1], t[2]] for t in triangles], dtype=np.int64).reshape(-1, 3)
-    # Middles, since a tube has all its corners at its ends.
-    return shape, center, depth_in_hull(vertices[corners].mean(axis=1) - center, mesh)
+    corners = np.array([(t[0], t[1], t[2]) for t in triangles], dtype=np.int64)
+    return np.array(geometry.vertices()), corners.reshape(-1, 3)
+
+
+def triangles_to_coal(points: np.ndarray, triangles: np.ndarray) -> coal.BVHModelBase:
+    """Return Coal's mesh.
+
+    Args:
+        points: (n, 3) corners [m].
+        triangles: (m, 3) corners of its triangles.
+    """
+    mesh = coal.BVHModelOBBRSS()
+    mesh.beginModel(len(triangles), len(points))
+    mesh.addVertices(np.asarray(points, dtype=float))
+    mesh.addTriangles(np.asarray(triangles, dtype=np.int64))
+    mesh.endModel()
+    return mesh
+
+
+def mesh_shape(hull: ConvexMesh) -> Shape:
+    """Return the shape of a convex polyhedron."""
+    x, y, z = (float(extent) for extent in np.abs(hull.vertices).max(axis=0))
+    return Shape(ShapeKind.MESH, (x, y, z), hull)
 
 
 def shape_to_coal(shape: Shape) -> coal.CollisionGeometry:

@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 from scipy.spatial import ConvexHull, QhullError
 
+from contact_core.collision.shapes import triangles_from_coal, triangles_to_coal
 from contact_core.errors import ModelError, choices
 from contact_core.mjcf.document import Document, boolean, from_z, number, numbers, vector
 
@@ -22,6 +23,7 @@ MSH = ".msh"
 # How far the surface of the polyhedron that stands for an ellipsoid is from it, as share of its
 # half axes: its corners outside, the middles of its faces inside.
 FACETED = 0.0144
+HIDDEN_GROUPS = 3  # from this one on
 _VOLUMES = ("legacy", "exact", "convex")
 
 
@@ -41,6 +43,7 @@ class Geom:
         contype: Bits of what it is.
         conaffinity: Bits of what it touches.
         mesh: Attributes of its mesh; empty for all others.
+        color: (4) red, green, blue, opacity in 0..1.
     """
 
     name: str
@@ -54,6 +57,12 @@ class Geom:
     contype: int
     conaffinity: int
     mesh: Mapping[str, str]
+    color: np.ndarray
+
+    @property
+    def seen(self) -> bool:
+        """Whether MuJoCo shows it unless it is asked not to."""
+        return self.group < HIDDEN_GROUPS and self.color[3] > 0.0
 
     @property
     def touches(self) -> bool:
@@ -79,11 +88,16 @@ class Geom:
                 return coal.Cylinder(self.size[0], 2.0 * self.size[1])
             case "box":
                 return coal.Box(2.0 * self.size)
-        if "file" in self.mesh and not self.mesh["file"].endswith(MSH):
-            return self._load()
-        ellipsoid = self.kind == "ellipsoid"
+            case "mesh" if "file" in self.mesh and not self.mesh["file"].endswith(MSH):
+                return self._load()
+            case "mesh":
+                corners, triangles = self._corners()
+                if len(triangles):
+                    return triangles_to_coal(corners, triangles)
+            case _:
+                corners = _ball() * self.size
         points = coal.StdVec_Vec3s()
-        points.extend(list(_ball() * self.size if ellipsoid else self._corners()[0]))
+        points.extend(list(corners))
         return coal.Convex.convexHull(points, True, "Qt")
 
     def inertia(self) -> pin.Inertia:
@@ -148,10 +162,7 @@ class Geom:
         if name.endswith(MSH) and Path(name).is_file():
             points, corners = _read_msh(Path(name).read_bytes())
             return points * self._scale, corners
-        loaded = self._load()
-        faces = (loaded.tri_indices(k) for k in range(loaded.num_tris))
-        corners = np.array([(t[0], t[1], t[2]) for t in faces], dtype=np.int64).reshape(-1, 3)
-        return np.array(loaded.vertices()), corners
+        return triangles_from_coal(self._load())
 
     def _mesh_inertia(self) -> tuple[pin.Inertia, float]:
         """Sum of the tetrahedra between the triangles and the centre of mass."""
@@ -276,6 +287,7 @@ def read_geom(
             contype=int(number(attributes, "contype", "1")),
             conaffinity=int(number(attributes, "conaffinity", "1")),
             mesh=_checked_mesh(meshes[mesh]) if mesh is not None else {},
+            color=vector(attributes, "rgba", 4, "0.5 0.5 0.5 1"),
         )
     except ModelError as error:
         raise ModelError(f"{where}: {error}") from error

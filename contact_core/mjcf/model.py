@@ -51,6 +51,7 @@ class MjcfModel:
         keyframes: Name -> joint -> its coordinates; of a ball joint (qw, qx, qy, qz), of a
             floating one (x, y, z, qw, qx, qy, qz).
         geoms: Those that can touch anything.
+        looks: Those that are seen.
         apart: Pairs of bodies that may not touch.
         roots: Body -> the body of the world that carries it, directly or not.
         gravity: [m/s^2].
@@ -63,6 +64,7 @@ class MjcfModel:
     followers: dict[str, tuple[str, float, float]]
     keyframes: dict[str, dict[str, np.ndarray]]
     geoms: tuple[Geom, ...]
+    looks: tuple[Geom, ...]
     apart: frozenset[frozenset[str]]
     roots: dict[str, str]
     gravity: np.ndarray
@@ -128,6 +130,11 @@ class _Reader:
             for element in document.sections("asset")
             if element.tag == "mesh"
         }
+        self.colors = {
+            element.get("name", ""): document.attributes(element).get("rgba", "1 1 1 1")
+            for element in document.sections("asset")
+            if element.tag == "material"
+        }
 
     def read(self) -> MjcfModel:
         """Read all sections."""
@@ -165,6 +172,7 @@ class _Reader:
             followers=dict(followers(self.document, starts)),
             keyframes=dict(self._keyframes()),
             geoms=tuple(geom for geom in self.geoms if geom.touches and touches),
+            looks=tuple(geom for geom in self.geoms if geom.seen),
             apart=frozenset({*excluded(self.document, self.bodies, self.geoms), *self._joined()}),
             roots=self.roots,
             gravity=gravity,
@@ -229,6 +237,8 @@ class _Reader:
         for part, where in self._parts(element, place):
             if part.tag == "geom":
                 attributes = self.document.attributes(part, where.childclass)
+                if attributes.get("material") in self.colors:
+                    attributes.setdefault("rgba", self.colors[attributes["material"]])
                 count = sum(geom.body == place.body for geom in self.geoms)
                 name = part.get("name", f"{place.body}_{count}")
                 geom = read_geom(

@@ -1,15 +1,16 @@
-"""What the page is drawn with: a URDF's shapes, forces as arrows, rolling plots."""
+"""What the graph's page is drawn with: URDFs by joint positions, and rolling plots."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-import coal
 import numpy as np
 import pinocchio as pin
 import viser
 from viser import uplot
+
+from contact_core.drawing import draw_solid, pose_of
 
 
 class UrdfScene:
@@ -35,8 +36,9 @@ class UrdfScene:
         geometry = pin.buildGeomFromUrdfString(self._model, urdf, pin.GeometryType.VISUAL)
         for shape in geometry.geometryObjects:
             joint = self._model.names[shape.parentJoint]
-            node = _add(server, f"{name}/{joint}/{shape.name}", shape)
-            node.position, node.wxyz = _pose(shape.placement)
+            red, green, blue, _ = shape.meshColor
+            path = f"{name}/{joint}/{shape.name}"
+            draw_solid(server, path, shape.geometry, (red, green, blue), shape.placement)
         self.move_joints({})
 
     def move_root(self, position: np.ndarray, quaternion: np.ndarray) -> None:
@@ -61,92 +63,7 @@ class UrdfScene:
                 self._position[joint.idx_q] = position
         pin.forwardKinematics(self._model, self._data, self._position)
         for node, placement in zip(self._joints, self._data.oMi, strict=True):
-            node.position, node.wxyz = _pose(placement)
-
-
-def _pose(placement: pin.SE3) -> tuple[np.ndarray, np.ndarray]:
-    """Return position and quaternion (w, x, y, z), as Viser takes them."""
-    return placement.translation, np.roll(pin.Quaternion(placement.rotation).coeffs(), 1)
-
-
-def _add(server: viser.ViserServer, name: str, shape: pin.GeometryObject) -> viser.SceneNodeHandle:
-    """Draw one shape at the origin of a node of its own."""
-    red, green, blue, _ = shape.meshColor
-    color = (float(red), float(green), float(blue))
-    geometry = shape.geometry
-    match geometry:
-        case coal.Sphere():
-            return server.scene.add_icosphere(name, geometry.radius, color)
-        case coal.Box():
-            return server.scene.add_box(name, color, tuple(2 * geometry.halfSide))
-        case coal.Cylinder():
-            return server.scene.add_cylinder(name, geometry.radius, 2 * geometry.halfLength, color)
-        case coal.Capsule():
-            node = server.scene.add_frame(name, show_axes=False)
-            radius, half_length = geometry.radius, geometry.halfLength
-            server.scene.add_cylinder(f"{name}/side", radius, 2 * half_length, color)
-            for cap, z in (("top", half_length), ("bottom", -half_length)):
-                server.scene.add_icosphere(f"{name}/{cap}", radius, color, position=(0, 0, z))
-            return node
-    return server.scene.add_frame(name, show_axes=False)
-
-
-METRES_PER_NEWTON = 0.02
-RADIUS = 0.008
-HIDDEN = np.zeros((0, 2, 3))
-
-
-class ForceArrows:
-    """All the contact forces of one kind."""
-
-    def __init__(
-        self, server: viser.ViserServer, name: str, color: tuple[int, int, int], offset: float
-    ) -> None:
-        """Prepare the arrows; none is drawn yet.
-
-        Args:
-            server: Where to draw.
-            name: Path of the scene's node.
-            color: Red, green, blue in 0..255.
-            offset: How far the arrows are moved sideways, so that those of another kind
-                are not hidden behind them [m].
-        """
-        self._server = server
-        self._name = name
-        self._color = color
-        self._offset = offset
-        self.draw([], [])
-
-    def draw(self, points: Iterable[np.ndarray], forces: Iterable[np.ndarray]) -> None:
-        """Replace the arrows.
-
-        Args:
-            points: (3) contact points [m], world frame.
-            forces: (3) forces on the robot [N], world frame, one per point.
-        """
-        arrows = np.array(
-            [_arrow(p + self._offset * _across(f), f) for p, f in zip(points, forces, strict=True)]
-        )
-        self._server.scene.add_arrows(
-            self._name,
-            arrows if len(arrows) else HIDDEN,
-            self._color,
-            shaft_radius=RADIUS,
-            head_radius=2.5 * RADIUS,
-            head_length=5 * RADIUS,
-            visible=len(arrows) > 0,
-        )
-
-
-def _arrow(start: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return start, start + METRES_PER_NEWTON * force
-
-
-def _across(force: np.ndarray) -> np.ndarray:
-    """Return a horizontal unit vector across a force."""
-    across = np.array([-force[1], force[0], 0.0])
-    length = np.linalg.norm(across)
-    return across / length if length > 0.0 else np.array([1.0, 0.0, 0.0])
+            node.position, node.wxyz = pose_of(placement)
 
 
 MINIMUM_POINTS = 2

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import viser
 
-from contact_stack.viewer.drawing import ForceArrows, RollingPlot, UrdfScene
+from contact_core.drawing import ForceArrows
+from contact_stack.viewer.drawing import RollingPlot, UrdfScene
 
 TRUE_COLOR = (217, 115, 13)
 ESTIMATE_COLOR = (11, 110, 153)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +31,10 @@ from tamsi_sim.simulation.observer import Observer
 from tamsi_sim.simulation.records import ContactPoint, Snapshot, Trajectory
 from tamsi_sim.simulation.rollouts import Rollouts, number_array, rollouts
 from tamsi_sim.simulation.sensors import Sensors
+
+if TYPE_CHECKING:
+    from tamsi_sim.viewer.live_page import LivePage
+    from tamsi_sim.viewer.player import Player
 
 LONGEST_STEP = 10.0  # [s]
 MOST_STEPS = 1_000_000
@@ -429,3 +434,39 @@ class Engine:
                 )
             )
         return points
+
+    def show(self, port: int = 8080, collisions: bool = False) -> LivePage:
+        """Open a page in the browser with the current state; its ``update`` shows a later one.
+
+        Args:
+            port: Its port on this machine, or the next one that is free.
+            collisions: Whether to show collision shapes also where there are visual ones.
+
+        Returns:
+            The page; a notebook displays it.
+
+        Raises:
+            ConfigError: If the port is no positive whole number.
+        """
+        from tamsi_sim.viewer.live_page import LivePage  # What draws takes a second to import.
+
+        return LivePage(self, port, collisions)
+
+    def play(self, trajectory: Trajectory, port: int = 8080, collisions: bool = False) -> Player:
+        """Open a page that plays a trajectory of this engine, whose state stays.
+
+        Args:
+            trajectory: What to play.
+            port: Its port on this machine, or the next one that is free.
+            collisions: Whether to show collision shapes also where there are visual ones.
+
+        Returns:
+            The page; a notebook displays it.
+
+        Raises:
+            ConfigError: If the port is no positive whole number.
+            ModelError: If the trajectory belongs to another model.
+        """
+        from tamsi_sim.viewer.player import Player
+
+        return Player(self, trajectory, port, collisions)

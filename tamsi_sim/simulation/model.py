@@ -61,6 +61,7 @@ class BuiltModel:
         links: (instance, link) -> its body, -1 for the world, and its pose in that body.
         shapes: The shapes, in the order of the arrays; ``body`` is the link's name.
         instances: For each shape, the name of the instance it belongs to.
+        texts: Instance -> its URDF or MJCF.
     """
 
     arrays: Model
@@ -77,6 +78,7 @@ class BuiltModel:
     links: dict[Link, tuple[int, pin.SE3]]
     shapes: tuple[PlacedShape, ...]
     instances: tuple[str, ...]
+    texts: dict[str, str]
 
     @property
     def pairs(self) -> np.ndarray:
@@ -185,9 +187,11 @@ class _Builder:
         self.free_bodies: dict[str, tuple[int, int]] = {}
         self.shapes: list[PlacedShape] = []
         self.instances: list[str] = []
+        self.texts: dict[str, str] = {}
 
     def add(self, instance: Instance) -> None:
         """Add one instance: its bodies, joints and shapes."""
+        self.texts[instance.name] = instance.urdf
         try:
             articulation = read_articulation(
                 instance.urdf, instance.free, instance.repair, instance.kinematic
@@ -333,7 +337,9 @@ class _Builder:
 
     def _add_shapes(self, instance: Instance) -> None:
         try:
-            shapes = collision_shapes(instance.urdf, True, instance.repair)
+            shapes = collision_shapes(
+                instance.urdf, True, instance.repair, instance.decompose, instance.simplify
+            )
         except ModelError as error:
             raise ModelError(f"{instance.name}: {error}") from error
         for placed in shapes:
@@ -409,6 +415,7 @@ class _Builder:
             links=self.links,
             shapes=tuple(self.shapes),
             instances=tuple(self.instances),
+            texts=self.texts,
         )
 
     def _add_hulls(self) -> list[list[int]]:

@@ -19,6 +19,7 @@ import pinocchio as pin
 from contact_core.articulation import UNMOVED
 from contact_core.collision.shapes import PlacedShape, ShapeKind, shape_to_coal
 from contact_core.errors import ModelError, choices
+from contact_core.scene import Link
 from contact_core.scene_config import SolverConfig
 from tamsi_sim.arrays.data import Work, enlarge, make_work, more_room, room_of
 from tamsi_sim.arrays.settings import scheme_settings
@@ -171,6 +172,17 @@ class Observer:
         self._evaluate()
         kinematics = self._work.kinematics
         return pin.SE3(kinematics.rotation[body], kinematics.position[body]) * placement
+
+    def poses(self) -> dict[Link, pin.SE3]:
+        """Return the poses of all links in the world, by instance and link."""
+        self._evaluate()
+        rotation, position = self._work.kinematics.rotation, self._work.kinematics.position
+        return {
+            link: placement.copy()
+            if body < 0
+            else pin.SE3(rotation[body], position[body]) * placement
+            for link, (body, placement) in self._built.links.items()
+        }
 
     def distance(self, a: str, b: str) -> Distance:
         """Return where two instances or links are closest, by Coal; also if they may not touch.

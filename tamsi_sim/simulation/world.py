@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from contact_core.description import placement, read_urdf
-from contact_core.errors import ConfigError, ModelError, ModelWarning, choices
+from contact_core.errors import ConfigError, ModelError, ModelWarning, choices, real_number
 from contact_core.mjcf.model import read_mjcf
 from contact_core.model_file import MJCF, parse, self_contained
 from contact_core.scene import Instance, Link
@@ -25,6 +25,8 @@ from tamsi_sim.simulation.observer import DEEPEST_START
 NOWHERE = (0.0, 0.0, 0.0)
 RUBBER_ON_WOOD = Surface(stiffness=2e4, dissipation=5.0, friction=0.5)
 GROUND = "ground"
+# How far convex parts may be from convex, as a share of their mesh's extent.
+PARTS, FINEST_PARTS, COARSEST_PARTS = 0.02, 0.005, 0.5
 # A half space does not exist in URDF; a box of 100 m is one for all that stands on it.
 _GROUND_URDF = """<robot name="ground"><link name="ground"><collision name="ground">
   <geometry><box size="100 100 2"/></geometry></collision></link></robot>"""
@@ -78,6 +80,8 @@ class World:
         linear: Sequence[float] = NOWHERE,
         angular: Sequence[float] = NOWHERE,
         velocities: Mapping[str, float | Sequence[float]] | None = None,
+        decompose: bool | float = False,
+        simplify: float = 0.0,
     ) -> World:
         """Add a robot or an object.
 
@@ -107,6 +111,11 @@ class World:
             velocities: Joint -> initial velocity [rad/s or m/s]; of a ball joint three numbers in
                 axes that its parent carries [rad/s], of a floating one its linear and angular
                 velocity, six numbers in world axes. The others start at rest.
+            decompose: Whether its meshes that are not convex collide as convex parts instead of as
+                their convex hulls, or how far a part may be from convex: a share of the mesh's
+                greatest extent, FINEST_PARTS to COARSEST_PARTS, PARTS if True. It needs CoACD.
+            simplify: How far a convex hull may stick out of a simplified one, which takes its place
+                and has fewer faces [m]. If zero, only hulls of more than 256 faces are simplified.
 
         Returns:
             The world itself.
@@ -138,13 +147,16 @@ class World:
             text = self_contained(text, name, Path.cwd(), [Path(root) for root in roots])
         else:
             text = read_urdf(text, roots)
+        tolerance = real_number(simplify, f"simplify of '{name}'", ">= 0 m")
+        if tolerance < 0.0:
+            raise ConfigError(f"simplify of '{name}' must be >= 0 m, got {simplify!r}")
         self._read_rules(name, text, weightless)
         gravity = NOWHERE if weightless else self._gravity
         pose = placement(xyz, rpy)
         start = positions if isinstance(positions, str) else dict(positions or {})
         self._instances[name] = Instance(
             name, text, pose, free or kinematic, gravity, start, repair, kinematic, twist,
-            dict(velocities or {}),
+            dict(velocities or {}), _concavity(decompose), tolerance,
         )  # fmt: skip
         if surface is not None:
             self._surfaces[name] = surface
@@ -308,6 +320,17 @@ def _triple(values: Sequence[float], what: str) -> tuple[float, float, float]:
     if not all(map(math.isfinite, (x, y, z))):
         raise ConfigError(f"{what} must be finite, got {values!r}")
     return x, y, z
+
+
+def _concavity(decompose: bool | float) -> float:
+    """Share of a mesh's extent from which it is split; zero if it is not."""
+    if isinstance(decompose, bool | np.bool):
+        return PARTS if decompose else 0.0
+    valid = f"a bool, or >= {FINEST_PARTS} and <= {COARSEST_PARTS}"
+    share = real_number(decompose, "decompose", valid)
+    if not FINEST_PARTS <= share <= COARSEST_PARTS:
+        raise ConfigError(f"decompose must be {valid}, got {decompose!r}")
+    return share
 
 
 def _neighbours(

@@ -1,7 +1,10 @@
 """What a MJCF says: joints, inertias, classes, files; and one error for what we cannot simulate."""
 
+import warnings
+
 import numpy as np
 import pytest
+from concave_meshes import WIDTH, trough, write_obj
 
 from contact_core.articulation import read_articulation
 from contact_core.collision.shapes import ShapeKind
@@ -240,6 +243,39 @@ def test_an_ellipsoid_becomes_a_polyhedron_close_to_it():
     corners = {tuple(corner) for corner in np.round(egg.vertices, 9)}
     for mirror in 1.0 - 2.0 * np.eye(3):
         assert {tuple(corner) for corner in np.round(egg.vertices * mirror + 0.0, 9)} == corners
+
+
+@pytest.mark.parametrize("form", ["file", "msh", "inline"])
+def test_a_concave_mesh_of_any_form_is_named_and_split(form, tmp_path):
+    points, triangles = trough()
+    match form:
+        case "file":
+            mesh = f'file="{write_obj(tmp_path / "m.obj", points, triangles)}"'
+        case "msh":
+            counts = np.array([len(points), 0, 0, len(triangles)], dtype="<i4")
+            data = points.astype("<f4").tobytes() + triangles.astype("<i4").tobytes()
+            (tmp_path / "m.msh").write_bytes(counts.tobytes() + data)
+            mesh = f'file="{tmp_path / "m.msh"}"'
+        case "inline":
+            vertex, face = (" ".join(map(str, values.ravel())) for values in (points, triangles))
+            mesh = f'vertex="{vertex}" face="{face}"'
+    geom = '<body name="b"><freejoint/><geom type="mesh" mesh="m"/></body>'
+    text = mjcf(geom, f'<asset><mesh name="m" {mesh}/></asset>')
+    with pytest.warns(ModelWarning, match=r"'b_0' \(30 mm, 1.92 times the volume\)"):
+        (hull,) = collision_shapes(text, meshes=True)
+    assert hull.shape.size == pytest.approx((0.5 * WIDTH,) * 3)
+    pytest.importorskip("coacd")
+    assert len(collision_shapes(text, meshes=True, decompose=0.02)) >= 3
+
+
+def test_corners_alone_mean_their_hull():
+    vertex = " ".join(map(str, trough()[0].ravel()))
+    geom = '<body name="b"><freejoint/><geom type="mesh" mesh="m"/></body>'
+    text = mjcf(geom, f'<asset><mesh name="m" vertex="{vertex}"/></asset>')
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (hull,) = collision_shapes(text, meshes=True)
+    assert hull.shape.size == pytest.approx((0.5 * WIDTH,) * 3)
 
 
 JOINT = '<joint name="j"/>'

@@ -1,7 +1,10 @@
 """Files of models are found wherever they lie, and extensions of other programs do no harm."""
 
 import pytest
+from concave_meshes import WIDTH, trough, write_obj
 
+from contact_core import description
+from contact_core.collision import convex_parts
 from contact_core.description import collision_shapes, read_urdf
 from contact_core.errors import ConfigError, ModelError, ModelWarning
 from contact_core.model_file import find_mesh, parse, self_contained
@@ -93,5 +96,29 @@ def test_extensions_without_a_declared_prefix_are_left_out(tmp_path):
 
 def test_a_concave_mesh_is_a_solid_hull_with_a_warning(tmp_path):
     (tmp_path / "notch.obj").write_text(NOTCH)
-    with pytest.warns(ModelWarning, match=r"not convex.*'c' \(67 mm\)"):
+    with pytest.warns(ModelWarning, match=r"not convex.*'c' \(442 mm, of unknown volume\)"):
         collision_shapes(urdf(tmp_path / "notch.obj"), meshes=True)
+
+
+def test_a_concave_mesh_becomes_convex_parts_on_demand(tmp_path):
+    pytest.importorskip("coacd")
+    write_obj(tmp_path / "trough.obj", *trough())
+    text = urdf(tmp_path / "trough.obj")
+    parts = collision_shapes(text, meshes=True, decompose=0.02)
+    assert [part.name for part in parts] == [f"c_{k}" for k in range(len(parts))]
+    assert {part.body for part in parts} == {"a"}
+    low = min(part.placement.translation[2] - part.shape.size[2] for part in parts)
+    assert low == pytest.approx(0.0, abs=0.02 * WIDTH)
+    (tmp_path / "cube.obj").write_text(CUBE)
+    (cube,) = collision_shapes(urdf(tmp_path / "cube.obj"), meshes=True, decompose=0.02)
+    assert cube.name == "c"
+
+
+def test_parts_that_are_not_convex_either_are_named(tmp_path, monkeypatch):
+    points, triangles = trough()
+    write_obj(tmp_path / "trough.obj", points, triangles)
+    monkeypatch.setattr(convex_parts, "load_coacd", lambda: None)
+    monkeypatch.setattr(description, "load_coacd", lambda: None)
+    monkeypatch.setattr(convex_parts, "convex_parts", lambda *_: [points, points])
+    with pytest.warns(ModelWarning, match=r"'c' \(20 mm, in 2 parts\)"):
+        collision_shapes(urdf(tmp_path / "trough.obj"), meshes=True, decompose=0.02)

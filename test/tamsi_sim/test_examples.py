@@ -21,6 +21,7 @@ SAID = {
     "08_second_physics": "drake:",
     "09_chain_of_balls": "energy 2.53 J, after 4 s 1.2",
     "10_actuators_and_sensors": "shoulder [-52.",
+    "11_see_it": "the mugs come to rest at",
 }
 PICTURES = ("01", "02", "04", "05", "06", "09", "10")
 

@@ -1,11 +1,15 @@
 """Worlds: from URDFs to a simulation in a few lines, and one clear error for bad input."""
 
+import warnings
+
 import numpy as np
 import pytest
-from builders import CHAIN, body_urdf, box, mesh, sphere
+from builders import CHAIN, body_urdf, box, hull_mesh, mesh, sphere
+from concave_meshes import WALL, WIDTH, trough, write_obj
 
-from contact_core.errors import ConfigError, ModelError
+from contact_core.errors import ConfigError, ModelError, ModelWarning
 from contact_core.surface import Material, Surface
+from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.world import World
 
 BALL = body_urdf("ball", sphere(0.05))
@@ -225,6 +229,9 @@ def test_links_that_touch_at_the_start_or_are_listed_may_overlap(tmp_path):
         ),
         (lambda: World().add("ball", BALL, (0.0, 1.0)), "xyz of 'ball' must be 3 numbers"),
         (lambda: World().add("ball", BALL, rpy=(0.0, 0.0, np.nan)), "rpy of 'ball' must be finite"),
+        (lambda: World().add("ball", BALL, decompose=2), "decompose must be a bool, or >= 0.005"),
+        (lambda: World().add("ball", BALL, decompose="fine"), "decompose must be .*, got 'fine'"),
+        (lambda: World().add("ball", BALL, simplify=-1e-3), "simplify of 'ball' must be >= 0 m"),
         (lambda: World().add_ground(np.inf), "xyz of 'ground' must be finite"),
         (
             lambda: World().add("a", BALL).add("b", BALL).set_material("a", "b", Material(0, 0, 0)),
@@ -241,6 +248,60 @@ def test_links_that_touch_at_the_start_or_are_listed_may_overlap(tmp_path):
 def test_values_that_make_no_sense_are_named(mistake, message):
     with pytest.raises(ConfigError, match=message):
         mistake()
+
+
+def trough_file(folder, form):
+    """Return a URDF, MJCF or SDF of a trough that stands on the ground, fixed."""
+    obj = write_obj(folder / "trough.obj", *trough())
+    text = {
+        "urdf": f"""<robot name="trough"><link name="trough"><collision name="c"><geometry>
+            <mesh filename="{obj}"/></geometry></collision></link></robot>""",
+        "xml": f"""<mujoco><asset><mesh name="m" file="{obj}"/></asset>
+            <worldbody><geom name="c" type="mesh" mesh="m"/></worldbody></mujoco>""",
+        "sdf": f"""<sdf version="1.9"><model name="trough"><static>true</static>
+            <link name="trough"><collision name="c"><geometry><mesh><uri>{obj}</uri></mesh>
+            </geometry></collision></link></model></sdf>""",
+    }[form]
+    path = folder / f"trough.{form}"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("form", ["urdf", "xml", "sdf"])
+def test_a_ball_falls_into_a_trough_of_parts_and_stands_on_its_hull(form, tmp_path):
+    path, radius = trough_file(tmp_path, form), 0.02
+    ball = body_urdf("ball", sphere(radius), mass=0.1, inertia=(1.6e-5,) * 3)
+    surface = Surface(stiffness=1e4, dissipation=5.0, friction=0.5)
+
+    def height_of_rest(xyz, decompose):
+        world = World(surface=surface).add("trough", path, decompose=decompose)
+        engine = world.add("ball", ball, xyz, free=True).build()
+        assert engine.simulate(1.0).status == StepStatus.OK
+        assert abs(engine.v).max() < 1e-3
+        return engine.q[2]
+
+    above, sag = (0.0, 0.5 * WIDTH, WIDTH + 1.5 * radius), 0.1 * 9.81 / 5e3
+    with pytest.warns(ModelWarning, match=r"'c' \(30 mm, 1.92 times the volume\)"):
+        on_hull = height_of_rest(above, False)
+    assert on_hull == pytest.approx(WIDTH + radius - 0.5 * sag, abs=sag)
+    pytest.importorskip("coacd")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ModelWarning)
+        inside = height_of_rest(above, True)
+    # The floor's parts are as far from it as parts may be from convex.
+    assert inside == pytest.approx(WALL + radius, abs=0.02 * WIDTH + sag)
+
+
+def test_hulls_are_as_simple_as_they_are_asked_to_be(tmp_path):
+    angles = np.linspace(0.0, 2.0 * np.pi, 80, endpoint=False)
+    rim = 0.05 * np.column_stack([np.cos(angles), np.sin(angles), np.ones(80)])
+    drum = body_urdf("drum", hull_mesh(tmp_path, "drum", np.vstack([rim, rim * [1, 1, -1]])))
+    whole, simple = (
+        World().add("drum", drum, free=True, simplify=simplify).build().built.shapes[0].shape.mesh
+        for simplify in (0.0, 1e-3)
+    )
+    assert len(simple.faces) < 0.5 * len(whole.faces)
+    assert 0.0 == whole.deviation < simple.deviation <= 1e-3
 
 
 def engine_of_a_ball():

@@ -1,10 +1,14 @@
 """Convex hulls: coplanar triangles become faces, and clouds that are no solid are refused."""
 
+import coal
 import numpy as np
 import pytest
+from public_models import folder
+from quadprog import solve_qp
 from scipy.spatial import ConvexHull
 
 from contact_core.collision.convex_mesh import COARSEST, MAX_FACES, convex_hull, depth_in_hull
+from contact_core.collision.shapes import triangles_from_coal
 from contact_core.errors import ModelError
 
 CUBE = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
@@ -65,13 +69,85 @@ def test_a_hull_of_more_faces_is_simplified_from_inside_and_says_by_how_much(sha
     mesh, center = convex_hull(points, shape)
     assert len(mesh.faces) <= MAX_FACES
     extent = np.ptp(points, axis=0).max()
-    outside = (points - center) @ mesh.planes[:, :3].T - mesh.planes[:, 3]
     assert 0.0 < mesh.deviation < COARSEST * extent
-    assert outside.max() == pytest.approx(mesh.deviation, abs=1e-5 * extent)
+    assert distance_beyond(points - center, mesh) == pytest.approx(mesh.deviation, rel=1e-4)
     whole = ConvexHull(points)
     inside = (mesh.vertices + center) @ whole.equations[:, :3].T + whole.equations[:, 3]
     assert inside.max() < 1e-9
     assert np.ptp(mesh.vertices, axis=0) == pytest.approx(np.ptp(points, axis=0), rel=COARSEST)
+
+
+def distance_beyond(points, mesh):
+    """Greatest distance of points from a polyhedron, by a quadratic program for each."""
+    normals, offsets = mesh.planes[:, :3], mesh.planes[:, 3]
+    heights = (points @ normals.T - offsets).max(axis=1)
+    # The greatest distance may belong to a point that is not the furthest from any plane.
+    suspects = points[np.argsort(-heights)[:200]]
+    return max(
+        float(np.linalg.norm(solve_qp(np.eye(3), point, -normals.T, -offsets)[0] - point))
+        for point in suspects
+    )
+
+
+def clouds():
+    rng = np.random.default_rng(3)
+    for number in range(4):
+        yield f"cloud {number}", rng.standard_normal((300, 3)) * rng.uniform(0.01, 0.1, 3)
+        ball = rng.standard_normal((600, 3)) * rng.uniform(0.3, 1.0, 3)
+        yield f"egg {number}", 0.05 * ball / np.linalg.norm(ball, axis=1)[:, None] ** 0.8
+    yield "needle", np.vstack([drum(100), [[0.0, 0.0, 0.5]]])
+
+
+@pytest.mark.parametrize("share", [0.1, 0.03, 0.01])
+@pytest.mark.parametrize(("name", "points"), list(clouds()))
+def test_a_tolerance_bounds_the_distance_from_the_whole_hull(name, points, share):
+    whole, origin = convex_hull(points, name)
+    tolerance = share * np.ptp(points, axis=0).max()
+    mesh, center = convex_hull(points, name, tolerance)
+    assert mesh.deviation <= tolerance
+    assert len(mesh.faces) <= len(whole.faces)
+    beyond = distance_beyond(points - center, mesh)
+    assert beyond == pytest.approx(mesh.deviation, rel=1e-4, abs=1e-12)
+    inside = (mesh.vertices + center - origin) @ whole.planes[:, :3].T - whole.planes[:, 3]
+    assert inside.max() < 1e-6
+
+
+def test_a_tolerance_that_needs_too_many_faces_is_refused():
+    points = 0.1 * np.random.default_rng(2).standard_normal((2000, 3))
+    points /= np.linalg.norm(points, axis=1)[:, None]
+    with pytest.raises(ModelError, match=r"of 256 faces, more than 0\.01 mm"):
+        convex_hull(points, "ball", 1e-5)
+
+
+def test_a_hull_with_a_tolerance_has_fewer_faces():
+    points = drum(100)
+    faces = [len(convex_hull(points, "drum", t)[0].faces) for t in (0.0, 2e-4, 1e-3, 5e-3)]
+    assert faces == sorted(faces, reverse=True)
+    assert faces[0] == 102
+    assert faces[-1] < 20
+
+
+# Of the package example-robot-data, with hulls of 60 to 8000 faces.
+PUBLIC = (
+    "panda_description/meshes/collision/link0.stl",
+    "z1_description/meshes/collision/z1_Link02.STL",
+    "ur_description/meshes/ur5/collision/forearm.stl",
+)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 2e-3, 5e-3])
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_hulls_of_public_meshes_hold_their_bound(name, tolerance):
+    path = folder("example-robot-data") / name
+    if not path.is_file():
+        pytest.skip("example-robot-data is not installed: pip install -e '.[models]'")
+    points, _ = triangles_from_coal(coal.MeshLoader().load(str(path), np.ones(3)))
+    mesh, center = convex_hull(points, name, tolerance)
+    if tolerance:
+        assert mesh.deviation <= tolerance
+    corners = points[ConvexHull(points).vertices] - center
+    beyond = distance_beyond(corners, mesh)
+    assert beyond == pytest.approx(mesh.deviation, rel=1e-4, abs=1e-6)
 
 
 def test_depth_in_a_hull_is_that_of_the_deepest_point():

@@ -1,4 +1,4 @@
-"""What a visitor of the live page is shown."""
+"""What a visitor of a page is shown."""
 
 from __future__ import annotations
 
@@ -17,6 +17,20 @@ from websockets.typing import Subprotocol
 DURATION = 0.5
 """How long a visit takes [s]: what moves is sent again at each of the page's 30 Hz."""
 
+CAMERA = {
+    "type": "ViewerCameraMessage",
+    "wxyz": (1.0, 0.0, 0.0, 0.0),
+    "position": (1.0, 1.0, 1.0),
+    "fov": 1.0,
+    "near": 0.01,
+    "far": 100.0,
+    "image_height": 600,
+    "image_width": 800,
+    "look_at": (0.0, 0.0, 0.0),
+    "up_direction": (0.0, 0.0, 1.0),
+}
+"""What a browser says first; only then it counts as one that looks."""
+
 HEADER = 16
 """Two lengths of 8 bytes: of the messages before and after compression."""
 
@@ -28,37 +42,52 @@ class Shown:
     Attributes:
         poses: Node of the scene, e.g. ``"/robot/lbr_A1"`` -> its pose in its parent.
         status: The text beside the scene.
+        nodes: Node of the scene -> what the page made it, e.g. ``"BoxMessage"``.
+        arrows: Node of the scene -> (n, 2, 3) starts and ends of its arrows that are seen.
     """
 
     poses: dict[str, pin.SE3]
     status: str
+    nodes: dict[str, str]
+    arrows: dict[str, np.ndarray]
 
 
-def visit(address: str) -> Shown:
+def visit(address: str, duration: float = DURATION) -> Shown:
     """Open the page as a browser does, look at it for a moment, and leave.
 
     Args:
         address: The page's, e.g. ``"http://127.0.0.1:8080"``.
+        duration: How long [s].
 
     Returns:
         What was on it in the end.
     """
     positions: dict[str, np.ndarray] = {}
     quaternions: dict[str, np.ndarray] = {}
+    nodes: dict[str, str] = {}
+    arrows: dict[str, np.ndarray] = {}
+    visible: dict[str, bool] = {}
     status = ""
-    end = time.monotonic() + DURATION
+    end = time.monotonic() + duration
     with connect(
         address.replace("http", "ws", 1),
         subprotocols=[Subprotocol(f"viser-v{viser.__version__}")],
         max_size=None,
     ) as server:
+        server.send(msgspec.msgpack.encode(CAMERA))
         while time.monotonic() < end:
             try:
                 messages = _messages(server.recv(timeout=end - time.monotonic()))
             except TimeoutError:  # nothing moves
                 break
             for message in messages:
+                if "props" in message and "name" in message:
+                    nodes[message["name"]] = message["type"]
                 match message["type"]:
+                    case "ArrowMessage":
+                        arrows[message["name"]] = message["props"]["points"]
+                    case "SetSceneNodeVisibilityMessage":
+                        visible[message["name"]] = message["visible"]
                     case "SetPositionMessage":
                         positions[message["name"]] = np.array(message["position"])
                     case "SetOrientationMessage":
@@ -73,12 +102,24 @@ def visit(address: str) -> Shown:
         )
         for name in positions.keys() | quaternions.keys()
     }
-    return Shown(poses, status)
+    seen = {name: array for name, array in arrows.items() if visible.get(name, True)}
+    return Shown(poses, status, nodes, seen)
 
 
 def _messages(frame: str | bytes) -> list[dict[str, Any]]:
-    """Unpack one frame; the arrays behind its messages are left out."""
+    """Unpack one frame, with the points of its arrows among the arrays behind its messages."""
     assert isinstance(frame, bytes)
     size = int.from_bytes(frame[8:HEADER], "little")
     window = zstandard.ZstdDecompressor().decompress(frame[HEADER : HEADER + size])
-    return list(msgspec.msgpack.decode(window)["messages"])
+    content = msgspec.msgpack.decode(window)
+    arrays, start = [], HEADER + size
+    for length in content["binaryBufferLengths"]:
+        start += -start % 8
+        arrays.append(frame[start : start + length])
+        start += length
+    for message in content["messages"]:
+        if message["type"] == "ArrowMessage":
+            points = message["props"]["points"]
+            data = np.frombuffer(arrays[points["__binary_index"]], points["dtype"])
+            message["props"]["points"] = data.reshape(-1, 2, 3)
+    return list(content["messages"])

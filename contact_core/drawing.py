@@ -1,0 +1,148 @@
+"""What pages in the browser are drawn with: solids, and forces as arrows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import coal
+import numpy as np
+import pinocchio as pin
+import viser
+from scipy.spatial import ConvexHull
+
+from contact_core.collision.shapes import triangles_from_coal
+
+Color = tuple[float, float, float]
+"""Red, green, blue in 0..1."""
+
+PLANE = (10.0, 10.0, 1e-3)  # of a half space that is seen [m]
+
+
+def pose_of(placement: pin.SE3) -> tuple[np.ndarray, np.ndarray]:
+    """Return (3) position [m] and (4) quaternion w, x, y, z, as Viser takes them."""
+    return placement.translation, np.roll(pin.Quaternion(placement.rotation).coeffs(), 1)
+
+
+def draw_solid(
+    server: viser.ViserServer,
+    name: str,
+    solid: coal.CollisionGeometry,
+    color: Color,
+    placement: pin.SE3,
+    opacity: float | None = None,
+) -> None:
+    """Draw a solid at a node of its own.
+
+    Args:
+        server: Where to draw.
+        name: Path of the node.
+        solid: A primitive, a half space, a mesh or a convex polyhedron.
+        color: Of its surface.
+        placement: Its pose in the parent node.
+        opacity: Of its surface; None if nothing is seen through it.
+    """
+    scene, paint = server.scene, (float(color[0]), float(color[1]), float(color[2]))
+    position, wxyz = pose_of(placement)
+    scene.add_frame(name, show_axes=False, position=position, wxyz=wxyz)
+    match solid:
+        case coal.Sphere():
+            scene.add_icosphere(f"{name}/ball", solid.radius, paint, opacity=opacity)
+        case coal.Ellipsoid():
+            a, b, c = (float(radius) for radius in solid.radii)
+            scene.add_icosphere(f"{name}/ball", 1.0, paint, scale=(a, b, c), opacity=opacity)
+        case coal.Box():
+            scene.add_box(f"{name}/box", paint, 2.0 * solid.halfSide, opacity=opacity)
+        case coal.Halfspace():
+            below = (0.0, 0.0, -0.5 * PLANE[2])
+            scene.add_box(f"{name}/plane", paint, PLANE, opacity=opacity, position=below)
+        case coal.Cylinder() | coal.Capsule():
+            radius, half = solid.radius, solid.halfLength
+            scene.add_cylinder(f"{name}/side", radius, 2.0 * half, paint, opacity=opacity)
+            caps = (("top", half), ("bottom", -half)) if isinstance(solid, coal.Capsule) else ()
+            for cap, z in caps:
+                scene.add_icosphere(
+                    f"{name}/{cap}", radius, paint, opacity=opacity, position=(0.0, 0.0, z)
+                )
+        case coal.BVHModelBase() | coal.ConvexBase():
+            points, triangles = triangles_from_coal(solid)
+            if not len(triangles):
+                triangles = _hull_triangles(points)
+            # Files do not agree on which side of a triangle is outside.
+            scene.add_mesh_simple(
+                f"{name}/mesh", points, triangles, color=paint, flat_shading=True, side="double",
+                opacity=opacity,
+            )  # fmt: skip
+
+
+def _hull_triangles(points: np.ndarray) -> np.ndarray:
+    """(m, 3) corners of the triangles of a convex hull, counter-clockwise as seen from outside."""
+    hull = ConvexHull(points)
+    p, q, r = np.moveaxis(points[hull.simplices], 1, 0)
+    inward = np.einsum("ij,ij->i", np.cross(q - p, r - p), hull.equations[:, :3]) < 0.0
+    return np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
+
+
+METRES_PER_NEWTON = 0.02
+RADIUS = 0.008
+HIDDEN = np.zeros((0, 2, 3))
+
+
+class ForceArrows:
+    """All the contact forces of one kind."""
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        name: str,
+        color: tuple[int, int, int],
+        offset: float = 0.0,
+        radius: float = RADIUS,
+    ) -> None:
+        """Prepare the arrows; none is drawn yet.
+
+        Args:
+            server: Where to draw.
+            name: Path of the scene's node.
+            color: Red, green, blue in 0..255.
+            offset: How far the arrows are moved sideways, so that those of another kind
+                are not hidden behind them [m].
+            radius: Of the shafts [m].
+        """
+        self._server = server
+        self._name = name
+        self._color = color
+        self._offset = offset
+        self._radius = radius
+        self.draw([], [])
+
+    def draw(
+        self,
+        points: Iterable[np.ndarray],
+        forces: Iterable[np.ndarray],
+        scale: float = METRES_PER_NEWTON,
+    ) -> None:
+        """Replace the arrows.
+
+        Args:
+            points: (3) contact points [m], world frame.
+            forces: (3) forces [N], world frame, one per point.
+            scale: Length of an arrow per force [m/N].
+        """
+        starts = ((p + self._offset * _across(f), f) for p, f in zip(points, forces, strict=True))
+        arrows = np.array([(start, start + scale * force) for start, force in starts])
+        self._server.scene.add_arrows(
+            self._name,
+            arrows if len(arrows) else HIDDEN,
+            self._color,
+            shaft_radius=self._radius,
+            head_radius=2.5 * self._radius,
+            head_length=5 * self._radius,
+            visible=len(arrows) > 0,
+        )
+
+
+def _across(force: np.ndarray) -> np.ndarray:
+    """Return a horizontal unit vector across a force."""
+    across = np.array([-force[1], force[0], 0.0])
+    length = np.linalg.norm(across)
+    return across / length if length > 0.0 else np.array([1.0, 0.0, 0.0])

@@ -1,0 +1,1 @@
+"""Simulations in the browser and in notebooks."""

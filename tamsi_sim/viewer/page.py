@@ -1,0 +1,190 @@
+"""A page with a simulation: what live pages and players have in common, and recordings of both."""
+
+from __future__ import annotations
+
+import html
+import io
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import viser
+
+from contact_core.drawing import ForceArrows
+from contact_core.errors import whole_number
+from tamsi_sim.viewer.link_nodes import LinkNodes
+
+if TYPE_CHECKING:
+    from tamsi_sim.simulation.engine import Engine
+
+HOST = "127.0.0.1"
+PERIOD = 1.0 / 30.0  # between two pictures [s]
+FORCE = (217, 115, 13)
+HEIGHT = 480  # in a notebook [pixels]
+GRAVITY = 9.81
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What a page shows.
+
+    Attributes:
+        q: (nq) positions.
+        points: (3) where each force acts, world [m].
+        forces: (3) each force, world [N].
+    """
+
+    q: np.ndarray
+    points: Sequence[np.ndarray] = ()
+    forces: Sequence[np.ndarray] = ()
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What a page shows, as one file that needs no server; a notebook displays it.
+
+    Attributes:
+        html: The file's text.
+    """
+
+    html: str
+
+    def save(self, path: str | Path) -> Path:
+        """Write it to a file, which any browser opens.
+
+        Args:
+            path: The file, e.g. ``out/run.html``; its folder is made.
+
+        Returns:
+            The path.
+
+        Raises:
+            OSError: If it cannot be written.
+        """
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.html)
+        return path
+
+    def _repr_html_(self) -> str:
+        return _inline(f'srcdoc="{html.escape(self.html)}"')
+
+
+class SimulationPage(ABC):
+    """A page with all links, and contact forces as arrows.
+
+    A thread of its own draws, a picture per PERIOD at most. The page is open until :meth:`close`,
+    the end of its ``with`` block or that of the program.
+
+    Attributes:
+        address: Where it is.
+    """
+
+    def __init__(self, engine: Engine, port: int, collisions: bool) -> None:
+        """Open the page.
+
+        Args:
+            engine: The simulation; only its model counts.
+            port: Its port on this machine, or the next one that is free.
+            collisions: Whether to show collision shapes also where there are visual ones.
+
+        Raises:
+            ConfigError: If the port is no positive whole number.
+        """
+        port = whole_number(port, "port", least=1)
+        self._twin = type(engine)(engine.built, engine.time_step, engine.solver)
+        with redirect_stdout(io.StringIO()):  # Viser greets with a box of its own.
+            self._server = viser.ViserServer(HOST, port, label="simulation", verbose=False)
+        self.address = f"http://{HOST}:{self._server.get_port()}"
+        self._links = LinkNodes(self._server, engine.built, collisions)
+        low, high = self._links.box(self._twin.observer.poses())
+        size = float(np.linalg.norm(high - low))
+        self._server.scene.set_up_direction("+z")
+        self._server.initial_camera.look_at = 0.5 * (low + high)
+        self._server.initial_camera.position = 0.5 * (low + high) + size * np.array(
+            [0.8, -0.8, 0.5]
+        )
+        self._arrows = ForceArrows(self._server, "/forces", FORCE, radius=0.003 * size)
+        # An arrow of all weight together is as long as the scene.
+        weight = GRAVITY * float(np.sum(engine.built.arrays.inertias.mass))
+        scale = float(f"{1000.0 * size / weight:.1g}") if weight > 0.0 else 1.0
+        self._scale = self._server.gui.add_number("arrows [mm/N]", scale, min=0.0)
+        shapes = self._server.gui.add_checkbox("collision shapes", collisions)
+        self._shown = Picture(self._twin.q.copy())
+        self._drawing = threading.RLock()
+        self._scale.on_update(lambda _: self._draw(self._shown))
+        shapes.on_update(lambda event: self._links.show(event.target.value))
+        self._closed = threading.Event()
+        self._painter = threading.Thread(target=self._paint, daemon=True)
+
+    def _start(self, first: Picture) -> None:
+        """Draw the first picture, and from now on what there is to see."""
+        self._draw(first)
+        self._painter.start()
+        print(f"simulation at {self.address}")
+
+    @abstractmethod
+    def _next(self) -> Picture | None:
+        """Return what to draw now; None if nothing has changed."""
+
+    @abstractmethod
+    def _frames(self) -> Sequence[Picture]:
+        """Return the pictures of a recording, PERIOD apart."""
+
+    def recording(self) -> Recording:
+        """Return what the page shows as one file, for others who do not have this simulation."""
+        with self._drawing:
+            shown, serializer = self._shown, self._server.get_scene_serializer()
+            for frame in self._frames():
+                self._draw(frame)
+                serializer.insert_sleep(PERIOD)
+            text = serializer.as_html()
+            self._draw(shown)
+        return Recording(text)
+
+    def close(self) -> None:
+        """Close the page."""
+        if not self._closed.is_set():
+            self._closed.set()
+            self._painter.join()
+            with redirect_stdout(io.StringIO()):
+                self._server.stop()
+
+    def __enter__(self) -> Self:
+        """Return the page itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the page."""
+        self.close()
+
+    def _repr_html_(self) -> str:
+        return _inline(f'src="{self.address}"')
+
+    def _paint(self) -> None:
+        while not self._closed.wait(PERIOD):
+            picture = self._next()
+            if picture is not None:
+                self._draw(picture)
+
+    def _draw(self, picture: Picture) -> None:
+        with self._drawing, self._server.atomic():
+            self._twin.q[:] = picture.q
+            self._links.move(self._twin.observer.poses())
+            self._arrows.draw(picture.points, picture.forces, 1e-3 * self._scale.value)
+            self._shown = picture
+
+
+def _inline(source: str) -> str:
+    return f'<iframe {source} width="100%" height="{HEIGHT}" style="border: none"></iframe>'
