@@ -19,15 +19,17 @@ from contact_core.errors import ModelError, ModelWarning, choices
 from contact_core.mjcf.document import MAIN, Document, number, numbers, unit, vector
 from contact_core.mjcf.geom import Geom, read_geom
 from contact_core.mjcf.rules import (
+    WORLD,
+    HeldBodies,
     check_tendons,
     effort_limits,
     excluded,
     followers,
+    held_bodies,
     surroundings,
     symmetric,
 )
 
-WORLD = "world"
 JOINTS = ("hinge", "slide", "free")
 _LOSSES = ("damping", "frictionloss", "stiffness")
 # Elements of a body that only concern looks and sensors.
@@ -47,6 +49,7 @@ class MjcfModel:
         tree: Bodies and joints; a body on several joints is carried by one without mass each.
         starts: Joint -> its coordinate where the bodies are as the file places them.
         springs: Joint -> stiffness [Nm/rad or N/m] and coordinate where it exerts nothing.
+        held: Name -> two bodies that an equality holds together.
         followers: Joint -> the one it follows, its coordinate per that one's, and its offset.
         keyframes: Name -> joint -> its coordinates; of a floating one (x, y, z, qw, qx, qy, qz).
         geoms: Those that can touch anything.
@@ -59,6 +62,7 @@ class MjcfModel:
     starts: dict[str, float]
     springs: dict[str, tuple[float, float]]
     followers: dict[str, tuple[str, float, float]]
+    held: dict[str, HeldBodies]
     keyframes: dict[str, dict[str, np.ndarray]]
     geoms: tuple[Geom, ...]
     apart: frozenset[frozenset[str]]
@@ -151,6 +155,7 @@ class _Reader:
             starts=self.starts,
             springs=self.springs,
             followers=dict(followers(self.document, self.starts)),
+            held=dict(held_bodies(self.document, self._poses())),
             keyframes=dict(self._keyframes()),
             geoms=tuple(geom for geom in self.geoms if geom.touches and touches),
             apart=frozenset({*excluded(self.document, self.bodies, self.geoms), *self._joined()}),
@@ -389,6 +394,15 @@ class _Reader:
             frame = self.tree.frames[self.tree.getFrameId(body, pin.FrameType.BODY)]
             if frame.parentJoint and inertia.mass != 0.0:
                 self.tree.appendBodyToJoint(frame.parentJoint, inertia, frame.placement)
+
+    def _poses(self) -> dict[str, pin.SE3]:
+        """Bodies in the world, where the file places them."""
+        q, data = pin.neutral(self.tree), self.tree.createData()
+        for joint, start in self.starts.items():
+            q[self.tree.joints[self.tree.getJointId(joint)].idx_q] = start
+        pin.framesForwardKinematics(self.tree, data, q)
+        frames = enumerate(self.tree.frames)
+        return {frame.name: data.oMf[i] for i, frame in frames if frame.type == pin.FrameType.BODY}
 
     def _keyframes(self) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
         for count, element in enumerate(self.document.sections("keyframe")):

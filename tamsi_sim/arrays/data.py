@@ -1,6 +1,7 @@
 """The arrays of a simulation, in small selections: what kernels read (Model) and write (Work).
 
-Sizes: nv velocities (degrees of freedom), nt trees, nc contact points; for all others see
+Sizes: nv velocities (degrees of freedom), nt trees, nc contact points, nl loop closures; for all
+others see
 :mod:`contact_core.rigid_body.arrays` and :mod:`contact_core.collision.arrays`.
 """
 
@@ -112,13 +113,61 @@ class JointForces(NamedTuple):
     damping: np.ndarray
 
 
-class Islands(NamedTuple):
-    """Which trees contacts couple, and the order of rows that follows from it.
+class Closures(NamedTuple):
+    """Loop closures: frames on two bodies A and B that springs hold together, tree by tree.
 
     Attributes:
-        edge_trees: (nc, 2) two trees in contact.
+        body: (nl, 2) bodies A and B, -1 for the world.
+        tree: (nl, 2) their trees, -1 for the world.
+        first: (nt + 1) first closure of each tree; one between two trees is of the lower one.
+        position: (nl, 2, 3) of the frames in their bodies [m].
+        rotation: (nl, 2, 3, 3) of the frames in their bodies.
+        stiffness: (nl, 2) of the positions [N/m] and of the orientations [Nm/rad]; the latter is
+            zero where only points are held together.
+        dissipation: (nl) the springs' damping as a multiple of their stiffness [s].
+    """
+
+    body: np.ndarray
+    tree: np.ndarray
+    first: np.ndarray
+    position: np.ndarray
+    rotation: np.ndarray
+    stiffness: np.ndarray
+    dissipation: np.ndarray
+
+
+class ClosureForces(NamedTuple):
+    """The loop closures in motion; six rows are (linear, angular) in world axes.
+
+    Attributes:
+        position: (nl, 2, 3) of the frames in the world [m].
+        rotation: (nl, 2, 3, 3) of the frames in the world.
+        gap: (nl, 6) A relative to B at the start of the step, a distance [m] and a rotation
+            vector [rad].
+        stretch: (nl, 6) the gap at the start of the sub-step.
+        mean_force: (nl, 6) force [N] and moment [Nm] on A, mean over the last step.
+        entry: (nl, 6, n) velocity of A relative to B per unit of a degree of freedom.
+        dof: (nl, n) degrees of freedom of these columns.
+        columns: (nl) how many there are.
+    """
+
+    position: np.ndarray
+    rotation: np.ndarray
+    gap: np.ndarray
+    stretch: np.ndarray
+    mean_force: np.ndarray
+    entry: np.ndarray
+    dof: np.ndarray
+    columns: np.ndarray
+
+
+class Islands(NamedTuple):
+    """Which trees contacts and closures couple, and the order of rows that follows from it.
+
+    Attributes:
+        edge_trees: (nc + nl, 2) two trees that are coupled.
         link_first: (nt + 1) first entry of link_tree that is a tree's.
-        link_tree: (2 nc) trees that a tree touches.
+        link_tree: (2 nc + 2 nl) trees that a tree is coupled to.
         of_tree: (nt) island.
         queue: (nt) trees, island by island.
         first_row: (nt + 1) first row of each island.
@@ -191,6 +240,7 @@ class Model(NamedTuple):
     hulls: Hulls
     meshes: Meshes
     pairs: Pairs
+    closures: Closures
 
 
 class Work(NamedTuple):
@@ -211,6 +261,7 @@ class Work(NamedTuple):
         islands: The order of Newton's rows.
         contact_forces: The contact law.
         joint_forces: The joints' laws.
+        closure_forces: The loop closures.
         newton: The solve.
         energy: What has been put into the simulation.
     """
@@ -229,6 +280,7 @@ class Work(NamedTuple):
     islands: Islands
     contact_forces: ContactForces
     joint_forces: JointForces
+    closure_forces: ClosureForces
     newton: Newton
     energy: EnergyWatch
 
@@ -247,7 +299,9 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
     """
     nb, nm = len(model.bodies.parent), len(model.bodies.column_dof)
     nv, ns, nh = len(model.joints.q), len(model.geometry.kind), len(model.hulls.body)
-    nt, nc, width = len(model.trees.first_dof) - 1, max_contacts, _jacobian_width(model)
+    nt, nc, nl = len(model.trees.first_dof) - 1, max_contacts, len(model.closures.body)
+    width = _jacobian_width(model, model.geometry.body[model.pairs.shapes])
+    wide = _jacobian_width(model, model.closures.body)
     zeros = np.zeros
     work = Work(
         state=State(zeros(nq), zeros(nv)),
@@ -296,9 +350,9 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
             columns=_indices(nc),
         ),
         islands=Islands(
-            edge_trees=_indices(nc, 2),
+            edge_trees=_indices(nc + nl, 2),
             link_first=_indices(nt + 1),
-            link_tree=_indices(2 * nc),
+            link_tree=_indices(2 * nc + 2 * nl),
             of_tree=_indices(nt),
             queue=_indices(nt),
             first_row=_indices(nt + 1),
@@ -318,6 +372,16 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
             mean_force=zeros((nc, 3)),
         ),
         joint_forces=JointForces(zeros(nv), zeros(nv), _indices(nv), zeros(nv), zeros(nv)),
+        closure_forces=ClosureForces(
+            position=zeros((nl, 2, 3)),
+            rotation=zeros((nl, 2, 3, 3)),
+            gap=zeros((nl, 6)),
+            stretch=zeros((nl, 6)),
+            mean_force=zeros((nl, 6)),
+            entry=zeros((nl, 6, wide)),
+            dof=_indices(nl, wide),
+            columns=_indices(nl),
+        ),
         newton=Newton(
             v=zeros(nv),
             duration=zeros(1),
@@ -340,12 +404,11 @@ def _indices(*shape: int) -> np.ndarray:
     return np.zeros(shape, dtype=np.int64)
 
 
-def _jacobian_width(model: Model) -> int:
-    """How many columns the Jacobian of one contact may have."""
+def _jacobian_width(model: Model, sides: np.ndarray) -> int:
+    """How many columns the Jacobians between two bodies each, (n, 2), may have."""
     lengths: list[int] = []
     for parent, joint in zip(model.bodies.parent, model.bodies.joint_type, strict=True):
         lengths.append((6 if joint == FREE else 1) + (lengths[parent] if parent >= 0 else 0))
     # One more for the world, which is body -1 and has no columns.
     columns = np.array([*lengths, 0])
-    touching = columns[model.geometry.body[model.pairs.shapes]].sum(axis=1, initial=0)
-    return max(1, int(touching.max(initial=0)))
+    return max(1, int(columns[sides].sum(axis=1, initial=0).max(initial=0)))

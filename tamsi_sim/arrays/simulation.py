@@ -35,6 +35,8 @@ from contact_core.rigid_body.arrays import (
     Trees,
 )
 from tamsi_sim.arrays.data import (
+    ClosureForces,
+    Closures,
     ContactForces,
     Drives,
     EnergyWatch,
@@ -70,6 +72,7 @@ class Simulation(structref.StructRefProxy):
     hulls: Hulls
     meshes: Meshes
     pairs: Pairs
+    closures: Closures
     state: State
     drives: Drives
     contact_impulse: np.ndarray
@@ -84,6 +87,7 @@ class Simulation(structref.StructRefProxy):
     islands: Islands
     contact_forces: ContactForces
     joint_forces: JointForces
+    closure_forces: ClosureForces
     newton: Newton
     energy: EnergyWatch
 
@@ -122,6 +126,7 @@ def _bundle(phases: np.ndarray, settings: Settings, model: Model, work: Work) ->
         model.hulls,
         model.meshes,
         model.pairs,
+        model.closures,
         work.state,
         work.drives,
         work.contact_impulse,
@@ -136,6 +141,7 @@ def _bundle(phases: np.ndarray, settings: Settings, model: Model, work: Work) ->
         work.islands,
         work.contact_forces,
         work.joint_forces,
+        work.closure_forces,
         work.newton,
         work.energy,
     )

@@ -205,10 +205,7 @@ def _solve_again(
     h = simulation.settings.time_step / parts
     contacts = evaluate(simulation)
     average_bias(simulation)
-    points, forces = simulation.contacts, simulation.contact_forces
-    joint_forces, newton, islands = (
-        simulation.joint_forces, simulation.newton, simulation.islands,
-    )  # fmt: skip
+    newton, islands = simulation.newton, simulation.islands
     start_step(simulation, contacts)
     for i in range(nv):
         velocities[0, i] = simulation.state.v[i]
@@ -225,7 +222,7 @@ def _solve_again(
                 i, j = islands.order[row], islands.order[column]
                 systems[part, i, j] = newton.system[row, column]
                 systems[part, j, i] = newton.system[column, row]
-        finish_substep(points.stiffness, forces, joint_forces, newton.v, contacts, h)
+        finish_substep(simulation, contacts, h)
 
 
 @inner_kernel
@@ -311,7 +308,7 @@ def _hold_velocity(
         if earlier > 0:
             for c in range(contacts):
                 project(jacobian, c, v, forces.velocity)
-            finish_substep(points.stiffness, forces, joint_forces, v, contacts, h)
+            finish_substep(simulation, contacts, h)
     set_momentum(simulation.trees, simulation.dynamics, drives.applied, newton, h)
     for i in range(v.shape[0]):
         v[i] = velocities[part + 1, i]
@@ -328,6 +325,7 @@ def _assemble_all(simulation: Simulation, h: float) -> None:
     trees, islands, jacobian = simulation.trees, simulation.islands, simulation.jacobian
     for island in range(simulation.counters[ISLANDS]):
         assemble(
-            trees, islands, jacobian, simulation.dynamics.mass_matrix,
-            simulation.contact_forces, simulation.joint_forces, simulation.newton, island, h,
+            trees, islands, jacobian, simulation.closures, simulation.dynamics.mass_matrix,
+            simulation.contact_forces, simulation.joint_forces, simulation.closure_forces,
+            simulation.newton, island, h,
         )  # fmt: skip

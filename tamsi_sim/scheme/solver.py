@@ -17,6 +17,8 @@ from contact_core.rigid_body.arrays import Jacobian, Joints, Trees
 from tamsi_sim.arrays.data import (
     ISLANDS,
     ITERATIONS,
+    ClosureForces,
+    Closures,
     ContactForces,
     Drives,
     Islands,
@@ -25,6 +27,7 @@ from tamsi_sim.arrays.data import (
 )
 from tamsi_sim.arrays.settings import Settings
 from tamsi_sim.arrays.simulation import SOLVE, Simulation, phase
+from tamsi_sim.scheme.closures import assemble_closures
 from tamsi_sim.scheme.contact import project, update_contact_force
 from tamsi_sim.scheme.joint_forces import update_joint_force
 from tamsi_sim.scheme.line_search import transition_limit
@@ -47,6 +50,7 @@ def solve(simulation: Simulation) -> int:
     drives, q = simulation.drives, simulation.state.q
     contacts, jacobian, islands = simulation.contacts, simulation.jacobian, simulation.islands
     contact_forces, joint_forces = simulation.contact_forces, simulation.joint_forces
+    closures, closure_forces = simulation.closures, simulation.closure_forces
     mass_matrix, newton = simulation.dynamics.mass_matrix, simulation.newton
     h = newton.duration[0]
     tolerance = settings.relative_tolerance * settings.stiction_velocity
@@ -61,8 +65,8 @@ def solve(simulation: Simulation) -> int:
         iterations = settings.max_iterations + 1
         for iteration in range(settings.max_iterations):
             newton.residuals[iteration] = assemble(
-                trees, islands, jacobian, mass_matrix, contact_forces, joint_forces,
-                newton, island, h,
+                trees, islands, jacobian, closures, mass_matrix, contact_forces, joint_forces,
+                closure_forces, newton, island, h,
             )  # fmt: skip
             solve_in_place(newton.system, newton.right_side, islands.row_end, first, last)
             for row in range(first, last):
@@ -145,9 +149,11 @@ def assemble(
     trees: Trees,
     islands: Islands,
     jacobian: Jacobian,
+    closures: Closures,
     mass_matrix: np.ndarray,
     contact_forces: ContactForces,
     joint_forces: JointForces,
+    closure_forces: ClosureForces,
     newton: Newton,
     island: int,
     h: float,
@@ -158,9 +164,11 @@ def assemble(
         trees: The trees.
         islands: The islands.
         jacobian: The contacts' Jacobians.
+        closures: The loop closures.
         mass_matrix: (nv, nv) M.
         contact_forces: Forces and gradients that belong to Newton's v.
         joint_forces: The joints' ones.
+        closure_forces: Jacobians and stretch of the closures.
         newton: Reads momentum p* and v; writes the island's rows of system, within their
             envelope, and of right_side.
         island: The island.
@@ -176,6 +184,7 @@ def assemble(
         # Apart at the end of the step: no force, no stiffness.
         if contact_forces.force[c, NORMAL] != 0.0:
             _assemble_contact(jacobian, islands.jacobian_row, contact_forces, newton, c, h)
+    assemble_closures(trees, closures, closure_forces, islands, newton, island, h)
     square = 0.0
     for row in range(first, last):
         square += newton.right_side[row] * newton.right_side[row]

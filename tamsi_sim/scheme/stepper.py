@@ -27,6 +27,7 @@ from tamsi_sim.arrays.data import (
 )
 from tamsi_sim.arrays.simulation import COLLIDE, EVALUATE, STEP, Simulation, phase
 from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.scheme.closures import finish_closures, start_closures, update_closures
 from tamsi_sim.scheme.energy import enter_work, runs_away
 from tamsi_sim.scheme.free_rotation import average_rotations, look_ahead
 from tamsi_sim.scheme.islands import number_rows, update_islands
@@ -180,7 +181,8 @@ def step(simulation: Simulation) -> int:
     counters[CONTACTS] += contacts
     if runs_away(
         simulation.state, simulation.inertias, simulation.trees, simulation.kinematics,
-        simulation.dynamics, simulation.contacts, simulation.energy, contacts, counters[STEPS],
+        simulation.dynamics, simulation.contacts, simulation.closures, simulation.closure_forces,
+        simulation.energy, contacts, counters[STEPS],
     ):  # fmt: skip
         return DIVERGED
     average_bias(simulation)
@@ -232,17 +234,20 @@ def evaluate(simulation: Simulation) -> int:
     """
     update_motion(simulation)
     geometry, pairs, trees = simulation.geometry, simulation.pairs, simulation.trees
-    contacts, kinematics = simulation.contacts, simulation.kinematics
+    contacts, kinematics, closures = (
+        simulation.contacts, simulation.kinematics, simulation.closures,
+    )  # fmt: skip
     count = collide(simulation)
     held = min(count, contacts.depth.shape[0])
     islands, jacobian = simulation.islands, simulation.jacobian
     simulation.counters[ISLANDS] = update_islands(
-        trees, geometry.tree, pairs.shapes, contacts.pair, islands, held
+        trees, geometry.tree, pairs.shapes, contacts.pair, closures.tree, islands, held
     )
     update_jacobians(
         simulation.bodies, kinematics.motion, geometry.body, pairs.shapes, contacts, jacobian, held
     )
     number_rows(jacobian, islands, held)
+    update_closures(simulation.bodies, kinematics, closures, simulation.closure_forces)
     drives, damping = simulation.drives, simulation.joint_forces.damping
     mass_matrix = simulation.dynamics.mass_matrix
     for i in range(damping.shape[0]):
@@ -278,14 +283,13 @@ def _try_substeps(simulation: Simulation, contacts: int, substeps: int) -> bool:
     """Solve a step in equal parts; leave the mean contact forces in mean_force."""
     h = simulation.settings.time_step / substeps
     simulation.counters[SUBSTEPS] = substeps
-    points, forces = simulation.contacts, simulation.contact_forces
-    joint_forces, newton = simulation.joint_forces, simulation.newton
+    forces, newton = simulation.contact_forces, simulation.newton
     start_step(simulation, contacts)
     for _ in range(substeps):
         set_momentum(simulation.trees, simulation.dynamics, simulation.drives.applied, newton, h)
         if not solve(simulation):
             return False
-        finish_substep(points.stiffness, forces, joint_forces, newton.v, contacts, h)
+        finish_substep(simulation, contacts, h)
         for c in range(contacts):
             for i in range(3):
                 forces.mean_force[c, i] += forces.force[c, i] / substeps
@@ -304,6 +308,7 @@ def start_step(simulation: Simulation, contacts: int) -> None:
             simulation.jacobian, points, simulation.drift, forces.elastic, contacts,
             simulation.settings.time_step,
         )  # fmt: skip
+    start_closures(simulation.closure_forces, simulation.drift, simulation.settings.time_step)
 
 
 @inlined_kernel
@@ -357,29 +362,24 @@ def set_momentum(
 
 
 @inlined_kernel
-def finish_substep(
-    stiffness: np.ndarray,
-    forces: ContactForces,
-    joint_forces: JointForces,
-    v: np.ndarray,
-    contacts: int,
-    h: float,
-) -> None:
-    """Move joints and penetrations, (19), to where the next sub-step starts.
+def finish_substep(simulation: Simulation, contacts: int, h: float) -> None:
+    """Move joints, penetrations, (19), and closures to where the next sub-step starts.
 
     Args:
-        stiffness: (nc) k [N/m].
-        forces: Reads the contacts' velocities; moves elastic.
-        joint_forces: Moves shift.
-        v: (nv) velocity at the end of the sub-step.
+        simulation: Reads Newton's v and the contacts' velocities.
         contacts: Number of contact points.
         h: Length of the sub-step [s].
     """
+    stiffness, forces = simulation.contacts.stiffness, simulation.contact_forces
+    joint_forces, v = simulation.joint_forces, simulation.newton.v
     for i in range(v.shape[0]):
         joint_forces.shift[i] += h * v[i]
     for c in range(contacts):
         change = h * stiffness[c] * forces.velocity[c, NORMAL]
         forces.elastic[c] = max(0.0, forces.elastic[c] - change)
+    finish_closures(
+        simulation.closures, simulation.closure_forces, v, h, h / simulation.settings.time_step
+    )
 
 
 @inlined_kernel

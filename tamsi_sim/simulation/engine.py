@@ -17,6 +17,7 @@ from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import STATUSES, StepStatus
 from tamsi_sim.scheme.linearization import Linearization, linearize
 from tamsi_sim.scheme.stepper import EFFORT, advance, evaluate_now, roll
+from tamsi_sim.simulation.closures import ClosureForce, closure_forces
 from tamsi_sim.simulation.model import BuiltModel
 from tamsi_sim.simulation.observer import Observer
 from tamsi_sim.simulation.rollouts import Rollouts, number_array, rollouts
@@ -363,6 +364,10 @@ class Engine:
             The number of contact points.
         """
         return int(evaluate_now(self._simulation))
+
+    def closures(self) -> list[ClosureForce]:
+        """Return what the loop closures did in the last step."""
+        return closure_forces(self.built, self.work)
 
     def contacts(self) -> list[ContactPoint]:
         """Return the contact points of the last step that carry a force."""

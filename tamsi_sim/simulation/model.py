@@ -20,9 +20,9 @@ from contact_core.description import collision_shapes
 from contact_core.errors import ModelError
 from contact_core.rigid_body.arrays import Bodies, Inertias, Joints, Trees
 from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
-from contact_core.scene import Instance, Link
+from contact_core.scene import Closure, Instance, Link
 from contact_core.surface import Material, Surface, check_contact, combine
-from tamsi_sim.arrays.data import Model
+from tamsi_sim.arrays.data import Closures, Model
 
 # URDF has no stiffness of end stops: these give way by some degrees or millimetres at the
 # greatest effort of an arm's joints [Nm/rad and N/m], and dissipate [s/rad and s/m].
@@ -54,6 +54,7 @@ class BuiltModel:
         links: (instance, link) -> its body, -1 for the world, and its pose in that body.
         shapes: The shapes, in the order of the arrays; ``body`` is the link's name.
         instances: For each shape, the name of the instance it belongs to.
+        closures: The loop closures by name, in the order of the arrays.
     """
 
     arrays: Model
@@ -68,6 +69,7 @@ class BuiltModel:
     links: dict[Link, tuple[int, pin.SE3]]
     shapes: tuple[PlacedShape, ...]
     instances: tuple[str, ...]
+    closures: dict[str, Closure]
 
     @property
     def most_contacts(self) -> int:
@@ -310,6 +312,7 @@ class _Builder:
     ) -> BuiltModel:
         """Add the pairs of shapes and turn the rows into arrays."""
         self.rows.trees["first_dof"].append(len(self.rows.joints["q"]))
+        self.rows.closures["first"] = [0] * len(self.rows.trees["first_dof"])
         self.rows.meshes["first_vertex"].append(len(self.rows.meshes["vertex"]))
         self.rows.meshes["first_face"].append(len(self.rows.meshes["plane"]))
         self.rows.meshes["first_corner"].append(len(self.rows.meshes["corner"]))
@@ -342,6 +345,7 @@ class _Builder:
             links=self.links,
             shapes=tuple(self.shapes),
             instances=tuple(self.instances),
+            closures={},
         )
 
     def _joint_names(self) -> dict[str, int]:
@@ -403,6 +407,7 @@ _INDICES: dict[type, set[str]] = {
     Hulls: {"body", "shape", "pair", "pair_end"},
     Meshes: {"corner", "first_vertex", "first_face", "first_corner"},
     Pairs: {"shapes", "routine"},
+    Closures: {"body", "tree", "first"},
 }  # fmt: skip
 # Shape of one row, so that an empty array has the right number of dimensions too.
 _ROWS: dict[type, dict[str, tuple[int, ...]]] = {
@@ -412,7 +417,10 @@ _ROWS: dict[type, dict[str, tuple[int, ...]]] = {
     Hulls: {"center": (3,), "pair": (2,)},
     Meshes: {"vertex": (3,), "plane": (4,)},
     Pairs: {"shapes": (2,)},
-}
+    Closures: {
+        "body": (2,), "tree": (2,), "position": (2, 3), "rotation": (2, 3, 3), "stiffness": (2,),
+    },
+}  # fmt: skip
 
 
 class _Rows:
@@ -427,6 +435,8 @@ class _Rows:
         self.hulls = _fields(Hulls)
         self.meshes = _fields(Meshes)
         self.pairs = _fields(Pairs)
+        # Closures need poses at the start, so they are added to the model: none yet.
+        self.closures = _fields(Closures)
 
     def arrays(self) -> Model:
         """Turn the rows into arrays."""
@@ -439,6 +449,7 @@ class _Rows:
             Hulls(**_arrays(Hulls, self.hulls)),
             Meshes(**_arrays(Meshes, self.meshes)),
             Pairs(**_arrays(Pairs, self.pairs)),
+            Closures(**_arrays(Closures, self.closures)),
         )
 
 

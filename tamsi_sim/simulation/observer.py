@@ -36,7 +36,7 @@ class Energy:
     Attributes:
         kinetic: 1/2 v^T M v, effective rotor inertias included, kinematic bodies left out.
         potential: Of the bodies' weights, zero where their centres are at the world's origin.
-        elastic: 1/2 k delta^2 over the contacts.
+        elastic: 1/2 k delta^2 over the contacts, and 1/2 k g^2 over the loop closures.
     """
 
     kinetic: float
@@ -216,11 +216,13 @@ class Observer:
         )
         centers = bodies.position + np.einsum("bij,bj->bi", bodies.rotation, inertias.center)
         depth, stiffness = found.depth[:contacts], found.stiffness[:contacts]
+        springs = np.repeat(self._built.arrays.closures.stiffness, 3, axis=1)
         v = np.where(self._built.arrays.joints.armature < UNMOVED, self._state.v, 0.0)
         return Energy(
             kinetic=0.5 * float(v @ self._work.dynamics.mass_matrix @ v),
             potential=-float(np.sum(inertias.mass[:, None] * inertias.gravity * centers)),
-            elastic=0.5 * float(np.sum(stiffness * depth**2)),
+            elastic=0.5 * float(np.sum(stiffness * depth**2))
+            + 0.5 * float(np.sum(springs * self._work.closure_forces.gap**2)),
         )
 
     def penetrations(self) -> list[Penetration]:

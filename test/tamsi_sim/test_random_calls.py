@@ -80,6 +80,10 @@ STEPS = (1e-3, 5e-3, 0.0, -1e-3, math.nan, math.inf, 1.0, 1e-300, 1e300, None, "
 DURATIONS = (0.01, 0.0, 0.05, -1.0, math.nan, math.inf, 1e12, HUGE, None, "x", 1e-9)
 COMMANDS = ("effort", "target", "position", None, 3)
 PAIRS = ((), (("base", "arm"),), (("x", "y"),), (("a",),), "ab", None)
+LINKS = (
+    ("ground", "ground"), ("a", "a"), ("b", "b"), ("hand", "arm"), ("arm", "arm"), ("a", "x"),
+    ("nobody", "a"), "a", None, ([], {}), (1, 2, 3),
+)  # fmt: skip
 SHAPES = (
     "state",
     "zeros",
@@ -102,6 +106,8 @@ WORLD = {
     "add_ground": (NUMBERS, SURFACES),
     "set_material": (NAMES, NAMES, MATERIALS),
     "ignore": (NAMES, NAMES),
+    "connect": (NAMES, LINKS, LINKS, TRIPLES, (None, *TRIPLES), NUMBERS, NUMBERS),
+    "weld": (NAMES, LINKS, LINKS, (None, *TRIPLES), TRIPLES, NUMBERS, NUMBERS, NUMBERS),
     "collide_with_itself": (NAMES, PAIRS, (None, "nowhere.srdf")),
 }  # fmt: skip
 ENGINE = {
@@ -115,6 +121,7 @@ ENGINE = {
     "save": (),
     "evaluate": (),
     "contacts": (),
+    "closures": (),
     "linearize": (COUNTS,),
     "rollouts": (SHAPES, SHAPES, SHAPES, COMMANDS, COUNTS, FLAGS),
     "observer.energy": (),
