@@ -76,6 +76,8 @@ class Pairs(NamedTuple):
         stiffness: (np) k [N/m].
         dissipation: (np) d [s/m].
         friction: (np) mu.
+        torsional: (np) moment about the normal per normal force [m].
+        rolling: (np) moment about the tangents per normal force [m].
     """
 
     shapes: np.ndarray
@@ -83,6 +85,8 @@ class Pairs(NamedTuple):
     stiffness: np.ndarray
     dissipation: np.ndarray
     friction: np.ndarray
+    torsional: np.ndarray
+    rolling: np.ndarray
 
 
 class ShapePoses(NamedTuple):

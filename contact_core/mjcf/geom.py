@@ -18,6 +18,8 @@ from contact_core.mjcf.document import Document, boolean, from_z, number, number
 SIZES = {"plane": 0, "sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3, "mesh": 0}
 _BETWEEN = ("capsule", "cylinder", "ellipsoid", "box")  # what can be given by two points
 MSH = ".msh"
+CONDIMS = (1, 3, 4, 6)
+FRICTION = (1.0, 0.005, 0.0001)  # of a geom that says nothing: sliding, torsional and rolling [m]
 _VOLUMES = ("legacy", "exact", "convex")
 
 
@@ -36,6 +38,8 @@ class Geom:
         group: Number of its group.
         contype: Bits of what it is.
         conaffinity: Bits of what it touches.
+        condim: How many directions its contacts have.
+        friction: Sliding; torsional and rolling [m].
         mesh: Attributes of its mesh; empty for all others.
     """
 
@@ -49,6 +53,8 @@ class Geom:
     group: int
     contype: int
     conaffinity: int
+    condim: int
+    friction: tuple[float, float, float]
     mesh: Mapping[str, str]
 
     @property
@@ -263,10 +269,29 @@ def read_geom(
             group=int(number(attributes, "group", "0")),
             contype=int(number(attributes, "contype", "1")),
             conaffinity=int(number(attributes, "conaffinity", "1")),
+            condim=_condim(attributes),
+            friction=_friction(attributes),
             mesh=_checked_mesh(meshes[mesh]) if mesh is not None else {},
         )
     except ModelError as error:
         raise ModelError(f"{where}: {error}") from error
+
+
+def _condim(attributes: Mapping[str, str]) -> int:
+    """Return the number of directions of its contacts."""
+    condim = int(number(attributes, "condim", "3"))
+    if condim not in CONDIMS:
+        raise ModelError(f"condim='{attributes['condim']}' ({choices(CONDIMS)})")
+    return condim
+
+
+def _friction(attributes: Mapping[str, str]) -> tuple[float, float, float]:
+    """Return its friction; what is not given is MuJoCo's default."""
+    given = numbers(attributes, "friction")[:3]
+    if (given < 0.0).any():
+        raise ModelError(f"friction must be >= 0, got {attributes['friction']!r}")
+    sliding, torsional, rolling = (*map(float, given), *FRICTION[len(given) :])
+    return sliding, torsional, rolling
 
 
 def _checked_mesh(mesh: Mapping[str, str]) -> Mapping[str, str]:

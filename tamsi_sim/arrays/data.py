@@ -95,6 +95,24 @@ class ContactForces(NamedTuple):
     mean_force: np.ndarray
 
 
+class ContactMoments(NamedTuple):
+    """Torsional and rolling friction at the end of a (sub-)step; nr is nc, or 0 if nothing has any.
+
+    Attributes:
+        coefficient: (nr, 2) rolling and torsional friction [m].
+        moment: (nr, 3) on A in the contact's frame [Nm].
+        gradient: (nr, 3, 3) minus its derivative by the angular velocity of A relative to B [Nm s].
+        coupling: (nr, 3) minus its derivative by the velocity of separation [Ns].
+        mean_moment: (nr, 3) mean over the last step [Nm].
+    """
+
+    coefficient: np.ndarray
+    moment: np.ndarray
+    gradient: np.ndarray
+    coupling: np.ndarray
+    mean_moment: np.ndarray
+
+
 class JointForces(NamedTuple):
     """The joints' own forces at the end of a (sub-)step.
 
@@ -258,8 +276,10 @@ class Work(NamedTuple):
         contacts: The contact points.
         scratch: Of the narrow phase.
         jacobian: Of the contacts.
+        angular: Of their angular velocities, for (nr) contacts with moments.
         islands: The order of Newton's rows.
         contact_forces: The contact law.
+        contact_moments: Its torsional and rolling friction.
         joint_forces: The joints' laws.
         closure_forces: The loop closures.
         newton: The solve.
@@ -277,8 +297,10 @@ class Work(NamedTuple):
     contacts: Contacts
     scratch: Scratch
     jacobian: Jacobian
+    angular: Jacobian
     islands: Islands
     contact_forces: ContactForces
+    contact_moments: ContactMoments
     joint_forces: JointForces
     closure_forces: ClosureForces
     newton: Newton
@@ -299,10 +321,14 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
     """
     nb, nm = len(model.bodies.parent), len(model.bodies.column_dof)
     nv, ns, nh = len(model.joints.q), len(model.geometry.kind), len(model.hulls.body)
+    zeros = np.zeros
     nt, nc, nl = len(model.trees.first_dof) - 1, max_contacts, len(model.closures.body)
     width = _jacobian_width(model, model.geometry.body[model.pairs.shapes])
     wide = _jacobian_width(model, model.closures.body)
-    zeros = np.zeros
+    moments = model.pairs.torsional.any() or model.pairs.rolling.any()
+    nr = nc if moments else 0
+    # Unsigned: innermost loops would spend time on indices that count from the end.
+    dofs, columns = zeros((nc, width), dtype=np.uint64), _indices(nc)
     work = Work(
         state=State(zeros(nq), zeros(nv)),
         drives=Drives(*(zeros(nv) for _ in Drives._fields)),
@@ -343,12 +369,8 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
                 edge=_indices(MAX_EDGES, 2),
             ),
         ),
-        jacobian=Jacobian(
-            entry=zeros((nc, 3, width)),
-            # Unsigned: innermost loops would spend time on indices that count from the end.
-            dof=zeros((nc, width), dtype=np.uint64),
-            columns=_indices(nc),
-        ),
+        jacobian=Jacobian(zeros((nc, 3, width)), dofs, columns),
+        angular=Jacobian(zeros((nr, 3, width)), dofs, columns),
         islands=Islands(
             edge_trees=_indices(nc + nl, 2),
             link_first=_indices(nt + 1),
@@ -370,6 +392,13 @@ def make_work(model: Model, nq: int, max_contacts: int, max_iterations: int) -> 
             force=zeros((nc, 3)),
             gradient=zeros((nc, 3, 3)),
             mean_force=zeros((nc, 3)),
+        ),
+        contact_moments=ContactMoments(
+            coefficient=zeros((nr, 2)),
+            moment=zeros((nr, 3)),
+            gradient=zeros((nr, 3, 3)),
+            coupling=zeros((nr, 3)),
+            mean_moment=zeros((nr, 3)),
         ),
         joint_forces=JointForces(zeros(nv), zeros(nv), _indices(nv), zeros(nv), zeros(nv)),
         closure_forces=ClosureForces(

@@ -38,6 +38,7 @@ from tamsi_sim.arrays.data import (
     ClosureForces,
     Closures,
     ContactForces,
+    ContactMoments,
     Drives,
     EnergyWatch,
     Islands,
@@ -84,8 +85,10 @@ class Simulation(structref.StructRefProxy):
     contacts: Contacts
     scratch: Scratch
     jacobian: Jacobian
+    angular: Jacobian
     islands: Islands
     contact_forces: ContactForces
+    contact_moments: ContactMoments
     joint_forces: JointForces
     closure_forces: ClosureForces
     newton: Newton
@@ -138,8 +141,10 @@ def _bundle(phases: np.ndarray, settings: Settings, model: Model, work: Work) ->
         work.contacts,
         work.scratch,
         work.jacobian,
+        work.angular,
         work.islands,
         work.contact_forces,
+        work.contact_moments,
         work.joint_forces,
         work.closure_forces,
         work.newton,

@@ -14,22 +14,16 @@ import math
 import numpy as np
 
 from contact_core.kernel import inlined_kernel
-from contact_core.rigid_body.arrays import Bodies, Kinematics, Trees
-from tamsi_sim.arrays.data import ClosureForces, Closures, Islands, Newton
+from contact_core.rigid_body.arrays import Bodies, Kinematics
+from tamsi_sim.arrays.data import ClosureForces, Closures
+from tamsi_sim.arrays.simulation import Simulation
 
 
 @inlined_kernel
-def update_closures(
-    bodies: Bodies, kinematics: Kinematics, closures: Closures, forces: ClosureForces
-) -> None:
-    """Compute the gaps and Jacobians of all closures.
-
-    Args:
-        bodies: The bodies.
-        kinematics: Where they are.
-        closures: The closures.
-        forces: Gets frames, gap, and Jacobian.
-    """
+def update_closures(simulation: Simulation) -> None:
+    """Compute the frames, gaps and Jacobians of all closures."""
+    bodies, kinematics = simulation.bodies, simulation.kinematics
+    closures, forces = simulation.closures, simulation.closure_forces
     for c in range(closures.body.shape[0]):
         forces.columns[c] = 0
         for side in range(2):
@@ -37,7 +31,7 @@ def update_closures(
             body = closures.body[c, side]
             if body >= 0:
                 _add_chain(bodies, kinematics.motion, forces, c, side, bodies.last_column[body])
-        _measure(forces, c)
+        _measure(forces.rotation[c, 0], forces.rotation[c, 1], forces.position[c], forces.gap[c])
 
 
 @inlined_kernel
@@ -66,13 +60,11 @@ def _place(
 
 
 @inlined_kernel
-def _measure(forces: ClosureForces, c: int) -> None:
+def _measure(frame_a: np.ndarray, frame_b: np.ndarray, points: np.ndarray, gap: np.ndarray) -> None:
     """Write the gap: the distance of the points, and the vector of the rotation from B to A."""
-    frame_a, frame_b = forces.rotation[c, 0], forces.rotation[c, 1]
-    gap = forces.gap[c]
     cosine = -0.5
     for i in range(3):
-        gap[i] = forces.position[c, 0, i] - forces.position[c, 1, i]
+        gap[i] = points[0, i] - points[1, i]
         # The axes of B, crossed with those of A, add up to the axis of rotation.
         j, k = (i + 1) % 3, (i + 2) % 3
         gap[3 + i] = 0.0
@@ -118,108 +110,86 @@ def _add_chain(
 
 
 @inlined_kernel
-def closure_energy(closures: Closures, forces: ClosureForces) -> float:
-    """Return what the springs hold at the start of a step, 1/2 k g^2 [J]."""
+def closure_energy(stiffness: np.ndarray, gap: np.ndarray) -> float:
+    """Return what springs of stiffness (nl, 2) hold at gaps (nl, 6), 1/2 k g^2 [J]."""
     energy = 0.0
-    for c in range(closures.body.shape[0]):
+    for c in range(stiffness.shape[0]):
         for i in range(6):
-            energy += 0.5 * closures.stiffness[c, i // 3] * forces.gap[c, i] * forces.gap[c, i]
+            energy += 0.5 * stiffness[c, i // 3] * gap[c, i] * gap[c, i]
     return energy
 
 
 @inlined_kernel
-def start_closures(forces: ClosureForces, drift: np.ndarray, h: float) -> None:
-    """Begin the sub-steps of a step, with the gaps after the drift.
-
-    Args:
-        forces: Gets stretch, and a mean force of zero.
-        drift: (nv) with which bodies move besides their end velocity.
-        h: Length of the step [s].
-    """
+def start_closures(simulation: Simulation) -> None:
+    """Begin the sub-steps of a step: with the gaps after the drift, and mean forces of zero."""
+    forces, h = simulation.closure_forces, simulation.settings.time_step
     for c in range(forces.gap.shape[0]):
         for i in range(6):
-            forces.stretch[c, i] = forces.gap[c, i] + h * _rate(forces, drift, c, i)
+            rate = _rate(forces.entry[c, i], forces.dof[c], forces.columns[c], simulation.drift)
+            forces.stretch[c, i] = forces.gap[c, i] + h * rate
             forces.mean_force[c, i] = 0.0
 
 
 @inlined_kernel
-def finish_closures(
-    closures: Closures, forces: ClosureForces, v: np.ndarray, h: float, share: float
-) -> None:
-    """Move the closures to where the next sub-step starts.
+def finish_closures(simulation: Simulation, h: float, share: float) -> None:
+    """Move the closures to where the next sub-step starts, and add the force of this one.
 
     Args:
-        closures: The closures.
-        forces: Moves stretch; adds the sub-step's force to mean_force.
-        v: (nv) velocity at the end of the sub-step.
+        simulation: Reads Newton's v; moves the closures' stretch and mean force.
         h: Length of the sub-step [s].
         share: Of the sub-step in the step.
     """
-    for c in range(closures.body.shape[0]):
+    closures, forces, v = simulation.closures, simulation.closure_forces, simulation.newton.v
+    for c in range(forces.gap.shape[0]):
         reach = h + closures.dissipation[c]
         for i in range(6):
-            rate = _rate(forces, v, c, i)
+            rate = _rate(forces.entry[c, i], forces.dof[c], forces.columns[c], v)
             force = closures.stiffness[c, i // 3] * (forces.stretch[c, i] + reach * rate)
             forces.mean_force[c, i] -= share * force
             forces.stretch[c, i] += h * rate
 
 
 @inlined_kernel
-def _rate(forces: ClosureForces, v: np.ndarray, c: int, i: int) -> float:
+def _rate(entries: np.ndarray, dofs: np.ndarray, columns: int, v: np.ndarray) -> float:
     """Velocity of A relative to B along one row."""
     rate = 0.0
-    for k in range(forces.columns[c]):
-        rate += forces.entry[c, i, k] * v[forces.dof[c, k]]
+    for k in range(columns):
+        rate += entries[k] * v[dofs[k]]
     return rate
 
 
 @inlined_kernel
-def assemble_closures(
-    trees: Trees,
-    closures: Closures,
-    forces: ClosureForces,
-    islands: Islands,
-    newton: Newton,
-    island: int,
-    h: float,
-) -> None:
-    """Add the force and stiffness of an island's closures to Newton's system.
+def assemble_closures(simulation: Simulation, island: int, h: float) -> None:
+    """Add the forces and stiffness of an island's closures to Newton's system.
 
     Args:
-        trees: The trees.
-        closures: The closures.
-        forces: Their Jacobians and stretch.
-        islands: The islands.
-        newton: Reads v; adds to system and right_side.
+        simulation: Reads the closures and Newton's v; adds to its system and right_side.
         island: The island.
         h: Length of the (sub-)step [s].
     """
+    trees, closures, islands = simulation.trees, simulation.closures, simulation.islands
+    if closures.body.shape[0] == 0:
+        return
     row, last = islands.first_row[island], islands.first_row[island + 1]
     while row < last:
         tree = trees.of_dof[islands.order[row]]
         for c in range(closures.first[tree], closures.first[tree + 1]):
             for i in range(6):
-                stiffness = h * closures.stiffness[c, i // 3]
-                if stiffness > 0.0:
-                    reach = h + closures.dissipation[c]
-                    _assemble_row(forces, islands.place, newton, stiffness, reach, c, i)
+                if closures.stiffness[c, i // 3] > 0.0:
+                    _assemble_row(simulation, c, i, h)
         row += trees.first_dof[tree + 1] - trees.first_dof[tree]
 
 
 @inlined_kernel
-def _assemble_row(
-    forces: ClosureForces,
-    place: np.ndarray,
-    newton: Newton,
-    stiffness: float,
-    reach: float,
-    c: int,
-    i: int,
-) -> None:
+def _assemble_row(simulation: Simulation, c: int, i: int, h: float) -> None:
+    closures, forces, newton = simulation.closures, simulation.closure_forces, simulation.newton
     entries, dofs, columns = forces.entry[c, i], forces.dof[c], forces.columns[c]
-    impulse = stiffness * (forces.stretch[c, i] + reach * _rate(forces, newton.v, c, i))
+    place, system = simulation.islands.place, newton.system
+    stiffness = h * closures.stiffness[c, i // 3]
+    reach = h + closures.dissipation[c]
+    impulse = stiffness * (forces.stretch[c, i] + reach * _rate(entries, dofs, columns, newton.v))
     for a in range(columns):
         row, entry = place[dofs[a]], entries[a]
         newton.right_side[row] -= entry * impulse
         for b in range(columns):
-            newton.system[row, place[dofs[b]]] += stiffness * reach * entry * entries[b]
+            system[row, place[dofs[b]]] += stiffness * reach * entry * entries[b]

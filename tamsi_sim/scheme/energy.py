@@ -20,7 +20,6 @@ from tamsi_sim.arrays.data import (
     SCALE,
     START,
     WORK,
-    ClosureForces,
     Closures,
     EnergyWatch,
 )
@@ -43,7 +42,7 @@ def runs_away(
     dynamics: BodyDynamics,
     contacts: Contacts,
     closures: Closures,
-    closure_forces: ClosureForces,
+    gap: np.ndarray,
     watch: EnergyWatch,
     count: int,
     number: int,
@@ -58,7 +57,7 @@ def runs_away(
         dynamics: The mass matrix.
         contacts: The contacts.
         closures: The loop closures.
-        closure_forces: Their gaps.
+        gap: (nl, 6) theirs, see ClosureForces.
         watch: Its ledger moves.
         count: Number of contact points.
         number: Of the step.
@@ -76,7 +75,7 @@ def runs_away(
         potential -= inertias.mass[body] * _height(inertias, kinematics, body)
     kinetic = _kinetic(trees, dynamics.mass_matrix, state.v)
     if anew:
-        elastic = closure_energy(closures, closure_forces)
+        elastic = closure_energy(closures.stiffness, gap)
         for c in range(count):
             elastic += 0.5 * contacts.stiffness[c] * contacts.depth[c] * contacts.depth[c]
         ledger[START] = kinetic + potential + elastic

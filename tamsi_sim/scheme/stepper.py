@@ -28,6 +28,12 @@ from tamsi_sim.arrays.data import (
 from tamsi_sim.arrays.simulation import COLLIDE, EVALUATE, STEP, Simulation, phase
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.closures import finish_closures, start_closures, update_closures
+from tamsi_sim.scheme.contact_moments import (
+    add_moments,
+    clear_moments,
+    find_moments,
+    has_moment,
+)
 from tamsi_sim.scheme.energy import enter_work, runs_away
 from tamsi_sim.scheme.free_rotation import average_rotations, look_ahead
 from tamsi_sim.scheme.islands import number_rows, update_islands
@@ -130,8 +136,7 @@ def _roll(
                 return status
             if k < contact_force.shape[0]:
                 found = simulation.contacts.number[0]
-                mean_force = simulation.contact_forces.mean_force
-                _add_impulses(simulation.jacobian, mean_force, contact_force[k], 1.0, found)
+                _add_impulses(simulation, contact_force[k], 1.0, found)
                 _copy(simulation.joint_forces.force, joint_force[k])
     return OK
 
@@ -181,8 +186,8 @@ def step(simulation: Simulation) -> int:
     counters[CONTACTS] += contacts
     if runs_away(
         simulation.state, simulation.inertias, simulation.trees, simulation.kinematics,
-        simulation.dynamics, simulation.contacts, simulation.closures, simulation.closure_forces,
-        simulation.energy, contacts, counters[STEPS],
+        simulation.dynamics, simulation.contacts, simulation.closures,
+        simulation.closure_forces.gap, simulation.energy, contacts, counters[STEPS],
     ):  # fmt: skip
         return DIVERGED
     average_bias(simulation)
@@ -247,7 +252,8 @@ def evaluate(simulation: Simulation) -> int:
         simulation.bodies, kinematics.motion, geometry.body, pairs.shapes, contacts, jacobian, held
     )
     number_rows(jacobian, islands, held)
-    update_closures(simulation.bodies, kinematics, closures, simulation.closure_forces)
+    find_moments(simulation, held)
+    update_closures(simulation)
     drives, damping = simulation.drives, simulation.joint_forces.damping
     mass_matrix = simulation.dynamics.mass_matrix
     for i in range(damping.shape[0]):
@@ -308,7 +314,8 @@ def start_step(simulation: Simulation, contacts: int) -> None:
             simulation.jacobian, points, simulation.drift, forces.elastic, contacts,
             simulation.settings.time_step,
         )  # fmt: skip
-    start_closures(simulation.closure_forces, simulation.drift, simulation.settings.time_step)
+    clear_moments(simulation.contact_moments.mean_moment)
+    start_closures(simulation)
 
 
 @inlined_kernel
@@ -377,9 +384,9 @@ def finish_substep(simulation: Simulation, contacts: int, h: float) -> None:
     for c in range(contacts):
         change = h * stiffness[c] * forces.velocity[c, NORMAL]
         forces.elastic[c] = max(0.0, forces.elastic[c] - change)
-    finish_closures(
-        simulation.closures, simulation.closure_forces, v, h, h / simulation.settings.time_step
-    )
+    share = h / simulation.settings.time_step
+    add_moments(simulation.contact_moments, contacts, share)
+    finish_closures(simulation, h, share)
 
 
 @inlined_kernel
@@ -397,10 +404,7 @@ def _finite(q: np.ndarray, v: np.ndarray) -> bool:
 def _accept(simulation: Simulation, h: float, contacts: int) -> None:
     """Take the new velocity, move the positions with it, and sum up contact impulses."""
     state, newton = simulation.state, simulation.newton
-    _add_impulses(
-        simulation.jacobian, simulation.contact_forces.mean_force, simulation.contact_impulse,
-        h, contacts,
-    )  # fmt: skip
+    _add_impulses(simulation, simulation.contact_impulse, h, contacts)
     for i in range(state.v.shape[0]):
         state.v[i] = newton.v[i]
         newton.v[i] += simulation.drift[i]
@@ -411,12 +415,22 @@ def _accept(simulation: Simulation, h: float, contacts: int) -> None:
 
 
 @inlined_kernel
-def _add_impulses(
-    jacobian: Jacobian, mean_force: np.ndarray, impulse: np.ndarray, h: float, contacts: int
-) -> None:
+def _add_impulses(simulation: Simulation, impulse: np.ndarray, h: float, contacts: int) -> None:
+    """Add the mean generalised force of all contacts, times h."""
+    moments = simulation.contact_moments
     for c in range(contacts):
-        force, entries, dofs = mean_force[c], jacobian.entry[c], jacobian.dof[c]
-        for k in range(jacobian.columns[c]):
-            impulse[dofs[k]] += h * (
-                entries[0, k] * force[0] + entries[1, k] * force[1] + entries[2, k] * force[2]
-            )
+        _add_impulse(simulation.jacobian, simulation.contact_forces.mean_force, impulse, h, c)
+    for c in range(min(contacts, moments.mean_moment.shape[0])):
+        if has_moment(moments.coefficient, c):
+            _add_impulse(simulation.angular, moments.mean_moment, impulse, h, c)
+
+
+@inlined_kernel
+def _add_impulse(
+    jacobian: Jacobian, mean_force: np.ndarray, impulse: np.ndarray, h: float, c: int
+) -> None:
+    force, entries, dofs = mean_force[c], jacobian.entry[c], jacobian.dof[c]
+    for k in range(jacobian.columns[c]):
+        impulse[dofs[k]] += h * (
+            entries[0, k] * force[0] + entries[1, k] * force[1] + entries[2, k] * force[2]
+        )

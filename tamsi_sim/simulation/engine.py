@@ -43,6 +43,7 @@ class ContactPoint:
         depth: Penetration at the start of the step [m].
         force: (3) mean force on A over the step, world [N].
         impulse: (3) what it gave A during the step, world [Ns].
+        moment: (3) mean moment on A about the point, world [Nm]: torsional and rolling friction.
         slip: Slip speed at the end of the step [m/s].
     """
 
@@ -57,6 +58,7 @@ class ContactPoint:
     depth: float
     force: np.ndarray
     impulse: np.ndarray
+    moment: np.ndarray
     slip: float
 
 
@@ -372,7 +374,7 @@ class Engine:
     def contacts(self) -> list[ContactPoint]:
         """Return the contact points of the last step that carry a force."""
         found, forces, built = self.work.contacts, self.work.contact_forces, self.built
-        points = []
+        points, moments = [], self.work.contact_moments.mean_moment
         for c in range(min(int(found.number[0]), len(found.depth))):
             local = forces.mean_force[c]
             if not local.any():
@@ -392,6 +394,7 @@ class Engine:
                     depth=float(found.depth[c]),
                     force=frame.T @ local,
                     impulse=self.time_step * frame.T @ local,
+                    moment=frame.T @ moments[c] if len(moments) else np.zeros(3),
                     slip=float(np.hypot(*forces.velocity[c, :NORMAL])),
                 )
             )

@@ -324,8 +324,8 @@ class _Builder:
                 for a in hull_a:
                     for b in hulls[j]:
                         if self._may_meet(a, b) and may_touch(links[a], links[b]):
-                            material = material_of(links[a], links[b]) or combine(
-                                surface_of(*links[a]), surface_of(*links[b])
+                            material = material_of(links[a], links[b]) or self._material(
+                                a, b, combine(surface_of(*links[a]), surface_of(*links[b]))
                             )
                             self._add_pair(a, b, material)
                 end = len(self.rows.pairs["shapes"])
@@ -361,6 +361,13 @@ class _Builder:
         moves = self.rows.geometry["body"][a] != self.rows.geometry["body"][b]
         return bool(moves) and self.shapes[a].may_touch(self.shapes[b])
 
+    def _material(self, a: int, b: int, surfaces: Material) -> Material:
+        """Parameters of the contact of two shapes: of their surfaces, and of their own."""
+        torsional, rolling = self.shapes[a].moments(self.shapes[b])
+        return surfaces._replace(
+            torsional=max(surfaces.torsional, torsional), rolling=max(surfaces.rolling, rolling)
+        )
+
     def _add_hulls(self) -> list[list[int]]:
         """Add the hulls, moving ones first; return their shapes."""
         rows = self.rows
@@ -393,6 +400,8 @@ class _Builder:
         self.rows.pairs["stiffness"].append(material.stiffness)
         self.rows.pairs["dissipation"].append(material.dissipation)
         self.rows.pairs["friction"].append(material.friction)
+        self.rows.pairs["torsional"].append(material.torsional)
+        self.rows.pairs["rolling"].append(material.rolling)
 
 
 # Arrays that hold indices; all others hold numbers.

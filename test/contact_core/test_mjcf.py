@@ -221,6 +221,8 @@ REFUSED = [
     (mjcf(body(JOINT + '<geom type="sdf" mesh="h"/>')), "of type 'sdf'"),
     (mjcf(body(JOINT + '<geom type="box" size="1 1"/>')), "geom 'b_0': size must be 3 finite"),
     (mjcf(body(JOINT + '<geom type="plane" size="1 1 1"/>')), "is a plane .valid: on what is fix"),
+    (mjcf(body(JOINT + '<geom condim="5" size="1"/>')), r"condim='5' \(valid: 1, 3, 4, 6\)"),
+    (mjcf(body(JOINT + '<geom friction="1 -1" size="1"/>')), "'b_0': friction must be >= 0, got"),
     (mjcf(body(JOINT + '<geom class="c" size="1"/>')), r"of class 'c' \(valid: main\)"),
     (mjcf(body(JOINT + '<composite type="cable"/>')), "unknown element 'composite' .valid: body"),
     (mjcf(body(JOINT + "<freejoint/>")), "it floats .valid: as the only joint"),

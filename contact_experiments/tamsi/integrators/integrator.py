@@ -179,8 +179,10 @@ class Integrator:
             config: Parameters of implicit Euler.
 
         Raises:
-            ConfigError: If the model has loop closures.
+            ConfigError: If the model has loop closures, or torsional or rolling friction.
         """
+        if len(engine.work.contact_moments.coefficient):
+            raise ConfigError("only the engine knows torsional and rolling friction (valid: 0 m)")
         if engine.built.closures:
             names = ", ".join(engine.built.closures)
             raise ConfigError(f"only the engine steps loop closures, got {names} (valid: none)")
@@ -347,6 +349,6 @@ def make_integrator(
         The integrator, at time zero.
 
     Raises:
-        ConfigError: If there is no such name, or the model has loop closures.
+        ConfigError: If there is no such name, or the model has what only the engine steps.
     """
     return Integrator(SCHEMES[name], engine, excitation, config)
