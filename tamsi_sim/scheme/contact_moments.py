@@ -13,9 +13,8 @@ import math
 import numpy as np
 
 from contact_core.collision.arrays import NORMAL
-from contact_core.kernel import inlined_kernel, inner_kernel
+from contact_core.kernel import inlined_kernel
 from contact_core.rigid_body.jacobian import update_angular_jacobian
-from tamsi_sim.arrays.data import ISLANDS, ContactMoments
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.scheme.contact import friction_coefficient
 from tamsi_sim.scheme.line_search import transition_limit
@@ -49,28 +48,6 @@ def find_moments(simulation: Simulation, count: int) -> None:
                 simulation.bodies, simulation.kinematics.motion, contacts.frame[c], body[a],
                 body[b], simulation.angular, c,
             )  # fmt: skip
-
-
-@inlined_kernel
-def update_moments(simulation: Simulation, island: int) -> None:
-    """Compute the moments of an island's contacts, and their derivatives.
-
-    Args:
-        simulation: Reads Newton's v and the normal forces that belong to it.
-        island: The island.
-    """
-    islands, coefficient = simulation.islands, simulation.contact_moments.coefficient
-    if coefficient.shape[0] > 0:
-        for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
-            if has_moment(coefficient, islands.contact[k]):
-                _update_moment(simulation, islands.contact[k])
-
-
-@inner_kernel
-def update_all_moments(simulation: Simulation) -> None:
-    """Compute the moments of all contacts, see :func:`update_moments`."""
-    for island in range(simulation.counters[ISLANDS]):
-        update_moments(simulation, island)
 
 
 @inlined_kernel
@@ -109,10 +86,11 @@ def _turn(simulation: Simulation, v: np.ndarray, c: int) -> tuple[float, float, 
 
 @inlined_kernel
 def assemble_moments(simulation: Simulation, island: int, h: float) -> None:
-    """Add the moments of an island's contacts, and their derivatives, to Newton's system.
+    """Compute the moments of an island's contacts, and add them to Newton's system.
 
     Args:
-        simulation: Reads the moments; adds to Newton's system and right_side.
+        simulation: Reads Newton's v and the normal forces that belong to it; writes the moments
+            and their derivatives, adds to Newton's system and right_side.
         island: The island.
         h: Length of the (sub-)step [s].
     """
@@ -123,6 +101,7 @@ def assemble_moments(simulation: Simulation, island: int, h: float) -> None:
             # Apart at the end of the step: no force, no moment.
             apart = simulation.contact_forces.force[c, NORMAL] == 0.0
             if has_moment(coefficient, c) and not apart:
+                _update_moment(simulation, c)
                 _assemble_moment(simulation, c, h)
 
 
@@ -158,32 +137,25 @@ def limit_moments(simulation: Simulation, island: int, tolerance: float) -> tupl
         tolerance: Updates below this do not matter [rad/s].
     """
     alpha, square = 1.0, 0.0
-    islands, coefficient = simulation.islands, simulation.contact_moments.coefficient
+    settings, newton, islands = simulation.settings, simulation.newton, simulation.islands
+    coefficient = simulation.contact_moments.coefficient
     if coefficient.shape[0] > 0:
         for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
             c = islands.contact[k]
             if has_moment(coefficient, c):
-                x, y, z = _turn(simulation, simulation.newton.v, c)
-                dx, dy, dz = _turn(simulation, simulation.newton.update, c)
+                x, y, z = _turn(simulation, newton.v, c)
+                dx, dy, dz = _turn(simulation, newton.update, c)
                 square += dx * dx + dy * dy + dz * dz
-                if coefficient[c, ROLLING] > 0.0:
-                    alpha = min(alpha, _limit(simulation, x, y, dx, dy, tolerance))
-                if coefficient[c, TORSIONAL] > 0.0:
-                    alpha = min(alpha, _limit(simulation, z, 0.0, dz, 0.0, tolerance))
+                for kind in range(2):
+                    if kind == TORSIONAL:
+                        x, y, dx, dy = z, 0.0, dz, 0.0
+                    if settings.line_search and coefficient[c, kind] > 0.0:
+                        share = transition_limit(
+                            x, y, dx, dy, settings.stiction_velocity, tolerance,
+                            settings.cos_max_angle, settings.landing,
+                        )  # fmt: skip
+                        alpha = min(alpha, share)
     return alpha, math.sqrt(square)
-
-
-@inlined_kernel
-def _limit(
-    simulation: Simulation, x: float, y: float, dx: float, dy: float, tolerance: float
-) -> float:
-    settings = simulation.settings
-    if not settings.line_search:
-        return 1.0
-    return transition_limit(
-        x, y, dx, dy, settings.stiction_velocity, tolerance, settings.cos_max_angle,
-        settings.landing,
-    )  # fmt: skip
 
 
 @inlined_kernel
@@ -195,9 +167,11 @@ def clear_moments(mean_moment: np.ndarray) -> None:
 
 
 @inlined_kernel
-def add_moments(moments: ContactMoments, count: int, share: float) -> None:
-    """Add the moments of a sub-step, a share of the step, to their means."""
+def add_moments(simulation: Simulation, count: int, share: float) -> None:
+    """Add the moments at the end of a sub-step, a share of the step, to their means."""
+    moments = simulation.contact_moments
     for c in range(min(count, moments.moment.shape[0])):
         if has_moment(moments.coefficient, c):
+            _update_moment(simulation, c)
             for i in range(3):
                 moments.mean_moment[c, i] += share * moments.moment[c, i]

@@ -20,7 +20,6 @@ from tamsi_sim.arrays.data import ISLANDS, SUBSTEPS, Work
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.contact import project, update_contact_forces
-from tamsi_sim.scheme.contact_moments import update_all_moments
 from tamsi_sim.scheme.joint_forces import update_joint_forces
 from tamsi_sim.scheme.solver import assemble, solve
 from tamsi_sim.scheme.stepper import (
@@ -314,7 +313,6 @@ def _hold_velocity(
     for i in range(v.shape[0]):
         v[i] = velocities[part + 1, i]
     update_contact_forces(simulation.pairs, points, jacobian, settings, forces, v, contacts, h)
-    update_all_moments(simulation)
     update_joint_forces(
         simulation.joints, drives, simulation.state.q, v, joint_forces,
         settings.stiction_velocity, h,

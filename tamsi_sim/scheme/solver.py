@@ -30,7 +30,6 @@ from tamsi_sim.scheme.contact import project, update_contact_force
 from tamsi_sim.scheme.contact_moments import (
     assemble_moments,
     limit_moments,
-    update_moments,
 )
 from tamsi_sim.scheme.joint_forces import update_joint_force
 from tamsi_sim.scheme.line_search import transition_limit
@@ -64,7 +63,6 @@ def solve(simulation: Simulation) -> int:
             pairs, contacts, joints, drives, q, islands, settings, newton.v,
             contact_forces, joint_forces, island, h,
         )  # fmt: skip
-        update_moments(simulation, island)
         iterations = settings.max_iterations + 1
         for iteration in range(settings.max_iterations):
             newton.residuals[iteration] = assemble(simulation, island, h)
@@ -82,7 +80,6 @@ def solve(simulation: Simulation) -> int:
                 pairs, contacts, joints, drives, q, islands, settings, newton.v,
                 contact_forces, joint_forces, island, h,
             )  # fmt: skip
-            update_moments(simulation, island)
             if change < tolerance and not changed:
                 newton.residuals[iteration + 1] = 0.0
                 iterations = iteration + 1

@@ -385,7 +385,7 @@ def finish_substep(simulation: Simulation, contacts: int, h: float) -> None:
         change = h * stiffness[c] * forces.velocity[c, NORMAL]
         forces.elastic[c] = max(0.0, forces.elastic[c] - change)
     share = h / simulation.settings.time_step
-    add_moments(simulation.contact_moments, contacts, share)
+    add_moments(simulation, contacts, share)
     finish_closures(simulation, h, share)
 
 
