@@ -267,7 +267,14 @@ def _mjcf_solids(mjcf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShap
         yield (
             geom.solid(),
             PlacedShape(
-                geom.name, geom.body, NO_SHAPE, geom.placement, geom.contype, geom.conaffinity
+                geom.name,
+                geom.body,
+                NO_SHAPE,
+                geom.placement,
+                geom.contype,
+                geom.conaffinity,
+                geom.condim,
+                *geom.friction[1:],
             ),
         )
 

@@ -74,6 +74,31 @@ class Instance:
 
 
 @dataclass(frozen=True)
+class Closure:
+    """Two links that are held together where they would form a loop with their joints.
+
+    Attributes:
+        a: Instance and link A.
+        b: Instance and link B.
+        frame_a: Pose in A of what is held together; None: where that of B is at the start.
+        frame_b: Pose in B of it; None: where that of A is at the start.
+        weld: Whether orientations are held together, too, and not only points.
+        stiffness: Of the points [N/m]; None to choose it.
+        rotational_stiffness: Of the orientations [Nm/rad]; None to choose it.
+        dissipation: Damping as a multiple of the stiffness [s].
+    """
+
+    a: Link
+    b: Link
+    frame_a: pin.SE3 | None
+    frame_b: pin.SE3 | None
+    weld: bool
+    stiffness: float | None = None
+    rotational_stiffness: float | None = None
+    dissipation: float = 0.0
+
+
+@dataclass(frozen=True)
 class Scene:
     """A scene: its configuration, objects and surfaces by name.
 

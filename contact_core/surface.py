@@ -16,11 +16,15 @@ class Surface(NamedTuple):
         stiffness: Of this surface alone, in series with the other's [N/m].
         dissipation: Hunt-Crossley d [s/m].
         friction: Coefficient mu.
+        torsional: Greatest moment about the normal per normal force [m].
+        rolling: Greatest moment about the tangents per normal force [m].
     """
 
     stiffness: float
     dissipation: float
     friction: float
+    torsional: float = 0.0
+    rolling: float = 0.0
 
 
 class Material(NamedTuple):
@@ -30,17 +34,23 @@ class Material(NamedTuple):
         stiffness: k [N/m].
         dissipation: Hunt-Crossley d [s/m].
         friction: Coefficient mu.
+        torsional: Greatest moment about the normal per normal force [m].
+        rolling: Greatest moment about the tangents per normal force [m].
     """
 
     stiffness: float
     dissipation: float
     friction: float
+    torsional: float = 0.0
+    rolling: float = 0.0
 
 
 _RANGES = {
     "stiffness": ("> 0 N/m", lambda value: 0.0 < value < math.inf),
     "dissipation": (">= 0 s/m", lambda value: 0.0 <= value < math.inf),
     "friction": (">= 0", lambda value: 0.0 <= value < math.inf),
+    "torsional": (">= 0 m", lambda value: 0.0 <= value < math.inf),
+    "rolling": (">= 0 m", lambda value: 0.0 <= value < math.inf),
 }
 
 
@@ -63,7 +73,7 @@ def check_contact(parameters: Surface | Material, where: str) -> None:
 
 
 def combine(a: Surface, b: Surface) -> Material:
-    """Combine two surfaces to the parameters of their contact, as Drake does.
+    """Combine two surfaces to the parameters of their contact.
 
     Args:
         a: One surface.
@@ -71,11 +81,13 @@ def combine(a: Surface, b: Surface) -> Material:
 
     Returns:
         Stiffness k = k_a k_b / (k_a + k_b) [N/m], dissipation weighted by each surface's
-        share of the deformation [s/m], and the harmonic mean of the friction coefficients.
+        share of the deformation [s/m], and the harmonic mean of the friction coefficients, as
+        Drake has them; the greater torsional and rolling friction [m], as MuJoCo has them.
     """
     total = a.stiffness + b.stiffness
     stiffness = a.stiffness * b.stiffness / total
     dissipation = (b.stiffness * a.dissipation + a.stiffness * b.dissipation) / total
     friction_sum = a.friction + b.friction
     friction = 2.0 * a.friction * b.friction / friction_sum if friction_sum > 0.0 else 0.0
-    return Material(stiffness, dissipation, friction)
+    torsional, rolling = max(a.torsional, b.torsional), max(a.rolling, b.rolling)
+    return Material(stiffness, dissipation, friction, torsional, rolling)

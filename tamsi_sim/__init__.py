@@ -9,6 +9,7 @@ from contact_core.surface import Material, Surface
 from tamsi_sim.arrays.settings import FrictionLaw
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.linearization import Linearization
+from tamsi_sim.simulation.closures import ClosureForce
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import BuiltModel, build_model
 from tamsi_sim.simulation.observer import Energy, Observer
@@ -21,6 +22,7 @@ from tamsi_sim.simulation.world import World
 __all__ = [
     "Actuator",
     "BuiltModel",
+    "ClosureForce",
     "ContactPoint",
     "Energy",
     "Engine",

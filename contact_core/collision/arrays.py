@@ -81,6 +81,8 @@ class Rules(NamedTuple):
         stiffness: (nm) k [N/m].
         dissipation: (nm) d [s/m].
         friction: (nm) mu.
+        torsional: (nm) moment about the normal per normal force [m].
+        rolling: (nm) moment about the tangents per normal force [m].
     """
 
     shapes: np.ndarray
@@ -88,6 +90,8 @@ class Rules(NamedTuple):
     stiffness: np.ndarray
     dissipation: np.ndarray
     friction: np.ndarray
+    torsional: np.ndarray
+    rolling: np.ndarray
 
 
 class Sweep(NamedTuple):
@@ -120,6 +124,8 @@ class Pairs(NamedTuple):
         stiffness: (np) k [N/m].
         dissipation: (np) d [s/m].
         friction: (np) mu.
+        torsional: (np) moment about the normal per normal force [m].
+        rolling: (np) moment about the tangents per normal force [m].
     """
 
     number: np.ndarray
@@ -128,6 +134,8 @@ class Pairs(NamedTuple):
     stiffness: np.ndarray
     dissipation: np.ndarray
     friction: np.ndarray
+    torsional: np.ndarray
+    rolling: np.ndarray
 
 
 class ShapePoses(NamedTuple):

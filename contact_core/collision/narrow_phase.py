@@ -163,6 +163,8 @@ def _meet(
         pairs.stiffness[pair] = rules.stiffness[rule]
         pairs.dissipation[pair] = rules.dissipation[rule]
         pairs.friction[pair] = rules.friction[rule]
+        pairs.torsional[pair] = rules.torsional[rule]
+        pairs.rolling[pair] = rules.rolling[rule]
         routine = _TABLE[kind, other_kind]
         if routine == SPHERE_ANY:
             collide_sphere(shapes, contacts, pair)

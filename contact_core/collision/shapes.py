@@ -87,6 +87,9 @@ class PlacedShape:
         placement: Pose of the shape's frame in the frame of the body it is attached to.
         contype: Bits of what it is.
         conaffinity: Bits of what it touches, see :meth:`may_touch`.
+        condim: MuJoCo's number of a contact's directions, see :meth:`moments`.
+        torsional: Its own torsional friction [m].
+        rolling: Its own rolling friction [m].
     """
 
     name: str
@@ -95,10 +98,22 @@ class PlacedShape:
     placement: pin.SE3
     contype: int = 1
     conaffinity: int = 1
+    condim: int = 3
+    torsional: float = 0.0
+    rolling: float = 0.0
 
     def may_touch(self, other: PlacedShape) -> bool:
         """Return whether one of two shapes is something that the other one touches."""
         return bool(self.contype & other.conaffinity or other.contype & self.conaffinity)
+
+    def moments(self, other: PlacedShape) -> tuple[float, float]:
+        """Return torsional and rolling friction [m] with another shape, by MuJoCo's rule.
+
+        The greater ones, as far as the greater condim has them: 4 the torsional, 6 both.
+        """
+        condim = max(self.condim, other.condim)
+        torsional = max(self.torsional, other.torsional) if condim >= 4 else 0.0
+        return torsional, max(self.rolling, other.rolling) if condim >= 6 else 0.0
 
 
 def shape_from_coal(geometry: coal.CollisionGeometry, name: str) -> Shape:

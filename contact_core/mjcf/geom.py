@@ -24,6 +24,8 @@ MSH = ".msh"
 # half axes: its corners outside, the middles of its faces inside.
 FACETED = 0.0144
 HIDDEN_GROUPS = 3  # from this one on
+CONDIMS = (1, 3, 4, 6)
+FRICTION = (1.0, 0.005, 0.0001)  # of a geom that says nothing: sliding, torsional and rolling [m]
 _VOLUMES = ("legacy", "exact", "convex")
 
 
@@ -42,6 +44,8 @@ class Geom:
         group: Number of its group.
         contype: Bits of what it is.
         conaffinity: Bits of what it touches.
+        condim: How many directions its contacts have.
+        friction: Sliding; torsional and rolling [m].
         mesh: Attributes of its mesh; empty for all others.
         color: (4) red, green, blue, opacity in 0..1.
     """
@@ -56,6 +60,8 @@ class Geom:
     group: int
     contype: int
     conaffinity: int
+    condim: int
+    friction: tuple[float, float, float]
     mesh: Mapping[str, str]
     color: np.ndarray
 
@@ -286,11 +292,30 @@ def read_geom(
             group=int(number(attributes, "group", "0")),
             contype=int(number(attributes, "contype", "1")),
             conaffinity=int(number(attributes, "conaffinity", "1")),
+            condim=_condim(attributes),
+            friction=_friction(attributes),
             mesh=_checked_mesh(meshes[mesh]) if mesh is not None else {},
             color=vector(attributes, "rgba", 4, "0.5 0.5 0.5 1"),
         )
     except ModelError as error:
         raise ModelError(f"{where}: {error}") from error
+
+
+def _condim(attributes: Mapping[str, str]) -> int:
+    """Return the number of directions of its contacts."""
+    condim = int(number(attributes, "condim", "3"))
+    if condim not in CONDIMS:
+        raise ModelError(f"condim='{attributes['condim']}' ({choices(CONDIMS)})")
+    return condim
+
+
+def _friction(attributes: Mapping[str, str]) -> tuple[float, float, float]:
+    """Return its friction; what is not given is MuJoCo's default."""
+    given = numbers(attributes, "friction")[:3]
+    if (given < 0.0).any():
+        raise ModelError(f"friction must be >= 0, got {attributes['friction']!r}")
+    sliding, torsional, rolling = (*map(float, given), *FRICTION[len(given) :])
+    return sliding, torsional, rolling
 
 
 def _checked_mesh(mesh: Mapping[str, str]) -> Mapping[str, str]:

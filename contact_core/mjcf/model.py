@@ -22,13 +22,15 @@ from contact_core.mjcf.document import MAIN, Document, number, vector
 from contact_core.mjcf.geom import FACETED, Geom, read_geom
 from contact_core.mjcf.joint import MjcfJoints
 from contact_core.mjcf.rules import (
+    WORLD,
+    HeldBodies,
     check_tendons,
     excluded,
     followers,
+    held_bodies,
     surroundings,
 )
 
-WORLD = "world"
 # Elements of a body that only concern looks and sensors.
 _LOOKS = {"camera", "light", "site"}
 _BODY = ("body", "frame", "inertial", "joint", "freejoint", "geom")
@@ -47,6 +49,7 @@ class MjcfModel:
         starts: Joint with one coordinate -> its value where the bodies are as the file places them.
         springs: Joint -> stiffness [Nm/rad or N/m] and coordinate where it exerts nothing.
         actuators: Name -> actuator of a joint with one coordinate.
+        held: Name -> two bodies that an equality holds together.
         followers: Joint -> the one it follows, its coordinate per that one's, and its offset.
         keyframes: Name -> joint -> its coordinates; of a ball joint (qw, qx, qy, qz), of a
             floating one (x, y, z, qw, qx, qy, qz).
@@ -62,6 +65,7 @@ class MjcfModel:
     springs: dict[str, tuple[float, float]]
     actuators: dict[str, Actuator]
     followers: dict[str, tuple[str, float, float]]
+    held: dict[str, HeldBodies]
     keyframes: dict[str, dict[str, np.ndarray]]
     geoms: tuple[Geom, ...]
     looks: tuple[Geom, ...]
@@ -170,6 +174,7 @@ class _Reader:
             springs=self.joints.springs,
             actuators=actuators,
             followers=dict(followers(self.document, starts)),
+            held=dict(held_bodies(self.document, self._poses())),
             keyframes=dict(self._keyframes()),
             geoms=tuple(geom for geom in self.geoms if geom.touches and touches),
             looks=tuple(geom for geom in self.geoms if geom.seen),
@@ -345,6 +350,15 @@ class _Reader:
             frame = self.tree.frames[self.tree.getFrameId(body, pin.FrameType.BODY)]
             if frame.parentJoint and inertia.mass != 0.0:
                 self.tree.appendBodyToJoint(frame.parentJoint, inertia, frame.placement)
+
+    def _poses(self) -> dict[str, pin.SE3]:
+        """Bodies in the world, where the file places them."""
+        q, data = pin.neutral(self.tree), self.tree.createData()
+        for joint, start in self.joints.starts.items():
+            q[self.tree.joints[self.tree.getJointId(joint)].idx_q] = start
+        pin.framesForwardKinematics(self.tree, data, q)
+        frames = enumerate(self.tree.frames)
+        return {frame.name: data.oMf[i] for i, frame in frames if frame.type == pin.FrameType.BODY}
 
     def _keyframes(self) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
         for count, element in enumerate(self.document.sections("keyframe")):

@@ -6,13 +6,16 @@ What is simulated differently is added to the notes of the caller.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 
 from contact_core.errors import ModelError, choices
-from contact_core.mjcf.document import Document, number, numbers, vector
+from contact_core.mjcf.document import Document, number, numbers, unit, vector
 from contact_core.mjcf.geom import Geom
 
+WORLD = "world"
 EARTH = "0 0 -9.81"
 _FLUID = ("density", "viscosity")
 _FLAGS = (
@@ -20,6 +23,8 @@ _FLAGS = (
     "filterparent",
 )  # fmt: skip
 _PASSIVE = ("stiffness", "damping", "frictionloss", "armature")
+WELD = "weld"
+_OF_BODIES = ("connect", WELD)
 
 
 def followers(
@@ -35,17 +40,19 @@ def followers(
         The joint; the one it follows, its coordinate per that one's, and its offset.
 
     Raises:
-        ModelError: If an equality is another one.
+        ModelError: If an equality is neither this nor one of bodies.
     """
     seen: set[str] = set()
     for element in document.sections("equality"):
         attributes = element.attrib
-        if attributes.get("active") == "false":
+        if attributes.get("active") == "false" or element.tag in _OF_BODIES:
             continue
         name, master = attributes.get("joint1", ""), attributes.get("joint2", "")
         where = f"equality {element.tag} '{attributes.get('name', name)}'"
         if element.tag != "joint" or not master:
-            raise ModelError(f"{where} (valid: a joint that follows another one)")
+            raise ModelError(
+                f"{where} (valid: a joint that follows another one, {', '.join(_OF_BODIES)})"
+            )
         for joint in (name, master):
             if joint not in starts:
                 raise ModelError(f"{where}: no joint '{joint}' ({choices(starts)})")
@@ -57,6 +64,66 @@ def followers(
             raise ModelError(f"{where}: '{name}' follows another one already (valid: one)")
         seen.add(name)
         yield name, (master, ratio, starts[name] + constant - ratio * starts[master])
+
+
+@dataclass(frozen=True)
+class HeldBodies:
+    """An equality of two bodies.
+
+    Attributes:
+        bodies: Their names.
+        frames: Pose in each of what is held together.
+        weld: Whether orientations are, too, and not only points.
+    """
+
+    bodies: tuple[str, str]
+    frames: tuple[pin.SE3, pin.SE3]
+    weld: bool
+
+
+def held_bodies(
+    document: Document, poses: Mapping[str, pin.SE3]
+) -> Iterator[tuple[str, HeldBodies]]:
+    """Yield the equalities that hold two bodies together, with a name for each.
+
+    Args:
+        document: The file.
+        poses: Of all bodies in the world, where the file places them.
+
+    Raises:
+        ModelError: If there is no such body, or the bodies are given by sites.
+    """
+    for count, element in enumerate(document.sections("equality")):
+        attributes = element.attrib
+        if element.tag not in _OF_BODIES or attributes.get("active") == "false":
+            continue
+        name = attributes.get("name", f"{element.tag}_{count}")
+        where = f"equality {element.tag} '{name}'"
+        if "body1" not in attributes:
+            raise ModelError(f"{where} (valid: by body1 and body2)")
+        a, b = attributes["body1"], attributes.get("body2", WORLD)
+        for body in (a, b):
+            if body not in poses:
+                raise ModelError(f"{where}: no body '{body}' ({choices(poses)})")
+        try:
+            frames = _held_frames(attributes, poses[a], poses[b], element.tag == WELD)
+        except ModelError as error:
+            raise ModelError(f"{where}: {error}") from error
+        yield name, HeldBodies((a, b), frames, element.tag == WELD)
+
+
+def _held_frames(
+    attributes: Mapping[str, str], a: pin.SE3, b: pin.SE3, weld: bool
+) -> tuple[pin.SE3, pin.SE3]:
+    """Poses in both bodies of what is held: by an anchor in A, of a weld by one in B."""
+    anchor = pin.SE3(np.eye(3), vector(attributes, "anchor", 3, "0 0 0" if weld else None))
+    if not weld:
+        return anchor, b.actInv(a * anchor)
+    if numbers(attributes, "relpose")[3:].any():
+        relative = vector(attributes, "relpose", 7)
+        turn = pin.Quaternion(*unit(relative[3:]))
+        return pin.SE3(turn.matrix(), relative[:3]) * anchor, anchor
+    return a.actInv(b * anchor), anchor
 
 
 def check_tendons(document: Document) -> None:

@@ -43,6 +43,45 @@ def update_jacobians(
 
 
 @inlined_kernel
+def update_angular_jacobian(
+    bodies: Bodies,
+    motion: np.ndarray,
+    frame: np.ndarray,
+    body_a: int,
+    body_b: int,
+    jacobian: Jacobian,
+    c: int,
+) -> None:
+    """Compute the angular velocity of A relative to B at one contact, on the columns it has.
+
+    Args:
+        bodies: The bodies.
+        motion: (nm, 6) their motion columns.
+        frame: (3, 3) the contact's frame.
+        body_a: Body A, -1 for the world.
+        body_b: Body B, -1 for the world.
+        jacobian: Its entries of the contact are written; reads dof and columns.
+        c: The contact.
+    """
+    entries, dofs = jacobian.entry[c], jacobian.dof[c]
+    for k in range(jacobian.columns[c]):
+        entries[0, k] = entries[1, k] = entries[2, k] = 0.0
+    for side in range(2):
+        body = body_b if side else body_a
+        sign = 1.0 - 2.0 * side
+        column = bodies.last_column[body] if body >= 0 else -1
+        while column >= 0:
+            s = motion[column]
+            entry = 0
+            while dofs[entry] != bodies.column_dof[column]:
+                entry += 1
+            for i in range(3):
+                turn = frame[i, 0] * s[0] + frame[i, 1] * s[1] + frame[i, 2] * s[2]
+                entries[i, entry] += sign * turn
+            column = bodies.column_parent[column]
+
+
+@inlined_kernel
 def _tangents(frame: np.ndarray) -> None:
     """Complete the normal of a frame (3, 3) to a right-handed one."""
     x, y, z = frame[NORMAL, 0], frame[NORMAL, 1], frame[NORMAL, 2]

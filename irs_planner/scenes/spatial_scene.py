@@ -192,12 +192,11 @@ def build_spatial_arrays(
         allowed = source.may_touch((a.instance, a.link), (b.instance, b.link))
         if a.body == b.body or not allowed or not _probes(a, b, i < j):
             continue
-        surfaces = (source.surface_of(part.instance, part.link) for part in (a, b))
-        _, _, coefficient = combine(*surfaces)
+        surfaces = [source.surface_of(part.instance, part.link) for part in (a, b)]
         for center, radius in _spheres(a.shape, scene.config.probe_spacing):
             pairs.append((len(probes), j))
             probes.append((a.body, a.placement.act(center), radius))
-            friction.append(coefficient)
+            friction.append(combine(*surfaces).friction)
             names.append((a.name, b.name))
     arm = source.robot.arm_model(source.config.robot.gripper.initial_position)
     placements = list(arm.jointPlacements)[1:]

@@ -1,11 +1,14 @@
 """The arrays of a simulation, in small selections: what kernels read (Model) and write (Work).
 
-Sizes: nv velocities (degrees of freedom), nt trees, nc contact points; for all others see
+Sizes: nv velocities (degrees of freedom), nt trees, nc contact points, nl loop closures; for all
+others see
 :mod:`contact_core.rigid_body.arrays` and :mod:`contact_core.collision.arrays`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -99,6 +102,24 @@ class ContactForces(NamedTuple):
     mean_force: np.ndarray
 
 
+class ContactMoments(NamedTuple):
+    """Torsional and rolling friction at the end of a (sub-)step; nr is nc, or 0 if nothing has any.
+
+    Attributes:
+        coefficient: (nr, 2) rolling and torsional friction [m].
+        moment: (nr, 3) on A in the contact's frame [Nm].
+        gradient: (nr, 3, 3) minus its derivative by the angular velocity of A relative to B [Nm s].
+        coupling: (nr, 3) minus its derivative by the velocity of separation [Ns].
+        mean_moment: (nr, 3) mean over the last step [Nm].
+    """
+
+    coefficient: np.ndarray
+    moment: np.ndarray
+    gradient: np.ndarray
+    coupling: np.ndarray
+    mean_moment: np.ndarray
+
+
 class JointForces(NamedTuple):
     """The joints' own forces at the end of a (sub-)step.
 
@@ -124,13 +145,61 @@ class JointForces(NamedTuple):
     bent: np.ndarray
 
 
-class Islands(NamedTuple):
-    """Which trees contacts couple, and the order of rows that follows from it.
+class Closures(NamedTuple):
+    """Loop closures: frames on two bodies A and B that springs hold together, tree by tree.
 
     Attributes:
-        edge_trees: (nc, 2) two trees in contact.
+        body: (nl, 2) bodies A and B, -1 for the world.
+        tree: (nl, 2) their trees, -1 for the world.
+        first: (nt + 1) first closure of each tree; one between two trees is of the lower one.
+        position: (nl, 2, 3) of the frames in their bodies [m].
+        rotation: (nl, 2, 3, 3) of the frames in their bodies.
+        stiffness: (nl, 2) of the positions [N/m] and of the orientations [Nm/rad]; the latter is
+            zero where only points are held together.
+        dissipation: (nl) the springs' damping as a multiple of their stiffness [s].
+    """
+
+    body: np.ndarray
+    tree: np.ndarray
+    first: np.ndarray
+    position: np.ndarray
+    rotation: np.ndarray
+    stiffness: np.ndarray
+    dissipation: np.ndarray
+
+
+class ClosureForces(NamedTuple):
+    """The loop closures in motion; six rows are (linear, angular) in world axes.
+
+    Attributes:
+        position: (nl, 2, 3) of the frames in the world [m].
+        rotation: (nl, 2, 3, 3) of the frames in the world.
+        gap: (nl, 6) A relative to B at the start of the step, a distance [m] and a rotation
+            vector [rad].
+        stretch: (nl, 6) the gap at the start of the sub-step.
+        mean_force: (nl, 6) force [N] and moment [Nm] on A, mean over the last step.
+        entry: (nl, 6, n) velocity of A relative to B per unit of a degree of freedom.
+        dof: (nl, n) degrees of freedom of these columns.
+        columns: (nl) how many there are.
+    """
+
+    position: np.ndarray
+    rotation: np.ndarray
+    gap: np.ndarray
+    stretch: np.ndarray
+    mean_force: np.ndarray
+    entry: np.ndarray
+    dof: np.ndarray
+    columns: np.ndarray
+
+
+class Islands(NamedTuple):
+    """Which trees contacts and closures couple, and the order of rows that follows from it.
+
+    Attributes:
+        edge_trees: (nc + nl, 2) two trees that are coupled.
         link_first: (nt + 1) first entry of link_tree that is a tree's.
-        link_tree: (2 nc) trees that a tree touches.
+        link_tree: (2 nc + 2 nl) trees that a tree is coupled to.
         of_tree: (nt) island.
         queue: (nt) trees, island by island.
         first_row: (nt + 1) first row of each island.
@@ -207,6 +276,7 @@ class Model(NamedTuple):
     hulls: Hulls
     meshes: Meshes
     rules: Rules
+    closures: Closures
 
 
 class Work(NamedTuple):
@@ -226,9 +296,12 @@ class Work(NamedTuple):
         contacts: The contact points.
         scratch: Of the narrow phase.
         jacobian: Of the contacts.
+        angular: Of their angular velocities, for (nr) contacts with moments.
         islands: The order of Newton's rows.
         contact_forces: The contact law.
+        contact_moments: Its torsional and rolling friction.
         joint_forces: The joints' laws.
+        closure_forces: The loop closures.
         newton: The solve.
         energy: What has been put into the simulation.
     """
@@ -246,9 +319,12 @@ class Work(NamedTuple):
     contacts: Contacts
     scratch: Scratch
     jacobian: Jacobian
+    angular: Jacobian
     islands: Islands
     contact_forces: ContactForces
+    contact_moments: ContactMoments
     joint_forces: JointForces
+    closure_forces: ClosureForces
     newton: Newton
     energy: EnergyWatch
 
@@ -337,8 +413,14 @@ def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
     """
     nb, nm = len(model.bodies.parent), len(model.bodies.column_dof)
     nv, ns, nh = len(model.joints.q), len(model.geometry.kind), len(model.hulls.body)
-    nt, nc, width = len(model.trees.first_dof) - 1, room.contacts, _jacobian_width(model)
     zeros, close = np.zeros, room.close
+    nt, nc, nl = len(model.trees.first_dof) - 1, room.contacts, len(model.closures.body)
+    width = _contact_width(model)
+    wide = int(_chain_lengths(model)[model.closures.body].sum(axis=1, initial=0).max(initial=1))
+    moments = model.rules.torsional.any() or model.rules.rolling.any()
+    nr = nc if moments else 0
+    # Unsigned: innermost loops would spend time on indices that count from the end.
+    dofs, columns = zeros((nc, width), dtype=np.uint64), _indices(nc)
     work = Work(
         state=State(zeros(nq), zeros(nv)),
         drives=Drives(*(zeros(nv) for _ in Drives._fields)),
@@ -377,6 +459,8 @@ def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
             stiffness=zeros(nc + 1),
             dissipation=zeros(nc + 1),
             friction=zeros(nc + 1),
+            torsional=zeros(nc + 1),
+            rolling=zeros(nc + 1),
         ),
         contacts=Contacts(
             number=_indices(1),
@@ -395,16 +479,12 @@ def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
                 edge=_indices(MAX_EDGES, 2),
             ),
         ),
-        jacobian=Jacobian(
-            entry=zeros((nc, 3, width)),
-            # Unsigned: innermost loops would spend time on indices that count from the end.
-            dof=zeros((nc, width), dtype=np.uint64),
-            columns=_indices(nc),
-        ),
+        jacobian=Jacobian(zeros((nc, 3, width)), dofs, columns),
+        angular=Jacobian(zeros((nr, 3, width)), dofs, columns),
         islands=Islands(
-            edge_trees=_indices(nc, 2),
+            edge_trees=_indices(nc + nl, 2),
             link_first=_indices(nt + 1),
-            link_tree=_indices(2 * nc),
+            link_tree=_indices(2 * nc + 2 * nl),
             of_tree=_indices(nt),
             queue=_indices(nt),
             first_row=_indices(nt + 1),
@@ -425,6 +505,13 @@ def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
             gradient=zeros((nc, 3, 3)),
             mean_force=zeros((nc, 3)),
         ),
+        contact_moments=ContactMoments(
+            coefficient=zeros((nr, 2)),
+            moment=zeros((nr, 3)),
+            gradient=zeros((nr, 3, 3)),
+            coupling=zeros((nr, 3)),
+            mean_moment=zeros((nr, 3)),
+        ),
         joint_forces=JointForces(
             force=zeros(nv),
             gradient=zeros(nv),
@@ -434,6 +521,16 @@ def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
             friction=zeros(nv),
             deflection=zeros(nv),
             bent=zeros(nv),
+        ),
+        closure_forces=ClosureForces(
+            position=zeros((nl, 2, 3)),
+            rotation=zeros((nl, 2, 3, 3)),
+            gap=zeros((nl, 6)),
+            stretch=zeros((nl, 6)),
+            mean_force=zeros((nl, 6)),
+            entry=zeros((nl, 6, wide)),
+            dof=_indices(nl, wide),
+            columns=_indices(nl),
         ),
         newton=Newton(
             v=zeros(nv),
@@ -454,19 +551,48 @@ def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
     return work
 
 
+def mass_blocks(model: Model, work: Work) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Yield each tree's first degree of freedom, the one behind its last, and its mass matrix.
+
+    Args:
+        model: The model.
+        work: Its workspace.
+    """
+    rows = work.dynamics.mass_matrix
+    for first, last in pairwise(model.trees.first_dof.tolist()):
+        yield first, last, rows[first:last, : last - first]
+
+
+def dense_mass_matrix(model: Model, work: Work) -> np.ndarray:
+    """Return the whole mass matrix (nv, nv).
+
+    Args:
+        model: The model.
+        work: Its workspace.
+    """
+    matrix = np.zeros((len(work.state.v),) * 2)
+    for first, last, block in mass_blocks(model, work):
+        matrix[first:last, first:last] = block
+    return matrix
+
+
 def _indices(*shape: int) -> np.ndarray:
     return np.zeros(shape, dtype=np.int64)
 
 
-def _jacobian_width(model: Model) -> int:
-    """How many columns the Jacobian of one contact may have."""
+def _chain_lengths(model: Model) -> np.ndarray:
+    """How many columns each body's motion has, with those of the bodies that carry it."""
     lengths: list[int] = []
     for parent, joint in zip(model.bodies.parent, model.bodies.joint_type, strict=True):
         lengths.append(columns_of(joint) + (lengths[parent] if parent >= 0 else 0))
     # One more for the world, which is body -1 and has no columns.
-    columns = np.array([*lengths, 0])
-    lengths_of, rules, widest = columns[model.geometry.body], model.rules.shapes, 1
-    longest = [np.sort(lengths_of[model.geometry.group == g])[-2:] for g in range(len(rules))]
+    return np.array([*lengths, 0])
+
+
+def _contact_width(model: Model) -> int:
+    """How many columns the Jacobian of one contact may have."""
+    lengths, rules, widest = _chain_lengths(model)[model.geometry.body], model.rules.shapes, 1
+    longest = [np.sort(lengths[model.geometry.group == g])[-2:] for g in range(len(rules))]
     for g, h in np.argwhere(rules >= 0):
         both = longest[g].sum() if g == h else longest[g][-1] + longest[h][-1]
         widest = max(widest, int(both))

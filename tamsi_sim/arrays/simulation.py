@@ -44,7 +44,10 @@ from contact_core.rigid_body.arrays import (
     Trees,
 )
 from tamsi_sim.arrays.data import (
+    ClosureForces,
+    Closures,
     ContactForces,
+    ContactMoments,
     Drives,
     EnergyWatch,
     Islands,
@@ -79,6 +82,7 @@ class Simulation(structref.StructRefProxy):
     hulls: Hulls
     meshes: Meshes
     rules: Rules
+    closures: Closures
     state: State
     drives: Drives
     contact_impulse: np.ndarray
@@ -92,9 +96,12 @@ class Simulation(structref.StructRefProxy):
     contacts: Contacts
     scratch: Scratch
     jacobian: Jacobian
+    angular: Jacobian
     islands: Islands
     contact_forces: ContactForces
+    contact_moments: ContactMoments
     joint_forces: JointForces
+    closure_forces: ClosureForces
     newton: Newton
     energy: EnergyWatch
 
@@ -133,6 +140,7 @@ def _bundle(phases: np.ndarray, settings: Settings, model: Model, work: Work) ->
         model.hulls,
         model.meshes,
         model.rules,
+        model.closures,
         work.state,
         work.drives,
         work.contact_impulse,
@@ -146,9 +154,12 @@ def _bundle(phases: np.ndarray, settings: Settings, model: Model, work: Work) ->
         work.contacts,
         work.scratch,
         work.jacobian,
+        work.angular,
         work.islands,
         work.contact_forces,
+        work.contact_moments,
         work.joint_forces,
+        work.closure_forces,
         work.newton,
         work.energy,
     )

@@ -187,5 +187,6 @@ class DrakeEngine:
             depth=float(pair.depth),
             force=force,
             impulse=self.time_step * force,
+            moment=np.zeros(3),
             slip=float(info.slip_speed()),
         )

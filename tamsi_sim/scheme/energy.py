@@ -20,8 +20,10 @@ from tamsi_sim.arrays.data import (
     SCALE,
     START,
     WORK,
+    Closures,
     EnergyWatch,
 )
+from tamsi_sim.scheme.closures import closure_energy
 
 FACTOR = 10.0
 """A simulation has diverged when it has made so many times what there was to move it."""
@@ -39,6 +41,8 @@ def runs_away(
     kinematics: Kinematics,
     dynamics: BodyDynamics,
     contacts: Contacts,
+    closures: Closures,
+    gap: np.ndarray,
     watch: EnergyWatch,
     count: int,
     number: int,
@@ -52,6 +56,8 @@ def runs_away(
         kinematics: Where bodies are.
         dynamics: The mass matrix.
         contacts: The contacts.
+        closures: The loop closures.
+        gap: (nl, 6) theirs, see ClosureForces.
         watch: Its ledger moves.
         count: Number of contact points.
         number: Of the step.
@@ -69,7 +75,7 @@ def runs_away(
         potential -= inertias.mass[body] * _height(inertias, kinematics, body)
     kinetic = _kinetic(trees, dynamics.mass_matrix, state.v)
     if anew:
-        elastic = 0.0
+        elastic = closure_energy(closures.stiffness, gap)
         for c in range(count):
             elastic += 0.5 * contacts.stiffness[c] * contacts.depth[c] * contacts.depth[c]
         ledger[START] = kinetic + potential + elastic

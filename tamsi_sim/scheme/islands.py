@@ -1,4 +1,4 @@
-"""Islands: trees of bodies that contacts couple, and an order in which Newton's matrix is narrow.
+"""Islands: trees that contacts and closures couple, and an order that keeps Newton's matrix narrow.
 
 A tree is what the mass matrix couples: one instance. Islands do not see each other, so each
 is solved by itself. Within one, trees are in reverse Cuthill-McKee order, which keeps the
@@ -23,6 +23,7 @@ def update_islands(
     shape_tree: np.ndarray,
     pair_shapes: np.ndarray,
     contact_pair: np.ndarray,
+    closure_tree: np.ndarray,
     islands: Islands,
     contacts: int,
 ) -> int:
@@ -33,6 +34,7 @@ def update_islands(
         shape_tree: (ns) tree of each shape, -1 for the world.
         pair_shapes: (np, 2) shapes A and B of each pair.
         contact_pair: (nc) pair of each contact.
+        closure_tree: (nl, 2) trees that each closure holds together, -1 for the world.
         islands: Written, except for jacobian_row.
         contacts: Number of contact points.
 
@@ -40,7 +42,7 @@ def update_islands(
         The number of islands.
     """
     count = trees.first_dof.shape[0] - 1
-    _link_trees(shape_tree, pair_shapes, contact_pair, islands, contacts)
+    _link_trees(shape_tree, pair_shapes, contact_pair, closure_tree, islands, contacts)
     for tree in range(count):
         islands.of_tree[tree] = UNSEEN
     found, first = 0, 0
@@ -72,6 +74,7 @@ def _link_trees(
     shape_tree: np.ndarray,
     pair_shapes: np.ndarray,
     contact_pair: np.ndarray,
+    closure_tree: np.ndarray,
     islands: Islands,
     contacts: int,
 ) -> None:
@@ -84,6 +87,11 @@ def _link_trees(
             islands.edge_trees[edges, 0], islands.edge_trees[edges, 1] = a, b
             edges += 1
             last_a, last_b = a, b
+    for closure in range(closure_tree.shape[0]):
+        a, b = closure_tree[closure]
+        if a >= 0 and b >= 0 and a != b:
+            islands.edge_trees[edges, 0], islands.edge_trees[edges, 1] = a, b
+            edges += 1
     first, links = islands.link_first, islands.link_tree
     trees = first.shape[0] - 1
     for tree in range(trees + 1):

@@ -234,10 +234,7 @@ def _solve_again(
     h = simulation.settings.time_step / parts
     contacts = evaluate(simulation)
     average_bias(simulation)
-    points, forces = simulation.contacts, simulation.contact_forces
-    joint_forces, newton, islands = (
-        simulation.joint_forces, simulation.newton, simulation.islands,
-    )  # fmt: skip
+    newton, islands = simulation.newton, simulation.islands
     start_step(simulation, contacts)
     for i in range(nv):
         velocities[0, i] = simulation.state.v[i]
@@ -254,9 +251,7 @@ def _solve_again(
                 i, j = islands.order[row], islands.order[column]
                 systems[part, i, j] = newton.system[islands.row_start[row] + column]
                 systems[part, j, i] = newton.system[islands.row_start[column] + row]
-        finish_substep(
-            simulation.joints, points.stiffness, forces, joint_forces, newton.v, contacts, h
-        )
+        finish_substep(simulation, contacts, h)
 
 
 @inner_kernel
@@ -374,9 +369,7 @@ def _hold_velocity(
         if earlier > 0:
             for c in range(contacts):
                 project(jacobian, c, v, forces.velocity)
-            finish_substep(
-                simulation.joints, points.stiffness, forces, joint_forces, v, contacts, h
-            )
+            finish_substep(simulation, contacts, h)
     set_momentum(simulation.trees, simulation.dynamics, drives.applied, newton, h)
     for i in range(v.shape[0]):
         v[i] = velocities[part + 1, i]
@@ -390,9 +383,5 @@ def _hold_velocity(
 
 @inner_kernel
 def _assemble_all(simulation: Simulation, h: float) -> None:
-    trees, islands, jacobian = simulation.trees, simulation.islands, simulation.jacobian
     for island in range(simulation.counters[ISLANDS]):
-        assemble(
-            trees, islands, jacobian, simulation.dynamics.mass_matrix,
-            simulation.contact_forces, simulation.joint_forces, simulation.newton, island, h,
-        )  # fmt: skip
+        assemble(simulation, island, h)

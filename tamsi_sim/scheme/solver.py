@@ -25,7 +25,9 @@ from tamsi_sim.arrays.data import (
 )
 from tamsi_sim.arrays.settings import Settings
 from tamsi_sim.arrays.simulation import SOLVE, Simulation, phase
+from tamsi_sim.scheme.closures import assemble_closures
 from tamsi_sim.scheme.contact import project, update_contact_force
+from tamsi_sim.scheme.contact_moments import assemble_moments, limit_moments
 from tamsi_sim.scheme.joint_forces import stick_range, update_joint_force
 from tamsi_sim.scheme.line_search import transition_limit
 
@@ -43,11 +45,11 @@ def solve(simulation: Simulation) -> int:
         1 if Newton's method converged on every island, else 0.
     """
     counters, settings = simulation.counters, simulation.settings
-    pairs, joints, trees = simulation.pairs, simulation.joints, simulation.trees
+    pairs, joints = simulation.pairs, simulation.joints
     drives, q = simulation.drives, simulation.state.q
     contacts, jacobian, islands = simulation.contacts, simulation.jacobian, simulation.islands
     contact_forces, joint_forces = simulation.contact_forces, simulation.joint_forces
-    mass_matrix, newton = simulation.dynamics.mass_matrix, simulation.newton
+    newton = simulation.newton
     h = newton.duration[0]
     tolerance = settings.relative_tolerance * settings.stiction_velocity
     most = 0
@@ -60,10 +62,7 @@ def solve(simulation: Simulation) -> int:
         )  # fmt: skip
         iterations = settings.max_iterations + 1
         for iteration in range(settings.max_iterations):
-            newton.residuals[iteration] = assemble(
-                trees, islands, jacobian, mass_matrix, contact_forces, joint_forces,
-                newton, island, h,
-            )  # fmt: skip
+            newton.residuals[iteration] = assemble(simulation, island, h)
             solve_in_place(
                 newton.system, newton.right_side, islands.row_start, islands.row_end, first, last
             )
@@ -73,6 +72,8 @@ def solve(simulation: Simulation) -> int:
                 jacobian, islands, joints, joint_forces, settings, newton, contact_forces,
                 island, tolerance,
             )  # fmt: skip
+            share, turn = limit_moments(simulation, island, tolerance)
+            alpha, change = min(alpha, share), max(change, turn)
             _move_velocities(islands, newton, contact_forces, island, alpha)
             changed = _update_forces(
                 pairs, contacts, joints, drives, q, islands, settings, newton.v,
@@ -142,41 +143,33 @@ def _update_forces(
 
 
 @inlined_kernel
-def assemble(
-    trees: Trees,
-    islands: Islands,
-    jacobian: Jacobian,
-    mass_matrix: np.ndarray,
-    contact_forces: ContactForces,
-    joint_forces: JointForces,
-    newton: Newton,
-    island: int,
-    h: float,
-) -> float:
+def assemble(simulation: Simulation, island: int, h: float) -> float:
     """Write Newton's matrix (23) and minus the residual (21) of one island.
 
     Args:
-        trees: The trees.
-        islands: The islands.
-        jacobian: The contacts' Jacobians.
-        mass_matrix: (nv, n) M, see :class:`BodyDynamics`.
-        contact_forces: Forces and gradients that belong to Newton's v.
-        joint_forces: The joints' ones.
-        newton: Reads momentum p* and v; writes the island's rows of system, within their
-            envelope, and of right_side.
+        simulation: Reads the mass matrix, forces and gradients that belong to Newton's v,
+            momentum p* and v; writes the island's rows of system, within their envelope, and of
+            right_side.
         island: The island.
         h: Length of the (sub-)step [s].
 
     Returns:
         The residual's norm [Nms or Ns].
     """
+    islands, newton = simulation.islands, simulation.newton
+    forces = simulation.contact_forces
     first, last = islands.first_row[island], islands.first_row[island + 1]
-    _assemble_trees(trees, islands, mass_matrix, joint_forces, newton, first, last, h)
+    _assemble_trees(
+        simulation.trees, islands, simulation.dynamics.mass_matrix, simulation.joint_forces,
+        newton, first, last, h,
+    )  # fmt: skip
     for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
         c = islands.contact[k]
         # Apart at the end of the step: no force, no stiffness.
-        if contact_forces.force[c, NORMAL] != 0.0:
-            _assemble_contact(jacobian, islands, contact_forces, newton, c, h)
+        if forces.force[c, NORMAL] != 0.0:
+            _assemble_contact(simulation.jacobian, islands, forces, newton, c, h)
+    assemble_moments(simulation, island, h)
+    assemble_closures(simulation, island, h)
     square = 0.0
     for row in range(first, last):
         square += newton.right_side[row] * newton.right_side[row]

@@ -9,7 +9,7 @@ import numpy as np
 from contact_core.collision.arrays import NORMAL, Contacts
 from contact_core.collision.narrow_phase import update_contacts
 from contact_core.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
-from contact_core.rigid_body.arrays import BodyDynamics, Jacobian, Joints, Trees
+from contact_core.rigid_body.arrays import BodyDynamics, Jacobian, Trees
 from contact_core.rigid_body.configuration import move_configuration
 from contact_core.rigid_body.dynamics import update_dynamics
 from contact_core.rigid_body.jacobian import update_jacobians
@@ -27,6 +27,13 @@ from tamsi_sim.arrays.data import (
 )
 from tamsi_sim.arrays.simulation import COLLIDE, EVALUATE, STEP, Simulation, phase
 from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.scheme.closures import finish_closures, start_closures, update_closures
+from tamsi_sim.scheme.contact_moments import (
+    add_moments,
+    clear_moments,
+    find_moments,
+    has_moment,
+)
 from tamsi_sim.scheme.energy import enter_work, runs_away
 from tamsi_sim.scheme.free_rotation import average_rotations, look_ahead
 from tamsi_sim.scheme.islands import number_rows, update_islands
@@ -135,8 +142,7 @@ def _roll(
                 return status
             if k < contact_force.shape[0]:
                 found = simulation.contacts.number[0]
-                mean_force = simulation.contact_forces.mean_force
-                _add_impulses(simulation.jacobian, mean_force, contact_force[k], 1.0, found)
+                _add_impulses(simulation, contact_force[k], 1.0, found)
                 _copy(simulation.joint_forces.force, joint_force[k])
     return OK
 
@@ -188,7 +194,8 @@ def step(simulation: Simulation) -> int:
     counters[CONTACTS] += contacts
     if runs_away(
         simulation.state, simulation.inertias, simulation.trees, simulation.kinematics,
-        simulation.dynamics, simulation.contacts, simulation.energy, contacts, counters[STEPS],
+        simulation.dynamics, simulation.contacts, simulation.closures,
+        simulation.closure_forces.gap, simulation.energy, contacts, counters[STEPS],
     ):  # fmt: skip
         return DIVERGED
     move_targets(simulation.drives.target, simulation.drives.target_rate)
@@ -243,17 +250,21 @@ def evaluate(simulation: Simulation) -> int:
     """
     update_motion(simulation)
     geometry, pairs, trees = simulation.geometry, simulation.pairs, simulation.trees
-    contacts, kinematics = simulation.contacts, simulation.kinematics
+    contacts, kinematics, closures = (
+        simulation.contacts, simulation.kinematics, simulation.closures,
+    )  # fmt: skip
     count = collide(simulation)
     held = min(contacts.number[0], contacts.depth.shape[0])
     islands, jacobian = simulation.islands, simulation.jacobian
     simulation.counters[ISLANDS] = update_islands(
-        trees, geometry.tree, pairs.shapes, contacts.pair, islands, held
+        trees, geometry.tree, pairs.shapes, contacts.pair, closures.tree, islands, held
     )
     update_jacobians(
         simulation.bodies, kinematics.motion, geometry.body, pairs.shapes, contacts, jacobian, held
     )
     number_rows(jacobian, islands, held)
+    find_moments(simulation, held)
+    update_closures(simulation)
     drives, damping = simulation.drives, simulation.joint_forces.damping
     mass_matrix = simulation.dynamics.mass_matrix
     for i in range(damping.shape[0]):
@@ -291,16 +302,13 @@ def _try_substeps(simulation: Simulation, contacts: int, substeps: int) -> bool:
     """Solve a step in equal parts; leave the mean contact forces in mean_force."""
     h = simulation.settings.time_step / substeps
     simulation.counters[SUBSTEPS] = substeps
-    points, forces = simulation.contacts, simulation.contact_forces
-    joint_forces, newton = simulation.joint_forces, simulation.newton
+    forces, newton = simulation.contact_forces, simulation.newton
     start_step(simulation, contacts)
     for _ in range(substeps):
         set_momentum(simulation.trees, simulation.dynamics, simulation.drives.applied, newton, h)
         if not solve(simulation):
             return False
-        finish_substep(
-            simulation.joints, points.stiffness, forces, joint_forces, newton.v, contacts, h
-        )
+        finish_substep(simulation, contacts, h)
         for c in range(contacts):
             for i in range(3):
                 forces.mean_force[c, i] += forces.force[c, i] / substeps
@@ -319,6 +327,8 @@ def start_step(simulation: Simulation, contacts: int) -> None:
             simulation.jacobian, points, simulation.drift, forces.elastic, contacts,
             simulation.settings.time_step,
         )  # fmt: skip
+    clear_moments(simulation.contact_moments.mean_moment)
+    start_closures(simulation)
 
 
 @inlined_kernel
@@ -374,32 +384,25 @@ def set_momentum(
 
 
 @inlined_kernel
-def finish_substep(
-    joints: Joints,
-    stiffness: np.ndarray,
-    forces: ContactForces,
-    joint_forces: JointForces,
-    v: np.ndarray,
-    contacts: int,
-    h: float,
-) -> None:
-    """Move joints and penetrations, (19), to where the next sub-step starts.
+def finish_substep(simulation: Simulation, contacts: int, h: float) -> None:
+    """Move joints, penetrations, (19), and closures to where the next sub-step starts.
 
     Args:
-        joints: The joints.
-        stiffness: (nc) k [N/m].
-        forces: Reads the contacts' velocities; moves elastic.
-        joint_forces: Moves shift and bent.
-        v: (nv) velocity at the end of the sub-step.
+        simulation: Reads Newton's v and the contacts' velocities.
         contacts: Number of contact points.
         h: Length of the sub-step [s].
     """
+    stiffness, forces = simulation.contacts.stiffness, simulation.contact_forces
+    joint_forces, v = simulation.joint_forces, simulation.newton.v
     for i in range(v.shape[0]):
         joint_forces.shift[i] += h * v[i]
-    bend(joints, v, joint_forces, h)
+    bend(simulation.joints, v, joint_forces, h)
     for c in range(contacts):
         change = h * stiffness[c] * forces.velocity[c, NORMAL]
         forces.elastic[c] = max(0.0, forces.elastic[c] - change)
+    share = h / simulation.settings.time_step
+    add_moments(simulation, contacts, share)
+    finish_closures(simulation, h, share)
 
 
 @inlined_kernel
@@ -417,10 +420,7 @@ def _finite(q: np.ndarray, v: np.ndarray) -> bool:
 def _accept(simulation: Simulation, h: float, contacts: int) -> None:
     """Take the new velocity, move the positions with it, and sum up contact impulses."""
     state, newton, joint_forces = simulation.state, simulation.newton, simulation.joint_forces
-    _add_impulses(
-        simulation.jacobian, simulation.contact_forces.mean_force, simulation.contact_impulse,
-        h, contacts,
-    )  # fmt: skip
+    _add_impulses(simulation, simulation.contact_impulse, h, contacts)
     for i in range(state.v.shape[0]):
         state.v[i] = newton.v[i]
         joint_forces.deflection[i] = joint_forces.bent[i]
@@ -430,12 +430,22 @@ def _accept(simulation: Simulation, h: float, contacts: int) -> None:
 
 
 @inlined_kernel
-def _add_impulses(
-    jacobian: Jacobian, mean_force: np.ndarray, impulse: np.ndarray, h: float, contacts: int
-) -> None:
+def _add_impulses(simulation: Simulation, impulse: np.ndarray, h: float, contacts: int) -> None:
+    """Add the mean generalised force of all contacts, times h."""
+    moments = simulation.contact_moments
     for c in range(contacts):
-        force, entries, dofs = mean_force[c], jacobian.entry[c], jacobian.dof[c]
-        for k in range(jacobian.columns[c]):
-            impulse[dofs[k]] += h * (
-                entries[0, k] * force[0] + entries[1, k] * force[1] + entries[2, k] * force[2]
-            )
+        _add_impulse(simulation.jacobian, simulation.contact_forces.mean_force, impulse, h, c)
+    for c in range(min(contacts, moments.mean_moment.shape[0])):
+        if has_moment(moments.coefficient, c):
+            _add_impulse(simulation.angular, moments.mean_moment, impulse, h, c)
+
+
+@inlined_kernel
+def _add_impulse(
+    jacobian: Jacobian, mean_force: np.ndarray, impulse: np.ndarray, h: float, c: int
+) -> None:
+    force, entries, dofs = mean_force[c], jacobian.entry[c], jacobian.dof[c]
+    for k in range(jacobian.columns[c]):
+        impulse[dofs[k]] += h * (
+            entries[0, k] * force[0] + entries[1, k] * force[1] + entries[2, k] * force[2]
+        )

@@ -63,7 +63,24 @@ def shape_table(
     meet = what[:, None] & touches
     table[~((meet | meet.T) != 0)] = PASS
     _check_kinds(shapes, table)
+    _add_moments(shapes, table, materials)
     return table, list(materials)
+
+
+def _add_moments(
+    shapes: Sequence[PlacedShape], table: np.ndarray, materials: dict[Material, int]
+) -> None:
+    """Give shapes that have torsional or rolling friction of their own at least that."""
+    numbers = list(materials)
+    own = np.array([shape.torsional > 0.0 or shape.rolling > 0.0 for shape in shapes], dtype=bool)
+    for a, b in np.argwhere((table != PASS) & (own[:, None] | own)):
+        if a < b:
+            material = numbers[table[a, b]]
+            torsional, rolling = shapes[a].moments(shapes[b])
+            more = material._replace(
+                torsional=max(material.torsional, torsional), rolling=max(material.rolling, rolling)
+            )
+            table[a, b] = table[b, a] = materials.setdefault(more, len(materials))
 
 
 def _check_kinds(shapes: Sequence[PlacedShape], table: np.ndarray) -> None:

@@ -26,6 +26,7 @@ from tamsi_sim.arrays.status import STATUSES, StepStatus
 from tamsi_sim.scheme.linearization import Linearization, linearize
 from tamsi_sim.scheme.stepper import EFFORT, advance, evaluate_now, roll
 from tamsi_sim.simulation.actuators import Actuators
+from tamsi_sim.simulation.closures import ClosureForce, closure_forces
 from tamsi_sim.simulation.model import BuiltModel
 from tamsi_sim.simulation.observer import Observer
 from tamsi_sim.simulation.records import ContactPoint, Snapshot, Trajectory
@@ -407,10 +408,14 @@ class Engine:
             count = int(evaluate_now(self._simulation))
         return count
 
+    def closures(self) -> list[ClosureForce]:
+        """Return what the loop closures did in the last step."""
+        return closure_forces(self.built, self.work)
+
     def contacts(self) -> list[ContactPoint]:
         """Return the contact points of the last step that carry a force."""
         found, forces, built = self.work.contacts, self.work.contact_forces, self.built
-        points = []
+        points, moments = [], self.work.contact_moments.mean_moment
         for c in range(min(int(found.number[0]), len(found.depth))):
             local = forces.mean_force[c]
             if not local.any():
@@ -430,6 +435,7 @@ class Engine:
                     depth=float(found.depth[c]),
                     force=frame.T @ local,
                     impulse=self.time_step * frame.T @ local,
+                    moment=frame.T @ moments[c] if len(moments) else np.zeros(3),
                     slip=float(np.hypot(*forces.velocity[c, :NORMAL])),
                 )
             )

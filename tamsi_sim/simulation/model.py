@@ -22,10 +22,10 @@ from contact_core.errors import ModelError
 from contact_core.moving_body import JointLaw, Mimic, MovingBody
 from contact_core.rigid_body.arrays import Bodies, Inertias, Joints, Trees
 from contact_core.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE, columns_of
-from contact_core.scene import Instance, Link
+from contact_core.scene import Closure, Instance, Link
 from contact_core.scene_config import SolverConfig
 from contact_core.surface import Material, Surface, combine
-from tamsi_sim.arrays.data import Model
+from tamsi_sim.arrays.data import Closures, Model
 from tamsi_sim.simulation.contact_rules import PASS, allowed_pairs, find_rules, shape_table
 
 # URDF has no stiffness of end stops: these give way by some degrees or millimetres at the
@@ -62,6 +62,7 @@ class BuiltModel:
         shapes: The shapes, in the order of the arrays; ``body`` is the link's name.
         instances: For each shape, the name of the instance it belongs to.
         texts: Instance -> its URDF or MJCF.
+        closures: The loop closures by name, in the order of the arrays.
     """
 
     arrays: Model
@@ -79,6 +80,7 @@ class BuiltModel:
     shapes: tuple[PlacedShape, ...]
     instances: tuple[str, ...]
     texts: dict[str, str]
+    closures: dict[str, Closure]
 
     @property
     def pairs(self) -> np.ndarray:
@@ -380,6 +382,7 @@ class _Builder:
     ) -> BuiltModel:
         """Add the pairs of shapes and turn the rows into arrays."""
         self.rows.trees["first_dof"].append(len(self.rows.joints["q"]))
+        self.rows.closures["first"] = [0] * len(self.rows.trees["first_dof"])
         self.rows.meshes["first_vertex"].append(len(self.rows.meshes["vertex"]))
         self.rows.meshes["first_face"].append(len(self.rows.meshes["plane"]))
         self.rows.meshes["first_corner"].append(len(self.rows.meshes["corner"]))
@@ -416,6 +419,7 @@ class _Builder:
             shapes=tuple(self.shapes),
             instances=tuple(self.instances),
             texts=self.texts,
+            closures={},
         )
 
     def _add_hulls(self) -> list[list[int]]:
@@ -462,6 +466,7 @@ _INDICES: dict[type, set[str]] = {
     Geometry: {"kind", "body", "tree", "group"},
     Hulls: {"body", "shape", "group", "first_shape", "shapes"},
     Meshes: {"corner", "first_vertex", "first_face", "first_corner"},
+    Closures: {"body", "tree", "first"},
 }  # fmt: skip
 # Shape of one row, so that an empty array has the right number of dimensions too.
 _ROWS: dict[type, dict[str, tuple[int, ...]]] = {
@@ -470,7 +475,10 @@ _ROWS: dict[type, dict[str, tuple[int, ...]]] = {
     Geometry: {"size": (3,), "rotation": (3, 3), "position": (3,)},
     Hulls: {"center": (3,)},
     Meshes: {"vertex": (3,), "plane": (4,)},
-}
+    Closures: {
+        "body": (2,), "tree": (2,), "position": (2, 3), "rotation": (2, 3, 3), "stiffness": (2,),
+    },
+}  # fmt: skip
 
 
 class _Rows:
@@ -484,6 +492,8 @@ class _Rows:
         self.geometry = _fields(Geometry)
         self.hulls = _fields(Hulls)
         self.meshes = _fields(Meshes)
+        # Closures need poses at the start, so they are added to the model: none yet.
+        self.closures = _fields(Closures)
 
     def arrays(self, rules: Rules) -> Model:
         """Turn the rows into arrays, beside the rules."""
@@ -496,6 +506,7 @@ class _Rows:
             Hulls(**_arrays(Hulls, self.hulls)),
             Meshes(**_arrays(Meshes, self.meshes)),
             rules,
+            Closures(**_arrays(Closures, self.closures)),
         )
 
 

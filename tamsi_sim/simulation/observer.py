@@ -6,11 +6,10 @@ stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import product
 
 import coal
 import numpy as np
@@ -21,7 +20,15 @@ from contact_core.collision.shapes import PlacedShape, ShapeKind, shape_to_coal
 from contact_core.errors import ModelError, choices
 from contact_core.scene import Link
 from contact_core.scene_config import SolverConfig
-from tamsi_sim.arrays.data import Work, enlarge, make_work, more_room, room_of
+from tamsi_sim.arrays.data import (
+    Work,
+    dense_mass_matrix,
+    enlarge,
+    make_work,
+    mass_blocks,
+    more_room,
+    room_of,
+)
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.scheme.stepper import evaluate_now
@@ -38,7 +45,8 @@ class Energy:
     Attributes:
         kinetic: 1/2 v^T M v, effective rotor inertias included, kinematic bodies left out.
         potential: Of the bodies' weights, zero where their centres are at the world's origin.
-        elastic: 1/2 k delta^2 over the contacts and the springs of joint friction.
+        elastic: 1/2 k delta^2 over the contacts, and over the springs of joint friction and of
+            loop closures.
     """
 
     kinetic: float
@@ -237,26 +245,20 @@ class Observer:
         centers = bodies.position + np.einsum("bij,bj->bi", bodies.rotation, inertias.center)
         depth, stiffness = found.depth[:contacts], found.stiffness[:contacts]
         bent = self._built.arrays.joints.presliding_stiffness @ self._deflection**2
+        springs = np.repeat(self._built.arrays.closures.stiffness, 3, axis=1)
+        blocks = mass_blocks(self._built.arrays, self._work)
         v = np.where(self._built.arrays.joints.armature < UNMOVED, self._state.v, 0.0)
         return Energy(
-            kinetic=0.5 * sum(float(v[i:j] @ m @ v[i:j]) for i, j, m in self._mass_blocks()),
+            kinetic=0.5 * sum(float(v[i:j] @ m @ v[i:j]) for i, j, m in blocks),
             potential=-float(np.sum(inertias.mass[:, None] * inertias.gravity * centers)),
-            elastic=0.5 * float(np.sum(stiffness * depth**2) + bent),
+            elastic=0.5 * float(np.sum(stiffness * depth**2) + bent)
+            + 0.5 * float(np.sum(springs * self._work.closure_forces.gap**2)),
         )
 
     def mass_matrix(self) -> np.ndarray:
         """Return the mass matrix (nv, nv) of the current state [kg m^2, kg m or kg]."""
         self._evaluate()
-        matrix = np.zeros((len(self._state.v),) * 2)
-        for first, last, block in self._mass_blocks():
-            matrix[first:last, first:last] = block
-        return matrix
-
-    def _mass_blocks(self) -> Iterator[tuple[int, int, np.ndarray]]:
-        """Yield each tree's first degree of freedom, the one behind its last, and its M."""
-        rows = self._work.dynamics.mass_matrix
-        for first, last in pairwise(self._built.arrays.trees.first_dof.tolist()):
-            yield first, last, rows[first:last, : last - first]
+        return dense_mass_matrix(self._built.arrays, self._work)
 
     def penetrations(self) -> list[Penetration]:
         """Return the pairs of shapes that touch, each with its deepest contact."""

@@ -27,6 +27,7 @@ class ContactPoint:
         depth: Penetration at the start of the step [m].
         force: (3) mean force on A over the step, world [N].
         impulse: (3) what it gave A during the step, world [Ns].
+        moment: (3) mean moment on A about the point, world [Nm]: torsional and rolling friction.
         slip: Slip speed at the end of the step [m/s].
     """
 
@@ -41,6 +42,7 @@ class ContactPoint:
     depth: float
     force: np.ndarray
     impulse: np.ndarray
+    moment: np.ndarray
     slip: float
 
 

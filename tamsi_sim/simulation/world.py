@@ -13,11 +13,12 @@ from contact_core.description import placement, read_urdf
 from contact_core.errors import ConfigError, ModelError, ModelWarning, choices, real_number
 from contact_core.mjcf.model import read_mjcf
 from contact_core.model_file import MJCF, parse, self_contained
-from contact_core.scene import Instance, Link
+from contact_core.scene import Closure, Instance, Link
 from contact_core.scene_config import SolverConfig
 from contact_core.sdf import GRAVITY
 from contact_core.srdf import Srdf
 from contact_core.surface import Material, Surface, check_contact
+from tamsi_sim.simulation.closures import close_loops
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import EARTH, build_model, leave_out
 from tamsi_sim.simulation.observer import DEEPEST_START
@@ -59,6 +60,7 @@ class World:
         self._instances: dict[str, Instance] = {}
         self._surfaces: dict[str, Surface] = {}
         self._materials: dict[frozenset[str], Material] = {}
+        self._closures: dict[str, Closure] = {}
         self._ignored: set[frozenset[str]] = set()
         self._apart: dict[str, set[frozenset[str]]] = {}
         # Of those whose files say what may touch: body -> the body of the world that carries it.
@@ -126,8 +128,7 @@ class World:
                 has what we cannot simulate, or what is fixed is given a velocity. Joints are
                 checked by :meth:`build`.
         """
-        if not (isinstance(name, str) and name):
-            raise ModelError(f"a name must be a text, got {name!r}")
+        _check_text(name)
         if not isinstance(positions, Mapping | str | None):
             raise ModelError(f"positions of '{name}' must be joint -> position, got {positions!r}")
         if not isinstance(velocities, Mapping | None):
@@ -174,6 +175,9 @@ class World:
             except ModelError as error:
                 raise ModelError(f"{name}: {error}") from error
             self._apart[name], gravity = set(model.apart), model.gravity
+            for key, held in model.held.items():
+                a, b = ((name, body) for body in held.bodies)
+                self._closures[f"{name}/{key}"] = Closure(a, b, *held.frames, held.weld)
             self._roots[name] = model.roots
         if len(gravity) and not (weightless or np.allclose(gravity, self._gravity)):
             warnings.warn(
@@ -268,6 +272,101 @@ class World:
         self._apart[name] = self._apart.get(name, set()) | pairs
         return self
 
+    def connect(
+        self,
+        name: str,
+        a: Link,
+        b: Link,
+        xyz: Sequence[float] = NOWHERE,
+        xyz_b: Sequence[float] | None = None,
+        stiffness: float | None = None,
+        dissipation: float = 0.0,
+    ) -> World:
+        """Hold two links together at a point, about which they may turn.
+
+        They still collide, unless their instances ignore each other.
+
+        Args:
+            name: A name of its own.
+            a: Instance and link; a link of something fixed is one of the world.
+            b: The other.
+            xyz: The point in the frame of ``a`` [m].
+            xyz_b: It in the frame of ``b`` [m], where it must be at the start, too; None to
+                take it from there.
+            stiffness: Of the spring between the two [N/m]; None to take one that is stiff for the
+                time step, see :func:`close_loops`.
+            dissipation: The spring's damping as a multiple of its stiffness [s].
+
+        Returns:
+            The world itself.
+
+        Raises:
+            ConfigError: If a number is not finite or out of its range.
+            ModelError: If the name is taken, or there is no such instance.
+        """
+        where = f"closure '{name}'"
+        frame_b = None if xyz_b is None else placement(_triple(xyz_b, f"xyz_b of {where}"), NOWHERE)
+        frame_a = placement(_triple(xyz, f"xyz of {where}"), NOWHERE)
+        return self._close(
+            name, Closure(a, b, frame_a, frame_b, False, stiffness, None, dissipation)
+        )
+
+    def weld(
+        self,
+        name: str,
+        a: Link,
+        b: Link,
+        xyz: Sequence[float] | None = None,
+        rpy: Sequence[float] = NOWHERE,
+        stiffness: float | None = None,
+        rotational_stiffness: float | None = None,
+        dissipation: float = 0.0,
+    ) -> World:
+        """Hold two links together by position and orientation, as :meth:`connect` does.
+
+        Args:
+            name: A name of its own.
+            a: Instance and link; a link of something fixed is one of the world.
+            b: The other.
+            xyz: Position of ``b`` in the frame of ``a`` [m]; None to hold them as they start.
+            rpy: Its roll, pitch and yaw there [rad].
+            stiffness: At the origin of ``b`` [N/m]; None to choose it.
+            rotational_stiffness: [Nm/rad]; None to choose it.
+            dissipation: The springs' damping as a multiple of their stiffness [s].
+
+        Returns:
+            The world itself.
+
+        Raises:
+            ConfigError: If a number is not finite or out of its range.
+            ModelError: If the name is taken, or there is no such instance.
+        """
+        where = f"closure '{name}'"
+        turn = _triple(rpy, f"rpy of {where}")
+        frame_a = None if xyz is None else placement(_triple(xyz, f"xyz of {where}"), turn)
+        frame_b = placement(NOWHERE, NOWHERE)
+        return self._close(
+            name,
+            Closure(a, b, frame_a, frame_b, True, stiffness, rotational_stiffness, dissipation),
+        )
+
+    def _close(self, name: str, closure: Closure) -> World:
+        _check_text(name)
+        if name in self._closures:
+            raise ModelError(f"closure '{name}' exists already ({choices(self._closures)})")
+        for link in (closure.a, closure.b):
+            if not (isinstance(link, tuple) and [type(part) for part in link] == [str, str]):
+                raise ModelError(f"closure '{name}' needs (instance, link), got {link!r}")
+            self._check_name(link[0])
+        for spring in ("stiffness", "rotational_stiffness"):
+            if getattr(closure, spring) is not None:
+                real_number(getattr(closure, spring), f"{spring} of closure '{name}'", "> 0", 0.0)
+        dissipation = f"dissipation of closure '{name}'"
+        if real_number(closure.dissipation, dissipation, ">= 0 s") < 0.0:
+            raise ConfigError(f"{dissipation} must be >= 0 s, got {closure.dissipation!r}")
+        self._closures[name] = closure
+        return self
+
     def _check_name(self, name: str) -> None:
         if name not in self._instances:
             raise ModelError(f"no instance '{name}' ({choices(self._instances)})")
@@ -288,7 +387,8 @@ class World:
             The engine.
 
         Raises:
-            ModelError: If a body cannot be simulated, or starts deep inside another.
+            ModelError: If a body cannot be simulated, or starts deep inside another, or a loop
+                closure names no link of ours or is not closed at the start.
         """
 
         def may_touch(a: Link, b: Link) -> bool:
@@ -305,11 +405,19 @@ class World:
         instances = list(self._instances.values())
         built = build_model(instances, surface_of, may_touch, material_of, self._gravity)
         engine = Engine(built, time_step, solver)
+        if self._closures:
+            built = close_loops(built, self._closures, engine.time_step)
+            engine = Engine(built, time_step, solver)
         if self._apart:
             apart = _neighbours(engine, self._roots)
             engine = Engine(leave_out(built, apart), time_step, solver)
         engine.observer.check_start()
         return engine
+
+
+def _check_text(name: object) -> None:
+    if not (isinstance(name, str) and name):
+        raise ModelError(f"a name must be a text, got {name!r}")
 
 
 def _triple(values: Sequence[float], what: str) -> tuple[float, float, float]:

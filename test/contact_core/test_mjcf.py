@@ -144,6 +144,23 @@ def test_a_linear_equality_of_joints_is_a_mimic_joint():
     assert (mimic.master, mimic.ratio, mimic.offset) == ("i", -2.0, pytest.approx(0.1 + 2 * 0.5))
 
 
+def test_equalities_of_bodies_hold_them_where_the_file_places_them():
+    """Also where their joints do not start at zero; one that is not active is left out."""
+    text = mjcf(
+        body('<joint name="i" type="slide" axis="1 0 0" ref="0.5"/>', "a", pos="1 2 3")
+        + body('<joint name="j" ref="90"/>', "b", pos="0 0 1", euler="0 0 90"),
+        """<equality><connect name="c" body1="a" body2="b" anchor="0 0 0.5"/><weld body1="b"/>
+        <weld body1="a" body2="b" active="false"/></equality>""",
+    )
+    held = read_mjcf(text).held
+    assert list(held) == ["c", "weld_1"]
+    assert (held["c"].bodies, held["c"].weld) == (("a", "b"), False)
+    np.testing.assert_allclose(held["c"].frames[0].translation, [0.0, 0.0, 0.5])
+    np.testing.assert_allclose(held["c"].frames[1].translation, [2.0, -1.0, 2.5], atol=1e-12)
+    assert (held["weld_1"].bodies, held["weld_1"].weld) == (("b", "world"), True)
+    np.testing.assert_allclose(held["weld_1"].frames[0].translation, [0.0, 0.0, -1.0], atol=1e-12)
+
+
 def test_a_keyframe_says_where_everything_starts():
     text = mjcf(
         body("<freejoint/>", "a") + body('<joint name="j" range="-1 1"/>', "b"),
@@ -289,6 +306,8 @@ REFUSED = [
     (mjcf(body(JOINT + '<geom type="sdf" mesh="h"/>')), "of type 'sdf'"),
     (mjcf(body(JOINT + '<geom type="box" size="1 1"/>')), "geom 'b_0': size must be 3 finite"),
     (mjcf(body(JOINT + '<geom type="plane" size="1 1 1"/>')), "is a plane .valid: on what is fix"),
+    (mjcf(body(JOINT + '<geom condim="5" size="1"/>')), r"condim='5' \(valid: 1, 3, 4, 6\)"),
+    (mjcf(body(JOINT + '<geom friction="1 -1" size="1"/>')), "'b_0': friction must be >= 0, got"),
     (mjcf(body(JOINT + '<geom class="c" size="1"/>')), r"of class 'c' \(valid: main\)"),
     (mjcf(body(JOINT + '<composite type="cable"/>')), "unknown element 'composite' .valid: body"),
     (mjcf(body(JOINT + "<freejoint/>")), "it floats .valid: as the only joint"),
@@ -316,8 +335,20 @@ REFUSED = [
     (mjcf(body(JOINT), compiler='coordinate="global"'), r"coordinate='global' \(valid: local\)"),
     (mjcf(body(JOINT), compiler='angel="radian"'), "unknown setting angel='radian' .valid: angle"),
     (
-        mjcf(TWO, '<equality><weld body1="a" body2="b"/></equality>'),
-        "equality weld '' .valid: a joint that follows",
+        mjcf(TWO, '<equality><tendon tendon1="t"/></equality>'),
+        "equality tendon '' .valid: a joint that follows another one, connect, weld",
+    ),
+    (
+        mjcf(TWO, '<equality><weld body1="a" body2="z"/></equality>'),
+        r"equality weld 'weld_0': no body 'z' \(valid: world, a, b\)",
+    ),
+    (
+        mjcf(TWO, '<equality><connect name="c" site1="s" site2="t"/></equality>'),
+        r"equality connect 'c' \(valid: by body1 and body2\)",
+    ),
+    (
+        mjcf(TWO, '<equality><connect name="c" body1="a" anchor="0 1"/></equality>'),
+        "equality connect 'c': anchor must be 3 finite",
     ),
     (
         mjcf(TWO, '<equality><joint joint1="i" joint2="j" polycoef="0 1 1"/></equality>'),

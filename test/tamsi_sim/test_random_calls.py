@@ -103,6 +103,10 @@ FAULTS = (
     SensorNoise(bias=[1.0] * 6, noise=HUGE),
 )  # fmt: skip
 PAIRS = ((), (("base", "arm"),), (("x", "y"),), (("a",),), "ab", None)
+LINKS = (
+    ("ground", "ground"), ("a", "a"), ("b", "b"), ("hand", "arm"), ("arm", "arm"), ("a", "x"),
+    ("nobody", "a"), "a", None, ([], {}), (1, 2, 3),
+)  # fmt: skip
 SHAPES = (
     "state",
     "zeros",
@@ -125,6 +129,8 @@ WORLD = {
     "add_ground": (NUMBERS, SURFACES),
     "set_material": (NAMES, NAMES, MATERIALS),
     "ignore": (NAMES, NAMES),
+    "connect": (NAMES, LINKS, LINKS, TRIPLES, (None, *TRIPLES), NUMBERS, NUMBERS),
+    "weld": (NAMES, LINKS, LINKS, (None, *TRIPLES), TRIPLES, NUMBERS, NUMBERS, NUMBERS),
     "collide_with_itself": (NAMES, PAIRS, (None, "nowhere.srdf")),
 }  # fmt: skip
 ENGINE = {
@@ -138,6 +144,7 @@ ENGINE = {
     "save": (),
     "evaluate": (),
     "contacts": (),
+    "closures": (),
     "linearize": (COUNTS,),
     "rollouts": (SHAPES, SHAPES, SHAPES, COMMANDS, COUNTS, FLAGS),
     "observer.energy": (),

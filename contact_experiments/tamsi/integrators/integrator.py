@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_core.config import parameter
+from contact_core.errors import ConfigError
 from contact_core.registry import Registry
 from contact_experiments.tamsi.integrators import data
 from contact_experiments.tamsi.integrators.data import (
@@ -176,7 +177,15 @@ class Integrator:
             engine: The model, its state, the step h and the settings of contact.
             excitation: Forces at any time; the engine's ``applied`` as it is now by default.
             config: Parameters of implicit Euler.
+
+        Raises:
+            ConfigError: If the model has loop closures, or torsional or rolling friction.
         """
+        if len(engine.work.contact_moments.coefficient):
+            raise ConfigError("only the engine knows torsional and rolling friction (valid: 0 m)")
+        if engine.built.closures:
+            names = ", ".join(engine.built.closures)
+            raise ConfigError(f"only the engine steps loop closures, got {names} (valid: none)")
         config = config or IntegratorConfig()
         solver = engine.solver
         model = engine.built.arrays
@@ -340,6 +349,6 @@ def make_integrator(
         The integrator, at time zero.
 
     Raises:
-        ConfigError: If there is no such name.
+        ConfigError: If there is no such name, or the model has what only the engine steps.
     """
     return Integrator(SCHEMES[name], engine, excitation, config)

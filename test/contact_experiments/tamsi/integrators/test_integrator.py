@@ -11,11 +11,21 @@ from contact_experiments.tamsi.integrators.integrator import (
     make_integrator,
 )
 from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.simulation.world import World
 
 
 def test_an_unknown_name_is_answered_with_the_valid_ones():
     with pytest.raises(ConfigError, match=r"'newmark' \(valid: tamsi, .*ie_qn_ec_tals"):
         make_integrator("newmark", StickSlipBox().engine())
+
+
+def test_loop_closures_are_refused():
+    body = """<robot name="b"><link name="b"><inertial><mass value="1"/><inertia ixx="1" ixy="0"
+      ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link></robot>"""
+    world = World().add("a", body).add("b", body, free=True)
+    engine = world.weld("glue", ("a", "b"), ("b", "b")).build()
+    with pytest.raises(ConfigError, match=r"only the engine steps loop closures, got glue"):
+        make_integrator("tamsi", engine)
 
 
 def test_there_are_eight_variants_of_implicit_euler_and_three_time_stepping_schemes():
