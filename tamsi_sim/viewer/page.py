@@ -108,7 +108,7 @@ class SimulationPage(ABC):
         self._server.scene.set_up_direction("+z")
         self._server.initial_camera.look_at = 0.5 * (low + high)
         self._server.initial_camera.position = 0.5 * (low + high) + size * np.array(
-            [0.8, -0.8, 0.5]
+            [0.6, -0.6, 0.35]
         )
         self._arrows = ForceArrows(self._server, "/forces", FORCE, radius=0.003 * size)
         # An arrow of all weight together is as long as the scene.
