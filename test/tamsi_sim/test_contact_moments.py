@@ -197,7 +197,8 @@ def test_a_mjcf_gives_what_its_condim_says(one, other, expected):
     text = f"""<mujoco><worldbody><geom type="plane" size="1 1 1" {other}/>
       <body pos="0 0 0.0995"><freejoint/><geom size="0.1" {one}/></body></worldbody></mujoco>"""
     engine = World().add("m", text).build()
-    pairs = engine.built.arrays.pairs
+    engine.evaluate()
+    pairs = engine.work.pairs
     assert (pairs.torsional[0], pairs.rolling[0]) == expected
     model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)
