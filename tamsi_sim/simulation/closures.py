@@ -11,9 +11,10 @@ import pinocchio as pin
 from contact_core.errors import ModelError, choices
 from contact_core.scene import Closure, Link
 from contact_core.scene_config import SolverConfig
-from tamsi_sim.arrays.data import Closures, Work, dense_mass_matrix, make_work, usual_room
+from tamsi_sim.arrays.data import Closures, Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
+from tamsi_sim.arrays.workspace import dense_mass_matrix, make_work, usual_room
 from tamsi_sim.scheme.stepper import evaluate_now
 from tamsi_sim.simulation.model import BuiltModel
 

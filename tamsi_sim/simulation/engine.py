@@ -11,18 +11,11 @@ import numpy as np
 from contact_core.collision.arrays import NORMAL
 from contact_core.errors import ConfigError, ModelError, choices, real_number, whole_number
 from contact_core.scene_config import SolverConfig
-from tamsi_sim.arrays.data import (
-    STEPS,
-    Drives,
-    Work,
-    enlarge,
-    make_work,
-    more_room,
-    usual_room,
-)
+from tamsi_sim.arrays.data import STEPS, Drives, Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import STATUSES, StepStatus
+from tamsi_sim.arrays.workspace import enlarge, make_work, more_room, usual_room
 from tamsi_sim.scheme.linearization import Linearization, linearize
 from tamsi_sim.scheme.stepper import EFFORT, advance, evaluate_now, roll
 from tamsi_sim.simulation.actuators import Actuators

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pinocchio as pin
 
 from contact_core.actuator import Actuator
 from contact_core.articulation import read_articulation
-from contact_core.collision.arrays import Geometry, Hulls, Rules
-from contact_core.collision.convex_mesh import ConvexMesh, Meshes
+from contact_core.collision.convex_mesh import ConvexMesh
 from contact_core.collision.manifold import POINTS
 from contact_core.collision.shapes import PlacedShape
 from contact_core.description import collision_shapes
 from contact_core.errors import ModelError
 from contact_core.moving_body import JointLaw, Mimic, MovingBody
-from contact_core.rigid_body.arrays import Bodies, Inertias, Joints, Trees
 from contact_core.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE, columns_of
 from contact_core.scene import Closure, Instance, Link
 from contact_core.scene_config import SolverConfig
 from contact_core.surface import Material, Surface, combine
-from tamsi_sim.arrays.data import Closures, Model
-from tamsi_sim.simulation.contact_rules import PASS, allowed_pairs, find_rules, shape_table
+from tamsi_sim.arrays.data import Model
+from tamsi_sim.simulation.contact_rules import allowed_pairs, find_rules, shape_table
+from tamsi_sim.simulation.rows import ModelRows
 
 # URDF has no stiffness of end stops: these give way by some degrees or millimetres at the
 # greatest effort of an arm's joints [Nm/rad and N/m], and dissipate [s/rad and s/m].
@@ -145,36 +144,11 @@ def build_model(
     return builder.finish(surface_of, may_touch, material_of, gravity)
 
 
-def leave_out(built: BuiltModel, apart: Callable[[int, int], bool]) -> BuiltModel:
-    """Return a model with fewer pairs of shapes.
-
-    Args:
-        built: The model.
-        apart: Whether two shapes, by their numbers, are not to touch.
-    """
-    arrays, geometry, hulls = built.arrays, built.arrays.geometry, built.arrays.hulls
-    table = arrays.rules.shapes[np.ix_(geometry.group, geometry.group)]
-    for a, b in built.pairs.tolist():
-        if apart(a, b):
-            table[a, b] = table[b, a] = PASS
-    materials = [Material(*numbers) for numbers in zip(*arrays.rules[2:], strict=True)]
-    shapes = [part.tolist() for part in np.split(hulls.shapes, hulls.first_shape[1:-1])]
-    group, hull_group, rules = find_rules(table, materials, geometry.body, shapes)
-    return replace(
-        built,
-        arrays=arrays._replace(
-            geometry=geometry._replace(group=group),
-            hulls=hulls._replace(group=hull_group),
-            rules=rules,
-        ),
-    )
-
-
 class _Builder:
     """Collects the rows of the arrays, instance by instance."""
 
     def __init__(self) -> None:
-        self.rows = _Rows()
+        self.rows = ModelRows()
         self.body_tree: list[int] = []
         self.q: list[float] = []
         self.v: list[float] = []
@@ -453,71 +427,3 @@ def _unique_names(
         name if count[name] == 1 else f"{instance}/{name}": item
         for (instance, name), item in owned.items()
     }
-
-
-# Arrays that hold indices; all others hold numbers.
-_INDICES: dict[type, set[str]] = {
-    Bodies: {
-        "parent", "joint_type", "q_index", "first_column", "last_column", "column_dof",
-        "column_parent",
-    },
-    Joints: {"q"},
-    Trees: {"first_dof", "of_dof", "elimination"},
-    Geometry: {"kind", "body", "tree", "group"},
-    Hulls: {"body", "shape", "group", "first_shape", "shapes"},
-    Meshes: {"corner", "first_vertex", "first_face", "first_corner"},
-    Closures: {"body", "tree", "first"},
-}  # fmt: skip
-# Shape of one row, so that an empty array has the right number of dimensions too.
-_ROWS: dict[type, dict[str, tuple[int, ...]]] = {
-    Bodies: {"joint_axis": (3,), "joint_rotation": (3, 3), "joint_position": (3,)},
-    Inertias: {"center": (3,), "inertia": (3, 3), "gravity": (3,)},
-    Geometry: {"size": (3,), "rotation": (3, 3), "position": (3,)},
-    Hulls: {"center": (3,)},
-    Meshes: {"vertex": (3,), "plane": (4,)},
-    Closures: {
-        "body": (2,), "tree": (2,), "position": (2, 3), "rotation": (2, 3, 3), "stiffness": (2,),
-    },
-}  # fmt: skip
-
-
-class _Rows:
-    """The rows of the arrays, by selection and field."""
-
-    def __init__(self) -> None:
-        self.bodies = _fields(Bodies)
-        self.inertias = _fields(Inertias)
-        self.joints = _fields(Joints)
-        self.trees = _fields(Trees)
-        self.geometry = _fields(Geometry)
-        self.hulls = _fields(Hulls)
-        self.meshes = _fields(Meshes)
-        # Closures need poses at the start, so they are added to the model: none yet.
-        self.closures = _fields(Closures)
-
-    def arrays(self, rules: Rules) -> Model:
-        """Turn the rows into arrays, beside the rules."""
-        return Model(
-            Bodies(**_arrays(Bodies, self.bodies)),
-            Inertias(**_arrays(Inertias, self.inertias)),
-            Joints(**_arrays(Joints, self.joints)),
-            Trees(**_arrays(Trees, self.trees)),
-            Geometry(**_arrays(Geometry, self.geometry)),
-            Hulls(**_arrays(Hulls, self.hulls)),
-            Meshes(**_arrays(Meshes, self.meshes)),
-            rules,
-            Closures(**_arrays(Closures, self.closures)),
-        )
-
-
-def _fields(selection: Any) -> dict[str, list[Any]]:
-    return {name: [] for name in selection._fields}
-
-
-def _arrays(selection: type, fields: dict[str, list[Any]]) -> dict[str, np.ndarray]:
-    arrays = {}
-    for name, rows in fields.items():
-        kind = np.int64 if name in _INDICES.get(selection, set()) else np.float64
-        shape = _ROWS.get(selection, {}).get(name, ())
-        arrays[name] = np.array(rows, dtype=kind).reshape(len(rows), *shape)
-    return arrays

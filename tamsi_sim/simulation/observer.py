@@ -20,8 +20,10 @@ from contact_core.collision.shapes import PlacedShape, ShapeKind, shape_to_coal
 from contact_core.errors import ModelError, choices
 from contact_core.scene import Link
 from contact_core.scene_config import SolverConfig
-from tamsi_sim.arrays.data import (
-    Work,
+from tamsi_sim.arrays.data import Work
+from tamsi_sim.arrays.settings import scheme_settings
+from tamsi_sim.arrays.simulation import make_simulation
+from tamsi_sim.arrays.workspace import (
     dense_mass_matrix,
     enlarge,
     make_work,
@@ -29,8 +31,6 @@ from tamsi_sim.arrays.data import (
     more_room,
     room_of,
 )
-from tamsi_sim.arrays.settings import scheme_settings
-from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.scheme.stepper import evaluate_now
 from tamsi_sim.simulation.model import BuiltModel
 

@@ -11,10 +11,11 @@ import numpy as np
 
 from contact_core.errors import ConfigError, choices, whole_number
 from contact_core.scene_config import SolverConfig
-from tamsi_sim.arrays.data import Room, Work, make_work, more_room, room_of
+from tamsi_sim.arrays.data import Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.arrays.workspace import Room, make_work, more_room, room_of
 from tamsi_sim.scheme.stepper import EFFORT, FEEDFORWARD, TARGET, roll
 from tamsi_sim.simulation.model import BuiltModel
 

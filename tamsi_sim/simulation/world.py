@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +20,8 @@ from contact_core.srdf import Srdf
 from contact_core.surface import Material, Surface, check_contact
 from tamsi_sim.simulation.closures import close_loops
 from tamsi_sim.simulation.engine import Engine
-from tamsi_sim.simulation.model import EARTH, build_model, leave_out
-from tamsi_sim.simulation.observer import DEEPEST_START
+from tamsi_sim.simulation.model import EARTH, build_model
+from tamsi_sim.simulation.self_collision import leave_out, neighbours
 
 NOWHERE = (0.0, 0.0, 0.0)
 RUBBER_ON_WOOD = Surface(stiffness=2e4, dissipation=5.0, friction=0.5)
@@ -409,7 +409,7 @@ class World:
             built = close_loops(built, self._closures, engine.time_step)
             engine = Engine(built, time_step, solver)
         if self._apart:
-            apart = _neighbours(engine, self._roots)
+            apart = neighbours(engine, self._roots)
             engine = Engine(leave_out(built, apart), time_step, solver)
         engine.observer.check_start()
         return engine
@@ -439,53 +439,3 @@ def _concavity(decompose: bool | float) -> float:
     if not FINEST_PARTS <= share <= COARSEST_PARTS:
         raise ConfigError(f"decompose must be {valid}, got {decompose!r}")
     return share
-
-
-def _neighbours(
-    engine: Engine, roots: Mapping[str, Mapping[str, str]]
-) -> Callable[[int, int], bool]:
-    """Whether two shapes of one instance are connected by a joint, or their links touch now.
-
-    Those of an instance whose file has its own rules are only apart if they start deep inside each
-    other, and the same root carries them.
-    """
-    built = engine.built
-    links = [(i, s.body) for i, s in zip(built.instances, built.shapes, strict=True)]
-    found = engine.evaluate()
-    touching = {
-        frozenset(links[shape] for shape in engine.work.pairs.shapes[pair])
-        for pair in engine.work.contacts.pair[:found]
-    }
-    parent, body = built.arrays.bodies.parent, built.arrays.geometry.body
-    deep = _deep_starts(engine, roots)
-
-    def apart(a: int, b: int) -> bool:
-        if built.instances[a] != built.instances[b]:
-            return False
-        if built.instances[a] in roots:
-            return frozenset((links[a], links[b])) in deep
-        i, j = body[a], body[b]
-        joined = (i >= 0 and parent[i] == j) or (j >= 0 and parent[j] == i)
-        return bool(joined) or frozenset((links[a], links[b])) in touching
-
-    return apart
-
-
-def _deep_starts(
-    engine: Engine, roots: Mapping[str, Mapping[str, str]]
-) -> set[frozenset[tuple[str, str]]]:
-    """Links of one root that start deep inside each other, although their file lets them touch."""
-    owners, found = engine.built.instances, {}
-    for p in engine.observer.penetrations():
-        owner, other = (owners[shape] for shape in p.shapes)
-        root = roots.get(owner, {})
-        one_root = owner == other and owner in roots and root[p.a.body] == root[p.b.body]
-        if one_root and p.depth > DEEPEST_START * p.thickness:
-            found[frozenset(((owner, p.a.body), (owner, p.b.body)))] = p.subject
-    if found:
-        warnings.warn(
-            f"these start deep inside each other, so never touch: {'; '.join(found.values())}",
-            ModelWarning,
-            stacklevel=4,
-        )
-    return set(found)

@@ -11,9 +11,9 @@ from contact_core.kernel import inner_kernel, kernel
 from contact_core.scene import Instance
 from contact_core.scene_config import SolverConfig
 from contact_core.surface import Surface
-from tamsi_sim.arrays.data import make_work, usual_room
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
+from tamsi_sim.arrays.workspace import make_work, usual_room
 from tamsi_sim.scheme.stepper import evaluate, evaluate_now
 from tamsi_sim.simulation.model import build_model
 
