@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from builders import GRAVITY, body_urdf, box, engine_of, ground_instance, pose, sphere
-from test_linearization import check
+from test_linearization import check, check_sub_steps
 
 from contact_core.errors import ConfigError
 from contact_core.scene import Instance
 from contact_core.scene_config import SolverConfig
 from contact_core.surface import Surface, combine
 from contact_experiments.tamsi.integrators.integrator import make_integrator
-from tamsi_sim.arrays.data import SUBSTEPS
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.world import World
 
@@ -137,15 +136,7 @@ def test_gradients_of_a_step_that_needs_sub_steps():
     solver = SolverConfig(relative_tolerance=1e-9, max_iterations=8)
     engine = on_ground(0.01, 0.01, 5e-3, solver, z=0.06)
     engine.v[:] = [1.0, 0.3, -3.0, 5.0, 30.0, 10.0]
-    checked = 0
-    for _ in range(20):
-        before = engine.q.copy(), engine.v.copy()
-        assert engine.step(1) == StepStatus.OK
-        if 1 < engine.work.counters[SUBSTEPS] < 6:
-            engine.q[:], engine.v[:] = before
-            check(engine, tolerance=1e-3)
-            checked += 1
-    assert checked > 0
+    check_sub_steps(engine, 20)
 
 
 def test_surfaces_that_have_none_keep_every_bit():

@@ -94,6 +94,19 @@ def finite_differences(engine, steps, size=1e-6):
     return np.array(columns).T / (2.0 * size)
 
 
+def check_sub_steps(engine, steps):
+    """Compare where a step needs some sub-steps, which must happen."""
+    checked = 0
+    for _ in range(steps):
+        before = engine.q.copy(), engine.v.copy()
+        assert engine.step(1) == StepStatus.OK
+        if 1 < engine.work.counters[SUBSTEPS] < 6:
+            engine.q[:], engine.v[:] = before
+            check(engine, tolerance=1e-3)
+            checked += 1
+    assert checked > 0
+
+
 def check(engine, steps=1, tolerance=1e-4):
     """Compare, and return the linearisation."""
     expected = finite_differences(engine, steps)
@@ -214,15 +227,7 @@ def test_step_that_needs_sub_steps():
         SolverConfig(relative_tolerance=1e-9, max_iterations=7),
     )
     engine.v[:] = [1.0, 0.3, -3.0, 5.0, 3.0, 1.0]
-    checked = 0
-    for _ in range(60):
-        before = engine.q.copy(), engine.v.copy()
-        assert engine.step(1) == StepStatus.OK
-        if 1 < engine.work.counters[SUBSTEPS] < 6:
-            engine.q[:], engine.v[:] = before
-            check(engine, tolerance=1e-3)
-            checked += 1
-    assert checked > 0
+    check_sub_steps(engine, 60)
 
 
 def test_it_steps_like_step_and_leaves_the_contacts_of_the_step():
