@@ -30,7 +30,8 @@ from tamsi_sim.arrays.status import StepStatus
 
 MARGIN = 5e-3  # of the centre of mass, inside the support polygon or outside [m]
 SINKING = (2.5e-5, 2.5e-4)  # m g / k [m]
-SETTLING, WATCHED = 1.0, 3.0  # [s]
+# A tall box on the rim's edge of a disc rocks by a degree for two seconds, and stands.
+SETTLING, WATCHED = 3.0, 3.0  # [s]
 FAR, TURNED = 2e-3, np.deg2rad(1.0)  # moved
 SPACING = 2.0  # between two placements [m]
 MU = 0.5
