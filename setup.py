@@ -14,12 +14,8 @@ PACKAGE = "contact_stack"
 SHARED_FOLDERS = ("launch", "config", "description")
 TEST = ["pytest>=8,<10", "pytest-timeout>=2.3,<3"]
 # What the algorithms are compared with: no node and no algorithm needs it.
-EXPERIMENTS = [
-    "clarabel>=0.9,<1",
-    "mujoco>=3.2,<4",
-    "piqp>=0.5,<1",
-    "quadprog>=0.1.12,<0.2",
-]
+ORACLES = ["mujoco>=3.2,<4", "quadprog>=0.1.12,<0.2"]
+EXPERIMENTS = ["clarabel>=0.9,<1", "piqp>=0.5,<1", *ORACLES]
 # What splits meshes that are not convex into convex parts.
 DECOMPOSITION = ["coacd>=1.0.7,<1.1"]
 # Robots of others, which the simulator has to load; together 0.5 GB.
@@ -127,7 +123,8 @@ setup(
             "mkdocs>=1.6,<2",
             "mkdocstrings[python]>=1.0,<2",
             "mypy>=1.13,<3",
-            "quadprog>=0.1.12,<0.2",
+            *ORACLES,
+            *DECOMPOSITION,
             *TEST,
             "pytest-xdist>=3.6,<4",
             "ruff>=0.8,<0.18",
