@@ -18,6 +18,8 @@ ORACLES = ["mujoco>=3.2,<4", "quadprog>=0.1.12,<0.2"]
 EXPERIMENTS = ["clarabel>=0.9,<1", "piqp>=0.5,<1", *ORACLES]
 # What splits meshes that are not convex into convex parts.
 DECOMPOSITION = ["coacd>=1.0.7,<1.1"]
+# What lets many machines work on a sweep.
+CLUSTER = ["distributed>=2025.1,<2027"]
 # Robots of others, which the simulator has to load; together 0.5 GB.
 MODELS = [
     "airo-models>=0.0.12,<0.1",
@@ -73,7 +75,9 @@ setup(
     install_requires=[
         "casadi>=3.6,<3.9",
         "drake>=1.40,<=1.51.1",
+        "grimp>=3.5,<4",
         "joblib>=1.3,<2",
+        "markdown>=3.6,<4",
         "matplotlib>=3.9,<3.12",
         "mcap>=1.2,<2",
         "mcap-ros2-support>=0.5.5,<0.7",
@@ -84,6 +88,7 @@ setup(
         "pyyaml>=6.0,<7",
         "ruckig>=0.19,<0.20",
         "scipy>=1.13,<1.18",
+        "threadpoolctl>=3.5,<4",
         "tqdm>=4.66,<5",
         "viser>=1.0,<1.2",
     ],
@@ -123,12 +128,14 @@ setup(
             "mkdocs>=1.6,<2",
             "mkdocstrings[python]>=1.0,<2",
             "mypy>=1.13,<3",
-            *ORACLES,
+            *CLUSTER,
             *DECOMPOSITION,
+            *ORACLES,
             *TEST,
             "pytest-xdist>=3.6,<4",
             "ruff>=0.8,<0.18",
             "setuptools>=68,<80",
+            "types-markdown>=3.6,<4",
             "types-pyyaml>=6.0,<7",
             "wheel>=0.43,<1",
         ],
@@ -136,6 +143,7 @@ setup(
         "test": TEST,
         "experiments": EXPERIMENTS,
         "models": MODELS,
+        "cluster": CLUSTER,
         "decomposition": DECOMPOSITION,
         # Its old name.
         "bench": EXPERIMENTS,

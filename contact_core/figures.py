@@ -6,9 +6,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from contact_core.files import replacement
 
 BLUE, ORANGE, GREEN, RED, BROWN, GREY = (
     "#0b6e99", "#d9730d", "#2a9d8f", "#c8372d", "#8c6239", "#444444",
@@ -94,9 +97,17 @@ def save_all(figures: Mapping[str, Figure], folder: Path, prefix: str = "") -> l
 
 
 def save(figure: Figure, path: Path, title: str = "") -> Path:
-    """Write a picture as PNG, into a folder that is made for it, and return its path."""
+    """Write a picture into a folder that is made for it, and return its path.
+
+    Args:
+        figure: The picture.
+        path: Its ending tells the format, PNG or SVG; the same picture is the same file.
+        title: Written above it.
+    """
     if title:
         figure.suptitle(title)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=DOTS_PER_INCH)
+    undated = {"Date": None} if path.suffix == ".svg" else {}
+    with matplotlib.rc_context({"svg.hashsalt": path.stem}), replacement(path) as file:
+        figure.savefig(file, dpi=DOTS_PER_INCH, format=path.suffix[1:], metadata=undated)
     return path

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contact_aware_control import precompile as control
 from contact_experiments.tamsi.cases import ParallelGripper, StickSlipBox
 from contact_experiments.tamsi.integrators.integrator import make_integrator
+from irs_planner import precompile as planner
 from tamsi_sim import precompile as simulator
 
 
@@ -14,3 +16,10 @@ def precompile() -> None:
     for name in ("ie_fn", "semi_implicit"):
         make_integrator(name, case.engine(), case.excitation()).step()
     StickSlipBox().reference(v=0.0, time=0.0, duration=1e-3, step=1e-3)
+
+
+def precompile_stack() -> None:
+    """Compile the kernels of all packages, e.g. before a worker of a cluster begins."""
+    for package in (planner, control):
+        package.precompile()
+    precompile()

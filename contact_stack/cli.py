@@ -105,7 +105,9 @@ COMMANDS: dict[str, Command | Group] = {
         "contact_experiments.fake.command", "stand in for a driver, and misbehave on request"
     ),
     "bench": BENCHMARKS,
-    "paper": Command("contact_experiments.paper", "reproduce the figures of a paper", EXPERIMENTS),
+    "paper": Command(
+        "contact_experiments.papers.command", "make the figures of the papers again", EXPERIMENTS
+    ),
     "replay": Command(
         "contact_stack.replay.command", "compute an incident record again and compare it"
     ),

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 from contact_core.figures import BLUE, GREEN, GREY, ORANGE, RED, FigureResult, new_figure
+from contact_core.sweep import Sweep
 from contact_experiments.tamsi.cases import StickSlipBox
 from contact_experiments.tamsi.integrators.integrator import (
     SCHEMES,
@@ -94,22 +94,21 @@ def plot_residuals(histories: Mapping[str, ResidualHistory]) -> Figure:
     return figure
 
 
-def figure_4() -> FigureResult:
+def figure_4(sweep: Sweep) -> FigureResult:
     """Fig. 4: Newton's residuals at the box's first transition into stiction."""
-    histories = {name: residual_history(name) for name in ("ie_fn", "ie_fn_tals")}
+    names = "ie_fn", "ie_fn_tals"
+    found = sweep.run(residual_history, [(name,) for name in names], "figure 4")
+    histories = dict(zip(names, found, strict=True))
     numbers = {
         name: {
             "time_s": history.time,
             "residuals": history.residuals.tolist(),
+            "first_residuals": ", ".join(f"{r:.3e}" for r in history.residuals[:4]),
             "converged": history.converged,
         }
         for name, history in histories.items()
     }
-    summary = {
-        name: ", ".join(f"{residual:.3e}" for residual in history.residuals[:4])
-        for name, history in histories.items()
-    }
-    return plot_residuals(histories), {"summary": summary, **numbers}
+    return plot_residuals(histories), numbers
 
 
 @dataclass(frozen=True)
@@ -270,16 +269,16 @@ def plot_work_precision(points: Sequence[WorkPrecisionPoint]) -> Figure:
     return figure
 
 
-def figure_5() -> FigureResult:
+def figure_5(sweep: Sweep) -> FigureResult:
     """Fig. 5: work against precision of implicit Euler's variants, with the box."""
     runs = [(name, setting) for name in INTEGRATORS for setting in settings(name)]
-    points = [measure(*run) for run in tqdm(runs, "figure 5")]
-    summary = {}
+    points = sweep.run(measure, runs, "figure 5")
+    gains = {}
     for name in ("ie_fn", "ie_fn_ec", "ie_qn", "ie_qn_ec"):
         curves = [[p for p in points if p.integrator == n] for n in (name, f"{name}_tals")]
         ratio, error = gain(*curves)
-        summary[name] = f"TALS saves work up to {ratio:.1f}x, at an error of {error:.1e} m/s"
+        gains[name] = {"ratio": ratio, "error_m_per_s": error}
     return plot_work_precision(points), {
-        "summary": summary,
+        "gain": gains,
         "points": [dataclasses.asdict(item) for item in points],
     }

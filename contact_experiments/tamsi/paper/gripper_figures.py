@@ -14,10 +14,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 from contact_core.errors import ContactStackError
 from contact_core.figures import BLUE, GREY, RED, FigureResult, new_figure
+from contact_core.sweep import Sweep
 from contact_experiments.tamsi.cases import MUG, ParallelGripper
 from contact_experiments.tamsi.integrators.integrator import SCHEMES, make_integrator
 from contact_experiments.tamsi.paper.speed import GRIPPERS
@@ -135,17 +135,20 @@ def _mark(axes: Axes, trial: Trial, x: int, y: int) -> None:
     axes.text(x, y, text, ha="center", va="center", fontsize=8, color="white")
 
 
-def figure_6() -> FigureResult:
+def figure_6(sweep: Sweep) -> FigureResult:
     """Fig. 6: the shaken gripper with all steps and stiffnesses."""
     runs = [(name, h, k) for name in INTEGRATORS for k in STIFFNESSES for h in STEPS]
-    found = [trial(*run) for run in tqdm(runs, "figure 6")]
-    summary = {}
+    found = sweep.run(trial, runs, "figure 6")
+    numbers = {}
     for name in INTEGRATORS:
         own = [trial for trial in found if trial.integrator == name]
-        failed, held = sum(trial.failed for trial in own), sum(trial.held for trial in own)
-        summary[name] = f"{held} of {len(own)} runs hold the mug, {failed} with a failed step"
+        numbers[name] = {
+            "runs": len(own),
+            "failed": sum(trial.failed for trial in own),
+            "held": sum(trial.held for trial in own),
+        }
     return plot_robustness(found), {
-        "summary": summary,
+        **numbers,
         "trials": [dataclasses.asdict(item) for item in found],
     }
 
@@ -177,7 +180,6 @@ def velocities(
     case: ParallelGripper,
     step: float,
     duration: float = PERIOD,
-    what: str = "",
 ) -> np.ndarray:
     """Return TAMSI's velocities at equal intervals.
 
@@ -185,7 +187,6 @@ def velocities(
         case: The gripper; its step is replaced.
         step: h [s].
         duration: Simulated time [s].
-        what: Written beside a progress bar; empty for none.
 
     Returns:
         (m, nv)
@@ -196,7 +197,7 @@ def velocities(
     case = dataclasses.replace(case, time_step=step)
     moved = make_integrator("tamsi", case.engine(), case.excitation())
     rates = [moved.v.copy()]
-    for _ in tqdm(range(round(duration / SAMPLE)), what, disable=not what):
+    for _ in range(round(duration / SAMPLE)):
         status = moved.step(round(SAMPLE / step))
         if status != StepStatus.OK:
             raise ContactStackError(f"h = {step:g} s: {status.remedy}")
@@ -262,21 +263,22 @@ def plot_convergence(studies: Mapping[str, Convergence]) -> Figure:
     return figure
 
 
-def figure_8() -> FigureResult:
+def figure_8(sweep: Sweep) -> FigureResult:
     """Fig. 8: velocity errors of TAMSI against the time step."""
-    studies, summary, numbers = {}, {}, {}
-    for gripper, case in GRIPPERS.items():
-        reference = velocities(case, REFERENCE_STEP, what="figure 8, reference")
-        study = convergence(case, reference)
+    studies, numbers = {}, {}
+    references = sweep.run(
+        velocities, [(case, REFERENCE_STEP) for case in GRIPPERS.values()], "figure 8, references"
+    )
+    tasks = list(zip(GRIPPERS.values(), references, strict=True))
+    found = sweep.run(convergence, tasks, "figure 8")
+    for gripper, study in zip(GRIPPERS, found, strict=True):
         studies[gripper] = study
         translation, rotation = study.slopes()
-        summary[f"{gripper} pads"] = (
-            f"slope {translation:.3f} of translations, {rotation:.3f} of rotations"
-        )
         numbers[gripper] = {
             "steps_s": study.steps.tolist(),
             "translation": study.translation.tolist(),
             "rotation": study.rotation.tolist(),
-            "slopes": [translation, rotation],
+            "translation_slope": translation,
+            "rotation_slope": rotation,
         }
-    return plot_convergence(studies), {"summary": summary, **numbers}
+    return plot_convergence(studies), numbers

@@ -15,6 +15,8 @@ from mpl_toolkits.mplot3d import Axes3D
 
 from contact_core.errors import ContactStackError
 from contact_core.figures import BLUE, RED, FigureResult, dress
+from contact_core.sweep import Sweep
+from contact_experiments.papers.figure import spread
 from contact_experiments.tamsi.cases import MUG, AllegroHand, fingers_in_contact
 from contact_experiments.tamsi.integrators.integrator import SCHEMES, IntegratorConfig
 from contact_experiments.tamsi.paper.hand_drawing import HandDrawing
@@ -24,7 +26,6 @@ from contact_experiments.tamsi.paper.speed import (
     interleaved_rounds,
     median_round,
     ratios,
-    times_tamsi,
 )
 
 SAMPLE = 30  # Steps between two looks at the mug.
@@ -206,39 +207,27 @@ def _frame(axes: Axes3D, title: str) -> None:
     axes.set_title(title, fontsize=10, y=0.88)
 
 
-def figure_9() -> FigureResult:
+def figure_9(sweep: Sweep) -> FigureResult:
     """Fig. 9: the Allegro hand that turns a mug, and what that costs."""
-    turned = turn_mug(AllegroHand(), DURATION)
+    (turned,) = sweep.run(turn_mug, [(AllegroHand(), DURATION)], "figure 9, motion")
     costs, relative = {}, {}
     for h in STEPS:
         case, what = AllegroHand(time_step=h), f"figure 9, {1e3 * h:g} ms"
-        rounds = interleaved_rounds(INTEGRATORS, case, DURATION, what, LOOSE)
+        rounds = interleaved_rounds(sweep, INTEGRATORS, case, DURATION, what, LOOSE)
         costs[h], relative[h] = median_round(rounds), ratios(rounds)
     rate = DURATION / float(costs[STEPS[0]][0].cpu[-1])
     swings = np.rad2deg(turned.swings())
     held = turned.time > 0.5 * turned.period
     fingers = int(turned.fingers[held].min())
-    summary = {
-        "swing of the mug in a period": f"{swings.min():.0f} to {swings.max():.0f} deg",
-        "fingers in contact": f"{fingers} or more",
-        "TAMSI": f"{rate:.0f}x real time",
-    }
-    for h, found in relative.items():
-        tamsi, *others = costs[h]
-        for run in others:
-            work = run.effort.evaluations / tamsi.effort.evaluations
-            summary[f"{run.integrator}, steps up to {1e3 * h:g} ms"] = (
-                f"{times_tamsi(found[run.integrator])}, {work:.1f}x its evaluations of f"
-            )
     numbers = {
-        "swings_deg": swings.tolist(),
+        "swings_deg": spread(swings),
         "fingers": fingers,
         "accuracy": LOOSE.accuracy,
-        "ratios": {f"{h:g}": found for h, found in relative.items()},
+        "ratios": {f"{1e6 * h:.0f} us": found for h, found in relative.items()},
         "tamsi_real_time_rate": rate,
         "efforts": {
-            f"{h:g}": {run.integrator: dataclasses.asdict(run.effort) for run in runs}
+            f"{1e6 * h:.0f} us": {run.integrator: dataclasses.asdict(run.effort) for run in runs}
             for h, runs in costs.items()
         },
     }
-    return plot_turning(turned, costs), {"summary": summary, **numbers}
+    return plot_turning(turned, costs), numbers

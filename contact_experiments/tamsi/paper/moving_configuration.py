@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 from contact_core.description import read_urdf
 from contact_core.figures import BLUE, GREEN, GREY, RED, FigureResult, new_figure
 from contact_core.scene import Instance
 from contact_core.surface import Surface
+from contact_core.sweep import Sweep
+from contact_experiments.papers.figure import spread
 from contact_experiments.tamsi.cases import MUG, ParallelGripper, StickSlipBox
 from contact_experiments.tamsi.integrators.excitation import Excitation
 from contact_experiments.tamsi.integrators.integrator import Effort, make_integrator
@@ -155,21 +156,20 @@ def plot_gains(comparisons: Sequence[LineSearchGain]) -> Figure:
     return figure
 
 
-def section_iv_b() -> FigureResult:
+def section_iv_b(sweep: Sweep) -> FigureResult:
     """Sec. IV-B: what TALS gives implicit Euler when the contacts' tangent spaces turn."""
     runs = list(itertools.product(SCENES, STEPS))
-    found = [compare(*run) for run in tqdm(runs, "section IV-B")]
-    summary = {}
+    found = sweep.run(compare, runs, "section IV-B")
+    numbers = {}
     for scene in SCENES:
         own = [c for c in found if c.scene == scene]
         landings = sum(c.with_tals.landings for c in own)
         missed = sum(c.with_tals.missed for c in own)
-        gains = [c.gain for c in own]
-        summary[scene] = (
-            f"{missed} of {landings} landings missed stiction; without TALS "
-            f"{min(gains):.1f} to {max(gains):.1f} times the evaluations"
-        )
-    numbers = [
+        numbers[scene] = {
+            "missed": f"{missed} of {landings}",
+            "gain": spread([c.gain for c in own]),
+        }
+    comparisons = [
         {**dataclasses.asdict(c), "gain": c.gain, "missed": c.with_tals.missed} for c in found
     ]
-    return plot_gains(found), {"summary": summary, "comparisons": numbers}
+    return plot_gains(found), {**numbers, "comparisons": comparisons}

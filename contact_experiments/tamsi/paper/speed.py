@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 from contact_core.figures import BLUE, GREEN, RED, FigureResult, new_figure
+from contact_core.sweep import Sweep
+from contact_experiments.papers.figure import spread
 from contact_experiments.tamsi.cases import Case, ParallelGripper
 from contact_experiments.tamsi.integrators.integrator import (
     SCHEMES,
@@ -93,6 +94,7 @@ def run(
 
 
 def interleaved_rounds(
+    sweep: Sweep,
     integrators: Sequence[str],
     case: Case,
     duration: float,
@@ -102,6 +104,7 @@ def interleaved_rounds(
     """Run all integrators in turn, several times, so that a busy machine hits all of them.
 
     Args:
+        sweep: What runs them, one after the other.
         integrators: Their names.
         case: What is simulated.
         duration: Simulated time [s].
@@ -111,10 +114,19 @@ def interleaved_rounds(
     Returns:
         The rounds: one run of each integrator.
     """
-    return [
-        [run(name, case, duration, config) for name in integrators]
-        for _ in tqdm(range(ROUNDS), what)
-    ]
+    rounds = [(integrators, case, duration, config, number) for number in range(ROUNDS)]
+    return sweep.run(run_round, rounds, what, one_at_a_time=True)
+
+
+def run_round(
+    integrators: Sequence[str],
+    case: Case,
+    duration: float,
+    config: IntegratorConfig | None,
+    number: int,
+) -> list[Run]:
+    """Run all integrators in turn, as one of the rounds of :func:`interleaved_rounds`."""
+    return [run(name, case, duration, config) for name in integrators]
 
 
 def median_round(rounds: Sequence[list[Run]]) -> list[Run]:
@@ -127,27 +139,20 @@ def median_round(rounds: Sequence[list[Run]]) -> list[Run]:
     return rounds[int(np.argsort(totals)[len(totals) // 2])]
 
 
-def ratios(rounds: Sequence[list[Run]]) -> dict[str, tuple[float, float, float]]:
+def ratios(rounds: Sequence[list[Run]]) -> dict[str, dict[str, float]]:
     """Compare the integrators with the first, within each round.
 
     Args:
         rounds: The rounds.
 
     Returns:
-        Integrator -> (median, smallest, largest) ratio of CPU time, that of the first being 1.
+        Integrator -> :func:`spread` of the ratio of CPU time, that of the first being 1.
     """
     times = np.array([[run.cpu[-1] for run in runs] for runs in rounds])
     relative = times / times[:, :1]
     return {
-        one.integrator: (float(np.median(column)), float(column.min()), float(column.max()))
-        for one, column in zip(rounds[0], relative.T, strict=True)
+        one.integrator: spread(column) for one, column in zip(rounds[0], relative.T, strict=True)
     }
-
-
-def times_tamsi(ratio: tuple[float, float, float]) -> str:
-    """Say how long an integrator takes: median, smallest and largest ratio to TAMSI."""
-    median, low, high = ratio
-    return f"{median:.1f}x the time of TAMSI ({low:.1f} to {high:.1f})"
 
 
 def plot_speed(runs: Mapping[str, Sequence[Run]]) -> Figure:
@@ -172,16 +177,17 @@ def plot_speed(runs: Mapping[str, Sequence[Run]]) -> Figure:
     return figure
 
 
-def figure_7() -> FigureResult:
+def figure_7(sweep: Sweep) -> FigureResult:
     """Fig. 7: CPU time of TAMSI and of implicit Euler with the shaken gripper."""
-    runs, summary, numbers = {}, {}, {}
+    runs, numbers = {}, {}
     for gripper, case in GRIPPERS.items():
-        rounds = interleaved_rounds(INTEGRATORS, case, DURATION, f"figure 7, {gripper} pads")
+        what = f"figure 7, {gripper} pads"
+        rounds = interleaved_rounds(sweep, INTEGRATORS, case, DURATION, what)
         runs[gripper] = median_round(rounds)
         relative = ratios(rounds)
         rate = DURATION / float(runs[gripper][0].cpu[-1])
-        numbers[gripper] = {"ratios": relative, "tamsi_real_time_rate": rate}
-        summary[f"{gripper} pads, TAMSI"] = f"{rate:.0f}x real time"
-        for name in INTEGRATORS[1:]:
-            summary[f"{gripper} pads, {name}"] = times_tamsi(relative[name])
-    return plot_speed(runs), {"summary": summary, **numbers}
+        numbers[gripper] = {
+            "ratios": relative,
+            "tamsi_real_time_rate": rate,
+        }
+    return plot_speed(runs), numbers

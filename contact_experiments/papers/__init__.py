@@ -1,0 +1,1 @@
+"""The command that makes the figures of the papers, and the page of each."""
