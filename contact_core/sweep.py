@@ -110,6 +110,7 @@ class Sweep:
         tasks: Iterable[tuple[Any, ...]],
         label: str = "",
         one_at_a_time: bool = False,
+        keep: Callable[[Result], bool] = lambda result: True,
     ) -> list[Result]:
         """Call a function with the arguments of every task.
 
@@ -119,6 +120,7 @@ class Sweep:
             tasks: Arguments of each call, which can be pickled.
             label: What is done, for the bar.
             one_at_a_time: In this process, for what measures time.
+            keep: Tells which results are worth keeping; others are computed again the next time.
 
         Returns:
             What each call returned, in the order of the tasks.
@@ -137,7 +139,8 @@ class Sweep:
         ) as bar:  # fmt: skip
             for index, result in self._work(workers, [(i, *calls[i]) for i in missing]):
                 found[index] = result
-                _keep(result, files[index])
+                if keep(result):
+                    _keep(result, files[index])
                 bar.update()
         return [found[index] for index in range(len(calls))]
 

@@ -13,7 +13,7 @@ from contact_core.collision.manifold import add_patch
 from contact_core.kernel import inner_kernel
 
 # An edge-edge axis has to beat the best face by this much [m]: faces carry more points.
-EDGE_MARGIN = 1e-6
+EDGE_MARGIN = 1e-8
 
 
 @inner_kernel

@@ -9,14 +9,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from contact_core.results import look_up, write_json
+from contact_core.sweep import Sweep, add_worker_options, chosen_workers
 from contact_experiments.robust.grid_figures import point_name
 from contact_experiments.robust.summary import summarize
-from contact_experiments.robust.sweep import GridPoint, Listeners, plan_reference, sweep
+from contact_experiments.robust.sweep import GridPoint, plan_grid, plan_reference
 from robust_planner.examples import make_example
-from robust_planner.result import RobustPlan
 
 RISK = 0.7
 """beta and theta of the grids for friction."""
@@ -60,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--quick", action="store_true", help="three plans of the block instead of all problems"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    add_worker_options(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -71,46 +70,42 @@ def main(args: argparse.Namespace) -> int:
     Returns:
         0; a plan that did not converge is a figure like the others.
     """
+    sweep = Sweep(chosen_workers(args))
     print(f"{'problem':8} {'plan':40} {'status':>18} ", end="")
     print(" ".join(f"{title:>11}" for title, _, _ in COLUMNS), flush=True)
     results = [
         result
         for name, points in (QUICK if args.quick else FULL).items()
-        for result in measure(name, points)
+        for result in measure(name, points, sweep)
     ]
     write_json({"load": os.getloadavg()[0], "plans": results}, args.json)
     return 0
 
 
-def measure(name: str, points: Iterable[GridPoint]) -> list[dict[str, Any]]:
+def measure(name: str, points: Iterable[GridPoint], sweep: Sweep) -> list[dict[str, Any]]:
     """Plan a problem without uncertainty, then every point of its grid from there.
 
     Args:
         name: The problem.
         points: The grid.
+        sweep: Who plans.
 
     Returns:
         One summary per plan, as ``contact-stack robust`` writes it, with the grid point
         under ``"point"``, None for the reference.
     """
     example = make_example(name)
-    points = list(points)
+    reference = plan_reference(example, sweep=sweep)
+    grid = plan_grid(example, points, reference, sweep=sweep)
     results = []
-    with tqdm(total=1 + len(points), desc=name, unit="plan", leave=False) as bar:
-
-        def record(point: GridPoint | None, plan: RobustPlan) -> None:
-            if point is None:
-                config, problem = example.config, example.problem
-            else:
-                config, problem = point.configure(example.config), example.robust_problem
-            entry = {"point": point_entry(point), **summarize(example, problem, config, plan)}
-            results.append(entry)
-            bar.write(render(entry, "reference" if point is None else point_name(point)))
-            bar.update()
-
-        listeners = Listeners(on_plan=record)
-        reference = plan_reference(example, listeners=listeners)
-        sweep(example, points, reference, listeners=listeners)
+    for point, plan in [(None, reference), *grid.items()]:
+        if point is None:
+            config, problem = example.config, example.problem
+        else:
+            config, problem = point.configure(example.config), example.robust_problem
+        entry = {"point": point_entry(point), **summarize(example, problem, config, plan)}
+        results.append(entry)
+        print(render(entry, "reference" if point is None else point_name(point)), flush=True)
     return results
 
 

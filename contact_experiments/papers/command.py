@@ -17,9 +17,12 @@ from contact_core.sweep import Plugin, Sweep, add_worker_options, chosen_workers
 from contact_experiments.papers.figure import Paper
 from contact_experiments.papers.page import picture_name, shown, write_page
 from contact_experiments.precompile import precompile_stack
+from contact_experiments.robust.paper import PAPER as CHANCE_CONSTRAINTS
 from contact_experiments.tamsi.paper import PAPER as TAMSI
 
-PAPERS: Registry[Paper] = Registry("paper", {"tamsi": TAMSI})
+PAPERS: Registry[Paper] = Registry(
+    "paper", {"chance_constraints": CHANCE_CONSTRAINTS, "tamsi": TAMSI}
+)
 """Key of a paper -> the paper."""
 
 ALL = "all"

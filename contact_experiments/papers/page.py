@@ -98,6 +98,8 @@ def shown(claim: Claim, numbers: Mapping[str, Any]) -> str:
             return "-"
         case str() as text:
             return text
+        case bool() as holds:
+            return "yes" if holds else "no"
         case {"median": median, "lowest": lowest, "highest": highest}:
             low, high = format(lowest, claim.form), format(highest, claim.form)
             return f"{median:{claim.form}} ({low} to {high})"

@@ -1,15 +1,16 @@
-"""The paper's figures: ``contact-stack robust block --figures`` and ``hopper --figures``."""
+"""The figures of the chance-constraint paper: the block's are 2 to 5, the hopper's 6 and 7."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
-from contact_core.errors import ConfigError, choices
-from contact_core.figures import save_all
+from contact_core.figures import FigureResult
+from contact_core.sweep import Sweep
+from contact_experiments.papers.figure import spread
 from contact_experiments.robust.grid_figures import (
     REFERENCE,
     Grid,
@@ -25,19 +26,15 @@ from contact_experiments.robust.plan_figures import (
     plot_risks,
     plot_simulations,
 )
-from contact_experiments.robust.sweep import (
-    SILENT,
-    GridPoint,
-    Listeners,
-    PlanStore,
-    plan_reference,
-    sweep,
-)
+from contact_experiments.robust.sweep import GridPoint, plan_grid, plan_reference
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.execution import FinalErrors, final_errors
-from robust_planner.examples import make_example
+from robust_planner.examples import Example, make_example
 from robust_planner.report import mean_foot_height
-from robust_planner.result import RobustPlan, StageProgress
+from robust_planner.result import RobustPlan
+
+PATIENCE = 3600.0
+"""Time budget of a plan; none of these needs it on a machine that is not overloaded [s]."""
 
 RISKS = (0.51, 0.6, 0.7, 0.8, 0.9)
 """Risk bounds of the grids."""
@@ -61,54 +58,213 @@ CHANCE_ALONE = tuple(
 RISK_PAIRS = tuple(
     GridPoint(HIGH, beta, theta) for beta in (0.51, 0.7, 0.9) for theta in (0.51, 0.7, 0.9)
 )
-BLOCK_GRID = tuple(dict.fromkeys((*SQUARE, *COST_ALONE, *CHANCE_ALONE, *RISK_PAIRS)))
 
 
-def draw_block(folder: Path, config: PlannerConfig, listeners: Listeners = SILENT) -> list[Path]:
-    """Plan the grid and reproduce the figures.
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """Plans of an example, and of the same example without uncertainty."""
+
+    example: Example
+    reference: RobustPlan
+    plans: Grid
+
+    @property
+    def solved(self) -> Grid:
+        """Those of the plans that satisfy their problem."""
+        return {point: plan for point, plan in self.plans.items() if plan.solved}
+
+    def simulate(self, plan: RobustPlan) -> FinalErrors:
+        """Execute a plan of the block without feedback under all frictions."""
+        example = self.example
+        return final_errors(plan.trajectory, example.problem, example.test_friction)
+
+    def errors(self, points: Iterable[GridPoint]) -> dict[GridPoint, FinalErrors]:
+        """Execute the plans of some points, those that are solved."""
+        return {
+            point: self.simulate(self.solved[point]) for point in points if point in self.solved
+        }
+
+    def numbers(self, measure: Callable[[RobustPlan], dict[str, float]]) -> dict[str, Any]:
+        """Return a plan's numbers by its name, and how many plans there are."""
+        named = {point_name(point): measure(plan) for point, plan in self.solved.items()}
+        return {
+            "reference": measure(self.reference),
+            "plans": named,
+            "solved": f"{len(self.solved)} of {len(self.plans)}",
+        }
+
+
+def block_study(sweep: Sweep, points: Iterable[GridPoint], mode: str) -> Study:
+    """Plan the sliding block.
 
     Args:
-        folder: Where the PNG files go; must exist.
-        config: Settings; the grid decides about uncertainty and risk.
-        listeners: Who hears about the plans.
-
-    Returns:
-        The files.
+        sweep: Who plans.
+        points: The grid.
+        mode: ``"paper"`` or ``"physical"``.
     """
     example = make_example("block")
-    problem, goal = example.problem, example.problem.goal[0]
-    reference = plan_reference(example, config, listeners)
-    plans = sweep(example, BLOCK_GRID, reference, config, listeners)
-    solved = {point: plan for point, plan in plans.items() if plan.solved}
+    return _study(sweep, example, points, dataclasses.replace(example.config, mode=mode))
 
-    def simulate(plan: RobustPlan) -> FinalErrors:
-        return final_errors(plan.trajectory, problem, example.test_friction)
 
-    def simulate_all(points: Iterable[GridPoint]) -> dict[GridPoint, FinalErrors]:
-        return {point: simulate(solved[point]) for point in points if point in solved}
+def hopper_study(sweep: Sweep, points: Iterable[GridPoint]) -> Study:
+    """Plan the hopper; a minute or more a plan."""
+    example = make_example("hopper")
+    return _study(sweep, example, points, example.config)
 
-    def compare(*points: GridPoint) -> dict[str, FinalErrors]:
-        named = {point_name(point): errors for point, errors in simulate_all(points).items()}
-        return {"reference": nominal, **named}
 
-    nominal = simulate(reference)
-    moderate = GridPoint(MODERATE), GridPoint(MODERATE, RISK, RISK)
-    high = GridPoint(HIGH), GridPoint(HIGH, RISK, RISK)
-    trade_off = {point: plans[point] for point in SQUARE + COST_ALONE}
-    over_sigma = [point for point in trade_off if point.theta in (None, RISK)]
-    figures = {
-        "fig2_controls": plot_risks(_columns(plans), reference),
-        "fig3_trade_off": plot_trade_off(trade_off, reference, _speed, "largest speed [m/s]"),
-        "fig4_simulations": plot_simulations(
-            compare(moderate[0], high[0], moderate[1], high[1]), goal
-        ),
-        "fig4d_final_positions": plot_final_blocks(compare(*high), goal, EDGE),
-        "fig5a_errors_over_sigma": plot_final_errors(simulate_all(over_sigma), nominal, "sigma"),
-        "fig5b_errors_over_risk": plot_final_errors(
-            simulate_all((high[0], *RISK_PAIRS)), nominal, "theta"
-        ),
-    }
-    return save_all(figures, folder, f"block_{config.mode}_")
+def _study(
+    sweep: Sweep, example: Example, points: Iterable[GridPoint], config: PlannerConfig
+) -> Study:
+    solver = dataclasses.replace(config.solver, budget=PATIENCE)
+    config = dataclasses.replace(config, solver=solver)
+    reference = plan_reference(example, config, sweep)
+    return Study(example, reference, plan_grid(example, points, reference, config, sweep))
+
+
+def figure_2(sweep: Sweep) -> FigureResult:
+    """Fig. 2: push and friction over time, for every risk bound."""
+    study = block_study(sweep, (*COST_ALONE, *SQUARE, *CHANCE_ALONE), "paper")
+    numbers = study.numbers(lambda plan: {"friction_N": _friction(plan)})
+    for sigma in (MODERATE, HIGH):
+        alone = [plan for point, plan in study.solved.items() if _is_chance_alone(point, sigma)]
+        differences = [_difference(plan, study.reference) for plan in alone]
+        key = f"chance_alone_{100 * sigma:.0f}"
+        slid = np.concatenate([_sliding(plan) for plan in alone])
+        numbers[key] = {"control_N": max(differences), "friction_N": spread(slid)}
+    numbers["erm_1"] = _friction(study.plans[GridPoint(HIGH)])
+    for risk in (min(RISKS), max(RISKS)):
+        key = f"chance_{100 * risk:.0f}"
+        numbers[key] = _friction(study.plans[GridPoint(HIGH, risk, risk)])
+    return plot_risks(_columns(study.plans), study.reference), numbers
+
+
+def figure_3(sweep: Sweep, mode: str = "paper") -> FigureResult:
+    """Fig. 3: merit and largest speed over sigma, for every risk bound."""
+    study = block_study(sweep, (*SQUARE, *COST_ALONE), mode)
+    numbers = study.numbers(lambda plan: {"merit": plan.merit, "max_speed": _speed(plan)})
+    numbers["reference"]["cost"] = study.reference.cost
+    for sigma in BLOCK_SIGMAS:
+        speeds = [_speed(plan) for point, plan in study.solved.items() if point.sigma == sigma]
+        key = f"speed_range_{100 * sigma:.0f}"
+        numbers[key] = max(speeds) - min(speeds)
+    numbers["erm_speed_1"] = _speed(study.plans[GridPoint(HIGH)])
+    figure = plot_trade_off(study.plans, study.reference, _speed, "largest speed [m/s]")
+    return figure, numbers
+
+
+def figure_3_physical(sweep: Sweep) -> FigureResult:
+    """Fig. 3 in the mode that is our default."""
+    return figure_3(sweep, "physical")
+
+
+def figure_4(sweep: Sweep) -> FigureResult:
+    """Fig. 4: motions under four frictions."""
+    study, named = _compared(sweep)
+    figure = plot_simulations(named, study.example.problem.goal[0])
+    return figure, {name: _error_entry(errors) for name, errors in named.items()}
+
+
+def figure_4d(sweep: Sweep) -> FigureResult:
+    """Fig. 4d: where the block comes to rest at high uncertainty."""
+    study, named = _compared(sweep)
+    shown = {name: errors for name, errors in named.items() if f"{MODERATE:g}" not in name}
+    figure = plot_final_blocks(shown, study.example.problem.goal[0], EDGE)
+    return figure, {name: _error_entry(errors) for name, errors in shown.items()}
+
+
+def _compared(sweep: Sweep) -> tuple[Study, dict[str, FinalErrors]]:
+    points = [GridPoint(sigma, risk, risk) for risk in (None, RISK) for sigma in (MODERATE, HIGH)]
+    study = block_study(sweep, points, "paper")
+    named = {point_name(point): errors for point, errors in study.errors(points).items()}
+    return study, {"reference": study.simulate(study.reference), **named}
+
+
+def figure_5a(sweep: Sweep, mode: str = "paper") -> FigureResult:
+    """Fig. 5a: final errors over sigma, with and without chance constraints."""
+    points = [
+        *COST_ALONE,
+        *(GridPoint(sigma, RISK, RISK) for sigma in BLOCK_SIGMAS),
+    ]
+    study = block_study(sweep, points, mode)
+    errors, nominal = study.errors(points), study.simulate(study.reference)
+    numbers: dict[str, Any] = {"reference": _error_entry(nominal)}
+    for point, found in errors.items():
+        kind = "erm" if point.theta is None else "chance"
+        numbers[f"{kind}_{100 * point.sigma:.0f}"] = _error_entry(found)
+    return plot_final_errors(errors, nominal, "sigma"), numbers
+
+
+def figure_5a_physical(sweep: Sweep) -> FigureResult:
+    """Fig. 5a in the mode that is our default."""
+    return figure_5a(sweep, "physical")
+
+
+def figure_5b(sweep: Sweep) -> FigureResult:
+    """Fig. 5b: final errors over the risk bounds at high uncertainty."""
+    points = (GridPoint(HIGH), *RISK_PAIRS)
+    study = block_study(sweep, points, "paper")
+    errors, nominal = study.errors(points), study.simulate(study.reference)
+    numbers: dict[str, Any] = {}
+    for theta in (0.51, 0.7, 0.9):
+        own = [found for point, found in errors.items() if point.theta == theta]
+        numbers[f"theta_{100 * theta:.0f}"] = {
+            "mean": spread([found.mean for found in own]),
+            "range": spread([found.range for found in own]),
+        }
+    return plot_final_errors(errors, nominal, "theta"), numbers
+
+
+HOPPER_SIGMAS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5)
+BETA = 0.5
+"""As published."""
+THETA_OF_FRAMES = 0.6
+"""Of the plan in Fig. 6a, beside the one without chance constraints."""
+HIGHEST = tuple(
+    GridPoint(HOPPER_SIGMAS[-1], beta, theta)
+    for beta, theta in [(None, None), *((BETA, risk) for risk in RISKS)]
+)
+HOPPER_GRID = tuple(
+    dataclasses.replace(point, sigma=sigma) for sigma in HOPPER_SIGMAS for point in HIGHEST
+)
+
+
+def figure_6a(sweep: Sweep) -> FigureResult:
+    """Fig. 6a: the hopper at several times, at the highest uncertainty."""
+    points = [point for point in HIGHEST if point.theta in (None, THETA_OF_FRAMES)]
+    study = hopper_study(sweep, points)
+    return plot_frames({"reference": study.reference, **_named(study)}), _foot(study)
+
+
+def figure_6bc(sweep: Sweep, points: Sequence[GridPoint] = HIGHEST) -> FigureResult:
+    """Fig. 6b, c: height and force of the foot, for every risk bound."""
+    study = hopper_study(sweep, points)
+    styles = {f"{point_name(point)} m": curve_style(point) for point in study.solved}
+    named = {"reference": study.reference, **_named(study)}
+    figure = plot_foot(named, study.example.problem.model, {"reference": REFERENCE, **styles})
+    return figure, _foot(study)
+
+
+def figure_7(sweep: Sweep, points: Sequence[GridPoint] = HOPPER_GRID) -> FigureResult:
+    """Fig. 7: merit and mean height of the foot over sigma, for every risk bound."""
+    study = hopper_study(sweep, points)
+    figure = plot_trade_off(
+        study.plans, study.reference, mean_foot_height, "mean foot height [m]", "m"
+    )
+    return figure, _foot(study)
+
+
+def _named(study: Study) -> dict[str, RobustPlan]:
+    return {f"{point_name(point)} m": plan for point, plan in study.solved.items()}
+
+
+def _foot(study: Study) -> dict[str, Any]:
+    numbers = study.numbers(
+        lambda plan: {"foot_height_m": mean_foot_height(plan), "merit": plan.merit}
+    )
+    highest = GridPoint(HOPPER_SIGMAS[-1])
+    if highest in study.solved:
+        numbers["erm_highest"] = mean_foot_height(study.solved[highest])
+    return numbers
 
 
 def _columns(plans: Grid) -> dict[str, Grid]:
@@ -126,112 +282,28 @@ def _columns(plans: Grid) -> dict[str, Grid]:
     return columns
 
 
+def _is_chance_alone(point: GridPoint, sigma: float) -> bool:
+    return point.sigma == sigma and not point.expected_residual
+
+
+def _sliding(plan: RobustPlan) -> np.ndarray:
+    """Friction while the block slides, without the first and last knots [N]."""
+    return plan.trajectory.friction_force[2:-2, 0, 0]
+
+
+def _friction(plan: RobustPlan) -> float:
+    friction = plan.trajectory.friction_force[:, 0, 0]
+    return float(friction[len(friction) // 2])
+
+
+def _difference(plan: RobustPlan, reference: RobustPlan) -> float:
+    difference = plan.trajectory.control[2:-2, 0] - reference.trajectory.control[2:-2, 0]
+    return float(np.abs(difference).max())
+
+
 def _speed(plan: RobustPlan) -> float:
     return float(np.abs(plan.trajectory.velocity).max())
 
 
-HOPPER_SIGMAS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5)
-BETA = 0.5
-"""As published."""
-THETA_OF_FRAMES = 0.6
-"""Of the plan in Fig. 6a, beside the one without chance constraints."""
-
-HOPPER_GRID = tuple(
-    GridPoint(sigma, beta, theta)
-    for sigma in HOPPER_SIGMAS
-    for beta, theta in [(None, None), *((BETA, risk) for risk in RISKS)]
-)
-
-
-def draw_hopper(
-    folder: Path,
-    config: PlannerConfig,
-    grid: Sequence[GridPoint] = HOPPER_GRID,
-    listeners: Listeners = SILENT,
-) -> list[Path]:
-    """Plan the grid and reproduce the figures; about a minute per plan.
-
-    Args:
-        folder: Where the PNG files go; must exist.
-        config: Settings; the grid decides about uncertainty and risk.
-        grid: The points; those of the largest sigma are shown in Fig. 6.
-        listeners: Who hears about the plans.
-
-    Returns:
-        The files.
-    """
-    example = make_example("hopper")
-    reference = plan_reference(example, config, listeners)
-    plans = sweep(example, grid, reference, config, listeners)
-    largest = max(point.sigma for point in grid)
-    shown = {p: plan for p, plan in plans.items() if p.sigma == largest and plan.solved}
-    foot, frames = {"reference": reference}, {"reference": reference}
-    styles = {"reference": REFERENCE}
-    for point, plan in shown.items():
-        name = f"{point_name(point)} m"
-        foot[name], styles[name] = plan, curve_style(point)
-        if point.theta in (None, THETA_OF_FRAMES):
-            frames[name] = plan
-    figures = {
-        "fig6a_frames": plot_frames(frames),
-        "fig6bc_foot": plot_foot(foot, example.problem.model, styles),
-        "fig7_trade_off": plot_trade_off(
-            plans, reference, mean_foot_height, "mean foot height [m]", "m"
-        ),
-    }
-    return save_all(figures, folder, "hopper_")
-
-
-PLANS = {"block": 1 + len(BLOCK_GRID), "hopper": 1 + len(HOPPER_GRID)}
-"""Problem that the paper has figures of -> number of plans, with the reference."""
-
-BAR = "{desc:72} {bar} {n}/{total} plans [{elapsed}<{remaining}]"
-
-
-def draw_figures(name: str, config: PlannerConfig, folder: Path) -> None:
-    """Plan all points of the grid, show progress and draw the figures.
-
-    Plans are kept below the folder: an interrupted run goes on where it was.
-
-    Args:
-        name: The problem.
-        config: Settings; the grid decides about uncertainty and risk, and the budget is that of
-            each plan.
-        folder: Where pictures and plans go.
-
-    Raises:
-        ConfigError: If the paper has no figures of this problem.
-    """
-    if name not in PLANS:
-        raise ConfigError(f"the paper has no figures of '{name}' ({choices(PLANS)})")
-    store = PlanStore(folder / "plans")
-    with tqdm(total=PLANS[name], bar_format=BAR) as bar:
-        listeners = Listeners(store, _plan_shower(bar), _progress_shower(bar))
-        if name == "block":
-            files = draw_block(folder, config, listeners)
-        else:
-            files = draw_hopper(folder, config, listeners=listeners)
-    print(f"figures: {folder}: {', '.join(file.name for file in files)}")
-
-
-def _plan_shower(bar: tqdm) -> Callable[[GridPoint | None, RobustPlan], None]:
-    def show(point: GridPoint | None, result: RobustPlan) -> None:
-        name = "reference"
-        if point is not None:
-            risk = "" if point.theta is None else f", beta {point.beta:g}, theta {point.theta:g}"
-            name = (
-                f"{'' if point.expected_residual else 'chance only, '}sigma {point.sigma:g}{risk}"
-            )
-        bar.write(f"{name:44} {result.status.name:20} {result.seconds:7.1f} s")
-        bar.update()
-
-    return show
-
-
-def _progress_shower(bar: tqdm) -> Callable[[StageProgress], None]:
-    def show(progress: StageProgress) -> None:
-        bar.set_description_str(
-            f"{progress.stage}: iteration {progress.iterations}, residual {progress.residual:.1e}"
-        )
-
-    return show
+def _error_entry(errors: FinalErrors) -> dict[str, float]:
+    return {"mean": errors.mean, "range": errors.range}

@@ -13,9 +13,8 @@ from typing import Any
 from tqdm import tqdm
 
 from contact_core.config import from_mapping
-from contact_core.errors import ConfigError, choices
+from contact_core.errors import choices
 from contact_core.results import STANDARD_OUTPUT, write_json
-from contact_experiments.robust.paper_figures import draw_figures
 from contact_experiments.robust.summary import summarize, table
 from contact_stack.robust.plots import draw
 from robust_planner.config import MODES, PlannerConfig
@@ -31,7 +30,6 @@ EPILOG = """examples:
   contact-stack robust block --sigma 1 --theta 0.7 --beta 0.7 --mode paper
   contact-stack robust sled --json out/sled.json
   contact-stack robust block --sigma 0 --json
-  contact-stack robust hopper --figures
 
 --sigma 0 plans as if nothing was uncertain. Otherwise a robust plan follows, with an expected
 residual cost and, with --theta or --beta, with chance constraints. Exit code: 0, or 1 if the
@@ -72,11 +70,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, default=None, help="folder of the results (default out/robust/NAME)"
     )
     parser.add_argument(
-        "--figures", action="store_true",
-        help="instead, draw the paper's figures of block or hopper from their grids of plans, each "
-        "within the budget; an interrupted run goes on where it was",
-    )  # fmt: skip
-    parser.add_argument(
         "--json", metavar="FILE", nargs="?", const=STANDARD_OUTPUT,
         help="also write the summary here; without a FILE it is printed instead of the table",
     )  # fmt: skip
@@ -96,10 +89,6 @@ def main(args: argparse.Namespace) -> int:
     """
     request = make_request(args)
     out = args.out or Path("out") / "robust" / args.name
-    if args.figures:
-        _refuse_point(args)
-        draw_figures(args.name, request.config, out)
-        return 0
     planned = _plan(request)
     summary = summarize(request.example, planned.problem, request.config, planned.result)
     plots = draw(request, planned, out)
@@ -136,16 +125,6 @@ def make_request(args: argparse.Namespace) -> RobustRequest:
             "theta": NO_TOLERANCE if args.theta is None else args.theta,
         }
     return RobustRequest(example, from_mapping(PlannerConfig, values))
-
-
-def _refuse_point(args: argparse.Namespace) -> None:
-    """Refuse options that the grids of the figures would overrule."""
-    for name in ("sigma", "theta", "beta", "json"):
-        if getattr(args, name) is not None:
-            raise ConfigError(
-                f"--{name} has no effect with --figures, which draw a grid (valid: --mode, "
-                "--budget, --out)"
-            )
 
 
 def _plan(request: RobustRequest) -> RobustAnswer:

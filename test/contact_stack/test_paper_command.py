@@ -1,41 +1,96 @@
-"""``contact-stack paper``: files, numbers, and one clear line on bad input."""
+"""``contact-stack paper``: pages, pictures, numbers, and one clear line on bad input."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+from pathlib import Path
 
+import pytest
+
+from contact_experiments.papers.command import PAPERS
+from contact_experiments.papers.figure import Claim, spread
+from contact_experiments.papers.page import shown
 from contact_stack import cli
 
 
-def test_a_figure_and_its_numbers_are_written(tmp_path, capsys):
-    code = cli.main(
-        [
-            "paper",
-            "tamsi",
-            "--figure",
-            "4",
-            "--out",
-            str(tmp_path),
-            "--json",
-            str(tmp_path / "4.json"),
-        ]
-    )
-    assert code == 0
-    assert (tmp_path / "figure_4.png").stat().st_size > 10000
-    numbers = json.loads((tmp_path / "4.json").read_text())
-    assert numbers == json.loads((tmp_path / "figures.json").read_text())
-    assert numbers["4"]["ie_fn_tals"]["converged"]
-    assert not numbers["4"]["ie_fn"]["converged"]
-    assert "figure 4" in capsys.readouterr().out
+def files(folder: Path) -> dict[str, str]:
+    """Return a hash of every file of a paper."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_a_figure_its_numbers_and_its_page_are_written_and_come_out_the_same(tmp_path, capsys):
+    words = ["paper", "tamsi", "4", "--out", str(tmp_path), "--workers", "1"]
+    assert cli.main([*words, "--json", str(tmp_path / "4.json")]) == 0
+    folder = tmp_path / "tamsi"
+    assert (folder / "figure_4.png").stat().st_size > 10000
+    assert "<svg" in (folder / "figure_4.svg").read_text()
+    numbers = json.loads((tmp_path / "4.json").read_text())["4"]
+    assert numbers["ie_fn_tals"]["converged"]
+    assert not numbers["ie_fn"]["converged"]
+    assert "start of that step [s]: 0.160 (paper: 0.160)" in capsys.readouterr().out
+    page = (folder / "index.html").read_text()
+    assert '<img alt="Newton' in page
+    assert "<td>0.160</td>" in page
+    assert "Not made yet: <code>contact-stack paper tamsi 5</code>" in page
+    before = files(folder)
+    assert cli.main(words) == 0
+    assert files(folder) == before
+
+
+def test_numbers_of_other_sources_are_not_shown(tmp_path):
+    words = ["paper", "tamsi", "4", "--out", str(tmp_path), "--workers", "1"]
+    assert cli.main(words) == 0
+    path = tmp_path / "tamsi" / "figure_4.json"
+    content = json.loads(path.read_text())
+    (tmp_path / "tamsi" / "figure_5.json").write_text(json.dumps({**content, "sources": "older"}))
+    assert cli.main(words) == 0
+    assert "Not made yet: `contact-stack paper tamsi 5`" in (path.parent / "index.md").read_text()
 
 
 def test_json_without_a_file_is_all_that_is_printed(tmp_path, capsys):
-    assert cli.main(["paper", "tamsi", "--figure", "4", "--out", str(tmp_path), "--json"]) == 0
+    assert cli.main(["paper", "tamsi", "4", "--out", str(tmp_path), "--json"]) == 0
     assert "4" in json.loads(capsys.readouterr().out)
 
 
+def test_every_figure_is_listed_with_its_cost(capsys):
+    assert cli.main(["paper", "--list"]) == 0
+    listed = capsys.readouterr().out
+    for key, paper in PAPERS.items():
+        assert f"{key}: {paper.title}" in listed
+        for figure in paper.figures.values():
+            assert figure.title in listed
+            assert figure.minutes > 0.0
+
+
 def test_unknown_figures_and_papers_are_answered_with_the_valid_ones(tmp_path, capsys):
-    assert cli.main(["paper", "tamsi", "--figure", "3", "--out", str(tmp_path)]) == 2
+    assert cli.main(["paper", "tamsi", "3", "--out", str(tmp_path)]) == 2
     assert "no figure '3' (valid: 4, 5" in capsys.readouterr().err
     assert cli.main(["paper", "tamzi"]) == 2
-    assert "(valid: tamsi)" in capsys.readouterr().err
+    assert "tamsi)" in capsys.readouterr().err
+    assert cli.main(["paper", "all", "4"]) == 2
+    assert "of one paper" in capsys.readouterr().err
+    assert cli.main(["paper", "tamsi", "4", "--workers", "0"]) == 2
+    assert "--workers is 0" in capsys.readouterr().err
+    assert cli.main(["paper", "tamsi", "4", "--with", str(tmp_path / "none.py")]) == 2
+    assert "cannot read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "expected"),
+    [
+        (0.16, ".3f", "0.160"),
+        (None, ".3f", "-"),
+        ("3 of 5", "", "3 of 5"),
+        (True, "", "yes"),
+        (spread([3.0, 1.0, 2.0, 10.0]), ".1f", "2.5 (1.0 to 10.0)"),
+    ],
+)
+def test_ours_is_shown_with_its_spread(value, form, expected):
+    assert (
+        shown(Claim("of anything", "", "here.value", form), {"here": {"value": value}}) == expected
+    )

@@ -12,13 +12,8 @@ from pathlib import Path
 import pytest
 
 from contact_experiments.bench import robust as bench
-from contact_experiments.robust import paper_figures
-from contact_experiments.robust import sweep as sweep_module
 from contact_experiments.robust.sweep import GridPoint
 from contact_stack import cli
-from robust_planner.examples import make_example
-from robust_planner.planner import plan
-from robust_planner.result import RobustPlan
 
 KEYS = [
     "problem", "status", "seconds", "cost", "merit", "max_speed", "friction_mid_N",
@@ -76,43 +71,6 @@ def test_sled_under_other_friction_and_height_in_tamsi_sim(
     assert robust["max_speed"] <= 1.5 + 1e-9
     assert robust["violation_rate"] == pytest.approx(robust["violation_rate_predicted"], abs=0.02)
     assert (tmp_path / "robust" / "tamsi.png").stat().st_size > 10_000
-
-
-def test_figures_go_on_where_they_were_interrupted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every plan is kept once it is made; here the plans of a small grid are the reference."""
-    chance = tuple(GridPoint(sigma, 0.7, 0.7, expected_residual=False) for sigma in (0.1, 1.0))
-    cost = (GridPoint(0.1), GridPoint(1.0))
-    both = tuple(GridPoint(sigma, 0.7, 0.7) for sigma in (0.1, 1.0))
-    for name, points in (
-        ("BLOCK_GRID", (*chance, *cost, *both)),
-        ("SQUARE", both),
-        ("COST_ALONE", cost),
-        ("RISK_PAIRS", both),
-    ):
-        monkeypatch.setattr(paper_figures, name, points)
-    reference, made, most = plan(make_example("block").problem), [], 3
-
-    def quick(*args: object) -> RobustPlan:
-        if len(made) == most:
-            raise KeyboardInterrupt
-        made.append(args)
-        return reference
-
-    monkeypatch.setattr(sweep_module, "plan", quick)
-    words = ["robust", "block", "--figures", "--mode", "paper", "--out", str(tmp_path)]
-    assert cli.main(words) == 128 + signal.SIGINT
-    assert len(list((tmp_path / "plans").glob("*.npz"))) == 3
-    most = 7  # with the reference
-    assert cli.main(words) == 0
-    assert len(made) == most
-    for figure in (
-        "fig2_controls", "fig3_trade_off", "fig4_simulations", "fig4d_final_positions",
-        "fig5b_errors_over_risk",
-    ):  # fmt: skip
-        assert (tmp_path / f"block_paper_{figure}.png").stat().st_size > 10_000
-    assert "fig5a_errors_over_sigma.png" in capsys.readouterr().out
 
 
 def test_exhausted_budget_shows_the_best_iterate(

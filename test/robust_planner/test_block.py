@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 import pytest
 
-from contact_experiments.robust.sweep import GridPoint, sweep
+from contact_experiments.robust.sweep import GridPoint, plan_grid
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.execution import FinalErrors, final_errors
 from robust_planner.examples import Example
@@ -20,7 +20,7 @@ def planned(
     example: Example, reference: RobustPlan, point: GridPoint, config: PlannerConfig
 ) -> tuple[RobustPlan, FinalErrors]:
     """Plan one grid point and simulate it."""
-    result = sweep(example, [point], reference, config)[point]
+    result = plan_grid(example, [point], reference, config)[point]
     return result, final_errors(result.trajectory, example.robust_problem, example.test_friction)
 
 
@@ -91,7 +91,7 @@ def test_merit_rises_with_theta_between_reference_and_no_bound(
 ) -> None:
     """Fig. 3a at sigma = 1."""
     points = [GridPoint(1.0, theta, theta) for theta in (0.51, 0.7, 0.9)]
-    plans = sweep(block, [*points, GridPoint(1.0)], block_reference, paper(block))
+    plans = plan_grid(block, [*points, GridPoint(1.0)], block_reference, paper(block))
     merits = [block_reference.merit, *(plan.merit for plan in plans.values())]
     assert all(plan.solved for plan in plans.values())
     assert merits == sorted(merits)
@@ -104,7 +104,7 @@ def test_merit_rises_with_theta_in_physical_mode(
 ) -> None:
     """Fig. 3a below sigma = 1, where the published shift of the mean exceeds the cost alone."""
     points = [GridPoint(sigma, theta, theta) for theta in (0.51, 0.7, 0.9)]
-    plans = sweep(block, [*points, GridPoint(sigma)], block_reference)
+    plans = plan_grid(block, [*points, GridPoint(sigma)], block_reference)
     merits = [block_reference.merit, *(plan.merit for plan in plans.values())]
     assert all(plan.solved for plan in plans.values())
     assert all(lower < higher for lower, higher in itertools.pairwise(merits))

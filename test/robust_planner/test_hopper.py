@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from contact_experiments.robust.paper_figures import draw_hopper
-from contact_experiments.robust.sweep import GridPoint, Listeners, PlanStore, plan_reference, sweep
+from contact_core.sweep import Sweep
+from contact_experiments.robust.paper_figures import figure_6bc, figure_7
+from contact_experiments.robust.sweep import GridPoint, plan_grid, plan_reference
 from robust_planner.chance_constraint import normal_quantile
-from robust_planner.config import UncertaintyConfig
 from robust_planner.evaluation.violation import highest_force
 from robust_planner.examples import Example, make_example
 from robust_planner.report import mean_foot_height
@@ -43,7 +43,7 @@ def test_reference_from_a_cold_start(reference: RobustPlan) -> None:
 def test_force_acts_up_to_the_chance_bound(hopper: Example, reference: RobustPlan) -> None:
     """Fig. 6b, c: without the cost the bound is used to the full."""
     point = GridPoint(0.5, 0.5, 0.6, expected_residual=False)
-    result = sweep(hopper, [point], reference)[point]
+    result = plan_grid(hopper, [point], reference)[point]
     assert result.solved
     highest = highest_force(result.trajectory, hopper.robust_problem)
     assert highest == pytest.approx(normal_quantile(0.6) * 0.5, abs=1e-4)
@@ -53,21 +53,16 @@ def test_cost_and_chance_constraints_together(
     hopper: Example, reference: RobustPlan, tmp_path: Path
 ) -> None:
     """Fig. 6, 7: the foot is lifted higher, and force acts no higher than the bound."""
-    store = PlanStore(tmp_path / "plans")
     point = GridPoint(0.05, 0.5, 0.6)
-    result = sweep(hopper, [point], reference, listeners=Listeners(store))[point]
+    result = plan_grid(hopper, [point], reference)[point]
     assert result.solved
     assert all(stage.converged for stage in result.stages)
     highest = highest_force(result.trajectory, hopper.robust_problem)
     assert highest <= normal_quantile(0.6) * 0.05 + 1e-4
     assert mean_foot_height(result) > 2.0 * mean_foot_height(reference)
-    certain = dataclasses.replace(hopper.config, uncertainty=UncertaintyConfig())
-    store.save(hopper.problem, certain, reference)
-    files = draw_hopper(tmp_path, hopper.config, [point], Listeners(store))
-    assert [file.name for file in files] == [
-        "hopper_fig6a_frames.png", "hopper_fig6bc_foot.png", "hopper_fig7_trade_off.png",
-    ]  # fmt: skip
-    assert all(file.stat().st_size > 10_000 for file in files)
+    for figure in (figure_6bc, figure_7):
+        _, numbers = figure(Sweep(folder=tmp_path), [point])
+        assert numbers["solved"] == "1 of 1"
 
 
 def test_foot_rises_with_the_weight_of_the_expected_residual(
@@ -85,7 +80,7 @@ def test_foot_rises_with_the_weight_of_the_expected_residual(
         config = dataclasses.replace(
             hopper.config, expected_residual=residual, continuation=continuation
         )
-        result = sweep(hopper, [point], reference, config)[point]
+        result = plan_grid(hopper, [point], reference, config)[point]
         assert result.solved
         heights.append(mean_foot_height(result))
     assert heights[0] < heights[1] < heights[2]

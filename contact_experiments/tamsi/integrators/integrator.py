@@ -44,6 +44,7 @@ class Scheme:
         full_newton: Whether implicit Euler renews its Jacobian in every iteration.
         error_control: Whether implicit Euler chooses its steps by their error.
         line_search: Whether implicit Euler limits its updates by TALS.
+        integrator: A class of one's own that steps in another way; None for :class:`Integrator`.
     """
 
     title: str
@@ -52,6 +53,7 @@ class Scheme:
     full_newton: bool = False
     error_control: bool = False
     line_search: bool = False
+    integrator: type[Integrator] | None = None
 
     def adapt(self, model: Model) -> Model:
         """Return the model that the scheme's kernel takes.
@@ -96,6 +98,13 @@ SCHEMES: Registry[Scheme] = Registry(
 for _features in itertools.product((True, False), repeat=3):
     _scheme = implicit_euler(*_features)
     SCHEMES.register(_scheme.title.lower().replace("+", "_"), _scheme)
+
+PUBLISHED = tuple(SCHEMES)
+
+
+def own_schemes() -> tuple[str, ...]:
+    """Return the names of schemes that somebody has registered beside those of the paper."""
+    return tuple(name for name in SCHEMES if name not in PUBLISHED)
 
 
 @dataclass(frozen=True)
@@ -191,6 +200,7 @@ class Integrator:
         model = engine.built.arrays
         self.engine = engine
         self.scheme = scheme
+        self.time_step = engine.time_step
         self._options = Options(
             scheme=scheme.kernel,
             full_newton=int(scheme.full_newton),
@@ -253,7 +263,7 @@ class Integrator:
 
     def _step_two_way(self, steps: int) -> StepStatus:
         """Advance by TAMSI's own kernel, which retries by sub-steps."""
-        h, memory, counters = self.engine.time_step, self._memory, self.work.counters
+        h, memory, counters = self.time_step, self._memory, self.work.counters
         forces = self._excitation.at(self.time + h * np.arange(1, steps + 1))
         q, v = (np.empty((1, steps + 1, len(x))) for x in (self.q, self.v))
         ended = np.zeros(1, dtype=np.int64)
@@ -351,4 +361,5 @@ def make_integrator(
     Raises:
         ConfigError: If there is no such name, or the model has what only the engine steps.
     """
-    return Integrator(SCHEMES[name], engine, excitation, config)
+    scheme = SCHEMES[name]
+    return (scheme.integrator or Integrator)(scheme, engine, excitation, config)

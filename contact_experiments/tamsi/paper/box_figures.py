@@ -14,13 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.figures import BLUE, GREEN, GREY, ORANGE, RED, FigureResult, new_figure
+from contact_core.figures import BLUE, BROWN, GREEN, GREY, ORANGE, RED, FigureResult, new_figure
 from contact_core.sweep import Sweep
 from contact_experiments.tamsi.cases import StickSlipBox
 from contact_experiments.tamsi.integrators.integrator import (
+    PUBLISHED,
     SCHEMES,
     IntegratorConfig,
     make_integrator,
+    own_schemes,
 )
 from tamsi_sim.arrays.status import StepStatus
 
@@ -32,8 +34,9 @@ DURATION = 1.0  # one period of the force [s]
 REFERENCE_STEP = 1e-7  # [s]
 STEPS_PER_WINDOW = tuple(2**k for k in range(13))
 ACCURACIES = tuple(10.0 ** (-0.5 * k) for k in range(2, 15))
-INTEGRATORS = tuple(name for name in SCHEMES if name.startswith("ie_"))
+INTEGRATORS = tuple(name for name in PUBLISHED if name.startswith("ie_"))
 STICTION_VELOCITY = 1e-4  # [m/s]
+OWN_COLORS = BROWN, GREY
 COLORS = {"fn": BLUE, "fn_ec": GREEN, "qn": RED, "qn_ec": ORANGE}
 
 
@@ -255,6 +258,11 @@ def plot_work_precision(points: Sequence[WorkPrecisionPoint]) -> Figure:
                 linestyle="-" if tals else "--", marker="o" if tals else "x", markersize=4,
                 label=SCHEMES[name].title,
             )  # fmt: skip
+    for name, color in zip(own_schemes(), itertools.cycle(OWN_COLORS)):
+        curve = sorted(
+            (p.error, p.evaluations) for p in points if p.integrator == name and p.finished
+        )
+        axes.loglog(*np.transpose(curve), "D-", color=color, label=SCHEMES[name].title)
     axes.axvline(STICTION_VELOCITY, color=GREY, linewidth=1.0)
     axes.annotate(
         " $v_s$", (STICTION_VELOCITY, 0.98), xycoords=axes.get_xaxis_transform(), va="top"
@@ -271,7 +279,8 @@ def plot_work_precision(points: Sequence[WorkPrecisionPoint]) -> Figure:
 
 def figure_5(sweep: Sweep) -> FigureResult:
     """Fig. 5: work against precision of implicit Euler's variants, with the box."""
-    runs = [(name, setting) for name in INTEGRATORS for setting in settings(name)]
+    names = (*INTEGRATORS, *own_schemes())
+    runs = [(name, setting) for name in names for setting in settings(name)]
     points = sweep.run(measure, runs, "figure 5")
     gains = {}
     for name in ("ie_fn", "ie_fn_ec", "ie_qn", "ie_qn_ec"):

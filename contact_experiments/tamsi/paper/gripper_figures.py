@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,11 +17,15 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from contact_core.errors import ContactStackError
-from contact_core.figures import BLUE, GREY, RED, FigureResult, new_figure
+from contact_core.figures import BLUE, GREEN, GREY, ORANGE, RED, FigureResult, new_figure
 from contact_core.sweep import Sweep
 from contact_experiments.tamsi.cases import MUG, ParallelGripper
-from contact_experiments.tamsi.integrators.integrator import SCHEMES, make_integrator
-from contact_experiments.tamsi.paper.speed import GRIPPERS
+from contact_experiments.tamsi.integrators.integrator import (
+    SCHEMES,
+    make_integrator,
+    own_schemes,
+)
+from contact_experiments.tamsi.paper.speed import GRIPPERS, TAMSI
 from tamsi_sim.arrays.status import StepStatus
 
 SHAKING = 5.0  # Fig. 6 [s]
@@ -180,13 +185,15 @@ def velocities(
     case: ParallelGripper,
     step: float,
     duration: float = PERIOD,
+    integrator: str = TAMSI,
 ) -> np.ndarray:
-    """Return TAMSI's velocities at equal intervals.
+    """Return velocities at equal intervals.
 
     Args:
         case: The gripper; its step is replaced.
         step: h [s].
         duration: Simulated time [s].
+        integrator: Its name.
 
     Returns:
         (m, nv)
@@ -195,7 +202,7 @@ def velocities(
         ContactStackError: If a step fails.
     """
     case = dataclasses.replace(case, time_step=step)
-    moved = make_integrator("tamsi", case.engine(), case.excitation())
+    moved = make_integrator(integrator, case.engine(), case.excitation())
     rates = [moved.v.copy()]
     for _ in range(round(duration / SAMPLE)):
         status = moved.step(round(SAMPLE / step))
@@ -210,6 +217,7 @@ def convergence(
     reference: np.ndarray,
     steps: tuple[float, ...] = FINE_STEPS,
     duration: float = PERIOD,
+    integrator: str = TAMSI,
 ) -> Convergence:
     """Compare steps with a reference.
 
@@ -218,6 +226,7 @@ def convergence(
         reference: :func:`velocities` with a much smaller step.
         steps: h [s].
         duration: Simulated time of the reference [s].
+        integrator: Its name.
 
     Returns:
         The errors.
@@ -225,7 +234,7 @@ def convergence(
     first = case.engine().built.free_bodies[MUG][1]
     turning = np.zeros(reference.shape[1], dtype=bool)
     turning[first + 3 : first + 6] = True
-    errors = [velocities(case, h, duration) - reference for h in steps]
+    errors = [velocities(case, h, duration, integrator) - reference for h in steps]
     return Convergence(
         steps=np.array(steps),
         translation=np.array([_norm(e[:, ~turning]) for e in errors])
@@ -244,16 +253,17 @@ def plot_convergence(studies: Mapping[str, Convergence]) -> Figure:
     """Plot velocity errors against the time step (Fig. 8).
 
     Args:
-        studies: Gripper -> its errors.
+        studies: Name -> its errors.
     """
     figure, ((axes,),) = new_figure(1, 1, (6.0, 5.0))
-    for (gripper, study), color in zip(studies.items(), (BLUE, RED), strict=False):
+    colors = cycle((BLUE, RED, GREEN, ORANGE))
+    for (name, study), color in zip(studies.items(), colors, strict=False):
         slopes = study.slopes()
         for errors, style, what, slope in (
             (study.translation, "o-", "translation", slopes[0]),
             (study.rotation, "s--", "rotation", slopes[1]),
         ):
-            label = f"{gripper} pads, {what} (slope {slope:.2f})"
+            label = f"{name}, {what} (slope {slope:.2f})"
             axes.loglog(study.steps, errors, style, color=color, markersize=5, label=label)
     span = np.array([study.steps[0], study.steps[-1]])
     axes.loglog(span, 150.0 * span, color=GREY, linestyle=":", label="first order")
@@ -264,17 +274,21 @@ def plot_convergence(studies: Mapping[str, Convergence]) -> Figure:
 
 
 def figure_8(sweep: Sweep) -> FigureResult:
-    """Fig. 8: velocity errors of TAMSI against the time step."""
+    """Fig. 8: velocity errors of TAMSI against the time step, and of schemes of one's own."""
     studies, numbers = {}, {}
-    references = sweep.run(
-        velocities, [(case, REFERENCE_STEP) for case in GRIPPERS.values()], "figure 8, references"
+    names = [(own, gripper) for own in (TAMSI, *own_schemes()) for gripper in GRIPPERS]
+    tasks = [(case, REFERENCE_STEP) for case in GRIPPERS.values()]
+    exact = dict(zip(GRIPPERS, sweep.run(velocities, tasks, "figure 8, references"), strict=True))
+    found = sweep.run(
+        convergence,
+        [(GRIPPERS[gripper], exact[gripper], FINE_STEPS, PERIOD, own) for own, gripper in names],
+        "figure 8",
     )
-    tasks = list(zip(GRIPPERS.values(), references, strict=True))
-    found = sweep.run(convergence, tasks, "figure 8")
-    for gripper, study in zip(GRIPPERS, found, strict=True):
-        studies[gripper] = study
+    for (own, gripper), study in zip(names, found, strict=True):
+        title = "" if own == TAMSI else f"{SCHEMES[own].title}, "
+        studies[f"{title}{gripper} pads"] = study
         translation, rotation = study.slopes()
-        numbers[gripper] = {
+        numbers[gripper if own == TAMSI else f"{own}_{gripper}"] = {
             "steps_s": study.steps.tolist(),
             "translation": study.translation.tolist(),
             "rotation": study.rotation.tolist(),
