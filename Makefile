@@ -5,13 +5,14 @@ VENV := .venv/bin
 # is only needed the first time.
 PYTHON ?= $(if $(wildcard $(VENV)/python),$(VENV)/python,python3)
 
-.PHONY: help setup demo test verify lint clean
+.PHONY: help setup demo test verify papers lint clean
 
 help:
 	@echo "make setup    create .venv and install, build and compile everything (PYTHON=python3.12)"
 	@echo "make demo     the mug placement on the real graph, live in the browser, results in out/"
 	@echo "make test     lint, types and all fast tests"
 	@echo "make verify   the long checks: seeds, sweeps, benchmarks (PART=test/graph); resumable"
+	@echo "make papers   every figure of the papers again, and their pages in docs/papers; resumable"
 	@echo "make lint     ruff, mypy and the arrows between packages alone"
 	@echo "make clean    remove everything that was generated"
 
@@ -37,6 +38,13 @@ test: lint
 # sources is left out, so an interrupted run goes on where it was.
 verify: setup
 	@$(VENV)/python -m pytest -m verify --resume $(PART)
+
+papers: setup
+	@$(VENV)/contact-stack paper all
+	@for paper in out/paper/*/; do \
+		folder=docs/papers/$$(basename $$paper); mkdir -p $$folder; \
+		cp $$paper/index.md $$paper/*.png $$folder; \
+	done
 
 clean:
 	rm -rf .venv build install log out .mypy_cache .ruff_cache .pytest_cache *.egg-info

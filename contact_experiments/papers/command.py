@@ -31,7 +31,7 @@ EPILOG = """examples:
   contact-stack paper tamsi
   contact-stack paper tamsi 4 7
   contact-stack paper all --cluster tcp://192.168.1.5:8786
-  contact-stack paper bundled_gradients 9 --with examples/papers/own_smoothing_mode.py
+  contact-stack paper bundled_gradients 9 --with examples/papers/02_own_smoothing_mode.py
 
 Writes a page with pictures (PNG and SVG) and numbers (JSON). What has been computed is kept in the
 folder: an interrupted run goes on where it was. Close everything else for speeds that mean

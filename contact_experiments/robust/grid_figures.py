@@ -124,7 +124,11 @@ def plot_trade_off(
 
 
 def plot_final_errors(
-    errors: Mapping[GridPoint, FinalErrors], reference: FinalErrors, x: str, unit: str = "-"
+    errors: Mapping[GridPoint, FinalErrors],
+    reference: FinalErrors,
+    x: str,
+    unit: str = "-",
+    others: Mapping[str, Mapping[GridPoint, FinalErrors]] | None = None,
 ) -> Figure:
     """Plot mean and range of the final errors (Fig. 5).
 
@@ -134,6 +138,7 @@ def plot_final_errors(
         reference: Simulations of the plan without uncertainty.
         x: ``"sigma"`` with one curve per theta, or ``"theta"`` with one curve per beta.
         unit: Unit of ``x``.
+        others: Planner of one's own -> its simulations over sigma.
 
     Returns:
         The figure.
@@ -146,6 +151,9 @@ def plot_final_errors(
     ):
         values = {point: measure(error) for point, error in errors.items()}
         _curves(axes, values, x, parameter)
+        for name, found in (others or {}).items():
+            curve = sorted((point.sigma, measure(error)) for point, error in found.items())
+            axes.plot(*zip(*curve, strict=True), "*-", label=name)
         axes.axhline(measure(reference), label="reference", **REFERENCE)
         label(axes, f"{name} of the final position error", f"{x} [{unit}]", f"{name} [m]")
     if x == "sigma":

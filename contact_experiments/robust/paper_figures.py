@@ -26,7 +26,7 @@ from contact_experiments.robust.plan_figures import (
     plot_risks,
     plot_simulations,
 )
-from contact_experiments.robust.sweep import GridPoint, plan_grid, plan_reference
+from contact_experiments.robust.sweep import OURS, PLANNERS, GridPoint, plan_grid, plan_reference
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.execution import FinalErrors, final_errors
 from robust_planner.examples import Example, make_example
@@ -180,7 +180,7 @@ def _compared(sweep: Sweep) -> tuple[Study, dict[str, FinalErrors]]:
 
 
 def figure_5a(sweep: Sweep, mode: str = "paper") -> FigureResult:
-    """Fig. 5a: final errors over sigma, with and without chance constraints."""
+    """Fig. 5a: final errors over sigma, with and without chance constraints, and by others."""
     points = [
         *COST_ALONE,
         *(GridPoint(sigma, RISK, RISK) for sigma in BLOCK_SIGMAS),
@@ -191,7 +191,14 @@ def figure_5a(sweep: Sweep, mode: str = "paper") -> FigureResult:
     for point, found in errors.items():
         kind = "erm" if point.theta is None else "chance"
         numbers[f"{kind}_{100 * point.sigma:.0f}"] = _error_entry(found)
-    return plot_final_errors(errors, nominal, "sigma"), numbers
+    others = {}
+    for name in PLANNERS:
+        if name != OURS:
+            plans = plan_grid(study.example, COST_ALONE, study.reference, None, sweep, name)
+            others[name] = dataclasses.replace(study, plans=plans).errors(COST_ALONE)
+            for point, found in others[name].items():
+                numbers[f"{name}_{100 * point.sigma:.0f}"] = _error_entry(found)
+    return plot_final_errors(errors, nominal, "sigma", others=others), numbers
 
 
 def figure_5a_physical(sweep: Sweep) -> FigureResult:

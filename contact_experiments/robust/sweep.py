@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from contact_core.planning import PlanStatus
+from contact_core.registry import Registry
 from contact_core.sweep import Sweep
 from robust_planner.config import PlannerConfig, RiskConfig, UncertaintyConfig
 from robust_planner.examples import Example
 from robust_planner.planner import plan
+from robust_planner.problem import RobustProblem
 from robust_planner.result import RobustPlan
 
 # Others ended because somebody had no more time: the next attempt may do better.
@@ -21,6 +23,11 @@ FINAL = (
     PlanStatus.INFEASIBLE,
 )
 HERE = Sweep(show=False)
+
+Planner = Callable[[RobustProblem, PlannerConfig, RobustPlan | None], RobustPlan]
+OURS = "robust_planner"
+PLANNERS: Registry[Planner] = Registry("planner", {OURS: plan})
+"""Name -> what plans a problem with some parameters, from the plan of certainty if it likes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,7 @@ def plan_reference(
     Args:
         example: The example.
         config: Settings; None for those of the example, whose mode is kept: it does not matter.
-        sweep: Who plans, and keeps the plan.
+        sweep: Who computes, and keeps the plan.
 
     Returns:
         The plan.
@@ -80,12 +87,20 @@ def plan_reference(
     return sweep.run(plan, [task], f"{example.problem.name}, reference", keep=is_final)[0]
 
 
+def plan_by(
+    planner: str, problem: RobustProblem, config: PlannerConfig, reference: RobustPlan
+) -> RobustPlan:
+    """Plan by one of the PLANNERS."""
+    return PLANNERS[planner](problem, config, reference)
+
+
 def plan_grid(
     example: Example,
     points: Iterable[GridPoint],
     reference: RobustPlan,
     config: PlannerConfig | None = None,
     sweep: Sweep = HERE,
+    planner: str = OURS,
 ) -> dict[GridPoint, RobustPlan]:
     """Plan every point of a grid, each from the same reference plan.
 
@@ -94,7 +109,8 @@ def plan_grid(
         points: The grid.
         reference: Plan of the example without uncertainty.
         config: Settings; None for those of the example.
-        sweep: Who plans, and keeps the plans.
+        sweep: Who computes, and keeps the plans.
+        planner: One of the PLANNERS.
 
     Returns:
         Grid point -> plan, also of those that did not converge.
@@ -103,10 +119,10 @@ def plan_grid(
     # How long it took is no part of the task.
     start = dataclasses.replace(reference, stages=(), seconds=0.0)
     tasks = [
-        (example.robust_problem, point.configure(config or example.config), start)
+        (planner, example.robust_problem, point.configure(config or example.config), start)
         for point in points
     ]
-    plans = sweep.run(plan, tasks, f"{example.problem.name}, plans", keep=is_final)
+    plans = sweep.run(plan_by, tasks, f"{example.problem.name}, plans", keep=is_final)
     return dict(zip(points, plans, strict=True))
 
 

@@ -1,6 +1,6 @@
 """An integrator of one's own beside TAMSI: extrapolated from a step and its two halves.
 
-contact-stack paper tamsi 8 --with examples/papers/own_integrator.py
+contact-stack paper tamsi 8 --with examples/papers/01_own_integrator.py
 """
 
 from contact_experiments.tamsi.integrators.integrator import SCHEMES, TAMSI, Integrator, Scheme
