@@ -240,6 +240,22 @@ def gain(
     return float(ratios[best]), float(errors[best])
 
 
+def first_order_range(points: list[WorkPrecisionPoint]) -> float:
+    """Return up to which error an integrator's work falls as that of a first-order method does.
+
+    Args:
+        points: Its points.
+
+    Returns:
+        The largest error [m/s] up to which work times error stays below twice its median at errors
+        below v_s.
+    """
+    curve = sorted((p.error, p.error * p.evaluations) for p in points if p.finished)
+    level = 2.0 * np.median([product for error, product in curve if error <= STICTION_VELOCITY])
+    kept = itertools.takewhile(lambda point: point[1] <= level, curve)
+    return max(error for error, _ in kept)
+
+
 def plot_work_precision(points: Sequence[WorkPrecisionPoint]) -> Figure:
     """Plot work against precision (Fig. 5).
 
@@ -286,7 +302,8 @@ def figure_5(sweep: Sweep) -> FigureResult:
     for name in ("ie_fn", "ie_fn_ec", "ie_qn", "ie_qn_ec"):
         curves = [[p for p in points if p.integrator == n] for n in (name, f"{name}_tals")]
         ratio, error = gain(*curves)
-        gains[name] = {"ratio": ratio, "error_m_per_s": error}
+        plain, limited = (first_order_range(points) for points in curves)
+        gains[name] = {"ratio": ratio, "error_m_per_s": error, "range": limited / plain}
     return plot_work_precision(points), {
         "gain": gains,
         "points": [dataclasses.asdict(item) for item in points],

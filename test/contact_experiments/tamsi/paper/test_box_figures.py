@@ -8,6 +8,7 @@ from contact_experiments.tamsi.paper import box_figures
 from contact_experiments.tamsi.paper.box_figures import (
     WorkPrecisionPoint,
     cost_at,
+    first_order_range,
     gain,
     localized_error,
     measure,
@@ -54,6 +55,12 @@ def test_gain_is_the_largest_ratio_at_equal_error():
     ratio, error = gain(points([1e-2, 1e-4], [40, 1000]), points([1e-2, 1e-4], [10, 1000]))
     assert ratio == pytest.approx(4.0)
     assert error == pytest.approx(1e-2)
+
+
+def test_the_range_of_first_order_ends_where_work_no_longer_falls():
+    errors = [1e-5, 1e-4, 1e-3, 2e-3, 1e-2]
+    assert first_order_range(points(errors, [10000, 1000, 100, 50, 10])) == 1e-2
+    assert first_order_range(points(errors, [10000, 1000, 190, 110, 100])) == 1e-3
 
 
 @pytest.mark.verify
