@@ -16,12 +16,15 @@ from contact_aware_control.controllers import (
     make_controller,
 )
 from contact_aware_control.estimation import (
+    ESTIMATORS,
     ContactEstimator,
+    Estimator,
     EstimatorConfig,
     EstimatorOutput,
     EstimatorStatus,
     MomentumObserver,
     ObserverConfig,
+    make_estimator,
 )
 from contact_aware_control.incident_log import Incident, IncidentLog, load, replay, save
 from contact_aware_control.loop_state import LoopInputs, LoopState, LoopStatus
@@ -38,6 +41,7 @@ from contact_aware_control.safety.status import Mode, Request, Status
 
 __all__ = [
     "CONTROLLERS",
+    "ESTIMATORS",
     "ContactEstimate",
     "ContactEstimator",
     "ContactMode",
@@ -48,6 +52,7 @@ __all__ = [
     "ControllerInput",
     "ControllerOutput",
     "ControllerState",
+    "Estimator",
     "EstimatorConfig",
     "EstimatorOutput",
     "EstimatorStatus",
@@ -70,6 +75,7 @@ __all__ = [
     "Status",
     "load",
     "make_controller",
+    "make_estimator",
     "replay",
     "save",
 ]
