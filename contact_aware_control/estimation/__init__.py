@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contact_aware_control.estimation.base import Estimator, EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.config import EstimatorConfig, ObserverConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
+from contact_aware_control.estimation.free_torque import FreeTorqueEstimator
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
 from contact_core.registry import Registry
 from contact_core.robot import Robot
@@ -16,6 +17,7 @@ __all__ = [
     "EstimatorConfig",
     "EstimatorOutput",
     "EstimatorStatus",
+    "FreeTorqueEstimator",
     "MomentumObserver",
     "ObserverConfig",
     "make_estimator",
