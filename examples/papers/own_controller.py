@@ -1,13 +1,11 @@
-"""A controller of your own beside those of the paper: greedy, but it yields where it presses.
+"""A controller of your own beside those of the paper: it tracks greedily, and yields to contact.
 
-contact-stack paper contact_aware_control 5 --with examples/papers/own_controller.py
+Run ``contact-stack paper contact_aware_control 5 --with examples/papers/own_controller.py``.
 """
-
-import dataclasses
 
 import numpy as np
 
-from contact_aware_control import CONTROLLERS, Controller
+from contact_aware_control import CONTROLLERS, Controller, ControllerOutput
 from contact_aware_control.controllers.baselines import GreedyController
 
 GAIN = 0.2  # share of the excess force that is taken back in a tick
@@ -35,7 +33,7 @@ class YieldingController(Controller):
             torque = self._robot.torque_of_force(contact.link, contact.point_world, excess)
             change += GAIN * torque / self._stiffness
         command = inputs.command + np.clip(change, inputs.lower, inputs.upper)
-        return state, dataclasses.replace(output, command=command)
+        return state, ControllerOutput(command)
 
 
 CONTROLLERS.register("yielding", YieldingController)

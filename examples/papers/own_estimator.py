@@ -1,8 +1,6 @@
-"""A contact estimator of your own beside the contact particle filter of the paper.
+"""A contact estimator of your own beside the contact particle filter: it knows links, not points.
 
-    contact-stack paper contact_aware_control VI --with examples/papers/own_estimator.py
-
-It blames the link at whose origin a force explains the torque best.
+Run ``contact-stack paper contact_aware_control VI --with examples/papers/own_estimator.py``.
 """
 
 import numpy as np
@@ -13,10 +11,10 @@ LINKS = ("lbr_link_5", "lbr_link_6", "lbr_link_7")
 
 
 class LinkOrigins(FreeTorqueEstimator):
-    """Knows links only, not where on their surface they are touched."""
+    """Blames the link at whose origin a force explains the torque best."""
 
     def locate(self, torque):
-        """Return the best of the links."""
+        """Return the contact that explains a torque (7) [Nm] without payload and bias."""
         fits = [self._fit(link, torque) for link in LINKS]
         _, best = min(fits, key=lambda fit: fit[0])
         return [best]
