@@ -196,7 +196,10 @@ def _styled(trials: Trials) -> dict[str, tuple[Sequence[Trial], dict[str, Any]]]
 
 
 def _numbers(trials: Trials) -> dict[str, Any]:
-    """Return the limit, and per name a :func:`spread` over the seeds of each quantity."""
+    """Return the limit, and per name a :func:`spread` over the seeds of each quantity.
+
+    ``mug_on_cart`` is a share of the seeds, None where there is no cart.
+    """
     others: Mapping[str, Callable[[Trial], float | None]] = {
         "position_peak_mm": lambda run: _times(MILLI, run.peak_error),
         "separation_speed_rad_s": lambda run: run.separation_speed,
@@ -211,6 +214,8 @@ def _numbers(trials: Trials) -> dict[str, Any]:
         numbers[name] |= {
             key: _spread([value(run) for run in runs]) for key, value in others.items()
         }
+        placed = [run.summary["mug"]["on_cart"] for run in runs]
+        numbers[name]["mug_on_cart"] = None if None in placed else float(np.mean(placed))
     return numbers
 
 
