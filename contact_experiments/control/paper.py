@@ -38,7 +38,7 @@ FIGURES = {
             Claim("null-space: median after the impact [N]", "", "null_space.force_p50_N", ".1f"),
             Claim("null-space: 99 % after the impact [N]", "", "null_space.force_p99_N", ".1f"),
             Claim(
-                "QP: the mug stands on the cart, share of the runs", "1", "qp.mug_on_cart", ".2f"
+                "QP: the mug stands on the cart, share of the runs", "", "qp.mug_on_cart", ".2f"
             ),
         ),
         note=SEEDS,
@@ -108,7 +108,7 @@ FIGURES = {
     "VI": PaperFigure(
         "how fast controller and estimator are, and how well they see the contact",
         section_vi,
-        minutes=1.5,
+        minutes=1.0,
         claims=(
             Claim("rate of the controller [Hz]", "200", "controller_rate_Hz", ".0f"),
             Claim("a tick of it, one contact: median [ms]", "", "tick_ms.p50", ".2f"),

@@ -203,10 +203,12 @@ def releases(data: Course) -> list[int]:
     """List the first tick after each contact that the robot stayed away from for a while."""
     segments = contact_segments(data.in_contact)
     away = round(AWAY / data.period)
+    ends = [end for _, end in segments]
     following = [first for first, _ in segments[1:]] + [len(data.time) + away]
+    # Without any contact there is nothing for the end of the run to follow.
     return [
         end
-        for (_, end), next_contact in zip(segments, following, strict=True)
+        for end, next_contact in zip(ends, following, strict=False)
         if end < len(data.time) and next_contact - end > away
     ]
 

@@ -90,24 +90,22 @@ def test_a_controller_of_ones_own_is_in_the_figure_with_two_processes(load) -> N
 def test_an_estimator_of_ones_own_is_in_the_figure(load) -> None:
     plugin = load("own_estimator.py")
     effort = Effort(
-        seeds=1, until=IN_CONTACT, estimators=(PARTICLE_FILTER, "link_origins"), timed=50
+        seeds=1, until=IN_CONTACT, estimators=(PARTICLE_FILTER, "link_centres"), timed=50
     )
     figure, numbers = section_vi(Sweep(plugins=[plugin], show=False), effort)
     ours, own = (numbers[name]["location_p50_mm"] for name in effort.estimators)
-    # An origin is inside the link, as far from its surface as the link is thick.
-    assert ours["median"] < 10.0 < own["median"] < 150.0
-    assert numbers["update_ms"]["link_origins"]["p50"] > 0.0
-    assert "link origins" in [text.get_text() for text in figure.legends[0].get_texts()]
+    # The middle of a link is as far from its surface as the link is thick.
+    assert ours["median"] < 10.0 < own["median"]
+    assert numbers["update_ms"]["link_centres"]["p50"] > 0.0
+    assert "link centres" in [text.get_text() for text in figure.legends[0].get_texts()]
 
 
-def test_a_trial_is_decided_by_its_seed() -> None:
-    first, again, other = (
-        run_trial("mug_moving", VARIANTS["qp"].values, PARTICLE_FILTER, seed, 0.2)
-        for seed in (3, 3, 4)
+def test_a_trial_holds_nothing_that_depends_on_the_machine() -> None:
+    first, again = (
+        run_trial("mug_moving", VARIANTS["qp"].values, PARTICLE_FILTER, 3, 0.2) for _ in range(2)
     )
-    assert first is not None and again is not None and other is not None
+    assert first is not None and again is not None
     assert first.summary == again.summary
-    assert first.summary["trajectory_sha256"] != other.summary["trajectory_sha256"]
     assert "loop" not in first.summary
 
 
@@ -137,7 +135,7 @@ def test_seeds_are_aligned_at_the_end_of_their_contacts() -> None:
     (band,) = force.collections
     low, high = band.get_paths()[0].get_extents().intervaly
     assert (low, high) == (0.0, 15.0)
-    assert draw_release({"qp": ([course(2.0, force=0.0)], style)}, 15.0)
+    assert draw_release({"qp": ([course(2.0, force=0.0)], style)}, 15.0).legends
 
 
 def test_who_cannot_follow_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
