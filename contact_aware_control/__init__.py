@@ -16,12 +16,16 @@ from contact_aware_control.controllers import (
     make_controller,
 )
 from contact_aware_control.estimation import (
+    ESTIMATORS,
     ContactEstimator,
+    Estimator,
     EstimatorConfig,
     EstimatorOutput,
     EstimatorStatus,
+    FreeTorqueEstimator,
     MomentumObserver,
     ObserverConfig,
+    make_estimator,
 )
 from contact_aware_control.incident_log import Incident, IncidentLog, load, replay, save
 from contact_aware_control.loop_state import LoopInputs, LoopState, LoopStatus
@@ -38,6 +42,7 @@ from contact_aware_control.safety.status import Mode, Request, Status
 
 __all__ = [
     "CONTROLLERS",
+    "ESTIMATORS",
     "ContactEstimate",
     "ContactEstimator",
     "ContactMode",
@@ -48,9 +53,11 @@ __all__ = [
     "ControllerInput",
     "ControllerOutput",
     "ControllerState",
+    "Estimator",
     "EstimatorConfig",
     "EstimatorOutput",
     "EstimatorStatus",
+    "FreeTorqueEstimator",
     "Goal",
     "GoalChecker",
     "Incident",
@@ -70,6 +77,7 @@ __all__ = [
     "Status",
     "load",
     "make_controller",
+    "make_estimator",
     "replay",
     "save",
 ]

@@ -520,8 +520,8 @@ class ControllerConfig:
 
     controller: str = parameter(
         "qp",
-        "the controller: QP (24), QP (22), or a baseline for simulation",
-        options=("qp", "qp_frictionless", "null_space", "greedy"),
+        "the controller: QP (24) qp, QP (22) qp_frictionless, a baseline for simulation, "
+        "null_space or greedy, or one that was registered",
     )
     hardware: bool = parameter(
         False, "a real robot is driven: baselines without force limits are refused"

@@ -267,6 +267,10 @@ class ObserverConfig:
 class EstimatorConfig:
     """Everything the contact estimator can be told."""
 
+    estimator: str = parameter(
+        "contact_particle_filter",
+        "who finds contacts: the contact particle filter, or one that was registered",
+    )
     links: tuple[str, ...] = parameter((), "links that may be touched; empty for all moving ones")
     seed: int = parameter(0, "seed of the particles", low=0)
     detection: DetectionConfig = nested(DetectionConfig)

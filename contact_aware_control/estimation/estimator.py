@@ -1,18 +1,16 @@
-"""The contact estimator: external torque in, contacts out."""
+"""The contact particle filter as a whole: external torque in, contacts out."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
 from contact_aware_control.contact import ContactEstimate, ContactMode
+from contact_aware_control.estimation.base import Estimator, EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.filter import FilterEstimate
 from contact_aware_control.estimation.measurement import Torques
 from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
-from contact_aware_control.estimation.tare import JumpingLowPass, Payload, Tare, TareStatus
+from contact_aware_control.estimation.tare import JumpingLowPass, Payload, Tare
 from contact_aware_control.estimation.tracker import ContactTracker, Track
 from contact_core.errors import ConfigError
 from contact_core.robot import Robot
@@ -21,45 +19,8 @@ LONGEST_PERIOD = 0.1
 """A longer time [s] between samples is taken as this long by filters and tare."""
 
 
-class EstimatorStatus(Enum):
-    """What an update found; the value says what to do about it."""
-
-    FREE = "no contact"
-    CONTACT = "contact located"
-    CONVERGING = "contact found, place not settled yet: rely on the force only"
-    NOT_IDENTIFIABLE = "contact whose place the joint torques do not tell: be conservative"
-    REJECTED = "input not used: it must be finite, of the arm's size and newer than the last"
-
-
-@dataclass(frozen=True)
-class EstimatorOutput:
-    """Result of one update.
-
-    Attributes:
-        stamp_ns: Time of the input [ns].
-        status: What was found.
-        contacts: The contacts reported, in the order in which they began; none if the input
-            was rejected, which says nothing.
-        torque: (n) external torque without bias and payload [Nm].
-        bias: (n) bias in use [Nm].
-        tare: State of the bias measurement.
-        rejected: Number of inputs rejected since the last reset.
-        residual: Squared whitened torque, per joint, that all contacts together leave
-            unexplained; about 1 or less if the model explains it.
-    """
-
-    stamp_ns: int
-    status: EstimatorStatus
-    contacts: tuple[ContactEstimate, ...]
-    torque: np.ndarray
-    bias: np.ndarray
-    tare: TareStatus
-    rejected: int
-    residual: float
-
-
-class ContactEstimator:
-    """Finds where the robot is touched, from its joint positions and external torques."""
+class ContactEstimator(Estimator):
+    """The contact particle filter, from joint positions and external torques to contacts."""
 
     def __init__(self, robot: Robot, config: EstimatorConfig | None = None) -> None:
         """Prepare an estimator; it starts with a tare.
@@ -84,11 +45,7 @@ class ContactEstimator:
         self.reset(config.seed)
 
     def reset(self, seed: int) -> None:
-        """Forget everything, payload and bias included, and tare.
-
-        Args:
-            seed: Seed of the particles.
-        """
+        """Forget everything and tare, see :meth:`Estimator.reset`."""
         config = self._config
         self._tracker = ContactTracker(self._surface, self._body, config, seed)
         self._tare = Tare(self._robot.n, config.tare, config.noise)
@@ -100,30 +57,15 @@ class ContactEstimator:
         self._rejected = 0
 
     def tare(self) -> None:
-        """Measure the bias anew; the robot must be free of contact."""
+        """Measure the bias anew, see :meth:`Estimator.tare`."""
         self._tare.start()
 
     def set_payload(self, mass: float, center_of_mass: np.ndarray, start_ns: int) -> None:
-        """Tell what the robot holds from a time on.
-
-        Args:
-            mass: [kg], 0 when the object is dropped.
-            center_of_mass: (3) tool frame [m].
-            start_ns: The time [ns].
-        """
+        """Tell what the robot holds from a time on, see :meth:`Estimator.set_payload`."""
         self._payload.set(mass, center_of_mass, start_ns)
 
     def update(self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray) -> EstimatorOutput:
-        """Process one sample.
-
-        Args:
-            stamp_ns: Its time [ns].
-            q: (n) joint positions [rad].
-            external_torque: (n) tau_ext = J^T f as measured [Nm].
-
-        Returns:
-            The contacts at that time.
-        """
+        """Process one sample, see :meth:`Estimator.update`."""
         q, external_torque = np.asarray(q, dtype=float), np.asarray(external_torque, dtype=float)
         period = self._advance(stamp_ns) if self._finite(q, external_torque) else None
         if period is None:

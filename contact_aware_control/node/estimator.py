@@ -12,12 +12,9 @@ from contact_stack_msgs.srv import SetPayload
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
+from contact_aware_control.estimation import make_estimator
+from contact_aware_control.estimation.base import EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.config import ObserverConfig
-from contact_aware_control.estimation.estimator import (
-    ContactEstimator,
-    EstimatorOutput,
-    EstimatorStatus,
-)
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
 from contact_aware_control.node.config import MOMENTUM_OBSERVER, EstimatorNodeConfig
 from contact_aware_control.node.messages import to_message
@@ -118,7 +115,7 @@ class EstimatorNode(GuardedNode):
         description = RobotDescription.load(config.robot)
         self._robot = Robot.from_description(description)
         self._frame = description.base_link
-        self._estimator = ContactEstimator(self._robot, config)
+        self._estimator = make_estimator(self._robot, config)
         self._source = TorqueSource(config.torque_source, self._robot, config.observer)
         self._seed = config.seed
         if config.held.mass > 0.0:

@@ -9,7 +9,7 @@ from contact_stack_msgs.msg import Contact, ContactArray
 from contact_stack_msgs.msg import ContactMode as ContactModeMessage
 
 from contact_aware_control.contact import ContactEstimate, ContactMode, ContactReport
-from contact_aware_control.estimation.estimator import EstimatorOutput, EstimatorStatus
+from contact_aware_control.estimation.base import EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.tare import TareStatus
 from contact_core.robot import Robot
 from contact_ros.border import (

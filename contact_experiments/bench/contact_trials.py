@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_aware_control.contact import ContactEstimate
-from contact_aware_control.estimation.estimator import ContactEstimator, EstimatorOutput
+from contact_aware_control.estimation.base import Estimator, EstimatorOutput
 from contact_aware_control.estimation.surface import (
     new_placement,
     place,
@@ -104,7 +104,7 @@ class PairOutcome:
 class TrialRobot:
     """A robot at rest in a random pose that is touched."""
 
-    def __init__(self, robot: Robot, estimator: ContactEstimator) -> None:
+    def __init__(self, robot: Robot, estimator: Estimator) -> None:
         """Connect estimator and robot.
 
         Args:

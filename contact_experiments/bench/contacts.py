@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from contact_aware_control.estimation.config import EstimatorConfig
-from contact_aware_control.estimation.estimator import ContactEstimator
+from contact_aware_control.estimation import EstimatorConfig, make_estimator
 from contact_core.config import from_mapping, unflatten
 from contact_core.description import RobotDescription
 from contact_core.figures import BLUE, new_figure, save
@@ -177,18 +176,21 @@ def measure_pair(
     return {"first": one.link, "second": other.link, **pair_figures(outcomes)}
 
 
-def measure_speed(particles: int, updates: int) -> Figures:
+def measure_speed(
+    particles: int, updates: int, estimator: str = EstimatorConfig().estimator
+) -> Figures:
     """Time updates in contact.
 
     Args:
         particles: Number of particles.
         updates: Number of updates.
+        estimator: Name of the estimator.
 
     Returns:
         Number of ``particles``, median ``p50_ms`` and 99th percentile ``p99_ms`` of an update's
         duration [ms], and ``particles_per_second`` of the median.
     """
-    trial = make_trial(particles)
+    trial = make_trial(particles, estimator)
     trial.begin(0, 0.3, 0.0)
     _, _, torque = trial.touch("lbr_link_6", 0.3, smallest=10.0)
     trial.hold(torque, 50)
@@ -203,18 +205,24 @@ def measure_speed(particles: int, updates: int) -> Figures:
     }
 
 
-def make_trial(particles: int = EstimatorConfig().particles.count) -> TrialRobot:
+def make_trial(
+    particles: int = EstimatorConfig().particles.count,
+    estimator: str = EstimatorConfig().estimator,
+) -> TrialRobot:
     """Build robot and estimator.
 
     Args:
         particles: Number of particles.
+        estimator: Name of the estimator.
 
     Returns:
         The robot of the trials.
     """
     robot = Robot.from_description(RobotDescription.load(ROBOT))
-    config = from_mapping(EstimatorConfig, unflatten({"particles.count": particles}))
-    return TrialRobot(robot, ContactEstimator(robot, config))
+    config = from_mapping(
+        EstimatorConfig, unflatten({"particles.count": particles, "estimator": estimator})
+    )
+    return TrialRobot(robot, make_estimator(robot, config))
 
 
 def render(rows: Sequence[Figures], pairs: Sequence[Figures], speeds: Sequence[Figures]) -> str:

@@ -13,13 +13,11 @@ from contact_core.figures import BLUE, new_figure, save
 from contact_core.results import Columns, lines, write_json
 from contact_experiments.bench import solvers
 from contact_experiments.bench.control_case import (
-    LOOP_CONTACTS,
     MOST_CONTACTS,
-    JitterResult,
     Timing,
-    measure_loop,
     time_ticks,
 )
+from contact_experiments.bench.loop_timing import LOOP_CONTACTS, JitterResult, measure_loop
 from contact_experiments.bench.solvers import SolverResult
 
 RATES = (200.0, 1000.0)

@@ -1,4 +1,4 @@
-"""A control loop that is busy, and how long its ticks take: one by one, and in real time."""
+"""A control loop that is busy, and how long its ticks take, one by one."""
 
 from __future__ import annotations
 
@@ -20,13 +20,10 @@ from contact_aware_control import (
     PoseTrajectory,
 )
 from contact_core.arm_state import ArmState
-from contact_core.config import from_mapping
 from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError
 from contact_core.robot import Robot
 from contact_core.seeds import generator
-from contact_ros.entry_point import freeze_garbage_collector
-from contact_ros.loop import FixedRateLoop, RealTimeConfig, RealTimeReport, enter_real_time
 
 ROBOT = "iiwa14_wsg50"
 START = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
@@ -36,9 +33,6 @@ LINKS = ("lbr_link_4", "lbr_link_5", "lbr_link_6", "lbr_link_7")
 MOST_CONTACTS = len(LINKS)
 LARGEST_COSINE = 0.8
 """Contacts whose joint torques are closer to parallel would be merged to one."""
-
-LOOP_CONTACTS = MOST_CONTACTS
-"""Contacts of the loop that runs in real time."""
 
 WARM_UP = 300
 
@@ -217,79 +211,3 @@ def time_ticks(contacts: int, count: int) -> Timing:
     case = ControlCase(contacts)
     durations(case.tick, case.many(WARM_UP))
     return Timing.of(durations(case.tick, case.many(count)))
-
-
-@dataclass(frozen=True)
-class JitterResult:
-    """One run of the loop.
-
-    Attributes:
-        rate: Ticks per second [Hz].
-        duration: Length of the run [s].
-        idle: Whether a tick did nothing: then the delays are those of the machine itself.
-        delay: How late ticks began after the moment they were due.
-        tick: Duration of a tick, making its inputs included.
-        deadline_misses: Ticks that began half a period late, or took longer than a period.
-        miss_fraction: Their share.
-        scheduling: What the system granted the thread.
-    """
-
-    rate: float
-    duration: float
-    idle: bool
-    delay: Timing
-    tick: Timing
-    deadline_misses: int
-    miss_fraction: float
-    scheduling: str
-
-
-def measure_loop(rate: float, duration: float, idle: bool = False) -> JitterResult:
-    """Run a control loop in real time.
-
-    Args:
-        rate: Ticks per second [Hz].
-        duration: Length of the run [s].
-        idle: Do nothing in a tick, for comparison.
-
-    Returns:
-        Its timing.
-
-    Raises:
-        BaseException: What a tick raised.
-    """
-    case = ControlCase(LOOP_CONTACTS, config=from_mapping(ControllerConfig, {"rate": rate}))
-    delays: list[int] = []
-    lengths: list[int] = []
-    reports: list[RealTimeReport] = []
-    errors: list[BaseException] = []
-
-    def tick() -> None:
-        start = time.monotonic_ns()
-        delays.append(loop.delay)
-        if not idle:
-            case.tick(case.inputs())
-        lengths.append(time.monotonic_ns() - start)
-
-    loop = FixedRateLoop(
-        1.0 / rate,
-        tick,
-        errors.append,
-        on_start=lambda: reports.append(enter_real_time(RealTimeConfig())),
-    )
-    freeze_garbage_collector()
-    loop.start()
-    time.sleep(duration)
-    loop.stop()
-    if errors:
-        raise errors[0]
-    return JitterResult(
-        rate,
-        duration,
-        idle,
-        Timing.of(np.array(delays)),
-        Timing.of(np.array(lengths)),
-        loop.deadline_misses,
-        loop.deadline_misses / len(delays),
-        reports[0].scheduling,
-    )

@@ -16,8 +16,9 @@ import pinocchio as pin
 from rclpy.node import Node
 
 from contact_aware_control import ContactReport, ControllerConfig, ControlLoop, Goal, LoopInputs
+from contact_aware_control.estimation.base import EstimatorStatus
 from contact_aware_control.estimation.config import EstimatorConfig
-from contact_aware_control.estimation.estimator import ContactEstimator, EstimatorStatus
+from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.loop_state import LoopStatus
 from contact_aware_control.reference import PoseTrajectory
 from contact_aware_control.safety.status import Mode, Request, Status

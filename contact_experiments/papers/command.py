@@ -14,6 +14,7 @@ from contact_core.fingerprint import fingerprint
 from contact_core.registry import Registry
 from contact_core.results import STANDARD_OUTPUT, write_json
 from contact_core.sweep import Plugin, Sweep, add_worker_options, chosen_workers
+from contact_experiments.control.paper import PAPER as CONTACT_AWARE_CONTROL
 from contact_experiments.papers.figure import Paper
 from contact_experiments.papers.page import picture_name, shown, write_page
 from contact_experiments.precompile import precompile_stack
@@ -21,7 +22,13 @@ from contact_experiments.robust.paper import PAPER as CHANCE_CONSTRAINTS
 from contact_experiments.tamsi.paper import PAPER as TAMSI
 
 PAPERS: Registry[Paper] = Registry(
-    "paper", {"chance_constraints": CHANCE_CONSTRAINTS, "tamsi": TAMSI}
+    "paper",
+    {
+        "bundled_gradients": BUNDLED_GRADIENTS,
+        "chance_constraints": CHANCE_CONSTRAINTS,
+        "contact_aware_control": CONTACT_AWARE_CONTROL,
+        "tamsi": TAMSI,
+    },
 )
 """Key of a paper -> the paper."""
 

@@ -68,9 +68,6 @@ LEAD_TIME = 1.0
 Long enough for a graph in real time that has just discovered the client.
 """
 
-SETTLING = 0.5
-"""Time that is watched after the end of a motion [s]."""
-
 Item = TypeVar("Item")
 Data = TypeVar("Data")
 

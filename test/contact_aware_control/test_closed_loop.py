@@ -1,20 +1,20 @@
 """The experiments in process: simulator, contact particle filter, controller.
 
 Forces are the simulator's ground truth, after the impact of each touch-down; see
-``contact_stack.demo.statistics`` for the definitions.
+``contact_experiments.control.statistics`` for the definitions.
 """
 
 import itertools
 
 import numpy as np
 import pytest
-from closed_loop import ClosedLoopRun
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.estimation.config import ObserverConfig
+from contact_aware_control.estimation.config import EstimatorConfig, ObserverConfig
 from contact_aware_control.safety.status import Mode
 from contact_core.config import from_mapping
-from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
+from contact_experiments.control.closed_loop import TRUTH, ClosedLoopRun
+from contact_experiments.control.experiments import EXPERIMENTS
 
 LIMIT = ControllerConfig().force.limit
 
@@ -26,7 +26,7 @@ def figures(seed=0, true_contacts=False, force_limits=None, experiment="mug_plac
         config,
         EXPERIMENTS[experiment](),
         seed=seed,
-        true_contacts=true_contacts,
+        estimator=EstimatorConfig(estimator=TRUTH if true_contacts else "contact_particle_filter"),
         force_limits=force_limits,
     )
     return run, run.summary(run.run())

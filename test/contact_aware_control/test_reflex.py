@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from closed_loop import ClosedLoopRun
 from elbow_wall import ElbowWall
 from loop_bench import TICK, Bench, Q, line
 
@@ -15,7 +14,8 @@ from contact_aware_control.safety.reflex import lever_arms
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.config import from_mapping
 from contact_core.scene import Scene
-from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
+from contact_experiments.control.closed_loop import ClosedLoopRun
+from contact_experiments.control.experiments import EXPERIMENTS
 
 SHOULDER, ELBOW = np.eye(7)[1], np.eye(7)[3]
 LIMIT = ControllerConfig().force.limit

@@ -1,6 +1,6 @@
 """The contact-aware controller where model, sensors and scene are not what it believes.
 
-Estimator in the loop, true forces, definitions of ``contact_stack.demo.statistics``. Each
+Estimator in the loop, true forces, definitions of ``contact_experiments.control.statistics``. Each
 case is run on both of the paper's experiments.
 """
 
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 import pytest
-from closed_loop import ClosedLoopRun
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.safety.status import Mode
@@ -21,7 +20,8 @@ from contact_core.config import from_mapping
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_core.seeds import generator
-from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
+from contact_experiments.control.closed_loop import ClosedLoopRun
+from contact_experiments.control.experiments import EXPERIMENTS
 
 LIMIT = ControllerConfig().force.limit
 GRAVITY_ERROR = np.array([0.0, 1.0, 0.0, -0.6, 0.0, 0.2, 0.0])

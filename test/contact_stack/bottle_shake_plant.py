@@ -7,11 +7,11 @@ import pinocchio as pin
 
 from contact_core.robot import Robot
 from contact_core.scene import Scene
+from contact_experiments.control.motion import tool_pose
 from contact_stack.demo.bottle_shake.joint_controller import inverse_dynamics, scene_for
 from contact_stack.demo.bottle_shake.procedure import GripConfig, Observation, Procedure
 from contact_stack.demo.bottle_shake.record import BottleRecord, BottleSample
 from contact_stack.demo.bottle_shake.task import BottleTask
-from contact_stack.demo.motion import tool_pose
 from tamsi_sim.robot.plant import GripperCommand, Plant
 
 

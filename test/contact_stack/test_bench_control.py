@@ -9,12 +9,8 @@ import pytest
 from contact_core.errors import ConfigError
 from contact_core.quadratic_program import SOLVERS, DualActiveSetSolver
 from contact_experiments.bench import solvers
-from contact_experiments.bench.control_case import (
-    MOST_CONTACTS,
-    ControlCase,
-    Timing,
-    measure_loop,
-)
+from contact_experiments.bench.control_case import MOST_CONTACTS, ControlCase, Timing
+from contact_experiments.bench.loop_timing import measure_loop
 from contact_stack import cli
 
 

@@ -13,6 +13,7 @@ import pytest
 from contact_core.errors import TrajectoryError
 from contact_core.robot import GRAVITY, Robot
 from contact_core.scene import Scene
+from contact_experiments.control.motion import tool_pose
 from contact_stack import cli
 from contact_stack.demo.bottle_shake.demo import draw_records
 from contact_stack.demo.bottle_shake.joint_controller import (
@@ -36,7 +37,6 @@ from contact_stack.demo.bottle_shake.task import (
     JointSetpoint,
     Keyframe,
 )
-from contact_stack.demo.motion import tool_pose
 
 sys.path.insert(0, str(Path(__file__).parent))
 from bottle_shake_plant import run_on_plant

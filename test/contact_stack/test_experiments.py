@@ -14,9 +14,10 @@ from contact_core.description import collision_shapes, read_urdf
 from contact_core.inverse_kinematics import InverseKinematics
 from contact_core.robot import Robot
 from contact_core.scene import Scene
-from contact_stack.demo.contact_tracking.demo import GROUPS, VARIANTS, selected, verdict
-from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS, Experiment, MugMoving
-from contact_stack.demo.motion import tool_at
+from contact_experiments.control.experiments import EXPERIMENTS, Experiment, MugMoving
+from contact_experiments.control.motion import tool_at
+from contact_experiments.control.variants import VARIANTS
+from contact_stack.demo.contact_tracking.demo import GROUPS, launch_arguments, selected, verdict
 from contact_stack.launch import find_launch_file, parse
 
 SAMPLES = 60
@@ -119,7 +120,7 @@ def test_two_contacts_enter_table_and_post_by_what_the_scene_states() -> None:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_variant_reaches_the_controller(name: str) -> None:
     """demo.launch.xml hands every argument of a variant on."""
-    arguments = {"scene": "mug_moving", "held_mass": "0.0", **VARIANTS[name].arguments}
+    arguments = {"scene": "mug_moving", "held_mass": "0.0", **launch_arguments(VARIANTS[name])}
     plan = parse(find_launch_file("demo"), arguments)
     values: dict[str, dict[str, object]] = {}
     for process in plan.nodes:
@@ -127,7 +128,7 @@ def test_every_variant_reaches_the_controller(name: str) -> None:
             if isinstance(item, dict):
                 values.setdefault(process.name, {}).update(item)
     controller = values["contact_aware_controller"]
-    assert controller["controller"] == VARIANTS[name].arguments["controller"]
+    assert controller["controller"] == VARIANTS[name].values["controller"]
     assert controller["tracking.reading"] == arguments.get("reading", "absolute")
     assert controller["null_space.step"] == float(arguments.get("null_space_step", "0.0"))
     assert controller["governor.enabled"] is False

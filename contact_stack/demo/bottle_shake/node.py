@@ -13,6 +13,7 @@ from contact_core.arm_state import ArmState, CommandMode
 from contact_core.errors import CommunicationError
 from contact_core.robot import Robot
 from contact_core.scene import Scene
+from contact_experiments.control.motion import tool_pose
 from contact_ros.driver_profile import (
     OVERLAYS,
     CommandWriter,
@@ -30,7 +31,7 @@ from contact_stack.demo.bottle_shake.procedure import (
 from contact_stack.demo.bottle_shake.record import BOTTLE, BottleRecord, BottleSample
 from contact_stack.demo.bottle_shake.task import BottleTask, JointSetpoint
 from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection, gripper_goal
-from contact_stack.demo.motion import SetpointGate, tool_pose
+from contact_stack.demo.setpoint_gate import SetpointGate
 
 GRIPPER = "gripper/joint_states"
 

@@ -17,8 +17,8 @@ import numpy as np
 from contact_core.config import parameter
 from contact_core.low_pass import LowPass
 from contact_core.robot import Robot
+from contact_experiments.control.motion import tool_pose
 from contact_stack.demo.bottle_shake.task import BottleStage, BottleTask, JointPath, JointSetpoint
-from contact_stack.demo.motion import tool_pose
 
 CLOSED, OPEN = 0.0, 0.055
 """Positions of a finger that close and open the gripper [m]."""

@@ -17,10 +17,10 @@ from contact_core.description import read_urdf
 from contact_core.robot import GRAVITY
 from contact_core.scene import ROBOT, Scene
 from contact_core.surface import combine
+from contact_experiments.control.motion import tilt
+from contact_experiments.control.statistics import trajectory_hash
 from contact_stack.demo.bottle_shake.procedure import HELD, Verdict, needed_grip
 from contact_stack.demo.bottle_shake.task import BottleStage, BottleTask
-from contact_stack.demo.motion import tilt
-from contact_stack.demo.statistics import trajectory_hash
 
 BOTTLE, FINGER = "bottle", "finger_left"
 OUT_OF_HAND = 0.05

@@ -18,7 +18,7 @@ from contact_aware_control.reference import PoseTrajectory
 from contact_core.config import parameter
 from contact_core.errors import TrajectoryError
 from contact_core.robot import Robot
-from contact_stack.demo.motion import joints_along
+from contact_experiments.control.motion import joints_along
 
 APPROACHING = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
 """Rotation of the tool, to the world frame: it points along x, the fingers close along y."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,61 +12,21 @@ import yaml
 from contact_aware_control.node.config import ControllerNodeConfig
 from contact_core.config import from_mapping
 from contact_core.description import share
-from contact_core.figures import BLUE, GREEN, ORANGE
 from contact_core.results import Rows, table
+from contact_experiments.control.experiments import EXPERIMENTS
+from contact_experiments.control.run_figures import draw_experiment
+from contact_experiments.control.statistics import ExperimentData, summarize
+from contact_experiments.control.variants import VARIANTS, Variant
 from contact_stack.demo.client_node import NAME, Connection
-from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
-from contact_stack.demo.contact_tracking.figures import draw_experiment
 from contact_stack.demo.contact_tracking.node import ContactTrackingNode
 from contact_stack.demo.runner import DRIVER, ENGINE, REALTIME, Demo, Option
-from contact_stack.demo.statistics import ExperimentData, summarize
 
-
-@dataclass(frozen=True)
-class Variant:
-    """A controller with the settings that make it what its name says.
-
-    Attributes:
-        label: How it is called in plots.
-        color: Its colour in plots.
-        line: Its line style in plots.
-        arguments: Arguments of demo.launch.xml; "controller" is always among them.
-        baseline: Whether it is there for comparison only: too little contact is then
-            reported, and does not fail the demo.
-    """
-
-    label: str
-    color: str
-    arguments: dict[str, str] = field(default_factory=dict)
-    line: str = "-"
-    baseline: bool = True
-
-    @property
-    def style(self) -> dict[str, Any]:
-        """Options of matplotlib's plot."""
-        return {"color": self.color, "lw": 1.2, "ls": self.line, "label": self.label}
-
-
-VARIANTS: dict[str, Variant] = {
-    "qp": Variant("QP (24)", BLUE, {"controller": "qp"}, baseline=False),
-    "qp_incremental": Variant(
-        "QP (24), incremental",
-        GREEN,
-        {"controller": "qp", "reading": "incremental"},
-        baseline=False,
-    ),
-    "qp_frictionless": Variant(
-        "QP (22), frictionless", "#7b68b5", {"controller": "qp_frictionless"}
-    ),
-    "null_space": Variant("null-space projection", "#b5179e", {"controller": "null_space"}),
-    "null_space_bounded": Variant(
-        "null-space projection, bounded step",
-        "#c9a227",
-        {"controller": "null_space", "null_space_step": "0.002"},
-        "--",
-    ),
-    "greedy": Variant("greedy baseline", ORANGE, {"controller": "greedy"}),
+LAUNCH_ARGUMENTS = {
+    "controller": "controller",
+    "tracking.reading": "reading",
+    "null_space.step": "null_space_step",
 }
+"""Parameter of the controller -> argument of demo.launch.xml."""
 
 GROUPS: dict[str, tuple[str, ...]] = {"both": ("qp", "greedy"), "all": tuple(VARIANTS)}
 """Names for several of them."""
@@ -130,7 +89,7 @@ class ContactTracking(Demo[ExperimentData]):
             "engine": self.engine,
             "held_mass": str(held.mass if held is not None else 0.0),
             "client": NAME if self.lockstep else "",
-            **VARIANTS[run].arguments,
+            **launch_arguments(VARIANTS[run]),
         }
 
     def client(self, run: str, connection: Connection) -> ContactTrackingNode:
@@ -160,12 +119,17 @@ class ContactTracking(Demo[ExperimentData]):
 
     def draw(self, runs: Mapping[str, ExperimentData], folder: Path) -> list[Path]:
         """Draw force, tracking error and release."""
-        drawn = {name: (data, VARIANTS[name].style) for name, data in runs.items()}
+        drawn = {name: ([data], VARIANTS[name].style) for name, data in runs.items()}
         return draw_experiment(drawn, self.experiment.phases, self.force_limit, folder)
 
     def verdict(self, summary: Mapping[str, Any]) -> tuple[list[str], bool]:
         """Return which controllers had too little contact to be judged."""
         return verdict({name: figures["failures"] for name, figures in summary.items()})
+
+
+def launch_arguments(variant: Variant) -> dict[str, str]:
+    """Return the arguments of demo.launch.xml that stand for a variant."""
+    return {LAUNCH_ARGUMENTS[name]: str(value) for name, value in variant.values.items()}
 
 
 def selected(name: str) -> tuple[str, ...]:

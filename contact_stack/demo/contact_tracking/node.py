@@ -15,6 +15,9 @@ from contact_aware_control.reference import PoseTrajectory
 from contact_core.errors import CommunicationError, TrajectoryError
 from contact_core.robot import Robot
 from contact_core.scene import Scene
+from contact_experiments.control.experiments import Experiment, Release
+from contact_experiments.control.motion import Motion, tool_at
+from contact_experiments.control.statistics import ContactSample, ExperimentData
 from contact_ros.geometry import frame_pose, to_array
 from contact_ros.stamps import NANOSECONDS, to_time
 from contact_stack.demo.client_node import (
@@ -27,9 +30,6 @@ from contact_stack.demo.client_node import (
     joint_goal,
     pose_goal,
 )
-from contact_stack.demo.contact_tracking.experiments import Experiment, Release
-from contact_stack.demo.motion import Motion, tool_at
-from contact_stack.demo.statistics import ContactSample, ExperimentData
 
 
 class ContactTrackingNode(ClientNode[ExperimentData]):

@@ -16,11 +16,11 @@ from contact_core.errors import ConfigError
 from contact_core.figures import add_legend, draw_limit, new_figure, save
 from contact_core.results import Rows, table
 from contact_core.scene import Scene
+from contact_experiments.control.statistics import trajectory_hash
 from contact_ros.driver_profile import overlay
 from contact_stack.demo.client_node import Connection
 from contact_stack.demo.runner import DRIVER, Demo, write_scene
 from contact_stack.demo.sled.node import ALONG, SledNode, Slide
-from contact_stack.demo.statistics import trajectory_hash
 from robust_planner.examples import Example, sled
 from robust_planner.planner import RobustRequest, answer
 from robust_planner.report import report

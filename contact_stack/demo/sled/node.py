@@ -16,7 +16,7 @@ from contact_core.scene import Scene
 from contact_ros.driver_profile import OverlayWriter
 from contact_ros.geometry import frame_pose
 from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection
-from contact_stack.demo.motion import SetpointGate
+from contact_stack.demo.setpoint_gate import SetpointGate
 from robust_planner.trajectory import ContactTrajectory
 
 SLED = "sled"

@@ -5,8 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from contact_aware_control.estimation import make_estimator
+from contact_aware_control.estimation.base import EstimatorStatus
 from contact_aware_control.estimation.config import EstimatorConfig, ParticleConfig
-from contact_aware_control.estimation.estimator import ContactEstimator, EstimatorStatus
+from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.tare import TareStatus
 from contact_core.config import flatten, from_mapping, unflatten
 from contact_core.errors import ConfigError
@@ -385,13 +387,19 @@ def scenario(robot):
     return run, run(from_mapping(EstimatorConfig, unflatten(FEW)))
 
 
-@pytest.mark.parametrize("name", list(flatten(EstimatorConfig())))
+@pytest.mark.parametrize("name", [key for key in flatten(EstimatorConfig()) if key != "estimator"])
 def test_every_parameter_has_an_effect(scenario, name):
     run, reference = scenario
     value = flatten(EstimatorConfig())[name][0]
     other = OTHER_VALUES.get(name, value * 2 if value else 1)
     changed = run(from_mapping(EstimatorConfig, unflatten(FEW | {name: other})))
     assert changed.shape != reference.shape or not np.array_equal(changed, reference)
+
+
+def test_the_name_chooses_the_estimator(robot):
+    assert isinstance(make_estimator(robot, EstimatorConfig()), ContactEstimator)
+    with pytest.raises(ConfigError, match="unknown contact estimator 'magic'"):
+        make_estimator(robot, EstimatorConfig(estimator="magic"))
 
 
 def test_configurations_are_not_changed(make_plant):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_stack.demo.statistics import (
+from contact_experiments.control.statistics import (
     ContactSample,
     ExperimentData,
     contact_segments,
@@ -125,3 +125,10 @@ def test_hash_sees_the_last_bit():
     other[1, 2] = np.nextafter(1.0, 2.0)
     assert trajectory_hash(q) == trajectory_hash(q.copy())
     assert trajectory_hash(q) != trajectory_hash(other)
+
+
+def test_a_run_without_contact_has_no_release_and_no_contact_figures():
+    figures = summarize(run(np.zeros(seconds(1))), LIMIT, {"down": (0, 1)})
+    assert figures["contact"]["segments"] == 0
+    assert figures["release"] == {"joint_speed_max_rad_s": None, "force_fall_s": None}
+    assert figures["failures"] == ["pass 'down': only 0.00 s of post-impact contact"]

@@ -19,8 +19,10 @@ from contact_core.collision.shapes import ShapeKind
 from contact_core.description import collision_shapes, read_urdf
 from contact_core.robot import Robot
 from contact_core.scene import Scene
-from contact_stack.demo.client_node import SETTLING
-from contact_stack.demo.motion import Motion, joints_along, tilt
+from contact_experiments.control.motion import Motion, joints_along, tilt
+
+SETTLING = 0.5
+"""Time that is watched after the end of a motion [s]."""
 
 STANDING_GAP = 0.01
 """Largest distance between the mug's bottom and the cart's top if it stands there [m]."""

@@ -1,4 +1,4 @@
-"""The motions of demos, poses on their way, and the gate of those that stream commands."""
+"""The motions of experiments, and poses on their way."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pinocchio as pin
 
-from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
-from contact_aware_control.safety.command_gate import CommandGate, GateState
-from contact_core.arm_state import SoundCommand
-from contact_core.config import from_mapping
-from contact_core.errors import CommunicationError, TrajectoryError
+from contact_core.errors import TrajectoryError
 from contact_core.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
 from contact_core.robot import Robot
-from contact_core.scene import Scene
 
 Motion = PoseTrajectory | JointTrajectory
 """Of the tool for ``follow_pose_trajectory``, or of the joints for ``follow_joint_trajectory``."""
@@ -66,43 +61,3 @@ def joints_along(
             raise TrajectoryError(f"keyframe motion, {time:.2f} s: {found.status.value}")
         positions.append(found.q)
     return positions
-
-
-class SetpointGate:
-    """Passes joint positions that a demo streams to the arm, past the controller."""
-
-    def __init__(self, scene: Scene) -> None:
-        """Take the limits: the joints' own speed, for a bottle is shaken fast.
-
-        Args:
-            scene: Has the arm, its stiffness and the period of commands.
-        """
-        limits = {"step": 0.05, "velocity_fraction": 1.0, "position_margin": 0.0}
-        values = {
-            "rate": 1.0 / scene.config.period,
-            "joint_stiffness": scene.config.robot.stiffness,
-            "limits": limits,
-        }
-        robot = Robot.from_description(scene.robot)
-        self._gate = CommandGate(robot, from_mapping(ControllerConfig, values))
-        self._passed: GateState | None = None
-
-    def judge(self, stamp: int, wanted: np.ndarray, measured: np.ndarray) -> SoundCommand:
-        """Pass a command.
-
-        Args:
-            stamp: Time of the period [ns].
-            wanted: (n) commanded joint positions [rad].
-            measured: (n) measured ones; the first command has to be near them [rad].
-
-        Returns:
-            What may be sent.
-
-        Raises:
-            CommunicationError: If it breaks a rule.
-        """
-        before = self._passed or self._gate.start(measured)
-        self._passed, command, refusal = self._gate.judge(before, stamp, wanted, measured)
-        if refusal:
-            raise CommunicationError(f"the gate refused a command: {refusal}")
-        return command

@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -47,6 +47,38 @@ class ContactSample:
     def magnitude(self) -> float:
         """Norm of the force [N]."""
         return float(np.linalg.norm(self.force))
+
+
+class Course(Protocol):
+    """What is drawn of a run; :class:`ExperimentData` says what it means."""
+
+    @property
+    def time(self) -> np.ndarray:
+        """(n) [s]."""
+
+    @property
+    def period(self) -> float:
+        """[s]."""
+
+    @property
+    def joint_velocity(self) -> np.ndarray:
+        """(n, 7) [rad/s]."""
+
+    @property
+    def position_error(self) -> np.ndarray:
+        """(n) [m]."""
+
+    @property
+    def rotation_error(self) -> np.ndarray:
+        """(n) [rad]."""
+
+    @property
+    def force(self) -> np.ndarray:
+        """(n) [N]."""
+
+    @property
+    def in_contact(self) -> np.ndarray:
+        """(n) True in contact."""
 
 
 @dataclass(frozen=True)
@@ -167,14 +199,16 @@ def contact_segments(in_contact: np.ndarray) -> list[tuple[int, int]]:
     return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]
 
 
-def releases(data: ExperimentData) -> list[int]:
+def releases(data: Course) -> list[int]:
     """List the first tick after each contact that the robot stayed away from for a while."""
     segments = contact_segments(data.in_contact)
     away = round(AWAY / data.period)
+    ends = [end for _, end in segments]
     following = [first for first, _ in segments[1:]] + [len(data.time) + away]
+    # Without any contact there is nothing for the end of the run to follow.
     return [
         end
-        for (_, end), next_contact in zip(segments, following, strict=True)
+        for end, next_contact in zip(ends, following, strict=False)
         if end < len(data.time) and next_contact - end > away
     ]
 
@@ -236,28 +270,51 @@ def _link_fractions(contacts: Sequence[tuple[ContactSample, ...]]) -> dict[str, 
     return {link: count / links.total() for link, count in links.most_common()}
 
 
+def judged_ticks(data: ExperimentData) -> Iterator[tuple[int, ContactSample, ContactSample | None]]:
+    """Yield what the estimator is judged by.
+
+    Args:
+        data: The run.
+
+    Yields:
+        Each tick with force enough, its strongest true contact, and the strongest estimate if
+        there is one.
+    """
+    for tick, (truth, estimates) in enumerate(zip(data.contacts, data.estimates, strict=True)):
+        true = max(truth, key=lambda c: c.magnitude, default=None)
+        if true is not None and true.magnitude >= JUDGED_FORCE:
+            yield tick, true, max(estimates, key=lambda c: c.magnitude, default=None)
+
+
+def location_errors(data: ExperimentData) -> np.ndarray:
+    """Return how far the estimate is from the true contact.
+
+    Args:
+        data: The run.
+
+    Returns:
+        (n) [m]; infinite without an estimate, NaN where the force is too small to judge.
+    """
+    errors = np.full(len(data.time), np.nan)
+    for tick, true, best in judged_ticks(data):
+        errors[tick] = np.inf if best is None else np.linalg.norm(best.point - true.point)
+    return errors
+
+
 def _estimator(data: ExperimentData) -> dict[str, Any]:
     """Compare the estimates with the truth at every tick with force enough to judge."""
-    location: list[float] = []
     force: list[float] = []
     link: list[bool] = []
     identifiable: list[bool] = []
-    for truth, estimates in zip(data.contacts, data.estimates, strict=True):
-        true = max(truth, key=lambda c: c.magnitude, default=None)
-        if true is None or true.magnitude < JUDGED_FORCE:
-            continue
-        best = max(estimates, key=lambda c: c.magnitude, default=None)
-        if best is None:
-            location.append(np.inf)
-            force.append(true.magnitude)
-        else:
-            location.append(float(np.linalg.norm(best.point - true.point)))
-            force.append(float(np.linalg.norm(best.force - true.force)))
+    for _, true, best in judged_ticks(data):
+        missing = true.magnitude if best is None else np.linalg.norm(best.force - true.force)
+        force.append(float(missing))
         link.append(best is not None and best.link == true.link)
         identifiable.append(best is not None and best.identifiable)
+    location = location_errors(data)
     return {
         "rate_hz": data.estimator_rate,
-        "location_error_p50_m": percentile(np.array(location), 50),
+        "location_error_p50_m": percentile(location[~np.isnan(location)], 50),
         "force_error_p50_N": percentile(np.array(force), 50),
         "link_correct_fraction": mean(np.array(link)),
         "identifiable_fraction": mean(np.array(identifiable)),

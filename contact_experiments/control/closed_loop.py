@@ -1,4 +1,4 @@
-"""Simulator, estimator and controller in one process, tick by tick, without ROS.
+"""An experiment in one process: simulator, estimator and controller, tick by tick, without ROS.
 
 The order within a tick is that of the graph in lock-step: the plant's measurement, the
 estimator's contacts, the controller's command, one period of the plant.
@@ -7,18 +7,27 @@ estimator's contacts, the controller's command, one period of the plant.
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from contact_aware_control.config import ControllerConfig, GovernorConfig
 from contact_aware_control.contact import ContactEstimate, ContactReport
 from contact_aware_control.control_loop import ControlLoop
-from contact_aware_control.estimation.config import EstimatorConfig, ObserverConfig
-from contact_aware_control.estimation.estimator import ContactEstimator
-from contact_aware_control.estimation.momentum_observer import MomentumObserver
+from contact_aware_control.estimation import (
+    ESTIMATORS,
+    Estimator,
+    EstimatorConfig,
+    EstimatorOutput,
+    EstimatorStatus,
+    MomentumObserver,
+    ObserverConfig,
+    make_estimator,
+)
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal
 from contact_aware_control.safety.command_limits import GoalChecker
@@ -27,24 +36,63 @@ from contact_core.arm_state import ArmState
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
 from contact_core.scene import Scene
-from contact_stack.demo.contact_tracking.experiments import Experiment, MugPlacement
-from contact_stack.demo.motion import tool_at
-from contact_stack.demo.statistics import ContactSample, ExperimentData, summarize
+from contact_experiments.control.experiments import Experiment, MugPlacement
+from contact_experiments.control.motion import tool_at
+from contact_experiments.control.statistics import ContactSample, ExperimentData, summarize
 from tamsi_sim.robot.plant import GripperCommand, Plant
 from tamsi_sim.robot.report import DriverReport, TrueContact
 
-# Free space before the motion, in which the estimator tares [s].
 TARE_TIME = 0.5
-# Where the mug's centre of mass is while it is held, tool frame [m].
+"""Free space before the motion, in which the estimator tares [s]."""
 MUG_CENTER = np.array([0.025, 0.0, 0.0])
+"""Where the mug's centre of mass is while it is held, tool frame [m]."""
+TRUTH = "truth"
+"""The estimator that is told the true contacts."""
 
-Estimate = Callable[[DriverReport, Plant], Sequence[ContactEstimate]]
+
+class TrueContacts(Estimator):
+    """Reports the simulator's own contacts, as a perfect skin would."""
+
+    def __init__(self, robot: Robot, config: EstimatorConfig) -> None:
+        """Begin without contacts.
+
+        Args:
+            robot: The arm.
+            config: Is not needed.
+        """
+        self._robot = robot
+        self._contacts: tuple[TrueContact, ...] = ()
+
+    def see(self, contacts: Iterable[TrueContact]) -> None:
+        """Take the true contacts of the next update."""
+        self._contacts = tuple(contacts)
+
+    def reset(self, seed: int) -> None:
+        """There is nothing to forget, see :meth:`Estimator.reset`."""
+
+    def tare(self) -> None:
+        """There is no bias, see :meth:`Estimator.tare`."""
+
+    def set_payload(self, mass: float, center_of_mass: np.ndarray, start_ns: int) -> None:
+        """What is held makes no difference, see :meth:`Estimator.set_payload`."""
+
+    def update(self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray) -> EstimatorOutput:
+        """Return the contacts that were seen, see :meth:`Estimator.update`."""
+        found = tuple(_as_estimate(number, seen) for number, seen in enumerate(self._contacts))
+        status = EstimatorStatus.CONTACT if found else EstimatorStatus.FREE
+        return EstimatorOutput(stamp_ns, status, found, external_torque, np.zeros(self._robot.n))
+
+
+ESTIMATORS.register(TRUTH, TrueContacts)
 
 
 class ClosedLoopRun:
     """One run of an experiment; :meth:`run` can be called once.
 
     Attributes:
+        experiment: What is done.
+        plant: The simulator.
+        loop: The control loop.
         status: LoopStatus of every tick of the motion.
     """
 
@@ -54,7 +102,6 @@ class ClosedLoopRun:
         experiment: Experiment | None = None,
         *,
         seed: int = 0,
-        true_contacts: bool = False,
         scene: Scene | None = None,
         estimator: EstimatorConfig | None = None,
         observer: ObserverConfig | None = None,
@@ -68,9 +115,8 @@ class ClosedLoopRun:
             controller: The controller's parameters.
             experiment: The experiment, by default the mug placement.
             seed: Seed of the sensor noise and of the particles.
-            true_contacts: Give the controller the true contacts instead of estimates.
             scene: The scene, by default the experiment's.
-            estimator: The estimator's parameters, by default the defaults.
+            estimator: The estimator's parameters, its name among them; by default the defaults.
             observer: Makes the estimator use a momentum observer's external torque.
             force_limits: Force limit [N] by link, where contact is planned.
             arm: Makes the arm that controller and estimator take it for, by default the
@@ -91,19 +137,20 @@ class ClosedLoopRun:
         self._plant_stiffness = np.array(scene.config.robot.stiffness)
         self._tool = Robot.from_description(description)
         self._reference_arm = Robot.from_description(description)
-        self._estimator: ContactEstimator | None = None
-        if not true_contacts:
-            self._estimator = ContactEstimator(arm(), estimator or EstimatorConfig())
-            self._estimator.reset(seed)
-            if self.experiment.held is not None:
-                self._estimator.set_payload(self.experiment.held.mass, MUG_CENTER, 0)
+        self._estimator = make_estimator(arm(), estimator or EstimatorConfig())
+        self._estimator.reset(seed)
+        if self.experiment.held is not None:
+            self._estimator.set_payload(self.experiment.held.mass, MUG_CENTER, 0)
         self._observer = MomentumObserver(arm(), observer) if observer is not None else None
         self._seed = seed
         self._force_limits = force_limits or {}
         self.status: list[Any] = []
 
-    def run(self) -> ExperimentData:
+    def run(self, until: float = math.inf) -> ExperimentData:
         """Run it.
+
+        Args:
+            until: When it ends, if that is before its settling time is over [s].
 
         Returns:
             The ticks from the start of the motion on.
@@ -112,7 +159,8 @@ class ClosedLoopRun:
         self._loop_state = self.loop.start()
         motion = self.experiment.motion(self._tool, measurement.commanded_position)
         period = self.loop.config.period
-        ticks = round((self.experiment.duration + self.experiment.settling) / period)
+        duration = self.experiment.duration + self.experiment.settling
+        ticks = round(min(until, duration) / period)
         for _ in range(round(TARE_TIME / period)):
             measurement = self._tick(measurement, None, None)[0]
         goal = Goal(motion, self._force_limits)
@@ -124,8 +172,7 @@ class ClosedLoopRun:
             release = self.experiment.release
             if release is not None and moment <= release.time < moment + period:
                 gripper = GripperCommand(release.opening, release.effort)
-                if self._estimator is not None:
-                    self._estimator.set_payload(0.0, MUG_CENTER, measurement.time_ns)
+                self._estimator.set_payload(0.0, MUG_CENTER, measurement.time_ns)
             measurement, estimates, tick_time = self._tick(measurement, goal, gripper)
             truth = self.plant.truth()
             self._tool.update(truth.joint_position[:7])
@@ -190,15 +237,18 @@ class ClosedLoopRun:
         return after, estimates, elapsed
 
     def _contacts(self, state: ArmState) -> Sequence[ContactEstimate]:
-        if self._estimator is not None:
-            torque = state.external_torque
-            if self._observer is not None:
-                observed = self._observer.update(state)
-                assert observed is not None
-                torque = observed
-            return self._estimator.update(state.stamp, state.position, torque).contacts
-        touching = [c for c in self.plant.truth().contacts if c.body != self._held]
-        return tuple(_as_estimate(number, contact) for number, contact in enumerate(touching))
+        torque = state.external_torque
+        if self._observer is not None:
+            observed = self._observer.update(state)
+            assert observed is not None
+            torque = observed
+        if isinstance(self._estimator, TrueContacts):
+            self._estimator.see(c for c in self.plant.truth().contacts if c.body != self._held)
+        return self._estimator.update(state.stamp, state.position, torque).contacts
+
+    def _pose_of(self, name: str) -> pin.SE3:
+        (found,) = (item for item in self.plant.truth().objects if item.name == name)
+        return pin.XYZQUATToSE3(np.concatenate([found.position, found.quaternion]))
 
     def _data(self, rows: list[tuple[Any, ...]]) -> ExperimentData:
         moment, position, velocity, contacts, estimates, shift, turn, tick_time = zip(
@@ -217,6 +267,7 @@ class ClosedLoopRun:
             deadline_misses=0,
             control_rate=self.loop.config.rate,
             estimator_rate=self.loop.config.rate,
+            outcome=self.experiment.outcome(self._pose_of),
         )
 
     @property

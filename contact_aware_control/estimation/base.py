@@ -1,0 +1,88 @@
+"""What every contact estimator is: joint positions and external torques in, contacts out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from contact_aware_control.contact import ContactEstimate
+from contact_aware_control.estimation.tare import TareStatus
+
+
+class EstimatorStatus(Enum):
+    """What an update found; the value says what to do about it."""
+
+    FREE = "no contact"
+    CONTACT = "contact located"
+    CONVERGING = "contact found, place not settled yet: rely on the force only"
+    NOT_IDENTIFIABLE = "contact whose place the joint torques do not tell: be conservative"
+    REJECTED = "input not used: it must be finite, of the arm's size and newer than the last"
+
+
+@dataclass(frozen=True)
+class EstimatorOutput:
+    """Result of one update.
+
+    Attributes:
+        stamp_ns: Time of the input [ns].
+        status: What was found.
+        contacts: The contacts reported, in the order in which they began; none if the input
+            was rejected, which says nothing.
+        torque: (n) external torque without bias and payload [Nm].
+        bias: (n) bias in use [Nm].
+        tare: State of the bias measurement.
+        rejected: Number of inputs rejected since the last reset.
+        residual: Squared whitened torque, per joint, that all contacts together leave
+            unexplained; about 1 or less if the model explains it.
+    """
+
+    stamp_ns: int
+    status: EstimatorStatus
+    contacts: tuple[ContactEstimate, ...]
+    torque: np.ndarray
+    bias: np.ndarray
+    tare: TareStatus = TareStatus.DONE
+    rejected: int = 0
+    residual: float = 0.0
+
+
+class Estimator(ABC):
+    """Finds where the robot is touched; it starts with a tare."""
+
+    @abstractmethod
+    def reset(self, seed: int) -> None:
+        """Forget everything, payload and bias included, and tare.
+
+        Args:
+            seed: Seed of whatever is drawn at random.
+        """
+
+    @abstractmethod
+    def tare(self) -> None:
+        """Measure the bias anew; the robot must be free of contact."""
+
+    @abstractmethod
+    def set_payload(self, mass: float, center_of_mass: np.ndarray, start_ns: int) -> None:
+        """Tell what the robot holds from a time on.
+
+        Args:
+            mass: [kg], 0 when the object is dropped.
+            center_of_mass: (3) tool frame [m].
+            start_ns: The time [ns].
+        """
+
+    @abstractmethod
+    def update(self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray) -> EstimatorOutput:
+        """Process one sample.
+
+        Args:
+            stamp_ns: Its time [ns].
+            q: (n) joint positions [rad].
+            external_torque: (n) tau_ext = J^T f as measured [Nm].
+
+        Returns:
+            The contacts at that time.
+        """

@@ -1,0 +1,89 @@
+"""What is compared: controllers with settings that make them what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import cycle
+from typing import Any
+
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.controllers import CONTROLLERS
+from contact_core.config import from_mapping, unflatten
+from contact_core.figures import BLUE, BROWN, GREEN, GREY, ORANGE, RED
+
+NULL_SPACE_STEP = 0.002
+"""Bound on the step of the null-space baseline that has one, as the QP's by default [rad]."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A controller with settings.
+
+    Attributes:
+        label: How it is called in plots.
+        color: Its colour in plots.
+        values: Dotted name of a parameter -> its value; ``controller`` is always among them.
+        line: Its line style in plots.
+        baseline: Whether it is there for comparison only: too little contact is then
+            reported, and does not fail the demo.
+    """
+
+    label: str
+    color: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    line: str = "-"
+    baseline: bool = True
+
+    @property
+    def style(self) -> dict[str, Any]:
+        """Options of matplotlib's plot."""
+        return {"color": self.color, "lw": 1.2, "ls": self.line, "label": self.label}
+
+
+def controller_config(values: Mapping[str, Any]) -> ControllerConfig:
+    """Return all parameters of a variant's controller.
+
+    Args:
+        values: Those of the variant.
+
+    Raises:
+        ConfigError: If there is no such parameter, or a value is not valid.
+    """
+    return from_mapping(ControllerConfig, unflatten(values))
+
+
+VARIANTS: dict[str, Variant] = {
+    "qp": Variant("QP (24)", BLUE, {"controller": "qp"}, baseline=False),
+    "qp_incremental": Variant(
+        "QP (24), incremental",
+        BLUE,
+        {"controller": "qp", "tracking.reading": "incremental"},
+        "--",
+        baseline=False,
+    ),
+    "qp_frictionless": Variant("QP (22), frictionless", BROWN, {"controller": "qp_frictionless"}),
+    "null_space": Variant("null-space projection", GREEN, {"controller": "null_space"}),
+    "null_space_bounded": Variant(
+        "null-space projection, bounded step",
+        GREEN,
+        {"controller": "null_space", "null_space.step": NULL_SPACE_STEP},
+        "--",
+    ),
+    "greedy": Variant("greedy baseline", ORANGE, {"controller": "greedy"}),
+}
+"""Those that come with the package."""
+
+
+def compared() -> dict[str, Variant]:
+    """Return the controllers of this package, and those that somebody else has registered.
+
+    Returns:
+        Name -> its variant: one for each name of CONTROLLERS, in their order, and besides the
+        variants whose parameters differ from their controller's.
+    """
+    others = (name for name in CONTROLLERS if name not in VARIANTS)
+    return VARIANTS | {
+        name: Variant(name.replace("_", " "), color, {"controller": name})
+        for name, color in zip(others, cycle((RED, GREY)), strict=False)
+    }
