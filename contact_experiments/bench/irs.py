@@ -12,7 +12,7 @@ from tqdm import tqdm
 from contact_core.results import Columns, lines, write_json
 from contact_experiments.irs.benchmark import compare_orders, run_examples
 from contact_experiments.irs.contact_qps import COUNT, measure_contact_qps, missing_peers
-from irs_planner import GradientMode, example_names
+from irs_planner import SMOOTHING_MODES, example_names
 from irs_planner.plots import figure_9
 
 QUICK = ("pendulum", "pushing")
@@ -48,9 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--example", nargs="+", choices=example_names(), metavar="NAME",
         help=f"only these: {', '.join(example_names())}",
     )  # fmt: skip
-    parser.add_argument(
-        "--mode", nargs="+", choices=[str(mode) for mode in GradientMode], help="only these"
-    )
+    parser.add_argument("--mode", nargs="+", choices=list(SMOOTHING_MODES), help="only these")
     parser.add_argument(
         "--paper", action="store_true",
         help="exactly the paper's settings: Algorithm 1 alone, a fixed number of iterations",

@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from contact_experiments.irs.second_order import SecondOrderDynamics
-from irs_planner.dynamics import ContactDynamics
 from irs_planner.examples import build_problem, example_names, example_settings, load_example
 from irs_planner.irs_lqr import plan
 from irs_planner.problem import PlannerSettings
 from irs_planner.result import IrsPlan
-from irs_planner.smoothing import GradientMode
+from irs_planner.smoothing_modes import mode_names
 
 
 def run_examples(
@@ -45,13 +44,11 @@ def run_examples(
     for name in names or example_names():
         config = load_example(name)
         problem = build_problem(config)
-        contact = isinstance(problem.dynamics, ContactDynamics)
         examples[name] = {}
         slow = isinstance(problem.dynamics, SecondOrderDynamics)
-        for mode in modes or [str(mode) for mode in GradientMode]:
-            if mode == GradientMode.LOG_BARRIER and not contact:
-                continue
-            if mode == GradientMode.FIRST and slow and not modes:
+        usable = mode_names(problem.dynamics)
+        for mode in [mode for mode in modes or usable if mode in usable]:
+            if mode == "first" and slow and not modes:
                 continue
             settings = replace(
                 example_settings(config),
