@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import typing
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,7 +32,7 @@ class Range:
         low: Smallest valid value, or the excluded bound if ``open_low``.
         high: Largest valid value.
         open_low: True if ``low`` itself is not valid.
-        options: The valid values of a parameter that is one of a few.
+        options: The valid values of a parameter that is one of a few; a registry's may grow.
         size: The number of entries of a tuple.
         live: True if the parameter may change while a node runs.
     """
@@ -42,7 +42,7 @@ class Range:
     low: float = -math.inf
     high: float = math.inf
     open_low: bool = False
-    options: tuple[Any, ...] = ()
+    options: Collection[Any] = ()
     size: int | None = None
     live: bool = False
 
@@ -69,7 +69,7 @@ def parameter(
     low: float = -math.inf,
     above: float | None = None,
     high: float = math.inf,
-    options: tuple[Any, ...] = (),
+    options: Collection[Any] = (),
     size: int | None = None,
     live: bool = False,
 ) -> Any:

@@ -31,22 +31,30 @@ from irs_planner.scenes import (
     load_scene,
     load_spatial_scene,
 )
-from irs_planner.smoothing import GradientMode, first_order_bundle, zero_order_bundle
+from irs_planner.smoothing import (
+    Perturbations,
+    first_order_bundle,
+    first_order_jacobians,
+    zero_order_bundle,
+    zero_order_jacobians,
+)
+from irs_planner.smoothing_modes import SMOOTHING_MODES, SmoothingMode
 
 __all__ = [
+    "SMOOTHING_MODES",
     "Bounds",
     "Box",
     "Circle",
     "ContactDynamics",
     "Dynamics",
     "Fixture",
-    "GradientMode",
     "HalfPlane",
     "IrsPlan",
     "IrsProblem",
     "IterationReport",
     "Jacobians",
     "Link",
+    "Perturbations",
     "PlanStatus",
     "PlanTask",
     "PlanarObject",
@@ -55,6 +63,7 @@ __all__ = [
     "PlanarScene",
     "PlannerSettings",
     "QuadraticCost",
+    "SmoothingMode",
     "SpatialQuasiDynamics",
     "StopCondition",
     "VarianceSchedule",
@@ -62,6 +71,7 @@ __all__ = [
     "example_names",
     "example_task",
     "first_order_bundle",
+    "first_order_jacobians",
     "load_example",
     "load_scene",
     "load_spatial_scene",
@@ -70,4 +80,5 @@ __all__ = [
     "plan_all",
     "run_task",
     "zero_order_bundle",
+    "zero_order_jacobians",
 ]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from contact_core.planning import StopCondition
+from contact_core.sweep import ALONE, Sweep, Workers
 from irs_planner.diagnosis import INTERRUPTED
 from irs_planner.examples import build_problem, example_settings, load_example
 from irs_planner.irs_lqr import plan
@@ -88,31 +88,28 @@ def run_task(
     return TaskResult(best, iterations, stop.elapsed)
 
 
-def plan_all(tasks: Sequence[PlanTask], workers: int = 1, backend: str = "loky") -> list[IrsPlan]:
-    """Plan several tasks, in processes of their own.
+def plan_all(tasks: Sequence[PlanTask], workers: Workers = ALONE) -> list[IrsPlan]:
+    """Plan several tasks side by side.
 
-    Every task is planned from its own seed, so that neither the number of workers nor the
-    backend changes a result. On a cluster, register joblib's ``dask`` or ``ray`` backend
-    and name it here. Below about 0.1 s per task one worker is faster.
+    Every task is planned from its own seed, so that it does not matter to a result who computes
+    it. Below about 0.1 s per task one process is faster.
 
     Args:
         tasks: What to plan.
-        workers: Number of processes.
-        backend: Any joblib backend.
+        workers: Processes of this machine, or a cluster.
 
     Returns:
         The best plan of every task, in their order.
+
+    Raises:
+        ConfigError: If the cluster cannot be reached.
     """
-    run = Parallel(n_jobs=workers, backend=backend)
-    return [result.best for result in run(delayed(run_task)(task) for task in tasks)]
+    sweep = Sweep(workers, show=False)
+    return [result.best for result in sweep.run(run_task, [(task,) for task in tasks])]
 
 
 def multi_start(
-    problem: IrsProblem,
-    settings: PlannerSettings,
-    starts: int,
-    workers: int = 1,
-    backend: str = "loky",
+    problem: IrsProblem, settings: PlannerSettings, starts: int, workers: Workers = ALONE
 ) -> list[IrsPlan]:
     """Plan the same problem from several seeds.
 
@@ -120,14 +117,16 @@ def multi_start(
         problem: The problem.
         settings: Its ``seed`` is the first seed.
         starts: Number of seeds.
-        workers: Number of processes.
-        backend: Any joblib backend.
+        workers: Processes of this machine, or a cluster.
 
     Returns:
         The results, best first.
+
+    Raises:
+        ConfigError: If the cluster cannot be reached.
     """
     tasks = [PlanTask(problem, replace(settings, seed=settings.seed + i)) for i in range(starts)]
-    return sorted(plan_all(tasks, workers, backend), key=lambda result: result.cost)
+    return sorted(plan_all(tasks, workers), key=lambda result: result.cost)
 
 
 def example_task(name: str, settings: PlannerSettings | None = None) -> PlanTask:

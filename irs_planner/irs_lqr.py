@@ -26,7 +26,8 @@ from irs_planner.local_model import build_local_model, control_to_input, model_s
 from irs_planner.mpc import MpcSolver, TrackingProblem, make_mpc_solver
 from irs_planner.problem import IrsProblem, PlannerSettings
 from irs_planner.result import IrsPlan, IterationReport, IterationTimes, Rollout
-from irs_planner.smoothing import GradientMode, draw_perturbations, linearize
+from irs_planner.smoothing import draw_perturbations
+from irs_planner.smoothing_modes import SMOOTHING_MODES, linearize
 
 # Below this, an input counts as having no effect on a state.
 FLAT = 1e-9
@@ -189,18 +190,18 @@ def _linearize(
     generator: np.random.Generator,
 ) -> tuple[Jacobians, float]:
     """Return A_t and B_t along a trajectory, and the standard deviation behind them."""
-    mode = GradientMode(settings.mode)
+    mode = SMOOTHING_MODES[settings.mode]
     schedule, dynamics = problem.schedule, problem.dynamics
     state_std = scale * np.array(schedule.state_std or [0.0] * dynamics.state_size)
     input_std = scale * np.array(schedule.input_std)
-    sampled = mode in (GradientMode.FIRST, GradientMode.ZERO)
     perturbations = draw_perturbations(
-        generator, problem.horizon, settings.samples if sampled else 0, state_std, input_std
+        generator, problem.horizon, settings.samples if mode.sampled else 0, state_std, input_std
     )
     jacobians = linearize(
-        dynamics, mode, nominal.states[:-1], nominal.inputs, perturbations, settings.workers
-    )
-    std = 0.0 if mode == GradientMode.EXACT else float(max(state_std.max(), input_std.max()))
+        dynamics, settings.mode, nominal.states[:-1], nominal.inputs, perturbations,
+        settings.workers,
+    )  # fmt: skip
+    std = float(max(state_std.max(), input_std.max())) if mode.smooth else 0.0
     return jacobians, std
 
 

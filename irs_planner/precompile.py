@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from irs_planner.dynamics import ContactDynamics
 from irs_planner.examples import build_problem, load_example
 from irs_planner.irs_lqr import plan
 from irs_planner.problem import PlannerSettings
-from irs_planner.smoothing import GradientMode
+from irs_planner.smoothing_modes import mode_names
 
 EXAMPLES = ("pendulum", "pushing", "iiwa_push")
 """One without contact, one in the plane and one in space."""
@@ -16,8 +15,5 @@ def precompile() -> None:
     """Plan one iteration of a small example in every mode."""
     for name in EXAMPLES:
         problem = build_problem(load_example(name))
-        for mode in GradientMode:
-            if mode is not GradientMode.LOG_BARRIER or isinstance(
-                problem.dynamics, ContactDynamics
-            ):
-                plan(problem, PlannerSettings(mode=str(mode), iterations=1, samples=2))
+        for mode in mode_names(problem.dynamics):
+            plan(problem, PlannerSettings(mode=mode, iterations=1, samples=2))

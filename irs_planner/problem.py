@@ -10,7 +10,7 @@ import numpy as np
 from contact_core.config import parameter
 from contact_core.errors import ConfigError
 from irs_planner.dynamics import ContactDynamics, Dynamics
-from irs_planner.smoothing import GradientMode
+from irs_planner.smoothing_modes import DEFAULT_MODE, SMOOTHING_MODES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,9 +218,7 @@ def _check(name: str, value: np.ndarray, shape: tuple[int, ...], low: float = -n
 class PlannerSettings:
     """Settings of iRS-LQR."""
 
-    mode: str = parameter(
-        "first", "derivatives to use", options=tuple(str(mode) for mode in GradientMode)
-    )
+    mode: str = parameter(DEFAULT_MODE, "derivatives to use", options=SMOOTHING_MODES)
     iterations: int = parameter(20, "largest number of iterations", low=0)
     samples: int = parameter(100, "samples per knot point", low=1)
     seed: int = parameter(0, "seed of all samples", low=0)

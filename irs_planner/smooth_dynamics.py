@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -111,12 +112,42 @@ INERTIA = (1.5e-3, 2.5e-3, 3.5e-3)  # [kg m^2] about the body axes
 DRAG_RATIO = 0.0245  # [m] yaw moment per thrust
 GRAVITY = 9.81  # [m/s^2]
 
+Moments = tuple[np.ndarray, np.ndarray, np.ndarray]
+Mixer = Callable[[np.ndarray], Moments]
+"""Thrusts (K, 4) of the rotors [N] -> moments about the body axes, (K) each [Nm]."""
+
+
+def plus_mixer(thrusts: np.ndarray) -> Moments:
+    """Rotors 1 and 3 lie on the body's x axis, 2 and 4 on its y axis.
+
+    Args:
+        thrusts: (K, 4) of the rotors [N].
+
+    Returns:
+        Moments about the body axes, (K) each [Nm].
+    """
+    f1, f2, f3, f4 = thrusts.T
+    return ARM * (f2 - f4), ARM * (f3 - f1), DRAG_RATIO * (f1 - f2 + f3 - f4)
+
+
+def cross_mixer(thrusts: np.ndarray) -> Moments:
+    """Every rotor turns about x and y, with the whole arm: the code of bundled_gradients.
+
+    Args:
+        thrusts: (K, 4) of the rotors [N].
+
+    Returns:
+        Moments about the body axes, (K) each [Nm].
+    """
+    f1, f2, f3, f4 = thrusts.T
+    roll, pitch = -f1 - f2 + f3 + f4, -f1 + f2 + f3 - f4
+    return ARM * roll, ARM * pitch, DRAG_RATIO * (-f1 + f2 - f3 + f4)
+
 
 class Quadrotor(SmoothDynamics):
     """x = (position [m], roll, pitch, yaw [rad], their rates), u = thrusts of the rotors [N].
 
-    State order: position, angles, velocity, angle rates. Rotors 1 and 3 lie on the body's
-    x axis, 2 and 4 on its y axis. Explicit Euler.
+    State order: position, angles, velocity, angle rates. Explicit Euler.
     """
 
     input_size = 4
@@ -126,13 +157,23 @@ class Quadrotor(SmoothDynamics):
     )
     usual_step = 0.05
 
+    def __init__(self, time_step: float | None = None, mixer: Mixer = plus_mixer) -> None:
+        """Choose time step and rotors.
+
+        Args:
+            time_step: h [s]; None for the usual one.
+            mixer: Where the rotors are, and how they spin.
+        """
+        super().__init__(time_step)
+        self._mixer = mixer
+
     def formula(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Evaluate the step, see :meth:`SmoothDynamics.formula`."""
         velocity, angle_rates = states[:, 6:9], states[:, 9:]
         sine, cosine = np.sin(states[:, 3:6]).T, np.cos(states[:, 3:6]).T
         acceleration = _thrust_direction(sine, cosine) * (inputs.sum(axis=1) / MASS)[:, None]
         acceleration[:, 2] -= GRAVITY
-        angular = _angle_accelerations(sine, cosine, states, inputs)
+        angular = _angle_accelerations(sine, cosine, states, self._mixer(inputs))
         rate = np.concatenate((velocity, angle_rates, acceleration, angular), axis=1)
         return states + self.time_step * rate
 
@@ -144,7 +185,7 @@ def _thrust_direction(sine: np.ndarray, cosine: np.ndarray) -> np.ndarray:
 
 
 def _angle_accelerations(
-    sine: np.ndarray, cosine: np.ndarray, states: np.ndarray, inputs: np.ndarray
+    sine: np.ndarray, cosine: np.ndarray, states: np.ndarray, moment: Moments
 ) -> np.ndarray:
     """Return (K, 3) the second derivatives of roll, pitch and yaw [rad/s^2].
 
@@ -157,8 +198,6 @@ def _angle_accelerations(
         cr * pitch_rate + sr * cp * yaw_rate,
         -sr * pitch_rate + cr * cp * yaw_rate,
     )
-    f1, f2, f3, f4 = inputs.T
-    moment = (ARM * (f2 - f4), ARM * (f3 - f1), DRAG_RATIO * (f1 - f2 + f3 - f4))
     i1, i2, i3 = INERTIA
     dw1 = (moment[0] - (i3 - i2) * w[1] * w[2]) / i1
     dw2 = (moment[1] - (i1 - i3) * w[2] * w[0]) / i2

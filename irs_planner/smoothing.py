@@ -5,14 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import cumulative_trapezoid
 
-from contact_core.errors import ConfigError
-from irs_planner.dynamics import ContactDynamics, Dynamics, Jacobians
+from irs_planner.dynamics import Dynamics, Jacobians
 
 
 def map_batch(
@@ -121,20 +119,6 @@ def reconstruct(points: np.ndarray, slopes: np.ndarray, value: float) -> np.ndar
     return value + integral
 
 
-class GradientMode(StrEnum):
-    """Which derivatives the planner uses.
-
-    EXACT: derivatives at the nominal point (12). FIRST: mean of derivatives at samples
-    (15). ZERO: least squares on values at samples (16). LOG_BARRIER: derivatives of the
-    contact model whose constraints are log barriers, no samples.
-    """
-
-    EXACT = "exact"
-    FIRST = "first"
-    ZERO = "zero"
-    LOG_BARRIER = "log_barrier"
-
-
 class Perturbations(NamedTuple):
     """Samples around the T points of a trajectory; draw them before anything runs in parallel.
 
@@ -174,51 +158,6 @@ def draw_perturbations(
     noise = std * generator.standard_normal((horizon, samples, std.size))
     split = len(state_std)
     return Perturbations(noise[..., :split], noise[..., split:], state_std, input_std)
-
-
-def linearize(
-    dynamics: Dynamics,
-    mode: GradientMode,
-    states: np.ndarray,
-    inputs: np.ndarray,
-    perturbations: Perturbations,
-    workers: int = 1,
-) -> Jacobians:
-    """Compute A_t and B_t around every point of a trajectory.
-
-    Args:
-        dynamics: The system.
-        mode: Which derivatives.
-        states: (T, n) nominal x_t.
-        inputs: (T, m) nominal u_t.
-        perturbations: Samples; only their standard deviation matters to LOG_BARRIER.
-        workers: Number of threads; it does not change the result.
-
-    Returns:
-        A_t (T, n, n) and B_t (T, n, m); NaN where no sample could be evaluated.
-
-    Raises:
-        ConfigError: If the system has no log-barrier approximation.
-    """
-    match mode:
-        case GradientMode.EXACT:
-            return Jacobians(*map_batch(dynamics.jacobians, workers, states, inputs))
-        case GradientMode.FIRST:
-            return first_order_jacobians(dynamics, states, inputs, perturbations, workers)
-        case GradientMode.ZERO:
-            return zero_order_jacobians(dynamics, states, inputs, perturbations, workers)
-        case GradientMode.LOG_BARRIER:
-            if not isinstance(dynamics, ContactDynamics):
-                raise ConfigError(
-                    f"{type(dynamics).__name__} has no log barrier: mode 'log_barrier' is not "
-                    "available (valid: exact, first, zero)"
-                )
-            width = perturbations.input_std
-            return Jacobians(
-                *map_batch(
-                    lambda x, u: dynamics.barrier_jacobians(x, u, width), workers, states, inputs
-                )
-            )
 
 
 def first_order_jacobians(

@@ -9,11 +9,12 @@ from typing import Any
 
 from tqdm import tqdm
 
+from contact_core.figures import save
 from contact_core.results import Columns, lines, write_json
 from contact_experiments.irs.benchmark import compare_orders, run_examples
 from contact_experiments.irs.contact_qps import COUNT, measure_contact_qps, missing_peers
-from irs_planner import GradientMode, example_names
-from irs_planner.plots import figure_9
+from irs_planner import SMOOTHING_MODES, example_names
+from irs_planner.plots import plot_costs
 
 QUICK = ("pendulum", "pushing")
 """One example without and one with contact."""
@@ -48,9 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--example", nargs="+", choices=example_names(), metavar="NAME",
         help=f"only these: {', '.join(example_names())}",
     )  # fmt: skip
-    parser.add_argument(
-        "--mode", nargs="+", choices=[str(mode) for mode in GradientMode], help="only these"
-    )
+    parser.add_argument("--mode", nargs="+", choices=list(SMOOTHING_MODES), help="only these")
     parser.add_argument(
         "--paper", action="store_true",
         help="exactly the paper's settings: Algorithm 1 alone, a fixed number of iterations",
@@ -110,7 +109,12 @@ def _run_examples(args: argparse.Namespace) -> dict[str, Any]:
         for mode, figures in modes.items()
     ]
     print("\n".join(lines(rows, EXAMPLE_COLUMNS)))
-    print(f"\nplot: {figure_9(args.out, {n: modes for n, modes in examples.items() if modes})}")
+    curves = {
+        name: {mode: [figures["costs"]] for mode, figures in modes.items()}
+        for name, modes in examples.items()
+        if modes
+    }
+    print(f"\nplot: {save(plot_costs(curves), args.out / 'fig9.png')}")
     return examples
 
 

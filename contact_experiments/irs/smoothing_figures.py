@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from scipy.special import erf, ndtr
 
-from contact_core.figures import new_figure, save
+from contact_core.figures import FigureResult, new_figure
 from contact_core.seeds import generator
-from irs_planner.plots.figures import FIRST, ZERO
+from contact_core.sweep import Sweep
+from contact_experiments.papers.figure import spread
+from irs_planner.plots.figures import FIRST, ZERO, name_lines
 from irs_planner.smoothing import first_order_bundle, reconstruct, zero_order_bundle
 
 
@@ -101,88 +105,149 @@ class Vee(ScalarExample):
 
 
 POINTS = np.linspace(-1.0, 1.0, 401)
-PANELS = 10.8, 3.0
+PANELS = 10.8, 3.4
 """Size of three panels side by side [inch]."""
+SEEDS = 5
+EXAMPLES: dict[str, ScalarExample] = {
+    "many_minima": ManyMinima(),
+    "heaviside": Heaviside(),
+    "vee": Vee(),
+}
 
 
-def figure_2(folder: Path, samples: int = 1000, seed: int = 0) -> Path:
-    """Draw Fig. 2: many local minima vanish in the bundled objective.
+@dataclass(frozen=True)
+class SampledSlopes:
+    """Gradient bundles of an example at POINTS.
+
+    Attributes:
+        first: (K) of first order.
+        zero: (K) of zero order.
+    """
+
+    first: np.ndarray
+    zero: np.ndarray
+
+
+def sample_slopes(
+    name: str, sigma: float, samples: int, seed: int, stream: str = "slopes"
+) -> SampledSlopes:
+    """Estimate the gradient bundles of an example.
 
     Args:
-        folder: Where to save ``fig2.png``.
-        samples: Samples per point.
+        name: One of EXAMPLES.
+        sigma: Standard deviation of the samples.
+        samples: Per point, the same at every point.
         seed: Seed of the samples.
-
-    Returns:
-        The file.
+        stream: Name of the random numbers.
     """
-    title = "bundled, from first order"
-    return _three_panels(folder / "fig2.png", ManyMinima(), 0.2, samples, seed, title)
+    example = EXAMPLES[name]
+    noise = sigma * generator(seed, stream).standard_normal(samples)
+    return SampledSlopes(
+        first_order_bundle(example.gradient, POINTS, noise),
+        zero_order_bundle(example.value, POINTS, noise),
+    )
 
 
-def figure_3(folder: Path, samples: int = 1000, seed: int = 0) -> Path:
-    """Draw Fig. 3: first-order samples never see the jump of a Heaviside function.
-
-    Args:
-        folder: Where to save ``fig3.png``.
-        samples: Samples per point.
-        seed: Seed of the samples.
-
-    Returns:
-        The file.
-    """
-    title = "bundled, from first order: jump missed"
-    return _three_panels(folder / "fig3.png", Heaviside(), 0.2, samples, seed, title)
+def count_minima(values: np.ndarray) -> int:
+    """Return how many local minima lie inside (K) values."""
+    slopes = np.sign(np.diff(values))
+    return int(np.count_nonzero((slopes[:-1] < 0) & (slopes[1:] > 0)))
 
 
-def figure_4(folder: Path, samples: int = 10, seed: int = 0) -> Path:
-    """Draw Fig. 4: few first-order samples give quantised gradients.
+def figure_2(sweep: Sweep, samples: int = 1000) -> FigureResult:
+    """Fig. 2: many local minima vanish in the bundled objective."""
+    example, sigma = EXAMPLES["many_minima"], 0.2
+    found = _sample(sweep, "many_minima", sigma, samples, "fig2")
+    figure = _three_panels(example, sigma, found[0])
+    numbers = _errors(example, sigma, found)
+    start = example.bundled(POINTS, sigma)[0]
+    numbers["minima"] = {
+        "objective": count_minima(example.value(POINTS)),
+        "first_order": spread([count_minima(reconstruct(POINTS, s.first, start)) for s in found]),
+        "zero_order": spread([count_minima(reconstruct(POINTS, s.zero, start)) for s in found]),
+    }
+    return figure, numbers
 
-    Args:
-        folder: Where to save ``fig4.png``.
-        samples: Samples per point.
-        seed: Seed of the samples.
 
-    Returns:
-        The file.
-    """
-    example, sigma = Vee(), 0.3
-    noise = sigma * generator(seed, "figure 4").standard_normal(samples)
+def figure_3(sweep: Sweep, samples: int = 1000) -> FigureResult:
+    """Fig. 3: first-order samples never see the jump of a Heaviside function (Theorem 1)."""
+    example, sigma = EXAMPLES["heaviside"], 0.2
+    found = _sample(sweep, "heaviside", sigma, samples, "fig3")
+    figure = _three_panels(example, sigma, found[0])
+    middle = len(POINTS) // 2
+    numbers = _errors(example, sigma, found)
+    numbers["slope_at_the_jump"] = {
+        "closed_form": float(example.bundled_gradient(POINTS, sigma)[middle]),
+        "first_order": spread([s.first[middle] for s in found]),
+        "zero_order": spread([s.zero[middle] for s in found]),
+    }
+    return figure, numbers
+
+
+def figure_4(sweep: Sweep, samples: int = 10) -> FigureResult:
+    """Fig. 4: few first-order samples give quantised gradients."""
+    example, sigma = EXAMPLES["vee"], 0.3
+    found = _sample(sweep, "vee", sigma, samples, "figure 4")
     figure, ((left, center, right),) = new_figure(1, 3, PANELS)
-    _objective(left, example)
-    first = first_order_bundle(example.gradient, POINTS, noise)
-    center.plot(POINTS, first, color=FIRST, label=f"first order, {samples} samples")
-    center.plot(POINTS, example.bundled_gradient(POINTS, sigma), "k--", lw=1, label="true")
-    center.set(title="gradient bundle: quantised", xlabel="x")
-    center.legend(fontsize=8)
-    zero = zero_order_bundle(example.value, POINTS, noise)
-    _reconstruction(right, example, sigma, zero, ZERO, "bundled, from zero order")
-    return save(figure, folder / "fig4.png")
+    _draw_objective(left, example, "objective")
+    center.plot(POINTS, found[0].first, color=FIRST, label="from first order")
+    center.plot(POINTS, example.bundled_gradient(POINTS, sigma), "k--", lw=1, label=CLOSED_FORM)
+    center.set(title=f"gradient bundle, {samples} samples", xlabel="x", ylabel="slope")
+    _draw_bundled(right, example, sigma, found[0].zero, ZERO, "from zero order")
+    right.set_ylim(left.get_ylim())
+    name_lines(figure)
+    return figure, {
+        "distinct_slopes": {
+            "first_order": spread([len(np.unique(s.first.round(9))) for s in found]),
+            "zero_order": spread([len(np.unique(s.zero.round(9))) for s in found]),
+        },
+        "points": len(POINTS),
+    }
 
 
-def _three_panels(
-    path: Path, example: ScalarExample, sigma: float, samples: int, seed: int, title: str
-) -> Path:
-    noise = sigma * generator(seed, path.stem).standard_normal(samples)
-    figure, ((left, center, right),) = new_figure(1, 3, PANELS)
-    _objective(left, example)
-    first = first_order_bundle(example.gradient, POINTS, noise)
-    _reconstruction(center, example, sigma, first, FIRST, title)
-    zero = zero_order_bundle(example.value, POINTS, noise)
-    _reconstruction(right, example, sigma, zero, ZERO, "bundled, from zero order")
-    return save(figure, path)
+CLOSED_FORM = "bundled, closed form"
 
 
-def _objective(axes: Axes, example: ScalarExample) -> None:
-    axes.plot(POINTS, example.value(POINTS), "k")
-    axes.set(title="objective f(x)", xlabel="x")
+def _sample(
+    sweep: Sweep, name: str, sigma: float, samples: int, stream: str
+) -> list[SampledSlopes]:
+    tasks = [(name, sigma, samples, seed, stream) for seed in range(SEEDS)]
+    return sweep.run(sample_slopes, tasks, name)
 
 
-def _reconstruction(
-    axes: Axes, example: ScalarExample, sigma: float, slopes: np.ndarray, color: str, title: str
+def _errors(
+    example: ScalarExample, sigma: float, found: Sequence[SampledSlopes]
+) -> dict[str, object]:
+    """Return the largest errors of the bundled objective, over seeds."""
+    exact = example.bundled(POINTS, sigma)
+    orders = {"first_order": [s.first for s in found], "zero_order": [s.zero for s in found]}
+    return {
+        f"{order}_error": spread(
+            [np.abs(reconstruct(POINTS, slopes, exact[0]) - exact).max() for slopes in sampled]
+        )
+        for order, sampled in orders.items()
+    }
+
+
+def _three_panels(example: ScalarExample, sigma: float, slopes: SampledSlopes) -> Figure:
+    figure, ((left, center, right),) = new_figure(1, 3, PANELS, sharey=True)
+    _draw_objective(left, example, "objective")
+    _draw_bundled(center, example, sigma, slopes.first, FIRST, "from first order")
+    _draw_bundled(right, example, sigma, slopes.zero, ZERO, "from zero order")
+    name_lines(figure)
+    return figure
+
+
+def _draw_objective(axes: Axes, example: ScalarExample, title: str) -> None:
+    axes.plot(POINTS, example.value(POINTS), "k", lw=1.3)
+    axes.set(title=title, xlabel="x", ylabel="f(x)")
+    axes.margins(y=0.05)
+
+
+def _draw_bundled(
+    axes: Axes, example: ScalarExample, sigma: float, slopes: np.ndarray, color: str, label: str
 ) -> None:
     exact = example.bundled(POINTS, sigma)
-    axes.plot(POINTS, reconstruct(POINTS, slopes, exact[0]), color=color, label="sampled")
-    axes.plot(POINTS, exact, "k--", lw=1, label="closed form")
-    axes.set(title=title, xlabel="x")
-    axes.legend(fontsize=8)
+    axes.plot(POINTS, reconstruct(POINTS, slopes, exact[0]), color=color, label=label)
+    axes.plot(POINTS, exact, "k--", lw=1, label=CLOSED_FORM)
+    axes.set(title=f"bundled objective, {label}", xlabel="x")

@@ -15,6 +15,7 @@ from contact_core.registry import Registry
 from contact_core.results import STANDARD_OUTPUT, write_json
 from contact_core.sweep import Plugin, Sweep, add_worker_options, chosen_workers
 from contact_experiments.control.paper import PAPER as CONTACT_AWARE_CONTROL
+from contact_experiments.irs.paper import PAPER as BUNDLED_GRADIENTS
 from contact_experiments.papers.figure import Paper
 from contact_experiments.papers.page import picture_name, shown, write_page
 from contact_experiments.precompile import precompile_stack

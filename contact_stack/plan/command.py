@@ -19,8 +19,9 @@ from contact_stack.plan.request import (
     plan_locally,
     problem_of,
 )
-from irs_planner import GradientMode, IrsProblem, example_names, load_example
+from irs_planner import SMOOTHING_MODES, IrsProblem, example_names, load_example
 from irs_planner.examples import example_settings
+from irs_planner.smoothing_modes import DEFAULT_MODE
 
 EXIT_NO_PLAN = 1
 
@@ -50,8 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="goal of every state [m, rad] (default: the example's)",
     )  # fmt: skip
     parser.add_argument(
-        "--mode", choices=[str(mode) for mode in GradientMode], default=str(GradientMode.FIRST),
-        help="how gradients are made (default first)",
+        "--mode", choices=list(SMOOTHING_MODES), default=DEFAULT_MODE,
+        help="how gradients are made (default %(default)s)",
     )  # fmt: skip
     parser.add_argument("--samples", type=at_least(1), default=100, help="per knot (default 100)")
     parser.add_argument(

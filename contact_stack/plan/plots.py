@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from contact_core.figures import save
 from contact_stack.plan.request import PlanOutcome, PlanRequest
 from irs_planner import IrsProblem
-from irs_planner.plots import animate, draw_strip, figure_9
+from irs_planner.plots import animate, draw_strip, plot_costs
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 
 
@@ -27,8 +28,8 @@ def draw(
     Yields:
         Every file.
     """
-    figures = {"costs": list(outcome.costs), "initial": outcome.costs[0]}
-    yield figure_9(folder, {request.example: {request.settings.mode: figures}})
+    curves = {request.example: {request.settings.mode: [outcome.costs]}}
+    yield save(plot_costs(curves), folder / "fig9.png")
     dynamics, states = problem.dynamics, outcome.states
     if not np.isfinite(states).all():
         return

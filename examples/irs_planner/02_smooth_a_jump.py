@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from contact_core.figures import save
+from contact_core.sweep import Sweep
 from contact_experiments.irs.smoothing_figures import Heaviside, figure_3
 from irs_planner import first_order_bundle, zero_order_bundle
 
@@ -14,4 +16,5 @@ points = np.array([-0.2, 0.0, 0.2])
 print("true slope of the bundled step", step.bundled_gradient(points, std))
 print("zero-order bundle             ", zero_order_bundle(step.value, points, samples))
 print("first-order bundle            ", first_order_bundle(step.gradient, points, samples))
-print(figure_3(Path("out")))
+figure, _ = figure_3(Sweep())
+print(save(figure, Path("out/smooth_a_jump.png")))

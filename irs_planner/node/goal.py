@@ -13,7 +13,7 @@ from contact_core.config import nested, parameter
 from contact_core.errors import ConfigError, choices
 from contact_ros.border import LARGEST_NUMBER, LONGEST_STEP, check_numbers
 from irs_planner.batch import PlanTask
-from irs_planner.dynamics import ContactDynamics, Dynamics
+from irs_planner.dynamics import Dynamics
 from irs_planner.examples import (
     CONTACT_MODELS,
     MODELS,
@@ -28,7 +28,7 @@ from irs_planner.examples import (
 from irs_planner.problem import Bounds, IrsProblem, PlannerSettings, VarianceSchedule
 from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scenes import scene_names, spatial_scene_names
-from irs_planner.smoothing import GradientMode
+from irs_planner.smoothing_modes import DEFAULT_MODE, SMOOTHING_MODES, mode_names
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,6 @@ def read_number(goal: Any, field: str, high: float = math.inf) -> float:
     return float(value)
 
 
-SAMPLED = (GradientMode.FIRST, GradientMode.ZERO)
 SECOND_ORDER = "second_order"
 DECAYS = ("power", "geometric")
 
@@ -365,13 +364,10 @@ def _tolerance(goal: Any, own: np.ndarray, states: tuple[str, ...]) -> np.ndarra
 def _settings(
     goal: Any, example: ExampleConfig, problem: IrsProblem, config: PlannerNodeConfig
 ) -> PlannerSettings:
-    mode = goal.mode or str(GradientMode.FIRST)
-    modes = [str(mode) for mode in GradientMode]
-    if not isinstance(problem.dynamics, ContactDynamics):
-        modes.remove(str(GradientMode.LOG_BARRIER))
+    mode, modes = goal.mode or DEFAULT_MODE, mode_names(problem.dynamics)
     if mode not in modes:
         raise ConfigError(f"mode is '{mode}' ({choices(modes)})")
-    if mode in SAMPLED:
+    if SMOOTHING_MODES[mode].sampled:
         most = config.limits.samples // problem.horizon
         if not 1 <= goal.samples <= most:
             raise ConfigError(f"samples is {goal.samples} (valid: 1 .. {most} with this horizon)")
@@ -393,10 +389,11 @@ def _settings(
 
 def _starts(goal: Any, settings: PlannerSettings, limits: GoalLimitsConfig) -> int:
     _check_at_most("starts", goal.starts, limits.starts)
-    if goal.starts > 1 and settings.mode not in SAMPLED:
+    sampled = mode_names(sampled=True)
+    if goal.starts > 1 and settings.mode not in sampled:
         raise ConfigError(
             f"starts is {goal.starts}, but plans in mode {settings.mode} do not depend on the seed "
-            f"(valid: 1, or mode {' or '.join(SAMPLED)})"
+            f"(valid: 1, or mode {' or '.join(sampled)})"
         )
     return max(goal.starts, 1)
 

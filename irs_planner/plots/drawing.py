@@ -13,12 +13,13 @@ from matplotlib.patches import Circle, Patch, Polygon, Rectangle
 from scipy.spatial import ConvexHull
 
 from contact_core.collision.shapes import ShapeKind
+from contact_core.figures import GREEN, RED
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scenes.planar_arrays import BOX, CIRCLE, SceneArrays
 from irs_planner.scenes.planar_contacts import place_bodies
 from irs_planner.scenes.spatial_contacts import place_spatial_bodies
 
-ROBOT, OBJECT, GOAL, FIXED = "#d9534f", "#5cb85c", "black", "0.6"
+ROBOT, OBJECT, GOAL, FIXED = RED, GREEN, "black", "0.6"
 
 
 class View(NamedTuple):

@@ -1,62 +1,117 @@
-"""Fig. 9, cost against iteration, and the colours of the modes."""
+"""Cost against iteration, and what tells the modes apart in every picture."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.lines import Line2D
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from contact_core.figures import new_figure, save
+from contact_core.figures import BLUE, BROWN, GREEN, GREY, ORANGE, RED, new_figure
+from irs_planner.smoothing_modes import SMOOTHING_MODES
 
-EXACT = "#c0392b"
-FIRST = "#2471a3"
-ZERO = "#1e8449"
-BARRIER = "#8e44ad"
-MODE_COLORS = {"exact": EXACT, "first": FIRST, "zero": ZERO, "log_barrier": BARRIER}
-MODE_LABELS = {
-    "exact": "exact",
-    "first": "first order",
-    "zero": "zero order",
-    "log_barrier": "log barrier",
+EXACT, FIRST, ZERO, BARRIER = RED, BLUE, ORANGE, GREEN
+STYLES = {
+    "exact": (EXACT, "x"),
+    "first": (FIRST, "o"),
+    "zero": (ZERO, "^"),
+    "log_barrier": (BARRIER, "s"),
 }
+OTHERS = ((GREY, "D"), (BROWN, "v"), ("#b84fa0", "P"), ("#7a7a00", "*"))
+"""Colour and marker of modes from elsewhere, in the order of their registration."""
+
+Curves = Sequence[Sequence[float]]
+"""Cost of the first guess and of every iterate, one row per seed."""
 
 
-def figure_9(folder: Path, examples: dict[str, dict[str, Any]], columns: int = 5) -> Path:
-    """Draw the cost curves of several examples.
+def mode_style(mode: str) -> dict[str, Any]:
+    """Return colour, marker and label of a mode.
 
     Args:
-        folder: Where to save ``fig9.png``.
-        examples: What :func:`contact_experiments.irs.benchmark.run_examples` found.
+        mode: One of SMOOTHING_MODES.
+
+    Raises:
+        ConfigError: If there is no such mode.
+    """
+    title = SMOOTHING_MODES[mode].title
+    others = [name for name in SMOOTHING_MODES if name not in STYLES]
+    color, marker = STYLES.get(mode) or OTHERS[others.index(mode) % len(OTHERS)]
+    return {"color": color, "marker": marker, "label": title}
+
+
+def draw_costs(axes: Axes, curves: Curves, **style: Any) -> None:
+    """Draw the median of some cost curves, and a band from the lowest to the highest.
+
+    Args:
+        axes: Where to.
+        curves: One row per seed; a curve that ends early stays where it is.
+        **style: Of the line.
+    """
+    length = max(len(curve) for curve in curves)
+    costs = np.array([[*curve, *[curve[-1]] * (length - len(curve))] for curve in curves])
+    iterations = np.arange(length)
+    axes.plot(iterations, np.median(costs, axis=0), **{"ms": 4, "lw": 1.3, **style})
+    if len(costs) > 1:
+        low, high = costs.min(axis=0), np.minimum(costs.max(axis=0), np.finfo(float).max)
+        axes.fill_between(iterations, low, high, color=style["color"], alpha=0.15, lw=0)
+
+
+def frame_costs(axes: Axes, curves: Sequence[Curves]) -> None:
+    """Scale axes so that a curve that diverges leaves the picture, not flattens the others.
+
+    Args:
+        axes: The axes.
+        curves: Everything in them.
+    """
+    every = [np.array(curve) for rows in curves for curve in rows]
+    finite = np.concatenate([costs[np.isfinite(costs)] for costs in every])
+    axes.set_yscale("log")
+    axes.set_ylim(0.8 * finite.min(), 2.0 * max(costs[0] for costs in every))
+    axes.set_xlabel("iteration")
+    axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=True))
+
+
+def plot_costs(systems: Mapping[str, Mapping[str, Curves]], columns: int = 4) -> Figure:
+    """Draw the cost curves of several systems, as Fig. 9 of bundled_gradients does.
+
+    Args:
+        systems: Title -> mode -> curves.
         columns: Panels per row.
 
     Returns:
-        The file.
+        The figure, its modes named below.
     """
-    columns = min(columns, len(examples))
-    rows = -(-len(examples) // columns)
-    figure, grid = new_figure(rows, columns, (3.2 * columns, 2.7 * rows))
-    for axes in grid.flat[len(examples) :]:
+    columns = min(columns, len(systems))
+    rows = -(-len(systems) // columns)
+    figure, grid = new_figure(rows, columns, (max(3.2 * columns, 4.8), 2.7 * rows + 0.4))
+    for axes in grid.flat[len(systems) :]:
         axes.set_visible(False)
-    for axes, (name, modes) in zip(grid.flat, examples.items(), strict=False):
-        for mode, figures in modes.items():
-            costs = np.array(figures["costs"])
-            axes.plot(costs, color=MODE_COLORS[mode], marker=".", ms=4, label=MODE_LABELS[mode])
-        finite = np.concatenate([m["costs"] for m in modes.values()])
-        finite = finite[np.isfinite(finite)]
-        axes.set_yscale("log")
-        # A diverging curve leaves the picture instead of flattening the others.
-        axes.set_ylim(0.8 * finite.min(), 2.0 * max(m["initial"] for m in modes.values()))
-        axes.set(title=name.replace("_", " "), xlabel="iteration")
-        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=True))
-    grid[0, 0].set_ylabel("cost")
-    handles = {
-        label: Line2D([], [], color=MODE_COLORS[mode], marker=".")
-        for mode, label in MODE_LABELS.items()
+    for axes, (title, modes) in zip(grid.flat, systems.items(), strict=False):
+        for mode, curves in modes.items():
+            draw_costs(axes, curves, **mode_style(mode))
+        frame_costs(axes, list(modes.values()))
+        axes.set_title(title)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("cost")
+    name_lines(figure)
+    return figure
+
+
+def name_lines(figure: Figure) -> None:
+    """Name every line of a figure once, below all axes.
+
+    Args:
+        figure: The figure; lines of the same label are the same thing.
+    """
+    named = {
+        label: line
+        for axes in figure.axes
+        for line, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     figure.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=min(4, 2 * columns)
-    )
-    return save(figure, folder / "fig9.png")
+        named.values(), named.keys(), loc="outside lower center", frameon=False,
+        ncols=min(len(named), max(2, round(figure.get_figwidth() / 1.8))),
+    )  # fmt: skip

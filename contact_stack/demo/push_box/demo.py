@@ -28,7 +28,7 @@ from contact_stack.demo.client_node import NAME, Connection
 from contact_stack.demo.push_box.node import Push, PushData, PushNode, pusher_path
 from contact_stack.demo.push_box.task import PushTask
 from contact_stack.demo.runner import DRIVER, REALTIME, Demo, Option
-from irs_planner.smoothing import GradientMode
+from irs_planner.smoothing_modes import DEFAULT_MODE, SMOOTHING_MODES
 
 OUTLINES = 5
 """Outlines of the box per push."""
@@ -47,8 +47,8 @@ ATTEMPTS = Option(
     {"type": int, "choices": range(1, 11), "metavar": "N"},
 )  # fmt: skip
 MODE = Option(
-    "--mode", GradientMode.FIRST, "how gradients are made (default first)",
-    {"choices": [str(mode) for mode in GradientMode]},
+    "--mode", DEFAULT_MODE, f"how gradients are made (default {DEFAULT_MODE})",
+    {"choices": list(SMOOTHING_MODES)},
 )  # fmt: skip
 
 

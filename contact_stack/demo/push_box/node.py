@@ -37,7 +37,7 @@ from contact_stack.demo.client_node import (
 from contact_stack.demo.push_box.motions import PushPlace, approach, push_motion, push_places
 from contact_stack.demo.push_box.task import BOX, EXAMPLE, PUSHER, Miss, PushTask
 from irs_planner.examples import load_example
-from irs_planner.smoothing import GradientMode
+from irs_planner.smoothing_modes import DEFAULT_MODE, SMOOTHING_MODES
 
 PLAN = "plan_through_contact"
 FOLLOW = "follow_pose_trajectory"
@@ -46,7 +46,6 @@ PLANNING_LIMIT = 600.0
 SAMPLES = 100
 STARTS = 2
 """Independent plans for the first push, the best is taken: it decides what comes after."""
-SAMPLED = (GradientMode.FIRST, GradientMode.ZERO)
 GOOD_OR_REFUSED = (
     FollowPoseTrajectory.Result.SUCCESSFUL,
     FollowPoseTrajectory.Result.INVALID_GOAL,
@@ -206,7 +205,7 @@ class PushNode(ClientNode[PushData]):
             example=EXAMPLE,
             initial_state=self._task.state(self._box(), self._joints()),
             mode=self._mode,
-            starts=STARTS if self._mode in SAMPLED and not self.pushes else 1,
+            starts=STARTS if SMOOTHING_MODES[self._mode].sampled and not self.pushes else 1,
             samples=SAMPLES,
             iterations=load_example(EXAMPLE).iterations,
             seed=self._seed * self._attempts + self._plans,
@@ -244,7 +243,7 @@ class PushNode(ClientNode[PushData]):
     def _without_plan(self, plan: Any) -> None:
         """Try again with samples, after a push from another place, or give up."""
         if self._plans < self._attempts:
-            self._mode = str(GradientMode.FIRST)
+            self._mode = DEFAULT_MODE
             self._go_to_next_place()
         elif self.pushes:
             self._finished = True

@@ -74,7 +74,7 @@ def test_every_claim_finds_its_number(name: str) -> None:
 
 
 def test_a_controller_of_ones_own_is_in_the_figure_with_two_processes(load) -> None:
-    plugin = load("own_controller.py")
+    plugin = load("04_own_controller.py")
     sweep = Sweep(Workers(processes=2), plugins=[plugin], show=False)
     effort = Effort(seeds=1, until=IN_CONTACT, controllers=("qp", "yielding"))
     figure, numbers = figure_5(sweep, effort)
@@ -88,7 +88,7 @@ def test_a_controller_of_ones_own_is_in_the_figure_with_two_processes(load) -> N
 
 
 def test_an_estimator_of_ones_own_is_in_the_figure(load) -> None:
-    plugin = load("own_estimator.py")
+    plugin = load("05_own_estimator.py")
     effort = Effort(
         seeds=1, until=IN_CONTACT, estimators=(PARTICLE_FILTER, "link_centres"), timed=50
     )

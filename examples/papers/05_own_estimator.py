@@ -1,6 +1,6 @@
 """A contact estimator of your own beside the contact particle filter: it knows links, not points.
 
-Run ``contact-stack paper contact_aware_control VI --with examples/papers/own_estimator.py``.
+Run ``contact-stack paper contact_aware_control VI --with examples/papers/05_own_estimator.py``.
 """
 
 import numpy as np

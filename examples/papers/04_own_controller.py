@@ -1,6 +1,6 @@
 """A controller of your own beside those of the paper: it tracks greedily, and yields to contact.
 
-Run ``contact-stack paper contact_aware_control 5 --with examples/papers/own_controller.py``.
+Run ``contact-stack paper contact_aware_control 5 --with examples/papers/04_own_controller.py``.
 """
 
 import numpy as np
