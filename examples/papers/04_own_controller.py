@@ -14,7 +14,7 @@ GAIN = 0.2  # share of the excess force that is taken back in a tick
 class YieldingController(Controller):
     """Takes the springs back along the contact, dq = K^-1 J^T u (|f| - f_max)."""
 
-    limits_force = True
+    limits_force = False  # it may press harder: for simulation only
 
     def __init__(self, robot, config):
         """Set up."""

@@ -407,7 +407,10 @@ def test_hardware_refuses_baselines(robot):
         make_controller(robot, from_mapping(ControllerConfig, values))
 
 
-@pytest.mark.parametrize("name", flatten(ControllerConfig()))
+# Which controllers there are is known when one is made: others may be registered until then.
+@pytest.mark.parametrize(
+    "name", [name for name in flatten(ControllerConfig()) if name != "controller"]
+)
 def test_every_parameter_is_described_and_bounded(name):
     value, valid = flatten(ControllerConfig())[name]
     assert len(valid.description) > 10
