@@ -55,7 +55,8 @@ def draw_costs(axes: Axes, curves: Curves, **style: Any) -> None:
     iterations = np.arange(length)
     axes.plot(iterations, np.median(costs, axis=0), **{"ms": 4, "lw": 1.3, **style})
     if len(costs) > 1:
-        low, high = costs.min(axis=0), np.minimum(costs.max(axis=0), np.finfo(float).max)
+        beyond = 1e3 * costs[np.isfinite(costs)].max()  # stands for infinity
+        low, high = (np.minimum(edge, beyond) for edge in (costs.min(axis=0), costs.max(axis=0)))
         axes.fill_between(iterations, low, high, color=style["color"], alpha=0.15, lw=0)
 
 

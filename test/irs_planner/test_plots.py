@@ -30,7 +30,10 @@ def test_figures_of_the_paper(number, tmp_path):
 def test_cost_curves_and_frames(tmp_path):
     problem = build_problem(load_example("pushing"))
     result = plan(problem, PlannerSettings(mode="zero", iterations=2))
-    curves = {"pushing": {"zero": [result.costs]}, "again": {"first": [result.costs] * 2}}
+    curves = {
+        "pushing": {"zero": [result.costs]},
+        "again": {"first": [result.costs, (*result.costs[:-1], np.inf)]},
+    }
     assert_shows_something(save(plots.plot_costs(curves), tmp_path / "costs.png"))
     strip = tmp_path / "strip.png"
     assert_shows_something(

@@ -14,8 +14,10 @@ FIGURES = {
         claims=(
             Claim("planar pushing, exact: distance left [m]", "", "pushing.exact.distance_left_m"),
             Claim("the same, bundled", "", "pushing.bundled.distance_left_m"),
-            Claim("box pivoting, exact: angle left [deg]", "", "pivoting.exact.angle_left_deg"),
-            Claim("the same, bundled", "", "pivoting.bundled.angle_left_deg"),
+            Claim(
+                "box pivoting, exact: angle left [deg]", "", "pivoting.exact.angle_left_deg", ".1f",
+            ),
+            Claim("the same, bundled", "", "pivoting.bundled.angle_left_deg", ".1f"),
             Claim("plate pickup, exact: distance left [m]", "", "plate.exact.distance_left_m"),
             Claim("the same, bundled", "", "plate.bundled.distance_left_m"),
         ),
