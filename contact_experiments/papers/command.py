@@ -126,7 +126,7 @@ def _listed(papers: Mapping[str, Paper]) -> Iterator[str]:
         total = sum(figure.minutes for figure in paper.figures.values())
         yield f"{key}: {paper.title} ({total:.0f} min)"
         for name, figure in paper.figures.items():
-            yield f"  {name:8} {figure.minutes:6.1f} min  {figure.title}"
+            yield f"  {name:12} {figure.minutes:5.1f} min  {figure.title}"
 
 
 def _make(
