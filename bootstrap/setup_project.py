@@ -163,7 +163,7 @@ def compile_kernels(log: Log) -> None:
     for folder in package_folders():
         for path in folder.rglob("__pycache__/*.nb[ic]"):
             path.unlink()
-    log.run(VENV / "bin/python", "-m", "contact_stack.precompile")
+    log.run(VENV / "bin/python", "-m", "contact_experiments.precompile")
 
 
 def command_environment() -> dict[str, str]:

@@ -18,8 +18,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from contact_core.description import RobotDescription, share
+    from contact_core.description import RobotDescription
     from contact_core.errors import ContactStackError
+    from contact_core.files import share
     from contact_core.inverse_kinematics import InverseKinematics
     from contact_core.registry import Registry
     from contact_core.robot import Robot
@@ -28,8 +29,9 @@ else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "description": ("RobotDescription", "share"),
+            "description": ("RobotDescription",),
             "errors": ("ContactStackError",),
+            "files": ("share",),
             "inverse_kinematics": ("InverseKinematics",),
             "registry": ("Registry",),
             "robot": ("Robot",),

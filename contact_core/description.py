@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
@@ -26,41 +24,12 @@ from contact_core.collision.shapes import (
 )
 from contact_core.config import load, nested, parameter
 from contact_core.errors import ConfigError, ModelError, ModelWarning, choices
+from contact_core.files import find_shared, share
 from contact_core.mjcf.model import read_mjcf
 from contact_core.model_file import MJCF, parse, self_contained
 
 ZERO = (0.0, 0.0, 0.0)
 NO_SHAPE = Shape(ShapeKind.SPHERE)  # in the place of one that is not yet made
-
-
-def share(*parts: str) -> Path:
-    """Locate a file of the package: in the checkout, or where ament installed it.
-
-    Args:
-        parts: Path below the share folder, e.g. ``"config", "scenes", "mug_placement.yaml"``.
-
-    Returns:
-        The path; it exists.
-
-    Raises:
-        ConfigError: If no share folder holds the file.
-    """
-    found = _find_shared(*parts)
-    if found is None:
-        roots = ", ".join(map(str, _share_folders()))
-        raise ConfigError(f"cannot find {Path(*parts)} below any of: {roots}")
-    return found
-
-
-def _find_shared(*parts: str) -> Path | None:
-    paths = (root.joinpath(*parts) for root in _share_folders())
-    return next((path for path in paths if path.exists()), None)
-
-
-def _share_folders() -> list[Path]:
-    prefixes = [*os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep), sys.prefix]
-    folders = [Path(prefix) / "share" / "contact_stack" for prefix in prefixes if prefix]
-    return [Path(__file__).resolve().parents[1], *folders]
 
 
 @dataclass(frozen=True)
@@ -304,7 +273,7 @@ def read_urdf(urdf: str | Path, roots: Sequence[str | Path] = ()) -> str:
         ModelError: If it is not well-formed XML.
     """
     path = Path(urdf)
-    if not path.is_absolute() and (shipped := _find_shared("description", str(urdf))):
+    if not path.is_absolute() and (shipped := find_shared("description", str(urdf))):
         path = shipped
     try:
         text = path.read_text()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import grimp
 
-from contact_core.description import share
+from contact_core.files import share
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPUTING = ("decomposition", "experiments")

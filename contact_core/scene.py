@@ -13,8 +13,9 @@ import pinocchio as pin
 import yaml
 
 from contact_core.config import from_mapping
-from contact_core.description import RobotDescription, placement, read_urdf, share
+from contact_core.description import RobotDescription, placement, read_urdf
 from contact_core.errors import ConfigError, choices
+from contact_core.files import share
 from contact_core.scene_config import (
     ENGINES,
     WORLD,

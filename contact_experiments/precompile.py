@@ -1,25 +1,43 @@
-"""Compile the integrators that TAMSI is compared with ahead of time; no node needs them."""
+"""Compile every kernel once, so that no node ever waits for the compiler.
+
+Run by ``make setup`` as ``python -m contact_experiments.precompile``, and by workers of a cluster.
+"""
 
 from __future__ import annotations
 
-from contact_aware_control import precompile as control
-from contact_experiments.tamsi.cases import ParallelGripper, StickSlipBox
-from contact_experiments.tamsi.integrators.integrator import make_integrator
-from irs_planner import precompile as planner
-from tamsi_sim import precompile as simulator
+import importlib
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+
+MODULES = (
+    "contact_experiments.tamsi.precompile",
+    "irs_planner.precompile",
+    "contact_aware_control.precompile",
+)
+"""Each has a function ``precompile()``; the longest comes first."""
 
 
-def precompile() -> None:
-    """Compile the simulator's kernels, then the integrators', by a step of each family."""
-    simulator.precompile()
-    case = ParallelGripper()
-    for name in ("ie_fn", "semi_implicit"):
-        make_integrator(name, case.engine(), case.excitation()).step()
-    StickSlipBox().reference(v=0.0, time=0.0, duration=1e-3, step=1e-3)
+def main() -> None:
+    """Compile the kernels of all packages into Numba's cache on disk, side by side."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(mp_context=context) as pool:
+        list(pool.map(precompile_module, MODULES))
 
 
 def precompile_stack() -> None:
-    """Compile the kernels of all packages, e.g. before a worker of a cluster begins."""
-    for package in (planner, control):
-        package.precompile()
-    precompile()
+    """Compile the kernels of all packages one after the other, in this process."""
+    for name in MODULES:
+        precompile_module(name)
+
+
+def precompile_module(name: str) -> None:
+    """Compile the kernels of one package.
+
+    Args:
+        name: Its module of :data:`MODULES`.
+    """
+    importlib.import_module(name).precompile()
+
+
+if __name__ == "__main__":
+    main()

@@ -7,6 +7,7 @@ import os
 from rclpy.utilities import get_rmw_implementation_identifier
 
 from contact_core.errors import ConfigError, choices
+from contact_core.files import share
 
 NETWORK = "CONTACT_STACK_NETWORK"
 """The variable that chooses; ``network:=`` of the launch files sets it for their nodes."""
@@ -61,9 +62,6 @@ def avoid_shared_memory() -> None:
     if "fastrtps" not in get_rmw_implementation_identifier():
         return
     if os.environ.get(RANGE) == "LOCALHOST":
-        # Takes a while to import, and by now a signal may interrupt it.
-        from contact_core.description import share
-
         # For this range ROS insists on shared memory; the profile is as narrow without it.
         os.environ[PROFILES] = str(share("config", "fastdds", "loopback.xml"))
         os.environ[RANGE] = "SYSTEM_DEFAULT"

@@ -14,7 +14,8 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.config import load, nested, parameter
-from contact_core.description import placement, read_urdf, share
+from contact_core.description import placement, read_urdf
+from contact_core.files import share
 from contact_core.kernel import kernel
 from contact_core.scene import Instance
 from contact_core.scene_config import SolverConfig

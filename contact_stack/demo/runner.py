@@ -35,8 +35,8 @@ import yaml
 from rclpy.signals import SignalHandlerOptions
 from tqdm import tqdm
 
-from contact_core.description import share
 from contact_core.errors import CommunicationError, ContactStackError
+from contact_core.files import share
 from contact_core.results import write_json
 from contact_core.scene_config import ENGINES
 from contact_core.signals import deferred

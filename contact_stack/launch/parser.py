@@ -20,6 +20,7 @@ from xml.parsers import expat
 import yaml
 
 from contact_core.errors import ConfigError, LaunchError, choices
+from contact_core.files import share
 from contact_stack.launch.substitutions import SUBSTITUTIONS, substitute
 
 SUFFIX = ".launch.xml"
@@ -103,9 +104,6 @@ def find_launch_file(name: str) -> Path:
     """
     if Path(name).is_file():
         return Path(name).resolve()
-    # Imports Pinocchio, which `contact-stack doctor` has to do without.
-    from contact_core.description import share
-
     try:
         return share("launch", name + SUFFIX)
     except ConfigError as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from contact_core.errors import ConfigError, LaunchError, choices
+from contact_core.files import share
 
 _ALLOWED_IN_EVAL = (
     *(ast.Expression, ast.Constant, ast.List, ast.Tuple, ast.Load, ast.IfExp),
@@ -121,9 +122,6 @@ def _environment(values: Mapping[str, str], name: str, default: str | None = Non
 def _package_share(values: Mapping[str, str], package: str) -> str:
     """Return the share folder of a package; ours may also be a checkout."""
     if package == "contact_stack":
-        # Imports Pinocchio, which `contact-stack doctor` has to do without.
-        from contact_core.description import share
-
         try:
             return str(share("launch").parent)
         except ConfigError as error:

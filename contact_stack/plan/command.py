@@ -12,10 +12,13 @@ from typing import Any
 from tqdm import tqdm
 
 from contact_core.results import at_least, write_json
+from contact_core.sweep import Sweep, add_worker_options, chosen_workers
+from contact_experiments.precompile import precompile_stack
 from contact_stack.plan.request import (
     OnIteration,
     PlanOutcome,
     PlanRequest,
+    plan_from_seeds,
     plan_locally,
     problem_of,
 )
@@ -29,6 +32,7 @@ EPILOG = """examples:
   contact-stack launch planners        (in another terminal)
   contact-stack plan pushing
   contact-stack plan pushing --local --mode zero --seed 3 --out out/pushing
+  contact-stack plan pushing --starts 8 --cluster tcp://192.168.1.5:8786
   contact-stack plan hand_move --budget 0.5 --json plan.json
 
 Ctrl-C cancels the goal. Exit code: 0 if there is a plan, else 1."""
@@ -63,11 +67,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=at_least(0), default=0, help="of all samples (default 0)")
     parser.add_argument(
+        "--starts", type=at_least(1), default=1, metavar="N",
+        help="plan from N seeds side by side, without ROS, and keep the best (default 1)",
+    )  # fmt: skip
+    parser.add_argument(
         "--budget", type=at_least(0.0), default=0.0, metavar="SECONDS",
         help="time after which the best plan so far is returned (default: none)",
     )  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the plan here")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="draw plots into this folder")
+    add_worker_options(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -93,10 +102,13 @@ def main(args: argparse.Namespace) -> int:
     )
     request = PlanRequest(args.name, tuple(args.goal), settings)
     problem = problem_of(request)
-    with tqdm(
-        total=settings.iterations + settings.refinements, desc=args.name, unit="iteration"
-    ) as bar:
-        outcome = _plan(request, problem, args, _show_in(bar))
+    if args.starts > 1:
+        outcome = _plan_from_seeds(request, args)
+    else:
+        with tqdm(
+            total=settings.iterations + settings.refinements, desc=args.name, unit="iteration"
+        ) as bar:
+            outcome = _plan(request, problem, args, _show_in(bar))
     print(_summary_line(outcome))
     write_json(_as_dict(request, outcome), args.json)
     if args.out:
@@ -121,6 +133,14 @@ def _plan(
         request, problem.dynamics.state_size, args.robot_name, on_iteration
     )
     return outcome
+
+
+def _plan_from_seeds(request: PlanRequest, args: argparse.Namespace) -> PlanOutcome:
+    sweep = Sweep(chosen_workers(args, precompile_stack))
+    outcomes = plan_from_seeds(request, args.starts, sweep)
+    for seed, outcome in enumerate(outcomes, request.settings.seed):
+        print(f"seed {seed}: {_summary_line(outcome)}")
+    return min(outcomes, key=lambda outcome: (not outcome.has_plan, outcome.best_cost))
 
 
 def _show_in(bar: tqdm[Any]) -> OnIteration:

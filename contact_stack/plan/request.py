@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from contact_core.sweep import Sweep
 from irs_planner import IrsProblem, PlannerSettings, build_problem, load_example, plan
+from irs_planner.batch import PlanTask, run_task
 from irs_planner.diagnosis import remedy_of
 from irs_planner.examples import HelixConfig
+from irs_planner.result import IrsPlan
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,31 @@ def plan_locally(request: PlanRequest, on_iteration: OnIteration) -> PlanOutcome
         request.settings,
         callback=lambda step: on_iteration(step.iteration, step.cost, step.best_cost),
     )
+    return _outcome(problem, result)
+
+
+def plan_from_seeds(request: PlanRequest, starts: int, sweep: Sweep) -> list[PlanOutcome]:
+    """Plan the same from several seeds.
+
+    Args:
+        request: The request; its seed is the first one.
+        starts: Number of seeds.
+        sweep: Who plans.
+
+    Returns:
+        How each went, in the order of the seeds.
+
+    Raises:
+        ConfigError: If the request does not fit the example.
+    """
+    problem, settings = problem_of(request), request.settings
+    seeds = range(settings.seed, settings.seed + starts)
+    tasks = [(PlanTask(problem, replace(settings, seed=seed)),) for seed in seeds]
+    results = sweep.run(run_task, tasks, f"{request.example}, seeds")
+    return [_outcome(problem, result.best) for result in results]
+
+
+def _outcome(problem: IrsProblem, result: IrsPlan) -> PlanOutcome:
     return PlanOutcome(
         result.status.name,
         remedy_of(result, problem),

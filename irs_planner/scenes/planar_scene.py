@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import yaml
 
 from contact_core.config import from_mapping, parameter
-from contact_core.description import share
 from contact_core.errors import ConfigError, choices
+from contact_core.files import share
 
 ORIGIN = (0.0, 0.0)
 

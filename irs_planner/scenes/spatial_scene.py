@@ -11,8 +11,9 @@ import pinocchio as pin
 
 from contact_core.collision.shapes import Shape, ShapeKind
 from contact_core.config import load, parameter
-from contact_core.description import collision_shapes, read_urdf, share
+from contact_core.description import collision_shapes, read_urdf
 from contact_core.errors import ConfigError, ModelError, choices
+from contact_core.files import share
 from contact_core.rigid_body.joints import joint_type
 from contact_core.scene import ROBOT, Scene
 from contact_core.surface import combine

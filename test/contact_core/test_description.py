@@ -11,9 +11,9 @@ from contact_core.description import (
     collision_shapes,
     compose,
     read_urdf,
-    share,
 )
 from contact_core.errors import ConfigError, ModelError
+from contact_core.files import share
 
 ARM = Part(urdf="urdf/iiwa14.urdf", prefix="lbr_")
 OBJECTS = ("mug", "table", "cart", "pedestal", "parallel_gripper", "box", "slab", "pusher")

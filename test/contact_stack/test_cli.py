@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from contact_core.description import share
 from contact_core.errors import ConfigError
+from contact_core.files import share
 from contact_stack import cli
 
 CLI = (sys.executable, "-m", "contact_stack.cli")

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from contact_aware_control.config import ControllerConfig
-from contact_core.description import share
+from contact_core.files import share
 from contact_stack.launch import NodeAction, find_launch_file, parse
 
 sys.path.insert(0, str(Path(__file__).parent))

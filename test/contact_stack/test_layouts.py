@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from contact_core.description import RobotDescription, share
+from contact_core.description import RobotDescription
+from contact_core.files import share
 
 DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "graph.md"
 

@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from contact_core.collision.shapes import shape_to_coal
-from contact_core.description import collision_shapes, read_urdf, share
+from contact_core.description import collision_shapes, read_urdf
 from contact_core.errors import ConfigError, ModelError
+from contact_core.files import share
 from contact_core.scene import Scene
 from tamsi_sim.robot.physics import build_physics
 

@@ -11,7 +11,7 @@ import yaml
 
 from contact_aware_control.node.config import ControllerNodeConfig
 from contact_core.config import from_mapping
-from contact_core.description import share
+from contact_core.files import share
 from contact_core.results import Rows, table
 from contact_experiments.control.experiments import EXPERIMENTS
 from contact_experiments.control.run_figures import draw_experiment

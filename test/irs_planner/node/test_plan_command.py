@@ -34,6 +34,16 @@ def test_plots_are_drawn(tmp_path: Path) -> None:
     assert names == {"fig9.png", "frames.png", "motion.gif"}
 
 
+def test_several_seeds_are_planned_and_the_best_is_kept(tmp_path: Path, capsys) -> None:
+    code, best = plan(tmp_path, "--starts", "3", "--workers", "2", "--seed", "1")
+    assert code == 0
+    shown = capsys.readouterr().out
+    alone = [plan(tmp_path, "--local", "--seed", str(seed))[1] for seed in (1, 2, 3)]
+    assert all(f"seed {seed}: " in shown for seed in (1, 2, 3))
+    cheapest = min(alone, key=lambda found: found["best"])
+    assert (best["best"], best["states"]) == (cheapest["best"], cheapest["states"])
+
+
 def test_without_a_plan_the_exit_code_says_so(tmp_path: Path) -> None:
     code, plan_ = plan(tmp_path, "--local", "--mode", "exact")
     assert (code, plan_["status"]) == (1, "GRADIENT_FLAT")
