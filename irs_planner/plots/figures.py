@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from contact_core.figures import BLUE, BROWN, GREEN, GREY, ORANGE, RED, new_figure
 from irs_planner.smoothing_modes import SMOOTHING_MODES
@@ -53,7 +53,8 @@ def draw_costs(axes: Axes, curves: Curves, **style: Any) -> None:
     length = max(len(curve) for curve in curves)
     costs = np.array([[*curve, *[curve[-1]] * (length - len(curve))] for curve in curves])
     iterations = np.arange(length)
-    axes.plot(iterations, np.median(costs, axis=0), **{"ms": 4, "lw": 1.3, **style})
+    look = {"ms": 4, "lw": 1.3, "markevery": 1 + length // 12, **style}
+    axes.plot(iterations, np.median(costs, axis=0), **look)
     if len(costs) > 1:
         beyond = 1e3 * costs[np.isfinite(costs)].max()  # stands for infinity
         low, high = (np.minimum(edge, beyond) for edge in (costs.min(axis=0), costs.max(axis=0)))
@@ -71,6 +72,9 @@ def frame_costs(axes: Axes, curves: Sequence[Curves]) -> None:
     finite = np.concatenate([costs[np.isfinite(costs)] for costs in every])
     axes.set_yscale("log")
     axes.set_ylim(0.8 * finite.min(), 2.0 * max(costs[0] for costs in every))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("iteration")
     axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=True))
 

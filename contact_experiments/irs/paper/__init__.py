@@ -122,10 +122,12 @@ FIGURES = {
             ),
             Claim(
                 "planar hand, exact, best (13.866)", "", "hand.exact.best", ".3f",
-                "Our derivatives equal finite differences at the first knot, where contacts "
-                "begin to slide; the authors' do not, and the descent is unstable.",
+                "At the first knot our derivatives equal finite differences and the authors' do "
+                "not; their descent goes further and then becomes unstable.",
             ),
-            Claim("planar hand, exact, last (61.176)", "", "hand.exact.final", ".3f"),
+            Claim(
+                "planar hand, exact, last (61.176)", "", "hand.exact.final", ".3f", "Likewise.",
+            ),
             Claim("planar hand, first order, best (11.159)", "", "hand.first.best", ".3f"),
             Claim("planar hand, zero order, best (11.199)", "", "hand.zero.best", ".3f"),
             Claim("planar pushing, exact: flat (134.413)", "", "pushing.exact.best", ".3f"),
@@ -134,8 +136,7 @@ FIGURES = {
             Claim("box pivoting, exact: flat (15404.422)", "", "pivoting.exact.best", ".3f"),
             Claim(
                 "box pivoting, first order (2879)", "", "pivoting.first.best", ".0f",
-                "The published script begins in contact: how fast the recorded run's samples "
-                "shrank is not known.",
+                "The settings of the recorded run are not published: the script begins in contact.",
             ),
             Claim("box pivoting, zero order (2455)", "", "pivoting.zero.best", ".0f", "Likewise."),
             Claim("plate pickup, first order", "", "plate.first.best", ".0f"),

@@ -10,7 +10,7 @@ import numpy as np
 from contact_core.figures import FigureResult, new_figure
 from contact_core.sweep import Sweep
 from contact_experiments.irs.benchmark import ORDERS, seconds_per_iteration
-from contact_experiments.irs.paper.runs import SEEDS, SYSTEMS, run_all
+from contact_experiments.irs.runs import SEEDS, SYSTEMS, run_all
 from contact_experiments.papers.figure import spread
 from irs_planner.plots.figures import draw_costs, frame_costs, mode_style, name_lines
 
@@ -55,7 +55,7 @@ def section_vi_e(
                 alpha=0.45 if order == "quasi_dynamic" else 1.0,
             )  # fmt: skip
             left.annotate(
-                order.replace("_", "-"), (column + shift, middle), (0, 10),
+                order.replace("_", "-"), (column + shift, values.max()), (0, 4),
                 textcoords="offset points", ha="center", fontsize=9,
             )  # fmt: skip
         for order, modes in curves.items():
@@ -66,6 +66,7 @@ def section_vi_e(
     left.set_yscale("log")
     left.margins(y=0.15)
     left.set(ylabel="time of an iteration [s]", xlim=(-0.6, len(MODES) - 0.4))
+    left.set_title(SYSTEMS["pushing"].title)
     left.set_xticks(range(len(MODES)), [mode_style(mode)["label"] for mode in MODES])
     rows = [[run.costs for run in runs] for modes in curves.values() for runs in modes.values()]
     frame_costs(right, rows)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from contact_core.figures import FigureResult
 from contact_core.sweep import Sweep
-from contact_experiments.irs.paper.runs import SEEDS, SYSTEMS, Run, run_all
+from contact_experiments.irs.runs import SEEDS, SYSTEMS, Run, run_all
 from contact_experiments.papers.figure import spread
 from irs_planner.plots.drawing import PlanarDrawing
 from irs_planner.plots.figures import ZERO, draw_costs, frame_costs, name_lines, plot_costs

@@ -14,7 +14,7 @@ from contact_core.sweep import Plugin, Sweep, Workers
 from contact_experiments.irs.paper import PAPER
 from contact_experiments.irs.paper.orders import section_vi_e
 from contact_experiments.irs.paper.plans import figure_1, figure_9
-from contact_experiments.irs.paper.runs import Run, run_system
+from contact_experiments.irs.runs import Run, run_system
 from contact_experiments.papers.command import PAPERS
 from irs_planner import SMOOTHING_MODES
 

@@ -1,4 +1,7 @@
-"""The systems of Fig. 9, and one plan of one of them in one mode."""
+"""The systems of Fig. 9, and one plan of one of them in one mode.
+
+Outside the package of the figures, so that a word changed there does not have plans made again.
+"""
 
 from __future__ import annotations
 
