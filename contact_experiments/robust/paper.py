@@ -25,7 +25,7 @@ FIGURES = {
     "2": PaperFigure(
         "push and friction of the sliding block, for every risk bound",
         figure_2,
-        minutes=6.0,
+        minutes=3.0,
         claims=(
             Claim("reference: friction while sliding [N]", "-4.9", "reference.friction_N", ".2f"),
             Claim(
@@ -54,7 +54,7 @@ FIGURES = {
         ),
     ),
     "3 physical": PaperFigure(
-        "the same in the physical mode", figure_3_physical, minutes=6.0, note=PHYSICAL
+        "the same in the physical mode", figure_3_physical, minutes=3.0, note=PHYSICAL
     ),
     "4": PaperFigure("motions of the block under four frictions", figure_4, minutes=0.1),
     "4d": PaperFigure("where the block comes to rest", figure_4d, minutes=0.1),

@@ -144,7 +144,8 @@ def figure_3(sweep: Sweep, mode: str = "paper") -> FigureResult:
     numbers = study.numbers(lambda plan: {"merit": plan.merit, "max_speed": _speed(plan)})
     numbers["reference"]["cost"] = study.reference.cost
     for sigma in BLOCK_SIGMAS:
-        speeds = [_speed(plan) for point, plan in study.solved.items() if point.sigma == sigma]
+        bounded = [point for point in study.solved if point.sigma == sigma and point.theta]
+        speeds = [_speed(study.solved[point]) for point in bounded]
         key = f"speed_range_{100 * sigma:.0f}"
         numbers[key] = max(speeds) - min(speeds)
     numbers["erm_speed_1"] = _speed(study.plans[GridPoint(HIGH)])

@@ -97,7 +97,7 @@ FIGURES = {
     "9": PaperFigure(
         "cost against iteration, with exact gradients and in every smoothing mode",
         figure_9,
-        minutes=5.0,
+        minutes=2.5,
         claims=(
             Claim("pendulum, exact (authors' code: 357.297)", "", "pendulum.exact.best", ".3f"),
             Claim("pendulum, first order (357.462)", "", "pendulum.first.best", ".3f"),
