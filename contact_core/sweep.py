@@ -10,6 +10,7 @@ import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from tqdm import tqdm
 from contact_core.errors import ConfigError
 from contact_core.files import replacement
 from contact_core.fingerprint import fingerprint
+from contact_core.signals import interrupts_blocked
 
 Result = TypeVar("Result")
 BAR = "{desc:40} {bar} {n}/{total} [{elapsed}<{remaining}]"
@@ -147,7 +149,7 @@ class Sweep:
     def _work(self, workers: Workers, calls: list[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
         if not calls:
             return
-        tasks = (joblib.delayed(_work)(self._plugins, *call) for call in calls)
+        tasks = (joblib.delayed(_call)(self._plugins, *call) for call in calls)
         processes = min(workers.processes, len(calls))
         with _backend(workers):
             # A task takes long: none waits in a batch behind another.
@@ -155,7 +157,11 @@ class Sweep:
                 n_jobs=-1 if workers.cluster else processes, batch_size=1,
                 return_as="generator_unordered",
             )  # fmt: skip
-            yield from run(tasks)
+            # An interrupt is for this process: workers that are still importing would complain.
+            resource_tracker.ensure_running()  # at its start it would unblock them
+            with interrupts_blocked():
+                results = run(tasks)
+            yield from results
 
     def _file(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Path | None:
         if self._folder is None:
@@ -181,7 +187,7 @@ def _backend(workers: Workers) -> Iterator[None]:
         yield
 
 
-def _work(
+def _call(
     plugins: tuple[Plugin, ...],
     index: int,
     function: Callable[..., Any],
@@ -201,11 +207,16 @@ def _keep(result: Any, file: Path | None) -> None:
         joblib.dump(result, unfinished)
 
 
-def add_worker_options(parser: argparse.ArgumentParser) -> None:
-    """Let the user of a command choose who does the work, see :func:`chosen_workers`."""
+def add_worker_options(parser: argparse.ArgumentParser, processes: int = -1) -> None:
+    """Let the user of a command choose who does the work, see :func:`chosen_workers`.
+
+    Args:
+        parser: The parser of the command.
+        processes: The default; 1 for what reports how long it takes.
+    """
     parser.add_argument(
-        "--workers", type=int, default=-1, metavar="N",
-        help="processes on this machine (default: one per core)",
+        "--workers", type=int, default=processes, metavar="N",
+        help="processes on this machine, -1 for one per core (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--cluster", default="", metavar="ADDRESS",

@@ -113,7 +113,7 @@ def test_interrupt_ends_the_benchmark(everybody: bool) -> None:
         shown = ""
         while "block, plans" not in shown:  # the progress bar: two processes plan
             shown += process.stdout.read(1)
-        time.sleep(1.0)
+        time.sleep(0.3)  # they begin
         os.kill(-process.pid if everybody else process.pid, signal.SIGINT)
         shown += process.stdout.read()
     assert process.returncode == 128 + signal.SIGINT
