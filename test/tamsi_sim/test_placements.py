@@ -38,6 +38,8 @@ MU = 0.5
 UPPER = ("box", "cylinder", "lying_cylinder", "lying_capsule", "mesh")
 LOWER = ("box", "cylinder", "mesh")
 BATCH = 20
+# Pairs of which 2 of 1000 are tall, stand 5 mm from a rim, and move where they sink by 0.2 mm.
+ROCKING = (("box", "cylinder"), ("cylinder", "cylinder"))
 
 
 @dataclass
@@ -180,9 +182,10 @@ def test_a_thousand_placements_of_every_pair(tmp_path, upper, lower):
     batches = range(1000 // BATCH)
     standing = [moved(upper, lower, True, BATCH, 100 + k, tmp_path) for k in batches]
     falling = [moved(upper, lower, False, BATCH, 200 + k, tmp_path) for k in batches]
-    assert np.mean(falling) >= 1.0 - 1e-3
-    # What is tall and stands 5 mm from an edge may rock on what is soft, or fall off as it sinks.
-    assert np.mean(standing) <= 5e-3
     soft = [k for k, found in zip(batches, standing, strict=True) if found.any()]
     stiff = [moved(upper, lower, True, BATCH, 100 + k, tmp_path, 10.0) for k in soft]
     assert not np.any(stiff)
+    assert np.mean(falling) >= 1.0 - 1e-3
+    if (upper, lower) in ROCKING and 1e-3 < np.mean(standing) <= 2e-3:
+        pytest.xfail("2 of 1000 rock on what is soft, or fall off as they sink")
+    assert np.mean(standing) <= 1e-3
