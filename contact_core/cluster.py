@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 
 from distributed import Client, Worker
 from distributed.diagnostics.plugin import WorkerPlugin
@@ -71,4 +72,10 @@ class _Preparation(WorkerPlugin):
             )
         if self._prepare is not None:
             # A worker that does not answer for minutes would be given up.
-            await asyncio.to_thread(self._prepare)
+            await asyncio.to_thread(_prepare_once, self._prepare)
+
+
+@cache
+def _prepare_once(prepare: Callable[[], None]) -> None:
+    """Prepare this process, however many sweeps connect to it."""
+    prepare()

@@ -19,7 +19,7 @@ BLUE, ORANGE, GREEN, RED, BROWN, GREY = (
 DOTS_PER_INCH = 130
 
 FigureResult = tuple[Figure, dict[str, Any]]
-"""A figure of a paper, and its numbers for JSON; those under ``summary`` are printed, too."""
+"""A figure of a paper, and its numbers for JSON."""
 
 NARROW_PHASE = 0.11
 """Share of the axes' width below which the name of a phase is written aslant."""

@@ -65,7 +65,7 @@ def versions() -> dict[str, str]:
 
 
 def _sources(module: str) -> set[Path]:
-    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+    graph = _imports()
     if module not in graph.modules:
         file = getattr(sys.modules.get(module), "__file__", None)
         return {_file(name) for name in graph.modules} | ({Path(file)} if file else set())
@@ -79,6 +79,11 @@ def _sources(module: str) -> set[Path]:
                 wanted |= graph.find_descendants(name)
     parents = {parent for name in seen for parent in _parents(name)}
     return {_file(name) for name in seen | parents}
+
+
+@cache
+def _imports() -> grimp.ImportGraph:
+    return grimp.build_graph(*PACKAGES, cache_dir=None)
 
 
 def _parents(module: str) -> list[str]:

@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--quick", action="store_true", help="three plans of the block instead of all problems"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
-    add_worker_options(parser)
+    add_worker_options(parser, processes=1)
 
 
 def main(args: argparse.Namespace) -> int:

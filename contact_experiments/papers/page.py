@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import markdown
@@ -57,7 +58,7 @@ def _lines(key: str, paper: Paper, numbers: Mapping[str, Mapping[str, Any]]) -> 
     for name, figure in paper.figures.items():
         yield from (f"## {_heading(name)}: {figure.title}", "")
         if name not in numbers:
-            yield from (f"Not made yet: `contact-stack paper {key} {name}`.", "")
+            yield from (f"Not made yet: `contact-stack paper {key} {quote(name)}`.", "")
             continue
         yield from (f"![{figure.title}]({picture_name(name)}.png)", "")
         if figure.claims:
