@@ -12,7 +12,7 @@ import sys
 from client import GraphClient
 from contact_stack_msgs.action import PlanThroughContact
 from contact_stack_msgs.msg import ControllerStatus
-from faults import ask, diagnostic, first_status, goal_down, last_arrival, mode
+from faults import ask_until_granted, diagnostic, first_status, goal_down, last_arrival, mode
 from hosts import FAR, NEAR, TwoHosts
 from rclpy.action import ActionClient
 from rosgraph_msgs.msg import Clock
@@ -84,7 +84,7 @@ def a_cut_link_to_the_arm_means_hold() -> None:
             if duration > 1.0:
                 client.spin_for(1.0)
                 assert mode(client) == ControllerStatus.HOLD
-                assert ask(client, "resume").success
+                ask_until_granted(client, "resume")
             client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
         client.close()
 

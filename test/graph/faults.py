@@ -58,6 +58,11 @@ def ask(client: GraphClient, service: str) -> Trigger.Response:
     return client.call(Trigger, f"contact_aware_controller/{service}", Trigger.Request())
 
 
+def ask_until_granted(client: GraphClient, service: str) -> None:
+    """Ask again while it is refused: a busy machine delays states, and no resume works then."""
+    client.spin_until(lambda: ask(client, service).success, 5.0)
+
+
 def diagnostic(client: GraphClient, node: str, after: float = 0.0) -> tuple[str, dict[str, str]]:
     """Return message and values of a node's latest report after a time, empty if none."""
     for arrival, message in reversed(client.heard["/diagnostics"]):

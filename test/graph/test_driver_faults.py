@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 from client import GraphClient
 from contact_stack_msgs.msg import ControllerStatus
-from faults import REPORT_TIME, ask, diagnostic, first_status, goal_down, last_arrival, mode
+from faults import (
+    REPORT_TIME,
+    ask,
+    ask_until_granted,
+    diagnostic,
+    first_status,
+    goal_down,
+    last_arrival,
+    mode,
+)
 from std_srvs.srv import SetBool, Trigger
 
 from contact_core.description import RobotDescription
@@ -87,7 +96,7 @@ def test_each_misbehaviour(moving: GraphClient, driver: str) -> None:
         assert "does not follow commands" in refused.message
         switch(client, "leave_commanding", False)
         held_because(client, "NOT_ARMED", began)
-    assert ask(client, "resume").success
+    ask_until_granted(client, "resume")
     tracking(client)
 
     began = time.monotonic()  # a late state
@@ -106,7 +115,7 @@ def test_each_misbehaviour(moving: GraphClient, driver: str) -> None:
         assert "STATE_STALE" in refused.message
         switch(client, "silence", False)
         held_because(client, "NOT_ARMED", began)
-    assert ask(client, "resume").success
+    ask_until_granted(client, "resume")
     tracking(client)
 
     with within_limits(client):  # another node commands beyond a limit, and the driver ends
@@ -118,7 +127,7 @@ def test_each_misbehaviour(moving: GraphClient, driver: str) -> None:
         restarted = time.monotonic()
         client.spin_until(lambda: last_arrival(client, "contacts") > restarted)
         held_because(client, "NOT_ARMED", began)
-    assert ask(client, "resume").success
+    ask_until_granted(client, "resume")
     tracking(client)
 
 
@@ -160,7 +169,7 @@ def test_a_second_commander_is_named_and_the_arm_held(moving: GraphClient, drive
     assert "FOREIGN_COMMAND" in refused.message
     client.node.destroy_publisher(publisher)
     first_status(client, "NOT_ARMED", began)
-    assert ask(client, "resume").success
+    ask_until_granted(client, "resume")
     # The goal has ended meanwhile: its reference does not wait for ever.
     client.send(client.pose, goal_down(client, 0.1, 60.0))
     tracking(client)

@@ -13,8 +13,7 @@ import pytest
 from client import GraphClient
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ControllerStatus
-from faults import REPORT_TIME, first_status, goal_down, last_arrival, mode
-from std_srvs.srv import Trigger
+from faults import REPORT_TIME, ask_until_granted, first_status, goal_down, last_arrival, mode
 
 from contact_stack.launch import NodeGraph
 
@@ -90,26 +89,22 @@ def test_the_reaction_to_a_death_is_prompt(
 def test_hold_resume_stop_and_reset(moving_arm: tuple[Any, dict[str, int]]) -> None:
     client, _ = moving_arm
 
-    def call(service: str) -> None:
-        answer = client.call(Trigger, f"contact_aware_controller/{service}", Trigger.Request())
-        assert answer.success
-
     def refused() -> str:
         """A goal that would wait for ever ends at once, with the remedy."""
         result = client.result(client.pose, goal_down(client, 0.005, 1.0))
         assert result.error_code == FollowPoseTrajectory.Result.INVALID_GOAL
         return str(result.error_string)
 
-    call("hold")
+    ask_until_granted(client, "hold")
     client.spin_until(lambda: mode(client) == ControllerStatus.HOLD)
     assert "call resume" in refused()
-    call("resume")
+    ask_until_granted(client, "resume")
     client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
-    call("stop")
+    ask_until_granted(client, "stop")
     client.spin_until(lambda: mode(client) == ControllerStatus.FAULT)
     assert client.latest("controller_status").status_name == "STOPPED"
     assert "STOPPED" in refused()
-    call("reset")
+    ask_until_granted(client, "reset")
     client.spin_until(lambda: mode(client) == ControllerStatus.HOLD)
 
 

@@ -15,7 +15,16 @@ import pytest
 from builtin_interfaces.msg import Time
 from client import GraphClient
 from contact_stack_msgs.msg import ControllerStatus
-from faults import REPORT_TIME, ask, diagnostic, first_status, goal_down, last_arrival, mode
+from faults import (
+    REPORT_TIME,
+    ask,
+    ask_until_granted,
+    diagnostic,
+    first_status,
+    goal_down,
+    last_arrival,
+    mode,
+)
 from lbr_fri_idl.msg import LBRState
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -94,7 +103,7 @@ def test_a_late_state_and_an_outage(start_motion: Callable[..., Moving]) -> None
         os.kill(pids["tamsi_sim"], signal.SIGCONT)
     client.spin_for(0.3)
     assert mode(client) == ControllerStatus.HOLD
-    assert ask(client, "resume").success
+    ask_until_granted(client, "resume")
     wait_for(client, ControllerStatus.TRACKING, "OK")
 
 
