@@ -47,6 +47,8 @@ class ContactEstimate:
             then not be relied on.
         age: Time since the contact began [s].
         modes: All places found, the estimate's own first.
+        ambiguous: True if a load, a drift or friction explains the torques about as well as a
+            contact does.
     """
 
     number: int
@@ -64,6 +66,7 @@ class ContactEstimate:
     identifiable: bool
     age: float
     modes: tuple[ContactMode, ...]
+    ambiguous: bool = False
 
     @classmethod
     def known(
@@ -112,8 +115,10 @@ class ContactReport:
         contacts: The contacts; empty in free space.
         free_torque: (n) the external torque without bias and payload that they follow from
             [Nm]; None if it is not told.
+        calibrated: Whether the estimator knows how wrong the arm's model may be.
     """
 
     stamp: int
     contacts: Sequence[ContactEstimate]
     free_torque: np.ndarray | None = None
+    calibrated: bool = False
