@@ -150,6 +150,41 @@ class JointFrictionConfig:
 
 
 @dataclass(frozen=True)
+class ArmErrorsConfig:
+    """How the true arm differs from its description, which is all that its driver knows.
+
+    The weight that the driver compensates, and the torque that it subtracts to find the external
+    one, are those of the description.
+    """
+
+    mass_ratio: tuple[float, ...] = parameter(
+        (1.0,) * 7,
+        "mass and inertia of the link that each joint moves, over those described",
+        low=0.1,
+        high=10.0,
+        size=7,
+    )
+    tool_mass_ratio: float = parameter(
+        1.0, "the same of what is mounted on the last one", low=0.0, high=100.0
+    )
+    tilt: tuple[float, ...] = parameter(
+        (0.0, 0.0), "of the base, about x and y", unit="rad", low=-0.5, high=0.5, size=2
+    )
+    friction_seen: bool = parameter(
+        False,
+        "whether the joints' friction is on the links' side of the torque sensors, so that it "
+        "shows in the external torque",
+    )
+    gear_stiffness: tuple[float, ...] = parameter(
+        (0.0,) * 7,
+        "of the gears between encoders and links; 0 for rigid ones",
+        unit="Nm/rad",
+        low=0.0,
+        size=7,
+    )
+
+
+@dataclass(frozen=True)
 class RobotSceneConfig:
     """The robot, and the impedance controller of its factory that is part of the plant."""
 
@@ -182,6 +217,7 @@ class RobotSceneConfig:
     cartesian: CartesianImpedanceConfig = nested(CartesianImpedanceConfig)
     gripper: GripperConfig = nested(GripperConfig)
     friction: JointFrictionConfig = nested(JointFrictionConfig)
+    errors: ArmErrorsConfig = nested(ArmErrorsConfig)
 
     @property
     def command_mode(self) -> CommandMode:

@@ -32,11 +32,12 @@ class EstimatorOutput:
         contacts: The contacts reported, in the order in which they began; none if the input
             was rejected, which says nothing.
         torque: (n) external torque without bias and payload [Nm].
-        bias: (n) bias in use [Nm].
+        bias: (n) what of the measured torque was taken for an error: bias, friction, masses [Nm].
         tare: State of the bias measurement.
         rejected: Number of inputs rejected since the last reset.
         residual: Squared whitened torque, per joint, that all contacts together leave
             unexplained; about 1 or less if the model explains it.
+        calibrated: Whether the arm's errors are known from a calibration.
     """
 
     stamp_ns: int
@@ -47,6 +48,7 @@ class EstimatorOutput:
     tare: TareStatus = TareStatus.DONE
     rejected: int = 0
     residual: float = 0.0
+    calibrated: bool = False
 
 
 class Estimator(ABC):

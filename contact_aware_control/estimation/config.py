@@ -228,11 +228,55 @@ class TareConfig:
         unit="Nm",
         above=0.0,
     )
-    tracking_time: float = parameter(
-        10.0, "time constant with which the bias is followed in free space", unit="s", above=0.0
+
+
+@dataclass(frozen=True)
+class ErrorsConfig:
+    """What is wrong in the external torque where nothing touches the arm; see torque_errors."""
+
+    calibration: str = parameter(
+        "",
+        "file that contact-stack calibrate wrote for this arm, or exact for one that is as "
+        "described, as in simulation; without one the standard deviations below are assumed",
     )
-    largest_drift: float = parameter(
-        0.3, "how far the bias may be followed from the last tare", unit="Nm", low=0.0
+    friction: float = parameter(
+        0.3, "standard deviation of Coulomb friction in the torque", unit="Nm", low=0.0, high=20.0
+    )
+    viscous_friction: float = parameter(
+        0.3, "standard deviation of viscous friction in it", unit="Nm s/rad", low=0.0, high=100.0
+    )
+    tilt: float = parameter(
+        0.035, "standard deviation of the base's tilt, per axis", unit="rad", low=0.0, high=0.5
+    )
+    mass_share: float = parameter(
+        0.05, "standard deviation of a link's mass, over the mass", low=0.0, high=1.0
+    )
+    tool_mass: float = parameter(
+        0.3, "standard deviation of the tool's mass", unit="kg", low=0.0, high=10.0
+    )
+    drift: float = parameter(
+        0.05,
+        "standard deviation of the bias' random walk after one second",
+        unit="Nm/sqrt(s)",
+        low=0.0,
+        high=10.0,
+    )
+    presliding: float = parameter(
+        1e-3, "motion in which a joint's friction turns round", unit="rad", above=0.0, high=0.1
+    )
+    sliding_speed: float = parameter(
+        0.03,
+        "speed from which on a joint slides and its friction is as known as its coefficient",
+        unit="rad/s",
+        above=0.0,
+        high=1.0,
+    )
+    correlation_time: float = parameter(
+        0.3,
+        "time for which an error that the model lacks lasts: samples within it count as one",
+        unit="s",
+        low=0.0,
+        high=10.0,
     )
 
 
@@ -279,4 +323,5 @@ class EstimatorConfig:
     estimate: EstimateConfig = nested(EstimateConfig)
     contacts: SeveralConfig = nested(SeveralConfig)
     tare: TareConfig = nested(TareConfig)
+    errors: ErrorsConfig = nested(ErrorsConfig)
     payload: PayloadConfig = nested(PayloadConfig)

@@ -10,13 +10,11 @@ from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.filter import FilterEstimate
 from contact_aware_control.estimation.measurement import Torques
 from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
-from contact_aware_control.estimation.tare import JumpingLowPass, Payload, Tare
+from contact_aware_control.estimation.tare import JumpingLowPass
+from contact_aware_control.estimation.torque_balance import FreeTorque, TorqueBalance
 from contact_aware_control.estimation.tracker import ContactTracker, Track
 from contact_core.errors import ConfigError
 from contact_core.robot import Robot
-
-LONGEST_PERIOD = 0.1
-"""A longer time [s] between samples is taken as this long by filters and tare."""
 
 
 class ContactEstimator(Estimator):
@@ -48,75 +46,50 @@ class ContactEstimator(Estimator):
         """Forget everything and tare, see :meth:`Estimator.reset`."""
         config = self._config
         self._tracker = ContactTracker(self._surface, self._body, config, seed)
-        self._tare = Tare(self._robot.n, config.tare, config.noise)
-        self._payload = Payload(config.payload)
+        self._balance = TorqueBalance(self._robot, config)
         self._low_pass = JumpingLowPass(config.detection.torque_time)
         self._torque = np.zeros(self._robot.n)
-        self._last_ns: int | None = None
         self._residual = 0.0
-        self._rejected = 0
 
     def tare(self) -> None:
         """Measure the bias anew, see :meth:`Estimator.tare`."""
-        self._tare.start()
+        self._balance.tare()
 
     def set_payload(self, mass: float, center_of_mass: np.ndarray, start_ns: int) -> None:
         """Tell what the robot holds from a time on, see :meth:`Estimator.set_payload`."""
-        self._payload.set(mass, center_of_mass, start_ns)
+        self._balance.set_payload(mass, center_of_mass, start_ns)
 
     def update(self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray) -> EstimatorOutput:
         """Process one sample, see :meth:`Estimator.update`."""
-        q, external_torque = np.asarray(q, dtype=float), np.asarray(external_torque, dtype=float)
-        period = self._advance(stamp_ns) if self._finite(q, external_torque) else None
-        if period is None:
-            self._rejected += 1
+        free = self._balance.update(stamp_ns, q, external_torque)
+        if free is None:
             return self._output(stamp_ns, EstimatorStatus.REJECTED)
-        self._robot.update(q)
-        payload, payload_deviation = self._payload.update(stamp_ns, self._robot)
-        without_payload = external_torque - payload
-        noise = np.sqrt(self._tare.noise**2 + self._tare.uncertainty**2 + payload_deviation**2)
-        self._torque = without_payload - self._tare.bias
-        smooth = self._low_pass.update(self._torque, noise, period)
-        evidence = float(np.sum((smooth / noise) ** 2))
-        contacts = self._track(stamp_ns, period, noise, smooth, evidence)
-        self._tare.update(
-            without_payload,
+        self._torque = free.torque
+        deviation = np.sqrt(free.covariance.diagonal())
+        smooth = self._low_pass.update(self._torque, deviation, free.period)
+        evidence = float(smooth @ np.linalg.solve(free.covariance, smooth))
+        contacts = self._track(stamp_ns, free, smooth, evidence)
+        self._balance.learn(
             touched=bool(self._tracker.tracks),
             free=evidence < 0.5 * self._config.detection.threshold,
-            period=period,
         )
         return self._output(stamp_ns, self._status(contacts), contacts)
 
-    def _finite(self, q: np.ndarray, torque: np.ndarray) -> bool:
-        n = self._robot.n
-        if q.shape != (n,) or torque.shape != (n,):
-            return False
-        return bool(np.isfinite(q).all() and np.isfinite(torque).all())
-
-    def _advance(self, stamp_ns: int) -> float | None:
-        """Return the time since the last stamp [s], None if it does not come after that.
-
-        It is compared with the one before, right or not: a single stamp from the future must not
-        make all later ones too old.
-        """
-        before, self._last_ns = self._last_ns, stamp_ns
-        if before is None:
-            return 0.0
-        return min(1e-9 * (stamp_ns - before), LONGEST_PERIOD) if stamp_ns > before else None
-
     def _track(
-        self, stamp_ns: int, period: float, noise: np.ndarray, smooth: np.ndarray, evidence: float
+        self, stamp_ns: int, free: FreeTorque, smooth: np.ndarray, evidence: float
     ) -> tuple[ContactEstimate, ...]:
         """Start, follow and end contacts; return those to be reported."""
         robot, origins = self._robot, self._robot.joint_origins
         if self._tracker.tracks or evidence >= self._config.detection.threshold:
             place(self._surface, robot.joint_rotations, origins, self._placement)
         model_error = self._config.noise.relative * np.linalg.norm(smooth)
-        deviation = np.sqrt(noise**2 + model_error**2)
-        torques = Torques(self._torque, smooth, deviation, origins, robot.joint_axes)
-        found = self._tracker.update(stamp_ns, self._placement, torques, evidence, period)
+        covariance = free.covariance + model_error**2 * np.eye(robot.n)
+        torques = Torques(self._torque, smooth, covariance, origins, robot.joint_axes)
+        found = self._tracker.update(stamp_ns, self._placement, torques, evidence, free.period)
         self._residual = (
-            found[-1][1].residual if found else float(np.mean((self._torque / deviation) ** 2))
+            found[-1][1].residual
+            if found
+            else float(self._torque @ np.linalg.solve(covariance, self._torque)) / robot.n
         )
         return tuple(self._contact(track, estimate, stamp_ns) for track, estimate in found)
 
@@ -180,10 +153,11 @@ class ContactEstimator(Estimator):
             status=status,
             contacts=contacts,
             torque=self._torque.copy(),
-            bias=self._tare.bias.copy(),
-            tare=self._tare.status,
-            rejected=self._rejected,
+            bias=self._balance.bias.copy(),
+            tare=self._balance.tare_status,
+            rejected=self._balance.rejected,
             residual=self._residual,
+            calibrated=self._balance.calibrated,
         )
 
 

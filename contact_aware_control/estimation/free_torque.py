@@ -11,7 +11,7 @@ import numpy as np
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.estimation.base import Estimator, EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.config import EstimatorConfig
-from contact_aware_control.estimation.tare import Payload, Tare
+from contact_aware_control.estimation.torque_balance import TorqueBalance
 from contact_core.robot import Robot
 
 
@@ -49,44 +49,47 @@ class FreeTorqueEstimator(Estimator):
     @final
     def reset(self, seed: int) -> None:
         """Forget everything and tare, see :meth:`Estimator.reset`."""
-        self._tare = Tare(self.robot.n, self.config.tare, self.config.noise)
-        self._payload = Payload(self.config.payload)
-        self._last_ns: int | None = None
-        self._rejected = 0
+        self._balance = TorqueBalance(self.robot, self.config)
 
     @final
     def tare(self) -> None:
         """Measure the bias anew, see :meth:`Estimator.tare`."""
-        self._tare.start()
+        self._balance.tare()
 
     @final
     def set_payload(self, mass: float, center_of_mass: np.ndarray, start_ns: int) -> None:
         """Tell what the robot holds from a time on, see :meth:`Estimator.set_payload`."""
-        self._payload.set(mass, center_of_mass, start_ns)
+        self._balance.set_payload(mass, center_of_mass, start_ns)
 
     @final
     def update(self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray) -> EstimatorOutput:
         """Process one sample, see :meth:`Estimator.update`; nothing is found before the tare."""
-        before, self._last_ns = self._last_ns, stamp_ns
-        finite = np.isfinite(q).all() and np.isfinite(external_torque).all()
-        if not finite or (before is not None and stamp_ns <= before):
-            self._rejected += 1
-            nothing = np.zeros(self.robot.n)
-            return self._output(EstimatorStatus.REJECTED, (), nothing)
-        self.robot.update(q)
-        weight, _ = self._payload.update(stamp_ns, self.robot)
-        torque = external_torque - weight - self._tare.bias
-        located = self.locate(torque) if self._tare.measured else ()
+        balance = self._balance
+        free = balance.update(stamp_ns, q, external_torque)
+        if free is None:
+            return self._output(stamp_ns, EstimatorStatus.REJECTED, (), np.zeros(self.robot.n))
+        located = self.locate(free.torque) if balance.measured else ()
         smallest = self.config.detection.contact_on
         contacts = tuple(c for c in located if np.linalg.norm(c.force_world) >= smallest)
-        period = 0.0 if before is None else 1e-9 * (stamp_ns - before)
-        self._tare.update(external_torque - weight, bool(contacts), not contacts, period)
+        balance.learn(touched=bool(contacts), free=not contacts)
         status = EstimatorStatus.CONTACT if contacts else EstimatorStatus.FREE
-        return self._output(status, contacts, torque)
+        return self._output(stamp_ns, status, contacts, free.torque)
 
     def _output(
-        self, status: EstimatorStatus, contacts: tuple[ContactEstimate, ...], torque: np.ndarray
+        self,
+        stamp_ns: int,
+        status: EstimatorStatus,
+        contacts: tuple[ContactEstimate, ...],
+        torque: np.ndarray,
     ) -> EstimatorOutput:
-        assert self._last_ns is not None
-        bias, tare = self._tare.bias.copy(), self._tare.status
-        return EstimatorOutput(self._last_ns, status, contacts, torque, bias, tare, self._rejected)
+        balance = self._balance
+        return EstimatorOutput(
+            stamp_ns,
+            status,
+            contacts,
+            torque,
+            balance.bias.copy(),
+            balance.tare_status,
+            balance.rejected,
+            calibrated=balance.calibrated,
+        )

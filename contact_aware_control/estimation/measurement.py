@@ -63,14 +63,14 @@ class Torques:
     Attributes:
         measured: (n) tau_ext as measured [Nm].
         smooth: (n) tau_ext, low-passed [Nm].
-        deviation: (n) standard deviation of each [Nm].
+        covariance: (n, n) of what is not contact in them [Nm^2].
         joint_origins: (n, 3) world frame [m].
         joint_axes: (n, 3) unit vectors, world frame.
     """
 
     measured: np.ndarray
     smooth: np.ndarray
-    deviation: np.ndarray
+    covariance: np.ndarray
     joint_origins: np.ndarray
     joint_axes: np.ndarray
 
@@ -93,7 +93,7 @@ class Torques:
         Returns:
             The torques without those of the others.
         """
-        covariance = np.diag(self.deviation**2)
+        covariance = self.covariance.copy()
         expected = np.zeros_like(self.measured)
         for other in others:
             covariance += other.deviation**2 * other.jacobian.T @ other.jacobian

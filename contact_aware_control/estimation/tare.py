@@ -28,12 +28,9 @@ class TareStatus(Enum):
 
 
 class Tare:
-    """Measures the bias on request, then follows it slowly in free space.
-
-    A failed measurement is repeated until one succeeds; the old bias is kept meanwhile.
+    """Averages the torque of free space on request; a failed measurement is repeated.
 
     Attributes:
-        bias: (n) [Nm].
         noise: (n) standard deviation of the torque [Nm].
         status: Of the last or the running measurement.
         measured: True once a measurement has succeeded.
@@ -49,12 +46,8 @@ class Tare:
         """
         self._config = config
         self._smallest_noise = noise.smallest
-        self.bias = np.zeros(joints)
         self.noise = np.full(joints, max(noise.before_tare, noise.smallest))
-        self.status = TareStatus.COLLECTING
         self.measured = False
-        self._at_measurement = np.zeros(joints)
-        self._running = True
         self.start()
 
     def start(self) -> None:
@@ -68,36 +61,30 @@ class Tare:
         """True while a measurement is running."""
         return self._running
 
-    @property
-    def uncertainty(self) -> float:
-        """Standard deviation of a bias that has not been measured yet [Nm]."""
-        return 0.0 if self.measured else self._config.expected_bias
-
-    def update(self, torque: np.ndarray, touched: bool, free: bool, period: float) -> None:
-        """Take in one sample.
+    def update(self, torque: np.ndarray, touched: bool, period: float) -> np.ndarray | None:
+        """Take in one sample, while a measurement is running.
 
         Args:
-            torque: (n) external torque without payload, biased [Nm].
+            torque: (n) less payload and all errors that are known [Nm].
             touched: True if a contact is detected.
-            free: True if the torque is certainly that of free space.
             period: Time since the last sample [s].
+
+        Returns:
+            (n) the mean once it is measured [Nm], else None.
         """
         if touched:
-            if self._running:
-                self.status = TareStatus.TOUCHED
-                self._restart()
-        elif self._running:
-            self._collect(torque, period)
-        elif free:
-            self._follow(torque, period)
+            self.status = TareStatus.TOUCHED
+            self._restart()
+            return None
+        return self._collect(torque, period)
 
     def _restart(self) -> None:
         self._count = 0
         self._time = 0.0
-        self._mean = np.zeros_like(self.bias)
-        self._squares = np.zeros_like(self.bias)
+        self._mean = np.zeros_like(self.noise)
+        self._squares = np.zeros_like(self.noise)
 
-    def _collect(self, torque: np.ndarray, period: float) -> None:
+    def _collect(self, torque: np.ndarray, period: float) -> np.ndarray | None:
         """Welford's running mean and variance; decide when the time is over."""
         self._count += 1
         self._time += period
@@ -105,27 +92,20 @@ class Tare:
         self._mean += deviation / self._count
         self._squares += deviation * (torque - self._mean)
         if self._time < self._config.duration or self._count < 2:
-            return
-        variation = np.sqrt(self._squares / (self._count - 1))
+            return None
+        mean, variation = self._mean, np.sqrt(self._squares / (self._count - 1))
+        self._restart()
         if np.any(variation > self._config.largest_variation):
             self.status = TareStatus.VARIATION
-        elif np.any(np.abs(self._mean) > self._config.largest_bias):
+            return None
+        if np.any(np.abs(mean) > self._config.largest_bias):
             self.status = TareStatus.BIAS
-        else:
-            self.status = TareStatus.DONE
-            self.bias = self._mean.copy()
-            self._at_measurement = self._mean.copy()
-            self.noise = np.maximum(variation, self._smallest_noise)
-            self.measured = True
-            self._running = False
-        self._restart()
-
-    def _follow(self, torque: np.ndarray, period: float) -> None:
-        """Low-pass the bias, not further than the largest drift from the measured one."""
-        gain = 1.0 - math.exp(-period / self._config.tracking_time)
-        drift = self.bias + gain * (torque - self.bias) - self._at_measurement
-        limit = self._config.largest_drift
-        self.bias = self._at_measurement + np.clip(drift, -limit, limit)
+            return None
+        self.status = TareStatus.DONE
+        self.noise = np.maximum(variation, self._smallest_noise)
+        self.measured = True
+        self._running = False
+        return mean
 
 
 class Payload:

@@ -13,6 +13,7 @@ from contact_core.errors import ConfigError, ContactStackError
 from contact_core.scene import ROBOT, Scene
 from contact_core.scene_config import AXES
 from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.robot.arm_errors import ArmErrors
 from tamsi_sim.robot.cartesian_impedance import CartesianImpedance
 from tamsi_sim.robot.physics import Physics, build_physics
 from tamsi_sim.robot.report import DriverReport, TrueContact, TrueObject, Truth
@@ -70,6 +71,7 @@ class Plant:
         # The drive moves all mimicking fingers, so its force is the sum over them.
         self._fingers = float(np.sum(built.arrays.bodies.column_dof == self._finger))
         self._start = self.engine.q.copy()
+        self._errors = ArmErrors(scene)
         self._impedance: CartesianImpedance | None = None
         self._mode = scene.config.robot.command_mode
         if self._mode is CommandMode.WRENCH:
@@ -110,6 +112,8 @@ class Plant:
         self._ticks = 0
         self._status = StepStatus.OK
         self._push = np.zeros(7)
+        self._unknown, self._twist = np.zeros(7), np.zeros(7)
+        self._acceleration = np.zeros(7)
         engine.q[:] = self._start
         for array in (
             engine.v, engine.deflection, drives.target, drives.target_rate, engine.counters,
@@ -122,7 +126,7 @@ class Plant:
         if self._finger is not None:
             drives.target[self._finger] = gripper.initial_target
         self.engine.evaluate()
-        return self._measure(np.zeros(7), np.zeros(7), np.zeros(7))
+        return self._measure(np.zeros(7), np.zeros(7))
 
     def tick(
         self,
@@ -147,7 +151,7 @@ class Plant:
             CommandError: If a command has the wrong size or is not finite, or the arm takes
                 no overlay; nothing moved.
         """
-        command = _checked(position_command, gripper)
+        command = _checked(position_command, gripper) - self._twist
         extra = self._checked_overlay(overlay)
         engine = self.engine
         if gripper is not None:
@@ -159,12 +163,14 @@ class Plant:
             self._drive_gripper(self._finger)
         engine.contact_impulse[:] = 0.0
         before = engine.v[self._arm].copy()
+        self._unknown = self._errors.torque(engine.q[self._arm_q], before, self._acceleration)
         drive = self._step(command, extra)
         self._ticks += 1
         engine.drives.target[self._arm] = command
         period = self.scene.config.period
-        torque = engine.contact_impulse[self._arm] / period + self._push
-        return self._measure(torque, drive, (engine.v[self._arm] - before) / period)
+        self._acceleration = (engine.v[self._arm] - before) / period
+        torque = engine.contact_impulse[self._arm] / period + self._push + self._unknown
+        return self._measure(torque, drive)
 
     def _step(self, command: np.ndarray, overlay: np.ndarray) -> np.ndarray:
         """Simulate one period, and return the mean torque of the arm's drives [Nm].
@@ -179,7 +185,7 @@ class Plant:
         for _ in range(self._steps):
             if self._impedance is not None:
                 control = self._impedance.torque(engine.q[self._arm_q], engine.v[self._arm])
-            engine.drives.applied[self._arm] = control + self._push
+            engine.drives.applied[self._arm] = control + self._push + self._unknown
             self._status = self.engine.step()
             if self._status is not StepStatus.OK:
                 break
@@ -228,22 +234,25 @@ class Plant:
         effort = min(self._gripper.max_effort, self.engine.built.efforts[finger])
         drives.effort_limit[finger] = self._fingers * effort
 
-    def _measure(
-        self, torque: np.ndarray, drive: np.ndarray, acceleration: np.ndarray
-    ) -> DriverReport:
+    def _measure(self, torque: np.ndarray, drive: np.ndarray) -> DriverReport:
         engine, finger = self.engine, self._finger
         gripper = (0.0, 0.0, 0.0)
         if finger is not None:
             opening = engine.q[self.engine.built.arrays.joints.q[finger]]
             gripper = (opening, engine.v[finger], engine.joint_force[finger] / self._fingers)
-        position = engine.q[self._arm_q].copy()
+        friction = self._errors.friction(engine, self._arm)
+        joint_torque = self._joint_sensor.sample(
+            engine.q[self._arm_q], drive - friction, self._acceleration
+        )
+        commanded = engine.drives.target[self._arm] + self._twist
+        self._twist = self._errors.twist(joint_torque)
         return DriverReport(
             time_ns=self._ticks * self.period_ns,
-            position=position,
+            position=engine.q[self._arm_q] + self._twist,
             velocity=engine.v[self._arm].copy(),
-            commanded_position=engine.drives.target[self._arm].copy(),
-            external_torque=self._sensor.sample(torque),
-            joint_torque=self._joint_sensor.sample(position, drive, acceleration),
+            commanded_position=commanded,
+            external_torque=self._sensor.sample(torque + friction),
+            joint_torque=joint_torque,
             gripper_position=float(gripper[0]),
             gripper_velocity=float(gripper[1]),
             gripper_effort=float(gripper[2]),

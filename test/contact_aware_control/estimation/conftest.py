@@ -1,10 +1,13 @@
 """Contacts made from the model itself: tau = J^T f + noise."""
 
+import dataclasses
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
+from contact_aware_control.estimation.calibration import EXACT
+from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.surface import (
     new_placement,
@@ -52,8 +55,12 @@ def robot():
 
 @pytest.fixture
 def make_plant(robot):
+    """Its torques are those of the described arm, which the estimator is told."""
+
     def make(config=None, seed=0, **settings):
-        estimator = ContactEstimator(robot, config)
+        config = config or EstimatorConfig()
+        errors = dataclasses.replace(config.errors, calibration=EXACT)
+        estimator = ContactEstimator(robot, dataclasses.replace(config, errors=errors))
         estimator.reset(seed)
         return Plant(robot, estimator, np.random.default_rng(seed), **settings)
 

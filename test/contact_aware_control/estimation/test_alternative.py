@@ -31,7 +31,7 @@ def setting(robot, touch):
     placement = new_placement(surface)
     place(surface, robot.joint_rotations, robot.joint_origins, placement)
     particles = new_particles(500)
-    torques = Torques(torque, torque, np.full(7, 0.1), robot.joint_origins, robot.joint_axes)
+    torques = Torques(torque, torque, 0.01 * np.eye(7), robot.joint_origins, robot.joint_axes)
     measurement = torques.alone.measured
     scatter(surface, placement, particles, 0, rng)
     evaluate(

@@ -32,7 +32,7 @@ def test_cost_and_force_against_numpy_and_nnls(robot):
         scatter(surface, placement, particles, 0, rng)
         evaluate(
             Torques(
-                torque, torque, deviation, robot.joint_origins, robot.joint_axes
+                torque, torque, np.diag(deviation**2), robot.joint_origins, robot.joint_axes
             ).alone.measured,
             placement,
             surface.joints,
@@ -75,7 +75,7 @@ def test_the_true_contact_explains_its_torque(robot, touch):
     robot.update(np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3]))
     point, force = touch(rng, "lbr_link_6", friction=0.0)
     torque = robot.point_jacobian("lbr_link_6", point).T @ force
-    torques = Torques(torque, torque, np.full(7, 0.1), robot.joint_origins, robot.joint_axes)
+    torques = Torques(torque, torque, 0.01 * np.eye(7), robot.joint_origins, robot.joint_axes)
     measurement = torques.alone.measured
     inward = force / np.linalg.norm(force)
     cost, *found = best_force(measurement, 6, *point, *inward, FRICTION)

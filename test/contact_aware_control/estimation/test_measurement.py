@@ -14,7 +14,12 @@ def rng():
 def random_torques(rng):
     measured, smooth = 5.0 * rng.standard_normal((2, 7))
     axes = rng.standard_normal((7, 3))
-    return Torques(measured, smooth, rng.uniform(0.1, 0.5, 7), rng.standard_normal((7, 3)), axes)
+    root = np.tril(0.2 * rng.standard_normal((7, 7)), -1) + np.diag(rng.uniform(0.1, 0.5, 7))
+    return Torques(measured, smooth, root @ root.T, rng.standard_normal((7, 3)), axes)
+
+
+def whitened(torques, values):
+    return np.linalg.solve(np.linalg.cholesky(torques.covariance), values)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
@@ -33,9 +38,9 @@ def test_marginalised_forces_are_those_of_least_squares(rng, count):
         cost = measurement.square - force @ jacobian @ measurement.weighted
 
         columns = [jacobian.T, *(other.jacobian.T for other in others)]
-        rows = np.hstack(columns) / torques.deviation[:, None]
+        rows = whitened(torques, np.hstack(columns))
         prior = np.hstack([np.zeros((3 * count, 3)), np.eye(3 * count) / 4.0])
-        wanted = [torques.measured / torques.deviation, *(other.force / 4.0 for other in others)]
+        wanted = [whitened(torques, torques.measured), *(other.force / 4.0 for other in others)]
         A, y = np.vstack([rows, prior]), np.concatenate(wanted)
         x = np.linalg.lstsq(A, y)[0]
         np.testing.assert_allclose(force, x[:3], rtol=1e-6, atol=1e-8)
@@ -44,10 +49,9 @@ def test_marginalised_forces_are_those_of_least_squares(rng, count):
 
 def test_alone_is_beside_nobody(rng):
     torques = random_torques(rng)
-    np.testing.assert_allclose(
-        torques.alone.smooth.precision, np.diag(1.0 / torques.deviation**2), atol=1e-12
-    )
-    square = np.sum((torques.smooth / torques.deviation) ** 2)
+    precision = np.linalg.inv(torques.covariance)
+    np.testing.assert_allclose(torques.alone.smooth.precision, precision, rtol=1e-9)
+    square = np.sum(whitened(torques, torques.smooth) ** 2)
     assert torques.alone.smooth.square == pytest.approx(square)
 
 

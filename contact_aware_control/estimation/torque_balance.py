@@ -1,0 +1,139 @@
+"""What contacts have to explain: the external torque less payload and model errors."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from contact_aware_control.estimation.config import EstimatorConfig
+from contact_aware_control.estimation.tare import Payload, Tare, TareStatus
+from contact_aware_control.estimation.torque_errors import TorqueErrors
+from contact_core.robot import Robot
+
+LONGEST_PERIOD = 0.1
+"""A longer time [s] between samples is taken as this long by filters and tare."""
+
+MEAN_SHARE = 0.1
+"""Variance of a tare's mean over that of a sample."""
+
+
+class FreeTorque(NamedTuple):
+    """A torque that is zero, but for its uncertainty, while nothing touches the arm.
+
+    Attributes:
+        period: Time since the sample before [s].
+        torque: (n) [Nm].
+        covariance: (n, n) of what is not contact in it [Nm^2].
+    """
+
+    period: float
+    torque: np.ndarray
+    covariance: np.ndarray
+
+
+class TorqueBalance:
+    """Takes payload and errors from tau_ext; learns the errors while nothing touches the arm.
+
+    Attributes:
+        bias: (n) what was taken for an error in the last sample [Nm].
+        rejected: Number of samples that were refused.
+        calibrated: Whether the arm's errors are known from a calibration.
+    """
+
+    def __init__(self, robot: Robot, config: EstimatorConfig) -> None:
+        """Start a tare.
+
+        Args:
+            robot: The arm; it is updated with every sample.
+            config: Every parameter.
+
+        Raises:
+            ConfigError: If there is no such calibration, or it is another arm's.
+        """
+        self._robot = robot
+        self._errors = TorqueErrors(robot, config.errors, config.tare.expected_bias)
+        self._tare = Tare(robot.n, config.tare, config.noise)
+        self._payload = Payload(config.payload)
+        self._last_ns: int | None = None
+        self._now = FreeTorque(0.0, np.zeros(robot.n), np.zeros((robot.n, robot.n)))
+        self.bias = np.zeros(robot.n)
+        self.rejected = 0
+        self.calibrated = self._errors.calibrated
+
+    @property
+    def tare_status(self) -> TareStatus:
+        """What the tare is doing."""
+        return self._tare.status
+
+    @property
+    def measured(self) -> bool:
+        """Whether there has been a tare."""
+        return self._tare.measured
+
+    def tare(self) -> None:
+        """Measure the bias anew; the old one is kept meanwhile."""
+        self._tare.start()
+
+    def set_payload(self, mass: float, center_of_mass: np.ndarray, start_ns: int) -> None:
+        """Tell what the robot holds from a time on, see :meth:`Payload.set`."""
+        self._payload.set(mass, center_of_mass, start_ns)
+
+    def update(
+        self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray
+    ) -> FreeTorque | None:
+        """Take in a sample.
+
+        Args:
+            stamp_ns: Its time [ns].
+            q: (n) joint positions [rad].
+            external_torque: (n) as measured [Nm].
+
+        Returns:
+            What contacts have to explain; None if the sample is refused: it is not finite, of
+            another size or not newer than the one before.
+        """
+        q, external_torque = np.asarray(q, dtype=float), np.asarray(external_torque, dtype=float)
+        period = self._advance(stamp_ns) if self._is_sound(q, external_torque) else None
+        if period is None:
+            self.rejected += 1
+            return None
+        self._robot.update(q)
+        payload, deviation = self._payload.update(stamp_ns, self._robot)
+        self.bias, covariance = self._errors.expect(q, period)
+        covariance = covariance + np.diag(self._tare.noise**2 + deviation**2)
+        self._now = FreeTorque(period, external_torque - payload - self.bias, covariance)
+        return self._now
+
+    def learn(self, *, touched: bool, free: bool) -> None:
+        """Learn from the last sample.
+
+        Args:
+            touched: Whether a contact is followed.
+            free: Whether the sample is certainly of free space.
+        """
+        period, torque, _ = self._now
+        if self._tare.running:
+            mean = self._tare.update(torque, touched, period)
+            if mean is not None:
+                self._errors.forget_bias()
+                self._errors.condition(mean, MEAN_SHARE * self._tare.noise**2)
+        elif free and not touched:
+            self._errors.learn(torque, self._tare.noise, period)
+
+    def _is_sound(self, q: np.ndarray, torque: np.ndarray) -> bool:
+        n = self._robot.n
+        if q.shape != (n,) or torque.shape != (n,):
+            return False
+        return bool(np.isfinite(q).all() and np.isfinite(torque).all())
+
+    def _advance(self, stamp_ns: int) -> float | None:
+        """Return the time since the last stamp [s], None if it does not come after that.
+
+        It is compared with the one before, right or not: a single stamp from the future must not
+        make all later ones too old.
+        """
+        before, self._last_ns = self._last_ns, stamp_ns
+        if before is None:
+            return 0.0
+        return min(1e-9 * (stamp_ns - before), LONGEST_PERIOD) if stamp_ns > before else None

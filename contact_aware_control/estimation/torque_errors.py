@@ -1,0 +1,186 @@
+"""How wrong the external torque is where nothing touches the arm, and how sure that is.
+
+Drivers compute tau_ext from the arm's description. What is wrong in it looks like a contact:
+
+    tau_ext = J^T f + payload + H(q, dq) theta + noise,
+
+    theta = (bias b, Coulomb friction, viscous friction, tilt of the base,
+             errors of mass and first moment of mass of every link).
+
+theta is a random vector with a prior: what is thinkable of any arm, or what a calibration has
+found of this one. A Kalman filter conditions it on the torques of free space; the bias may walk.
+Its covariance P makes the errors a function of where and how the arm moves: S = H P H^T + R.
+
+Errors that H lacks, such as Stribeck's or those of elastic gears, repeat from sample to sample.
+So samples within a correlation time count as one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pinocchio as pin
+
+from contact_aware_control.estimation.calibration import Calibration, prior
+from contact_aware_control.estimation.config import ErrorsConfig
+from contact_core.robot import GRAVITY, Robot
+
+VELOCITY_TIME = 0.015
+"""Time constant of the low-pass on the differentiated positions [s]."""
+
+LEARNING_PERIOD = 0.05
+"""Time over which torques are averaged before theta is conditioned on them [s]."""
+
+STUCK, SLIDING = 0.65, 0.05
+"""Share of a joint's friction that is not known while it sticks, and while it slides."""
+
+
+class ErrorRegressor:
+    """H of an arm: what each error does to tau_ext, in the order of :class:`Calibration`."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Take the arm.
+
+        Args:
+            robot: The arm.
+        """
+        self._model = robot.model
+        self._data = self._model.createData()
+        self._tilted = []
+        for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)):
+            model = self._model.copy()
+            # A base tilted by a small angle about an axis feels gravity turned the other way.
+            model.gravity.linear = np.cross((0.0, 0.0, -GRAVITY), axis)
+            self._tilted.append(model)
+        self._still = np.zeros(robot.n)
+
+    def at(self, q: np.ndarray, friction: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+        """Return H.
+
+        Args:
+            q: (n) joint positions [rad].
+            friction: (n) friction over its reach, positive against negative motion, in [-1, 1].
+            velocity: (n) [rad/s].
+
+        Returns:
+            (n, 7 n + 2).
+        """
+        n = self._still.size
+        tilt = [pin.computeGeneralizedGravity(m, self._data, q) for m in self._tilted]
+        links = pin.computeJointTorqueRegressor(
+            self._model, self._data, q, self._still, self._still
+        )
+        # Of the ten inertial parameters of a link, weight needs mass and first moment.
+        weights = links.reshape(n, n, 10)[:, :, :4].reshape(n, 4 * n)
+        return np.hstack(
+            (np.eye(n), np.diag(friction), -np.diag(velocity), -np.transpose(tilt), -weights)
+        )
+
+
+class TorqueErrors:
+    """The Kalman filter of theta.
+
+    Attributes:
+        calibrated: Whether the prior is that of this arm.
+    """
+
+    def __init__(self, robot: Robot, config: ErrorsConfig, bias: float) -> None:
+        """Start from the prior.
+
+        Args:
+            robot: The arm.
+            config: Prior, walk of the bias and correlation time.
+            bias: Standard deviation of a bias that has not been measured yet [Nm].
+
+        Raises:
+            ConfigError: If there is no such calibration, or it is another arm's.
+        """
+        self._n = robot.n
+        self._config = config
+        self._bias_variance = bias**2
+        self._regressor = ErrorRegressor(robot)
+        found = prior(robot, config)
+        self.calibrated = found.of_this_arm
+        self._mean = found.mean.copy()
+        self._covariance = found.covariance.copy()
+        self.forget_bias()
+        self._reach = slice(self._n, 2 * self._n)
+        self._position: np.ndarray | None = None
+        self._velocity = np.zeros(self._n)
+        self._friction = np.zeros(self._n)
+        self._gathered = np.zeros(self._n)
+        self._gathered_time = 0.0
+
+    def forget_bias(self) -> None:
+        """Begin anew with the bias, which may be any now."""
+        n = self._n
+        self._covariance[:n, :] = 0.0
+        self._covariance[:, :n] = 0.0
+        self._covariance[range(n), range(n)] = self._bias_variance
+
+    def expect(self, q: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
+        """Predict the torque of an arm that nothing touches.
+
+        Args:
+            q: (n) joint positions [rad].
+            period: Time since the last call [s].
+
+        Returns:
+            (n) torque [Nm], (n, n) its covariance [Nm^2] without noise.
+        """
+        n, config = self._n, self._config
+        self._move(q, period)
+        self._covariance[range(n), range(n)] += config.drift**2 * period
+        self._matrix = self._regressor.at(q, self._friction, self._velocity)
+        covariance = self._matrix @ self._covariance @ self._matrix.T
+        reach = self._mean[self._reach] ** 2 + self._covariance.diagonal()[self._reach]
+        sliding = np.minimum(np.abs(self._velocity) / config.sliding_speed, 1.0)
+        self._doubt = reach * (STUCK * (1.0 - sliding) + SLIDING) ** 2
+        covariance[range(n), range(n)] += self._doubt
+        return self._matrix @ self._mean, covariance
+
+    def learn(self, residual: np.ndarray, noise: np.ndarray, period: float) -> None:
+        """Take in a sample of free space, after :meth:`expect`.
+
+        Args:
+            residual: (n) measured less expected torque [Nm].
+            noise: (n) standard deviation of a sample [Nm].
+            period: Time since the last one [s].
+        """
+        self._gathered += period * residual
+        self._gathered_time += period
+        if self._gathered_time < (1.0 - 1e-6) * LEARNING_PERIOD:
+            return
+        repeated = max(self._config.correlation_time / LEARNING_PERIOD, 1.0)
+        self.condition(self._gathered / self._gathered_time, repeated * (noise**2 + self._doubt))
+        self._gathered = np.zeros(self._n)
+        self._gathered_time = 0.0
+
+    def condition(self, residual: np.ndarray, variance: np.ndarray) -> None:
+        """Condition theta on a residual, after :meth:`expect`.
+
+        Args:
+            residual: (n) measured less expected torque [Nm].
+            variance: (n) of what is measured of it [Nm^2].
+        """
+        spread = self._matrix @ self._covariance
+        gain = np.linalg.solve(spread @ self._matrix.T + np.diag(variance), spread).T
+        self._mean = self._mean + gain @ residual
+        covariance = self._covariance - gain @ spread
+        self._covariance = 0.5 * (covariance + covariance.T)
+
+    def knowledge(self) -> Calibration:
+        """Return what is known now."""
+        return Calibration(self._mean.copy(), self._covariance.copy(), of_this_arm=True)
+
+    def _move(self, q: np.ndarray, period: float) -> None:
+        """Take the joints' friction along: a spring that bends, and slips (Dahl's model)."""
+        if self._position is not None and period > 0.0:
+            change = q - self._position
+            share = 1.0 - math.exp(-period / VELOCITY_TIME)
+            self._velocity = self._velocity + share * (change / period - self._velocity)
+            # Exact along a step in one direction: friction relaxes to minus the direction.
+            kept = np.exp(-np.abs(change) / self._config.presliding)
+            self._friction = kept * self._friction - (1.0 - kept) * np.sign(change)
+        self._position = q.copy()
