@@ -19,6 +19,7 @@ class EstimatorStatus(Enum):
     CONTACT = "contact located"
     CONVERGING = "contact found, place not settled yet: rely on the force only"
     NOT_IDENTIFIABLE = "contact whose place the joint torques do not tell: be conservative"
+    AMBIGUOUS = "a contact or a load: turn the arm, or declare the payload"
     REJECTED = "input not used: it must be finite, of the arm's size and newer than the last"
 
 
@@ -38,6 +39,7 @@ class EstimatorOutput:
         residual: Squared whitened torque, per joint, that all contacts together leave
             unexplained; about 1 or less if the model explains it.
         calibrated: Whether the arm's errors are known from a calibration.
+        load: Mass of what was found to hang on the arm undeclared [kg].
     """
 
     stamp_ns: int
@@ -49,6 +51,7 @@ class EstimatorOutput:
     rejected: int = 0
     residual: float = 0.0
     calibrated: bool = False
+    load: float = 0.0
 
 
 class Estimator(ABC):

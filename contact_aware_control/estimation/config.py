@@ -231,6 +231,32 @@ class TareConfig:
 
 
 @dataclass(frozen=True)
+class LoadConfig:
+    """When torques are those of a load that nobody has declared, not of a contact."""
+
+    farthest: float = parameter(
+        0.5,
+        "how far its centre of mass may be from the origin of the last joint's frame",
+        unit="m",
+        above=0.0,
+        high=3.0,
+    )
+    window: float = parameter(
+        0.5,
+        "time that it takes to be taken up at most; afterwards it does not change",
+        unit="s",
+        above=0.0,
+        high=10.0,
+    )
+    distinct: float = parameter(
+        30.0,
+        "squared whitened change of its torque, as the arm turns, from which on no hand can have "
+        "followed it by chance",
+        above=0.0,
+    )
+
+
+@dataclass(frozen=True)
 class ErrorsConfig:
     """What is wrong in the external torque where nothing touches the arm; see torque_errors."""
 
@@ -324,4 +350,5 @@ class EstimatorConfig:
     contacts: SeveralConfig = nested(SeveralConfig)
     tare: TareConfig = nested(TareConfig)
     errors: ErrorsConfig = nested(ErrorsConfig)
+    load: LoadConfig = nested(LoadConfig)
     payload: PayloadConfig = nested(PayloadConfig)

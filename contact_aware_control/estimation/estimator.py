@@ -8,6 +8,7 @@ from contact_aware_control.contact import ContactEstimate, ContactMode
 from contact_aware_control.estimation.base import Estimator, EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.filter import FilterEstimate
+from contact_aware_control.estimation.load import LoadHypothesis, Verdict
 from contact_aware_control.estimation.measurement import Torques
 from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
 from contact_aware_control.estimation.tare import JumpingLowPass
@@ -47,6 +48,8 @@ class ContactEstimator(Estimator):
         config = self._config
         self._tracker = ContactTracker(self._surface, self._body, config, seed)
         self._balance = TorqueBalance(self._robot, config)
+        self._hypothesis = LoadHypothesis(config.load, config.errors.correlation_time)
+        self._load = np.zeros(4)
         self._low_pass = JumpingLowPass(config.detection.torque_time)
         self._torque = np.zeros(self._robot.n)
         self._residual = 0.0
@@ -67,13 +70,33 @@ class ContactEstimator(Estimator):
         self._torque = free.torque
         deviation = np.sqrt(free.covariance.diagonal())
         smooth = self._low_pass.update(self._torque, deviation, free.period)
-        evidence = float(smooth @ np.linalg.solve(free.covariance, smooth))
+        evidence = _squared(free.covariance, smooth)
         contacts = self._track(stamp_ns, free, smooth, evidence)
-        self._balance.learn(
-            touched=bool(self._tracker.tracks),
-            free=evidence < 0.5 * self._config.detection.threshold,
-        )
+        touched = bool(self._tracker.tracks)
+        threshold = self._config.detection.threshold
+        self._balance.learn(touched=touched, free=evidence < 0.5 * threshold)
+        if not touched:
+            self._hypothesis.reset()
+        elif self._is_load(free, smooth):
+            self._tracker.end_all(stamp_ns)
         return self._output(stamp_ns, self._status(contacts), contacts)
+
+    def _is_load(self, free: FreeTorque, smooth: np.ndarray) -> bool:
+        """Tell whether a load was taken or left, which is counted as one from now on."""
+        covariance, matrix = free.covariance, self._balance.load_matrix
+        verdict = self._hypothesis.update(smooth, covariance, matrix, free.period)
+        load, deviation = self._hypothesis.load, self._hypothesis.covariance
+        if self._load.any() and (
+            _squared(covariance, smooth + matrix @ self._load) < self._config.detection.threshold
+        ):
+            # The torque is that of an arm without load again.
+            load, deviation = -self._load, np.zeros((4, 4))
+        elif verdict is not Verdict.LOAD:
+            return False
+        self._balance.take_load(load, deviation)
+        self._load = self._load + load
+        self._low_pass.reset()
+        return True
 
     def _track(
         self, stamp_ns: int, free: FreeTorque, smooth: np.ndarray, evidence: float
@@ -87,9 +110,7 @@ class ContactEstimator(Estimator):
         torques = Torques(self._torque, smooth, covariance, origins, robot.joint_axes)
         found = self._tracker.update(stamp_ns, self._placement, torques, evidence, free.period)
         self._residual = (
-            found[-1][1].residual
-            if found
-            else float(self._torque @ np.linalg.solve(covariance, self._torque)) / robot.n
+            found[-1][1].residual if found else _squared(covariance, self._torque) / robot.n
         )
         return tuple(self._contact(track, estimate, stamp_ns) for track, estimate in found)
 
@@ -115,6 +136,7 @@ class ContactEstimator(Estimator):
                 ContactMode(self._links[shape], point, weight)
                 for shape, point, weight in estimate.modes
             ),
+            ambiguous=self._hypothesis.verdict is not Verdict.CONTACT,
         )
 
     def _identifiable(self, estimate: FilterEstimate) -> bool:
@@ -130,6 +152,8 @@ class ContactEstimator(Estimator):
         """Return the worst of what is known about the contacts."""
         if not contacts:
             return EstimatorStatus.FREE
+        if all(contact.ambiguous for contact in contacts):
+            return EstimatorStatus.AMBIGUOUS
         doubtful = [contact for contact in contacts if not contact.identifiable]
         if not doubtful:
             return EstimatorStatus.CONTACT
@@ -158,9 +182,15 @@ class ContactEstimator(Estimator):
             rejected=self._balance.rejected,
             residual=self._residual,
             calibrated=self._balance.calibrated,
+            load=float(self._load[0]),
         )
 
 
 def _deviation(covariance: np.ndarray) -> float:
     """Root of the mean squared distance that a covariance stands for."""
     return float(np.sqrt(np.trace(covariance)))
+
+
+def _squared(covariance: np.ndarray, torque: np.ndarray) -> float:
+    """Return the squared whitened norm of a torque."""
+    return float(torque @ np.linalg.solve(covariance, torque))

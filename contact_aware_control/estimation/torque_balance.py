@@ -62,6 +62,15 @@ class TorqueBalance:
         self.calibrated = self._errors.calibrated
 
     @property
+    def load_matrix(self) -> np.ndarray:
+        """(n, 4) torque per mass and first moment on the last link, at the last sample."""
+        return self._errors.load_matrix
+
+    def take_load(self, load: np.ndarray, covariance: np.ndarray) -> None:
+        """Count a load among what is known, see :meth:`TorqueErrors.take_load`."""
+        self._errors.take_load(load, covariance)
+
+    @property
     def tare_status(self) -> TareStatus:
         """What the tare is doing."""
         return self._tare.status

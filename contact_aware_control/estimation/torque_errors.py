@@ -170,6 +170,21 @@ class TorqueErrors:
         covariance = self._covariance - gain @ spread
         self._covariance = 0.5 * (covariance + covariance.T)
 
+    @property
+    def load_matrix(self) -> np.ndarray:
+        """(n, 4) torque per mass and first moment on the last link, where :meth:`expect` was."""
+        return self._matrix[:, -4:]
+
+    def take_load(self, load: np.ndarray, covariance: np.ndarray) -> None:
+        """Count a load among the errors, or no longer.
+
+        Args:
+            load: (4) mass [kg] and first moment [kg m] in the frame of the last joint.
+            covariance: (4, 4) of it.
+        """
+        self._mean[-4:] += load
+        self._covariance[-4:, -4:] += covariance
+
     def knowledge(self) -> Calibration:
         """Return what is known now."""
         return Calibration(self._mean.copy(), self._covariance.copy(), of_this_arm=True)

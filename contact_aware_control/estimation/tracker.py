@@ -133,8 +133,16 @@ class ContactTracker:
         if len(self.tracks) == 1 and self._missing_for == 0.0:
             over = over or _force(self.tracks[0]) < self._config.detection.contact_off
         if over:
-            while self.tracks:
-                self._remove(self.tracks[-1], stamp_ns)
+            self.end_all(stamp_ns)
+
+    def end_all(self, stamp_ns: int) -> None:
+        """End all contacts.
+
+        Args:
+            stamp_ns: Now [ns].
+        """
+        while self.tracks:
+            self._remove(self.tracks[-1], stamp_ns)
 
     def _watch(self, placement: Placement, torques: Torques, period: float) -> None:
         """Measure for how long a contact has been missing or superfluous."""

@@ -208,6 +208,8 @@ class EstimatorNode(GuardedNode):
         values["residual"] = f"{math.sqrt(last.residual):.2f}"
         values["tare"] = last.tare.value
         values["bias_max_Nm"] = f"{np.abs(last.bias).max():.3f}"
+        values["calibrated"] = last.calibrated
+        values["undeclared_load_kg"] = f"{last.load:.2f}"
         return Health(Level.OK, last.status.value, values)
 
 

@@ -41,6 +41,7 @@ STATES = {
     EstimatorStatus.CONTACT: ContactArray.CONVERGED,
     EstimatorStatus.CONVERGING: ContactArray.SEARCHING,
     EstimatorStatus.NOT_IDENTIFIABLE: ContactArray.UNIDENTIFIABLE,
+    EstimatorStatus.AMBIGUOUS: ContactArray.AMBIGUOUS,
 }
 
 
@@ -60,6 +61,8 @@ def to_message(output: EstimatorOutput, frame: str) -> ContactArray:
         state=STATES[output.status] if tared else ContactArray.UNTARED,
         external_torque_free=output.torque,
         residual=float(np.sqrt(output.residual)),
+        calibrated=output.calibrated,
+        undeclared_load=output.load,
     )
     message.header.stamp = to_time(output.stamp_ns)
     message.header.frame_id = frame
@@ -89,7 +92,7 @@ def from_message(message: ContactArray, robot: Robot, stamp: int) -> ContactRepo
         if told
         else None
     )
-    return ContactReport(stamp, contacts, free_torque)
+    return ContactReport(stamp, contacts, free_torque, message.calibrated)
 
 
 def _to_contact(contact: ContactEstimate) -> Contact:
@@ -106,6 +109,7 @@ def _to_contact(contact: ContactEstimate) -> Contact:
         effective_sample_size=contact.effective_sample_size,
         spread=contact.spread,
         identifiable=contact.identifiable,
+        ambiguous=contact.ambiguous,
         age=to_duration(round(contact.age * NANOSECONDS)),
         modes=[
             ContactModeMessage(link=mode.link, point=to_point(mode.point_world), weight=mode.weight)
@@ -132,6 +136,7 @@ def _from_contact(message: Contact, robot: Robot) -> ContactEstimate:
         ),
         spread=number(message.spread, "spread", 0.0, LARGEST_POSITION),
         identifiable=message.identifiable,
+        ambiguous=message.ambiguous,
         age=number(to_nanoseconds(message.age) / NANOSECONDS, "age", 0.0, math.inf),
         modes=tuple(
             ContactMode(

@@ -349,6 +349,9 @@ OTHER_VALUES = {
     "noise.smallest": 0.3,
     "tare.largest_bias": 0.05,
     "tare.largest_variation": 0.01,
+    "load.farthest": 0.01,
+    "load.window": 0.01,
+    "load.distinct": 1e-3,
     "errors.calibration": EXACT,
     "errors.correlation_time": 1.0,
 }
@@ -356,7 +359,7 @@ OTHER_VALUES = {
 
 @pytest.fixture(scope="session")
 def scenario(robot):
-    """Contacts before and after the tare, clear, weak, repeated, two at a time; a payload."""
+    """Contacts before and after the tare, clear, weak, repeated, two at a time; loads."""
     robot.update(TABLE_POSE)
     point, inward = wrist_contact(robot, 0.0, 0.0, 0.3)
     torque = robot.point_jacobian("lbr_link_6", point).T @ inward
@@ -376,22 +379,28 @@ def scenario(robot):
         rng = np.random.default_rng(0)
         estimator.set_payload(0.02, np.zeros(3), 500_000_000)
         numbers = []
-        for tick in range(440):
+        for tick in range(620):
             # Before its tare, an arm whose errors are unknown does not feel such a push.
             pushed = tick >= 80 or config.errors.calibration == EXACT
             true = force_at(tick) * torque if pushed else 0.0
             if 222 <= tick < 400:
                 true = 20.0 * torque + (second if 262 <= tick < 330 else 0.0)
-            if tick >= 380:
+            if 380 <= tick < 440:
                 true = true + nonsense
-            sample = true + 0.05 + 0.3 * rng.standard_normal(7)
             # To and fro, so that joint friction is one of the errors to reckon with.
             q = TABLE_POSE + 0.05 * np.sin(0.1 * tick)
+            if tick >= 460:
+                q[3] += 0.004 * (tick - 460)
+                robot.update(q)
+                mass = 2.0 * min(1.0, (tick - 460) / 40)
+                true = robot.gravity_torque_of_payload(mass, np.array([0.0, 0.0, 0.05]))
+            sample = true + 0.05 + 0.3 * rng.standard_normal(7)
             output = estimator.update(tick * 5_000_000, q, sample)
             numbers.extend([*output.torque, len(output.contacts)])
             for contact in output.contacts:
                 numbers.extend([*contact.point_world, *contact.force_world, contact.residual])
-                numbers.extend([contact.identifiable, contact.spread, len(contact.modes)])
+                flags = [contact.identifiable, contact.ambiguous]
+                numbers.extend([*flags, contact.spread, len(contact.modes)])
                 numbers.extend(mode.weight for mode in contact.modes)
         return np.array(numbers)
 

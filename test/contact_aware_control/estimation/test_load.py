@@ -1,0 +1,132 @@
+"""At rest a load and a hand are the same torques; the arm's motion, or the hand's, tells."""
+
+import numpy as np
+import pytest
+
+from contact_aware_control.estimation.base import EstimatorStatus
+from contact_aware_control.estimation.config import LoadConfig
+from contact_aware_control.estimation.load import LoadHypothesis, Verdict
+from contact_aware_control.estimation.torque_errors import ErrorRegressor
+
+PERIOD = 0.005
+HOME = np.array([0.0, 0.4, 0.0, -1.7, 0.0, -0.5, 0.0])
+STILL = np.zeros(7)
+NOISE = 0.15
+OFFSET = np.array([0.0, 0.0, 0.05])
+"""Of a load's centre of mass from the tool, tool frame [m]."""
+
+
+class Episode:
+    """Torques of something on the arm, and what the hypothesis makes of them."""
+
+    def __init__(self, robot, seed=0):
+        self.robot = robot
+        self.hypothesis = LoadHypothesis(LoadConfig(), correlation_time=0.3)
+        self.regressor = ErrorRegressor(robot)
+        self.rng = np.random.default_rng(seed)
+
+    def show(self, q, torque):
+        matrix = self.regressor.at(q, STILL, STILL)[:, -4:]
+        measured = torque + NOISE * self.rng.standard_normal(7)
+        return self.hypothesis.update(measured, NOISE**2 * np.eye(7), matrix, PERIOD)
+
+    def push(self, link, force, q=HOME, offset=OFFSET):
+        self.robot.update(q)
+        point = self.robot.link_pose(link).act(offset)
+        return self.show(q, self.robot.torque_of_force(link, point, np.asarray(force)))
+
+
+@pytest.fixture
+def episode(robot):
+    return Episode(robot)
+
+
+@pytest.mark.parametrize("mass", [0.5, 2.0, 5.0])
+def test_what_hangs_on_an_arm_at_rest_may_be_either(episode, mass):
+    verdicts = set()
+    for tick in range(1000):
+        taken = min(1.0, tick / 40)
+        verdicts.add(episode.push("tool", [0.0, 0.0, -9.81 * mass * taken]))
+    assert verdicts == {Verdict.AMBIGUOUS}
+
+
+@pytest.mark.parametrize(
+    ("link", "force"),
+    [
+        ("tool", [0.0, 15.0, 0.0]),
+        ("tool", [0.0, 0.0, 15.0]),
+        ("tool", [10.0, 0.0, -10.0]),
+        ("lbr_link_5", [0.0, 10.0, -15.0]),
+        ("lbr_link_4", [15.0, 0.0, 0.0]),
+    ],
+)
+def test_what_no_load_can_do_is_a_contact_at_once(episode, link, force):
+    """Sideways, upwards, or where nothing hangs."""
+    verdicts = [episode.push(link, force) for _ in range(200)]
+    assert set(verdicts[10:]) == {Verdict.CONTACT}
+
+
+def test_a_hand_that_changes_its_mind_is_a_contact(episode):
+    verdicts = []
+    for tick in range(600):
+        verdicts.append(episode.push("tool", [0.0, 0.0, -20.0 - 8.0 * np.sin(0.05 * tick)]))
+    assert verdicts[0] is Verdict.AMBIGUOUS
+    assert np.mean([v is Verdict.CONTACT for v in verdicts[150:]]) > 0.9
+    assert Verdict.LOAD not in verdicts
+
+
+@pytest.mark.parametrize("joint", [1, 3, 5])
+def test_a_load_is_told_once_the_arm_has_turned(robot, joint):
+    episode = Episode(robot, joint)
+    for tick in range(600):
+        q = HOME.copy()
+        q[joint] += 0.8 * min(1.0, max(0.0, (tick - 100) / 400))
+        verdict = episode.push("tool", [0.0, 0.0, -19.62], q)
+        assert verdict is not Verdict.CONTACT
+        if verdict is Verdict.LOAD:
+            break
+    assert verdict is Verdict.LOAD
+    assert 100 < tick < 500
+    assert episode.hypothesis.load[0] == pytest.approx(2.0, abs=0.4)
+
+
+def test_a_hand_that_holds_on_while_the_arm_turns_is_a_contact(episode, robot):
+    """It presses along an axis of the tool, which turns away from the vertical."""
+    robot.update(HOME)
+    direction = robot.tool_pose().rotation.T @ np.array([0.0, 0.0, -1.0])
+    for tick in range(600):
+        q = HOME.copy()
+        q[5] += 0.6 * min(1.0, max(0.0, (tick - 100) / 400))
+        robot.update(q)
+        verdict = episode.push("tool", 20.0 * robot.tool_pose().rotation @ direction, q)
+        assert verdict is not Verdict.LOAD
+        if verdict is Verdict.CONTACT:
+            return
+    pytest.fail("it is still taken for what may be a load")
+
+
+def test_the_estimator_names_the_doubt_takes_the_load_and_gives_it_back(make_plant, robot):
+    plant = make_plant(seed=1)
+    plant.free(HOME)
+    robot.update(HOME)
+
+    def tick(q, mass):
+        robot.update(q)
+        weight = robot.torque_of_force(
+            "tool", robot.tool_pose().act(OFFSET), np.array([0.0, 0.0, -9.81 * mass])
+        )
+        return plant.tick(q, extra=weight)
+
+    for _ in range(200):
+        output = tick(HOME, 2.0)
+    assert output.status is EstimatorStatus.AMBIGUOUS
+    assert all(contact.ambiguous for contact in output.contacts)
+    for step in range(400):
+        q = HOME + 0.4 * min(1.0, step / 300) * np.array([0, 1, 0, 1, 0, -1, 0])
+        output = tick(q, 2.0)
+    assert output.status is EstimatorStatus.FREE
+    assert output.load == pytest.approx(2.0, abs=0.3)
+    for _ in range(100):
+        output = tick(q, 0.0)
+    assert output.status is EstimatorStatus.FREE
+    assert output.load == pytest.approx(0.0, abs=1e-9)
