@@ -62,6 +62,11 @@ class RobotConfig:
     arm: Part = nested(Part)
     gripper: Part = nested(Part)
     gripper_joint: str = parameter("", "joint that opens the gripper; empty without gripper")
+    calibration: str = parameter(
+        "",
+        "file beside this one that says how wrong all this is of one arm, from contact-stack "
+        "calibrate; empty if that is not known",
+    )
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,7 @@ class RobotDescription:
         arm_joints: Names of the 7 arm joints in the order of q.
         tool_link: Link whose frame is the end effector (z = approach direction).
         gripper_joint: Joint that opens the gripper; empty without gripper.
+        calibration: File that says how wrong this description is of one arm, or None.
     """
 
     name: str
@@ -81,6 +87,7 @@ class RobotDescription:
     arm_joints: tuple[str, ...]
     tool_link: str
     gripper_joint: str
+    calibration: Path | None = None
 
     @staticmethod
     def load(name: str) -> RobotDescription:
@@ -112,7 +119,12 @@ class RobotDescription:
             links = [frame.name for frame in model.frames if frame.type == pin.FrameType.BODY]
             raise ModelError(f"{path.name}: no link '{config.tool_link}' ({choices(links)})")
         return RobotDescription(
-            config.name, urdf, config.arm_joints, config.tool_link, config.gripper_joint
+            config.name,
+            urdf,
+            config.arm_joints,
+            config.tool_link,
+            config.gripper_joint,
+            path.parent / config.calibration if config.calibration else None,
         )
 
     @property

@@ -101,6 +101,9 @@ COMMANDS: dict[str, Command | Group] = {
     "robust": Command(
         "contact_stack.robust.command", "plan a motion through uncertain contact, and judge it"
     ),
+    "calibrate": Command(
+        "contact_stack.calibrate.command", "find what an arm's torques do not know, by moving it"
+    ),
     "fake": Command(
         "contact_experiments.fake.command", "stand in for a driver, and misbehave on request"
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,9 @@ class EstimatorNode(GuardedNode):
         description = RobotDescription.load(config.robot)
         self._robot = Robot.from_description(description)
         self._frame = description.base_link
+        if not config.errors.calibration and description.calibration is not None:
+            errors = replace(config.errors, calibration=str(description.calibration))
+            config = replace(config, errors=errors)
         self._estimator = make_estimator(self._robot, config)
         self._source = TorqueSource(config.torque_source, self._robot, config.observer)
         self._seed = config.seed

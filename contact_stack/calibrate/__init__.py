@@ -1,0 +1,1 @@
+"""The calibration of an arm: what its torques do not know."""

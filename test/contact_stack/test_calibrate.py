@@ -1,0 +1,64 @@
+"""contact-stack calibrate: from a scene to a robot file that the estimator's node reads."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from contact_aware_control.estimation.calibration import read_calibration
+from contact_core.description import RobotDescription
+from contact_core.robot import Robot
+from contact_stack.cli import main
+
+SCENE = """
+name: wrong
+robot:
+  description: iiwa14
+  initial_positions: [0.0, 0.4, 0.0, -1.7, 0.0, -0.5, 0.0]
+  effective_armature: [0.338, 0.338, 0.338, 0.338, 0.132, 0.116, 0.116]
+  friction: {kinetic: [0.2, 0.3, 0.1, 0.2, 0.2, 0.1, 0.1]}
+  errors: {tilt: [0.03, 0.0], friction_seen: true}
+"""
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Path:
+    path = tmp_path / "wrong.yaml"
+    path.write_text(SCENE)
+    return path
+
+
+def test_a_simulated_arm_gets_a_robot_file(
+    scene: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "new" / "arm.yaml"
+    numbers = tmp_path / "numbers.json"
+    words = ["--scene", str(scene), "--duration", "12", "--out", str(out), "--json", str(numbers)]
+    assert main(["calibrate", *words]) == 0
+    printed = capsys.readouterr().out
+    assert "lbr_A7" in printed
+    assert str(out) in printed
+    assert out.with_suffix(".png").stat().st_size > 10_000
+    assert yaml.safe_load(out.read_text())["calibration"] == "arm.json"
+    description = RobotDescription.load(str(out))
+    assert description.calibration is not None
+    found = read_calibration(description.calibration, Robot.from_description(description))
+    np.testing.assert_allclose(found.mean[21:23], [0.03, 0.0], atol=0.01)
+    assert json.loads(numbers.read_text())["tilt_rad"]["mean"] == found.mean[21:23].tolist()
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--out", "arm.json"], "is a robot file and ends in .yaml"),
+        (["--scene", "nowhere"], "nowhere"),
+        (["--robot", "nobody"], "nobody"),
+    ],
+)
+def test_what_is_asked_wrongly_is_named(
+    words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["calibrate", *words]) == 2
+    assert problem in capsys.readouterr().err
