@@ -140,7 +140,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: that of the command, 2 after an error (one line on standard error),
-        130 after Ctrl-C, 143 after SIGTERM and 129 after SIGHUP.
+        130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, and 141 if nobody reads the output
+        to its end.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     if any(":=" in word for word in words):
@@ -154,6 +155,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args = _parser(words).parse_args(words)
         code = args.main(args)
+        sys.stdout.flush()
     except ContactStackError as error:
         print(f"contact-stack: {error}", file=sys.stderr)
         return EXIT_ERROR
@@ -161,6 +163,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + int(end.args[0])
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
+    except BrokenPipeError:
+        # Whoever reads the output, such as head, has seen enough; Python would say so at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     return int(code)
 
 

@@ -100,6 +100,16 @@ def test_help_imports_no_heavy_library() -> None:
     assert result.returncode == 0, result.stderr
 
 
+def test_a_reader_that_has_seen_enough_ends_a_command_quietly() -> None:
+    command = [sys.executable, "-m", "contact_stack.cli", "paper", "--list"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(60) == 128 + signal.SIGPIPE
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+
+
 @pytest.mark.parametrize("words", [[], ["no_such_command"]])
 def test_a_wrong_command_is_refused_with_the_valid_ones(words: list[str], capsys) -> None:
     with pytest.raises(SystemExit) as caught:
