@@ -6,6 +6,7 @@ import numpy as np
 
 from contact_aware_control.contact import ContactEstimate, ContactMode
 from contact_aware_control.estimation.base import Estimator, EstimatorOutput, EstimatorStatus
+from contact_aware_control.estimation.calibration import Calibration, prior
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.filter import FilterEstimate
 from contact_aware_control.estimation.load import LoadHypothesis, Verdict
@@ -21,12 +22,18 @@ from contact_core.robot import Robot
 class ContactEstimator(Estimator):
     """The contact particle filter, from joint positions and external torques to contacts."""
 
-    def __init__(self, robot: Robot, config: EstimatorConfig | None = None) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        config: EstimatorConfig | None = None,
+        calibration: Calibration | None = None,
+    ) -> None:
         """Prepare an estimator; it starts with a tare.
 
         Args:
             robot: The arm; the estimator updates its configuration.
             config: Parameters.
+            calibration: What is known of the arm, by default what the parameters say.
 
         Raises:
             ConfigError: If the thresholds contradict each other.
@@ -34,6 +41,7 @@ class ContactEstimator(Estimator):
         """
         self._robot = robot
         self._config = config = config or EstimatorConfig()
+        self._calibration = calibration or prior(robot, config.errors)
         on, off = config.detection.contact_on, config.detection.contact_off
         if off > on:
             raise ConfigError(f"contact_off is {off} N, more than contact_on, {on} N")
@@ -47,7 +55,7 @@ class ContactEstimator(Estimator):
         """Forget everything and tare, see :meth:`Estimator.reset`."""
         config = self._config
         self._tracker = ContactTracker(self._surface, self._body, config, seed)
-        self._balance = TorqueBalance(self._robot, config)
+        self._balance = TorqueBalance(self._robot, config, self._calibration)
         self._hypothesis = LoadHypothesis(config.load, config.errors.correlation_time)
         self._load = np.zeros(4)
         self._low_pass = JumpingLowPass(config.detection.torque_time)

@@ -10,6 +10,7 @@ import numpy as np
 
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.estimation.base import Estimator, EstimatorOutput, EstimatorStatus
+from contact_aware_control.estimation.calibration import prior
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.torque_balance import TorqueBalance
 from contact_core.robot import Robot
@@ -32,6 +33,7 @@ class FreeTorqueEstimator(Estimator):
         """
         self.robot = robot
         self.config = config
+        self._calibration = prior(robot, config.errors)
         self.reset(config.seed)
 
     @abstractmethod
@@ -49,7 +51,7 @@ class FreeTorqueEstimator(Estimator):
     @final
     def reset(self, seed: int) -> None:
         """Forget everything and tare, see :meth:`Estimator.reset`."""
-        self._balance = TorqueBalance(self.robot, self.config)
+        self._balance = TorqueBalance(self.robot, self.config, self._calibration)
 
     @final
     def tare(self) -> None:

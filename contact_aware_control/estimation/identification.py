@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_aware_control.estimation.calibration import Calibration
+from contact_aware_control.estimation.calibration import Calibration, prior
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.torque_errors import TorqueErrors
 from contact_aware_control.reference import JointTrajectory
@@ -130,7 +130,8 @@ def identify(robot: Robot, samples: Samples, config: EstimatorConfig) -> Identif
     """
     still = samples.time < REST
     noise = np.maximum(samples.torque[still].std(axis=0), config.noise.smallest)
-    errors = TorqueErrors(robot, config.errors, config.tare.expected_bias)
+    known = prior(robot, config.errors)
+    errors = TorqueErrors(robot, config.errors, config.tare.expected_bias, known)
     count = len(samples.time)
     first_held_out = round((1.0 - HELD_OUT) * count)
     residual = np.empty_like(samples.torque)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from contact_aware_control.estimation.calibration import Calibration
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.tare import Payload, Tare, TareStatus
 from contact_aware_control.estimation.torque_errors import TorqueErrors
@@ -41,25 +42,23 @@ class TorqueBalance:
         calibrated: Whether the arm's errors are known from a calibration.
     """
 
-    def __init__(self, robot: Robot, config: EstimatorConfig) -> None:
+    def __init__(self, robot: Robot, config: EstimatorConfig, calibration: Calibration) -> None:
         """Start a tare.
 
         Args:
             robot: The arm; it is updated with every sample.
             config: Every parameter.
-
-        Raises:
-            ConfigError: If there is no such calibration, or it is another arm's.
+            calibration: What is known of the arm's errors.
         """
         self._robot = robot
-        self._errors = TorqueErrors(robot, config.errors, config.tare.expected_bias)
+        self._errors = TorqueErrors(robot, config.errors, config.tare.expected_bias, calibration)
         self._tare = Tare(robot.n, config.tare, config.noise)
         self._payload = Payload(config.payload)
         self._last_ns: int | None = None
         self._now = FreeTorque(0.0, np.zeros(robot.n), np.zeros((robot.n, robot.n)))
         self.bias = np.zeros(robot.n)
         self.rejected = 0
-        self.calibrated = self._errors.calibrated
+        self.calibrated = calibration.of_this_arm
 
     @property
     def load_matrix(self) -> np.ndarray:

@@ -22,7 +22,7 @@ import math
 import numpy as np
 import pinocchio as pin
 
-from contact_aware_control.estimation.calibration import Calibration, prior
+from contact_aware_control.estimation.calibration import Calibration
 from contact_aware_control.estimation.config import ErrorsConfig
 from contact_core.robot import GRAVITY, Robot
 
@@ -79,31 +79,23 @@ class ErrorRegressor:
 
 
 class TorqueErrors:
-    """The Kalman filter of theta.
+    """The Kalman filter of theta."""
 
-    Attributes:
-        calibrated: Whether the prior is that of this arm.
-    """
-
-    def __init__(self, robot: Robot, config: ErrorsConfig, bias: float) -> None:
+    def __init__(self, robot: Robot, config: ErrorsConfig, bias: float, known: Calibration) -> None:
         """Start from the prior.
 
         Args:
             robot: The arm.
-            config: Prior, walk of the bias and correlation time.
+            config: Walk of the bias, friction at small motions and correlation time.
             bias: Standard deviation of a bias that has not been measured yet [Nm].
-
-        Raises:
-            ConfigError: If there is no such calibration, or it is another arm's.
+            known: The prior.
         """
         self._n = robot.n
         self._config = config
         self._bias_variance = bias**2
         self._regressor = ErrorRegressor(robot)
-        found = prior(robot, config)
-        self.calibrated = found.of_this_arm
-        self._mean = found.mean.copy()
-        self._covariance = found.covariance.copy()
+        self._mean = known.mean.copy()
+        self._covariance = known.covariance.copy()
         self.forget_bias()
         self._reach = slice(self._n, 2 * self._n)
         self._position: np.ndarray | None = None
@@ -186,8 +178,10 @@ class TorqueErrors:
         self._covariance[-4:, -4:] += covariance
 
     def knowledge(self) -> Calibration:
-        """Return what is known now."""
-        return Calibration(self._mean.copy(), self._covariance.copy(), of_this_arm=True)
+        """Return what is known now, and will be: the bias has drifted by then."""
+        mean = self._mean.copy()
+        mean[: self._n] = 0.0
+        return Calibration(mean, self._covariance.copy(), of_this_arm=True)
 
     def _move(self, q: np.ndarray, period: float) -> None:
         """Take the joints' friction along: a spring that bends, and slips (Dahl's model)."""

@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_aware_control.estimation.calibration import EXACT, Calibration, read_calibration
+from contact_aware_control.estimation.calibration import EXACT, Calibration, prior, read_calibration
 from contact_aware_control.estimation.config import ErrorsConfig
 from contact_aware_control.estimation.torque_errors import ErrorRegressor, TorqueErrors
 from contact_core.errors import ConfigError
@@ -31,6 +31,10 @@ def wrong_arm(robot, theta):
         inertia.mass, inertia.lever = mass, moment / mass
     model.gravity.linear = pin.rpy.rpyToMatrix(*theta[21:23], 0.0).T @ model.gravity.linear
     return model
+
+
+def errors_of(robot, config):
+    return TorqueErrors(robot, config, BIAS, prior(robot, config))
 
 
 def random_theta(rng):
@@ -69,7 +73,7 @@ def test_the_regressor_against_another_arm(robot, rng):
 @pytest.mark.parametrize("seed", range(3))
 def test_errors_are_learnt_and_their_torque_is_expected(robot, seed):
     rng = np.random.default_rng(seed)
-    theta, errors = random_theta(rng), TorqueErrors(robot, ErrorsConfig(), BIAS)
+    theta, errors = random_theta(rng), errors_of(robot, ErrorsConfig())
     positions = motion(rng, 6000)
     missed, doubts = [], []
     for before, q in itertools.pairwise(positions):
@@ -88,12 +92,12 @@ def test_errors_are_learnt_and_their_torque_is_expected(robot, seed):
 
 
 def test_an_exact_arm_has_nothing_but_a_bias(robot, rng):
-    errors = TorqueErrors(robot, ErrorsConfig(calibration=EXACT), BIAS)
+    errors = errors_of(robot, ErrorsConfig(calibration=EXACT))
     errors.expect(rng.uniform(-1, 1, 7), PERIOD)
     _, covariance = errors.expect(rng.uniform(-1, 1, 7), PERIOD)
     np.testing.assert_allclose(covariance, np.diag(np.full(7, BIAS**2)), rtol=1e-3, atol=1e-9)
-    assert errors.calibrated
-    assert not TorqueErrors(robot, ErrorsConfig(), BIAS).calibrated
+    assert prior(robot, ErrorsConfig(calibration=EXACT)).of_this_arm
+    assert not prior(robot, ErrorsConfig()).of_this_arm
 
 
 def test_what_is_known_survives_a_file(robot, rng, tmp_path):
@@ -103,8 +107,9 @@ def test_what_is_known_survives_a_file(robot, rng, tmp_path):
     found = read_calibration(tmp_path / "arm.json", robot)
     np.testing.assert_array_equal(found.mean, known.mean)
     np.testing.assert_array_equal(found.covariance, known.covariance)
-    errors = TorqueErrors(robot, ErrorsConfig(calibration=str(tmp_path / "arm.json")), BIAS)
-    assert errors.calibrated
+    config = ErrorsConfig(calibration=str(tmp_path / "arm.json"))
+    assert prior(robot, config).of_this_arm
+    errors = errors_of(robot, config)
     np.testing.assert_array_equal(errors.knowledge().mean, known.mean)
 
 
