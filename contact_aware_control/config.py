@@ -315,6 +315,14 @@ class SafetyConfig:
         6.0, "k: fault when a force stays above k f_max", low=1.0, high=1000.0
     )
     force_fault_time: float = parameter(0.5, "T: for this long", unit="s", low=0.0, high=60.0)
+    leash: float = parameter(
+        0.05,
+        "how far elbow, wrist and tool may yield to contacts that may be a load, a drift or "
+        "friction: all of them, unless the estimator is calibrated",
+        unit="m",
+        above=0.0,
+        high=1.0,
+    )
     relax_speed: float = parameter(
         0.05,
         "speed at which a held command gives way to a force above its limit",

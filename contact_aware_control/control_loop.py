@@ -31,6 +31,7 @@ from contact_aware_control.reference.clock import ReferenceClock
 from contact_aware_control.safety.command_gate import Bound, CommandGate, GateState
 from contact_aware_control.safety.command_limits import CommandGuard
 from contact_aware_control.safety.follow_watch import FollowState, FollowWatch
+from contact_aware_control.safety.leash import Leash
 from contact_aware_control.safety.reflex import Reflex, ReflexState
 from contact_aware_control.safety.state_checks import (
     CheckState,
@@ -60,6 +61,9 @@ SLOWED = 0.99
 
 REACTED_TO = (Status.TORQUE_EXCEEDED, Status.FORCE_EXCEEDED)
 """Faults after which the reflex may move the command."""
+
+LEASHED = (Status.OK, Status.CONTACT_UNIDENTIFIABLE)
+"""What the leash explains better."""
 
 
 class _Heard(NamedTuple):
@@ -94,6 +98,8 @@ class _Known(NamedTuple):
         mode: Of the tick.
         begins: Whether something else is wanted from this tick on.
         ramp_ticks: Number of ticks since the slow start began.
+        ghost: (n) the command that there would be without contacts [rad]; None: the present one.
+        leashed: Whether nothing vouches for the contacts.
     """
 
     time: int
@@ -104,6 +110,8 @@ class _Known(NamedTuple):
     mode: Mode
     begins: bool
     ramp_ticks: int
+    ghost: np.ndarray | None
+    leashed: bool
 
 
 class _Move(NamedTuple):
@@ -120,6 +128,7 @@ class _Move(NamedTuple):
         transition: From one motion to the next, if one is under way.
         rate: How fast reference time passed in this tick; 0 where nothing is followed.
         output: The controller's; None where nothing is followed.
+        ghost: (n) the command that there would be now without contacts [rad]; None: this one.
     """
 
     command: np.ndarray | None
@@ -132,6 +141,7 @@ class _Move(NamedTuple):
     transition: TransitionState = DONE
     rate: float = 0.0
     output: ControllerOutput | None = None
+    ghost: np.ndarray | None = None
 
 
 class ControlLoop:
@@ -164,6 +174,12 @@ class ControlLoop:
         self._fastest = Bound.TRACKING if self._controller.bounds_step else Bound.NONE
         self._clock = ReferenceClock(config.governor, config.period)
         self._transition = Transition(robot.n, config.transition, config.period)
+        self._leash = Leash(
+            robot,
+            config.safety.leash,
+            min(1.0, config.limits.braking_rate * config.period),
+            config.force.contact_off,
+        )
         self._reflex = Reflex(robot, config.reflex, np.array(config.joint_stiffness), config.period)
 
     def start(self) -> LoopState:
@@ -187,7 +203,14 @@ class ControlLoop:
         if request is Request.DEACTIVATE:
             # The next activation starts from the driver's command.
             state = replace(
-                state, gate=None, follow=None, arm=None, goal=None, ramp_ticks=0, sent=None
+                state,
+                gate=None,
+                follow=None,
+                arm=None,
+                goal=None,
+                ramp_ticks=0,
+                sent=None,
+                ghost=None,
             )
         return replace(state, supervisor=supervisor), done
 
@@ -208,28 +231,35 @@ class ControlLoop:
         )
         heard = self._receive(state, inputs)
         arm, checks, follow = heard.arm, heard.checks, heard.follow
-        gate, ramp_ticks = state.gate, state.ramp_ticks
+        gate, ramp_ticks, ghost = state.gate, state.ramp_ticks, state.ghost
         goal, controller, time, rate = self._take(state, inputs.goal)
         reflex, exceeded = self._watch_torque(state, inputs.now, arm, heard.report, goal)
         conditions = self._conditions(state, inputs.now, heard, goal, reflex, exceeded)
         supervisor, mode, status = self._supervisor.update(heard.supervisor, conditions)
-        move = _Move(state.command, Bound.YIELDING, status, reflex, controller, time, rate)
+        move = _Move(
+            state.command, Bound.YIELDING, status, reflex, controller, time, rate, ghost=ghost
+        )
         sent, refusal = None, ""
         if supervisor.link is Link.SYNC:
             # Where the robot is now, commands would begin.
             assert arm is not None
-            (gate, follow), ramp_ticks = self._start(arm, state.sent), 0
+            (gate, follow), ramp_ticks, ghost = self._start(arm, state.sent), 0, None
             checks = replace(checks, command=None)
         elif supervisor.link is Link.LOST:
             gate = None if gate is None else self._gate.rest(gate)
         else:
             assert arm is not None
             if gate is None or follow is None or state.supervisor.link is not Link.ARMED:
-                (gate, follow), ramp_ticks = self._start(arm, state.sent), 0
+                (gate, follow), ramp_ticks, ghost = self._start(arm, state.sent), 0, None
             ramp_ticks = 0 if mode is Mode.FAULT else ramp_ticks + 1
             begins = (mode in FOLLOWING) != (state.mode in FOLLOWING) or move.reference_time == 0.0
-            known = _Known(inputs.now, arm, heard.report, goal, gate, mode, begins, ramp_ticks)
-            move = self._move(state.transition, known, move._replace(command=gate.command))
+            fresh = _age(inputs.now, heard.report) <= self.config.safety.contacts_timeout
+            leashed = self._leash.holds(heard.report if fresh else None)
+            known = _Known(
+                inputs.now, arm, heard.report, goal, gate, mode, begins, ramp_ticks, ghost, leashed
+            )
+            move = move._replace(command=gate.command, ghost=ghost)
+            move = self._move(state.transition, known, move)
             assert move.command is not None
             gate, sent, refusal = self._gate.judge(
                 gate, inputs.now, move.command, arm.position, move.bound
@@ -260,6 +290,7 @@ class ControlLoop:
             deadline_misses=state.deadline_misses + late,
             ramp_ticks=ramp_ticks,
             sent=state.sent if sent is None else sent.position,
+            ghost=move.ghost,
         )
         return state, sent, _status(state, move, refusal)
 
@@ -272,16 +303,30 @@ class ControlLoop:
             reflex, change = self._reflex.react(move.reflex, arm, gate.command)
             change = np.clip(change, *self._gate.room(gate, arm.position, move.bound))
             command, _ = self._guard.limit(gate.command, change)
-            return move._replace(command=command, reflex=reflex)
+            return self._on_leash(known, move._replace(command=command, reflex=reflex))
         command = self._give_way(known, move.reflex)
-        if (
-            known.mode is Mode.HOLD
-            and command is gate.command
-            and move.status not in STOPPED_AT_ONCE
-        ):
+        if command is not gate.command:
+            return self._on_leash(known, move._replace(command=command))
+        if known.mode is Mode.HOLD and move.status not in STOPPED_AT_ONCE:
             transition, command = self._brake(transition, known)
             return move._replace(command=command, transition=transition)
         return move._replace(command=command)
+
+    def _on_leash(self, known: _Known, move: _Move) -> _Move:
+        """Hold back a command that yields to what may be no contact, and say so."""
+        assert move.command is not None
+        before = known.gate.command if known.ghost is None else known.ghost
+        ghost = before if move.ghost is None else move.ghost
+        # Where nothing is followed, the first command that yields leaves the ghost behind.
+        if not known.leashed:
+            return move._replace(ghost=ghost)
+        command, held = self._leash.limit(known.gate.command, (before, ghost), move.command)
+        if not held:
+            return move._replace(ghost=ghost)
+        room = self._gate.room(known.gate, known.arm.position, move.bound)
+        command = known.gate.command + np.clip(command - known.gate.command, *room)
+        status = Status.AMBIGUOUS_LOAD if move.status in LEASHED else move.status
+        return move._replace(command=command, ghost=ghost, status=status)
 
     def _follow(self, transition: TransitionState, known: _Known, move: _Move) -> _Move:
         """Follow the reference within every limit; give way where the controller fails."""
@@ -291,6 +336,8 @@ class ControlLoop:
         if self._controller.bounds_step:
             tool = self._guard.tool_at(command)
             rate = self._clock.rate(rate, known.goal, time, command, tool)
+        if known.leashed and known.ghost is not None and known.goal.refreshed is None:
+            rate = min(rate, self._leash.rate(command, known.ghost))
         blind = _age(known.time, known.report) > self.config.safety.contacts_timeout
         fraction = self._step_fraction(blind, known.ramp_ticks)
         lower, upper = self._gate.room(gate, position, self._fastest, fraction)
@@ -304,12 +351,14 @@ class ControlLoop:
             conservative=known.mode is Mode.CONSERVATIVE,
             unexplained_force=move.reflex.unexplained_force,
             rate=rate,
+            ghost=known.ghost,
         )
         controller, output = self._controller.step(move.controller, told)
         move = move._replace(controller=controller, rate=rate, output=output)
         if output.status is Status.QP_FAILED:
             status = _first_wrong(move.status, output.status)
-            return move._replace(command=self._give_way(known, move.reflex), status=status)
+            move = move._replace(command=self._give_way(known, move.reflex), status=status)
+            return self._on_leash(known, move)
         after = DONE
         if not output.contact_links and self._controller.bounds_step:
             after, change = self._transition.step(
@@ -319,15 +368,18 @@ class ControlLoop:
                 output = replace(output, command=command + change)
         command, output = self._limited(told, output, fraction)
         slowed = Status.REFERENCE_SLOWED if rate < SLOWED else Status.OK
-        return move._replace(
+        move = move._replace(
             command=command,
             bound=self._fastest,
-            status=_first_wrong(move.status, output.status, slowed),
             reference_time=time + rate * self.config.period,
             reference_rate=rate,
             transition=after,
             output=output,
+            ghost=output.ghost,
         )
+        if output.ghost is not None:
+            move = self._on_leash(known, move)
+        return move._replace(status=_first_wrong(move.status, output.status, slowed))
 
     def _receive(self, state: LoopState, inputs: LoopInputs) -> _Heard:
         """Take over new messages that are sound, count those that are not."""

@@ -65,6 +65,7 @@ class LoopState:
         deadline_misses: Number of ticks that came more than half a period late.
         ramp_ticks: Number of ticks since the slow start began.
         sent: (n) the last command that left [rad]; None if none has since the activation.
+        ghost: (n) the command that there would be without contacts [rad]; None: the present one.
     """
 
     supervisor: SupervisorState = field(default_factory=SupervisorState)
@@ -85,6 +86,7 @@ class LoopState:
     deadline_misses: int = 0
     ramp_ticks: int = 0
     sent: np.ndarray | None = None
+    ghost: np.ndarray | None = None
 
     @property
     def command(self) -> np.ndarray | None:

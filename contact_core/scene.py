@@ -218,7 +218,9 @@ class Scene:
         instances = [Instance(ROBOT, self.robot.urdf, gravity=own)]
         for name, item in self.objects.items():
             pose = self.object_placement(name)
-            instances.append(Instance(name, read_urdf(item.urdf), pose, item.free, gravity))
+            floats = item.free or item.kinematic
+            instance = Instance(name, read_urdf(item.urdf), pose, floats, gravity)
+            instances.append(dataclasses.replace(instance, kinematic=item.kinematic))
         return instances
 
     def on(self, engine: str) -> Scene:

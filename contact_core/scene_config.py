@@ -231,6 +231,9 @@ class ObjectConfig:
 
     urdf: str = parameter(description="URDF file, beside the scene or below description/")
     free: bool = parameter(False, "whether it moves; otherwise it is fixed to the world")
+    kinematic: bool = parameter(
+        False, "whether it floats and no force moves it, as a hand that pushes"
+    )
     frame: str = parameter(WORLD, "world, or the robot's link that the pose is relative to")
     xyz: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "position at the start", unit="m", size=3)
     rpy: tuple[float, ...] = parameter(

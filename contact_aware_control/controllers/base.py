@@ -51,6 +51,7 @@ class ControllerInput:
         unexplained_force: What the torques prove beyond the contacts [N]; the springs are
             relaxed until it is small.
         rate: How fast reference time passes; 1 as programmed.
+        ghost: (n) the command that there would be without contacts [rad]; None: the present one.
     """
 
     time: float
@@ -62,6 +63,7 @@ class ControllerInput:
     conservative: bool = False
     unexplained_force: float = 0.0
     rate: float = 1.0
+    ghost: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class ControllerOutput:
         iterations: Of the QP solver.
         position_error: Distance of the measured tool to the reference [m].
         rotation_error: Angle of the measured tool to the reference [rad].
+        ghost: (n) the command that there would be now without contacts [rad]; None: this one.
     """
 
     command: np.ndarray
@@ -96,6 +99,7 @@ class ControllerOutput:
     iterations: int = 0
     position_error: float = math.nan
     rotation_error: float = math.nan
+    ghost: np.ndarray | None = None
 
 
 class Controller(ABC):

@@ -54,6 +54,9 @@ from contact_core.robot import Robot
 # Where a force cannot be reduced as fast as asked, this share of what is possible is asked.
 REACHABLE_SHARE = 0.9
 
+REJOINED = 1e-3
+"""A command this close to the one without contacts is that again [rad]."""
+
 
 class CondensedQpController(Controller):
     """Follows a reference while it bounds every contact force; objectives differ."""
@@ -78,6 +81,9 @@ class CondensedQpController(Controller):
         self._prediction = ForcePrediction(config.force.bias_time, config.period)
         self._solver = make_solver(config.solver)
         self._tasks = TrackingTasks(robot, config)
+        self._free = QuasistaticModel.at(self._stiffness, np.zeros((0, robot.n)))
+        reach = config.limits.velocity_fraction * config.period * robot.velocity_limits
+        self._step = np.minimum(config.limits.step, reach)
 
     @abstractmethod
     def _damping_weight(
@@ -128,6 +134,11 @@ class CondensedQpController(Controller):
                 position_error=position_error,
                 rotation_error=rotation_error,
             )
+        ghost = None
+        if len(bound) or inputs.ghost is not None:
+            ghost = self._ghost(task, inputs)
+            if not len(bound) and np.abs(command + solution.x - ghost).max() < REJOINED:
+                ghost = None
         predicted = force - model.force_map @ solution.x
         contacts = ContactSet(contacts.active, biases, tuple(predicted.tolist()), contacts.lost)
         return ControllerState(state.assignment, contacts, remembered), ControllerOutput(
@@ -143,7 +154,19 @@ class CondensedQpController(Controller):
             iterations=solution.iterations,
             position_error=position_error,
             rotation_error=rotation_error,
+            ghost=ghost,
         )
+
+    def _ghost(self, task: TrackingTask, inputs: ControllerInput) -> np.ndarray:
+        """Return the next command (n) that there would be without contacts [rad]."""
+        ghost = inputs.command if inputs.ghost is None else inputs.ghost
+        hessian, gradient = self._objective(task, self._free, replace(inputs, command=ghost), 0.0)
+        nothing = self._free.force_map, np.zeros(0)
+        solution = self._solver.solve(
+            QuadraticProgram(hessian, gradient, *nothing, -self._step, self._step)
+        )
+        following: np.ndarray = ghost + solution.x if solution.optimal else ghost
+        return following
 
     def _contacts(
         self, before: ContactSet, assignment: Assignment, inputs: ControllerInput

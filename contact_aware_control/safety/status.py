@@ -78,6 +78,7 @@ class Status(IntEnum):
     TORQUE_EXCEEDED = 30
     REFERENCE_SLOWED = 31
     UNBALANCED = 32
+    AMBIGUOUS_LOAD = 33
 
     @property
     def remedy(self) -> str:
@@ -149,4 +150,6 @@ _REMEDIES = {
     Status.REFERENCE_SLOWED: "the arm is held back by contact or limits; the reference waits",
     Status.UNBALANCED: "springs and external torque of a joint contradict each other: check the "
     "torque's sign and source, joint_stiffness, the control mode and the encoder, then call resume",
+    Status.AMBIGUOUS_LOAD: "a load, a drift or friction may be what looks like contact, so the arm "
+    "yields no further: tare, set the payload, calibrate, or free the arm",
 }

@@ -108,6 +108,9 @@ class ClosedLoopRun:
         force_limits: dict[str, float] | None = None,
         arm: Callable[[], Robot] | None = None,
         load: Callable[[np.ndarray], np.ndarray] | None = None,
+        calibrated: bool = True,
+        clock_waits: bool = False,
+        before_tick: Callable[[Plant, float], None] | None = None,
     ) -> None:
         """Build everything.
 
@@ -123,14 +126,20 @@ class ClosedLoopRun:
                 true one.
             load: From q (7) to a torque (7) [Nm] that neither of them knows of; it acts on
                 the joints and shows in the measured external torque.
+            calibrated: What the reports say of the estimator: that it knows how wrong the
+                arm's model may be. It does where the arm is the true one.
+            clock_waits: Whether the reference waits for the arm. As in the paper, and in the
+                demo, it does not: programmed times, whatever holds the arm.
+            before_tick: Called before every tick of the motion with the simulator and the time
+                since the start of the motion [s], to move what else is in the scene.
         """
         self.experiment = experiment or MugPlacement()
         scene = scene or Scene.load(self.experiment.scene)
         description: RobotDescription = scene.robot
         self.plant = Plant(scene, seed)
         arm = arm or (lambda: Robot.from_description(description))
-        # As in the paper, and in the demo: programmed times, whatever holds the arm.
-        controller = dataclasses.replace(controller, governor=GovernorConfig(enabled=False))
+        if not clock_waits:
+            controller = dataclasses.replace(controller, governor=GovernorConfig(enabled=False))
         self.loop = ControlLoop(arm(), controller)
         self._checker = GoalChecker(arm(), controller)
         self._load = load
@@ -144,6 +153,8 @@ class ClosedLoopRun:
         self._observer = MomentumObserver(arm(), observer) if observer is not None else None
         self._seed = seed
         self._force_limits = force_limits or {}
+        self._calibrated = calibrated
+        self._before_tick = before_tick
         self.status: list[Any] = []
 
     def run(self, until: float = math.inf) -> ExperimentData:
@@ -173,6 +184,8 @@ class ClosedLoopRun:
             if release is not None and moment <= release.time < moment + period:
                 gripper = GripperCommand(release.opening, release.effort)
                 self._estimator.set_payload(0.0, MUG_CENTER, measurement.time_ns)
+            if self._before_tick is not None:
+                self._before_tick(self.plant, moment)
             measurement, estimates, tick_time = self._tick(measurement, goal, gripper)
             truth = self.plant.truth()
             self._tool.update(truth.joint_position[:7])
@@ -222,7 +235,8 @@ class ClosedLoopRun:
         )
         contacts = self._contacts(state)
         began = time.perf_counter()
-        inputs = LoopInputs(now, state, ContactReport(now, contacts), goal)
+        report = ContactReport(now, contacts, calibrated=self._calibrated)
+        inputs = LoopInputs(now, state, report, goal)
         self._loop_state, command, status = self.loop.tick(self._loop_state, inputs)
         elapsed = time.perf_counter() - began
         if goal is not None:

@@ -80,6 +80,7 @@ OTHER = {
     "safety.blind_weight": 1000.0,
     "safety.force_fault_factor": 1.1,
     "safety.force_fault_time": 0.0,
+    "safety.leash": 0.001,
     "safety.relax_speed": 0.5,
     "safety.start_command_distance": 0.001,
     "safety.start.joint": 0.001,

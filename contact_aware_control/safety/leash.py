@@ -1,0 +1,122 @@
+"""The leash: how far contacts that may be none can take the arm from its path.
+
+At rest a hand and a load are the same torques, and a drift or friction in a joint looks like
+either. An arm that yields to them sinks, or walks away. So what nobody vouches for moves it by a
+bounded distance. The distance is that to a ghost, the command that there would be without any
+contact: of the elbow, the wrist and the tool, for an arm with redundant joints leaves its path
+with its elbow alone. It is one of commands: what a real load bends the springs by comes on top.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pinocchio as pin
+
+from contact_aware_control.contact import ContactReport
+from contact_aware_control.controllers.contact_jacobian import magnitude
+from contact_core.robot import Robot
+
+ELBOW, WRIST = 4, 6
+"""Joints whose origins are watched, counted from 1."""
+
+
+class Leash:
+    """Bounds the distance of the command to where it would be without contacts."""
+
+    def __init__(self, robot: Robot, length: float, braking: float, least_force: float) -> None:
+        """Take lengths.
+
+        Args:
+            robot: The arm.
+            length: Largest distance of elbow, wrist and tool [m].
+            braking: Share of what is left of it that one tick may take, in (0, 1].
+            least_force: Contacts with less deflect nothing [N].
+        """
+        self._length = length
+        self._braking = braking
+        self._least_force = least_force
+        self._model, self._data = robot.model, robot.model.createData()
+        self._tool = robot.model.getFrameId(robot.tool_link)
+
+    def holds(self, report: ContactReport | None) -> bool:
+        """Tell whether nothing vouches for the contacts that deflect the arm.
+
+        Args:
+            report: The last contacts; None if they are too old, or there are none.
+
+        Returns:
+            False only if the estimator knows the arm's errors, and at least one contact is no
+            load, drift or friction by that knowledge.
+        """
+        if report is None or not report.calibrated:
+            return True
+        return all(
+            contact.ambiguous or magnitude(contact.force_world) < self._least_force
+            for contact in report.contacts
+        )
+
+    def distance(self, command: np.ndarray, ghost: np.ndarray) -> float:
+        """Return how far a command takes the arm from its path.
+
+        Args:
+            command: (n) q_cmd [rad].
+            ghost: (n) the command without contacts [rad].
+
+        Returns:
+            The largest distance of elbow, wrist and tool [m].
+        """
+        return _distance(self._points(command), self._points(ghost))
+
+    def rate(self, command: np.ndarray, ghost: np.ndarray) -> float:
+        """Return how fast reference time may pass: 1 on half the leash, 0 at its end.
+
+        Args:
+            command: (n) present command q_cmd [rad].
+            ghost: (n) the command without contacts [rad].
+        """
+        left = 1.0 - self.distance(command, ghost) / self._length
+        return min(max(2.0 * left, 0.0), 1.0)
+
+    def limit(
+        self, command: np.ndarray, ghosts: tuple[np.ndarray, np.ndarray], wanted: np.ndarray
+    ) -> tuple[np.ndarray, bool]:
+        """Shorten a change that leads away, like one towards a joint limit.
+
+        Where the arm is farther away already, it may stay there: nothing pulls it into what it
+        has yielded to. A ghost that moves on takes it along, however.
+
+        Args:
+            command: (n) present command q_cmd [rad].
+            ghosts: (n) the command without contacts, of the last tick and of this one [rad].
+            wanted: (n) the command that is asked for [rad].
+
+        Returns:
+            (q_cmd+ (n) [rad]; whether it is held back).
+        """
+        before, now = (self._points(ghost) for ghost in ghosts)
+        present = self._points(command)
+        distance = _distance(present, before)
+        most = max(self._length, distance)
+        allowed = distance + self._braking * (most - distance)
+        staying, farther = _distance(present, now), _distance(self._points(wanted), now)
+        if farther <= max(allowed, min(staying, most)):
+            return wanted, False
+        if staying < allowed:
+            return command + (allowed - staying) / (farther - staying) * (wanted - command), True
+        if staying <= most:
+            return command, True
+        return command + (1.0 - most / staying) * (ghosts[1] - command), True
+
+    def _points(self, q: np.ndarray) -> np.ndarray:
+        """Return elbow, wrist and tool (3, 3), one a row [m]."""
+        pin.forwardKinematics(self._model, self._data, q)
+        tool = pin.updateFramePlacement(self._model, self._data, self._tool).translation
+        placements = self._data.oMi
+        return np.array([placements[ELBOW].translation, placements[WRIST].translation, tool])
+
+
+def _distance(a: np.ndarray, b: np.ndarray) -> float:
+    difference = a - b
+    return math.sqrt(float((difference * difference).sum(axis=1).max()))

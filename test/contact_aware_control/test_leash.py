@@ -1,0 +1,126 @@
+"""What may be no contact takes the arm no farther than its leash, and is named."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from phantom_bench import PhantomBench, course, stay, sweep
+
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.contact import ContactReport
+from contact_aware_control.safety.leash import Leash
+from contact_aware_control.safety.status import Mode
+
+LENGTH = ControllerConfig().safety.leash
+LOADS = [[0.0, 40.0, 0.0, -20.0, 0.0, 0.0, 0.0], [15.0, 0.0, 15.0, 0.0, 5.0, 0.0, 0.0]]
+UNWATCHED = {"plausibility": {"follow_time": 10.0}}
+"""The check of springs and torques would stop most phantoms before the leash does."""
+
+
+@pytest.fixture
+def leash(robot):
+    return Leash(robot, LENGTH, 0.025, 2.0)
+
+
+def nowhere(home):
+    return None
+
+
+@pytest.mark.parametrize("goal", [stay, sweep])
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.verify) for seed in range(2, 20))]
+)
+def test_no_phantom_takes_the_arm_from_its_path(goal, seed):
+    """Torques in the signal alone come, stay, vary, jump and drift; nothing touches the arm."""
+    bench = PhantomBench(course(seed), goal=goal, seed=seed, **UNWATCHED)
+    bench.run(8.0)
+    assert max(bench.away) <= LENGTH
+    if max(bench.away) > 0.8 * LENGTH:
+        assert "AMBIGUOUS_LOAD" in bench.names
+
+
+def test_phantom_would_take_a_calibrated_arm_farther():
+    """What the leash is for, and that nothing else holds the arm in these tests."""
+    benches = [
+        PhantomBench(course(0), goal=sweep, calibrated=calibrated, **UNWATCHED)
+        for calibrated in (False, True)
+    ]
+    for bench in benches:
+        bench.run(8.0)
+    assert max(benches[0].away) <= LENGTH < max(benches[1].away)
+
+
+@pytest.mark.parametrize("goal", [stay, nowhere])
+@pytest.mark.parametrize("load", LOADS)
+def test_load_that_nobody_declared_does_not_sink(goal, load):
+    """At rest it is the same torque as a hand; the springs give by what they carry."""
+    bench = PhantomBench(lambda time: np.zeros(7), goal=goal, load=np.array(load))
+    bench.run(6.0)
+    sag = bench.points(bench.home + bench.softness * load) - bench.points(bench.home)
+    assert max(bench.away) <= LENGTH + 1.2 * np.linalg.norm(sag, axis=1).max()
+    assert bench.away[-1] == pytest.approx(bench.away[-200], abs=1e-3)
+    assert "AMBIGUOUS_LOAD" in bench.names
+
+
+def test_fault_that_yields_does_not_sink_either():
+    bench = PhantomBench(
+        lambda time: np.zeros(7),
+        goal=stay,
+        load=np.array(LOADS[0]),
+        reflex={"reaction": "float", "torque_share": 0.1},
+    )
+    bench.run(6.0)
+    assert bench.statuses[-1].mode is Mode.FAULT
+    assert bench.loop.config.safety.leash == LENGTH
+    ghost = bench.loop_state.ghost
+    leash = Leash(bench.arm, LENGTH, 0.025, 2.0)
+    assert leash.distance(bench.loop_state.command, ghost) <= LENGTH + 1e-6
+
+
+def test_only_a_calibrated_report_of_a_sure_contact_frees_the_arm(leash, contact):
+    sure = contact([0.0, 0.0, 20.0], [0.5, 0.0, 0.5])
+    doubtful = dataclasses.replace(sure, ambiguous=True)
+    weak = contact([0.0, 0.0, 1.0], [0.5, 0.0, 0.5])
+    assert not leash.holds(ContactReport(0, [sure], calibrated=True))
+    assert not leash.holds(ContactReport(0, [doubtful, sure], calibrated=True))
+    for report in (
+        None,
+        ContactReport(0, [sure]),
+        ContactReport(0, [], calibrated=True),
+        ContactReport(0, [doubtful], calibrated=True),
+        ContactReport(0, [doubtful, weak], calibrated=True),
+    ):
+        assert leash.holds(report)
+
+
+def test_distance_is_bounded_whatever_is_wanted(leash):
+    """Random wishes, and a ghost that wanders: the way back is free, the way out is not."""
+    random = np.random.default_rng(5)
+    home = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
+    command, ghost = home, home
+    for _ in range(2000):
+        following = ghost + random.uniform(-1.0, 1.0, 7) * 1e-3
+        wanted = command + random.uniform(-1.0, 1.3, 7) * 4e-3
+        before = leash.distance(command, ghost)
+        passed, held = leash.limit(command, (ghost, following), wanted)
+        after = leash.distance(passed, following)
+        assert after <= LENGTH + 1e-4
+        assert held or passed is wanted
+        assert held or after <= before + 0.025 * (LENGTH - before) + 3e-3
+        command, ghost = passed, following
+    back, held = leash.limit(command, (ghost, ghost), 0.5 * (command + ghost))
+    assert not held
+    assert leash.distance(back, ghost) < leash.distance(command, ghost)
+
+
+def test_arm_that_is_far_away_already_is_not_pulled_back(leash):
+    """It has yielded to a contact that was none of doubt then; it may stay, or come back."""
+    ghost = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
+    command = ghost + 0.3 * np.eye(7)[0]
+    stayed, held = leash.limit(command, (ghost, ghost), command + 0.01 * np.eye(7)[0])
+    assert held
+    np.testing.assert_array_equal(stayed, command)
+    _, held = leash.limit(command, (ghost, ghost), command - 0.01 * np.eye(7)[0])
+    assert not held
+    assert leash.rate(command, ghost) == 0.0
+    assert leash.rate(ghost, ghost) == 1.0
