@@ -28,6 +28,21 @@ class TrackingConfig:
     error_rate: float = parameter(
         10.0, "rate at which a tracking error is reduced", unit="1/s", above=0.0, high=200.0
     )
+    return_speed: float = parameter(
+        0.1,
+        "speed of the tool on the way back to a path that contact has led it from, where the "
+        "path itself is slower",
+        unit="m/s",
+        above=0.0,
+        high=10.0,
+    )
+    return_rate: float = parameter(
+        0.1,
+        "the same of the joints, and of the tool's rotation",
+        unit="rad/s",
+        above=0.0,
+        high=10.0,
+    )
     position_weight: float = parameter(
         1.0, "weight of the tool's position error", unit="1/m^2", low=0.0, high=1e6
     )
@@ -77,10 +92,18 @@ class ForceConfig:
     )
     release_rate: float = parameter(
         200.0,
-        "rate at which a force above its limit is reduced",
+        "least rate at which a force above its limit is reduced",
         unit="N/s",
         above=0.0,
         high=1e4,
+    )
+    release_time: float = parameter(
+        0.02,
+        "time constant with which a force that is far above its limit is reduced, as fast as "
+        "the arm may move",
+        unit="s",
+        above=0.0,
+        high=10.0,
     )
     bias_time: float = parameter(
         0.1,
@@ -88,6 +111,27 @@ class ForceConfig:
         unit="s",
         above=0.0,
         high=10.0,
+    )
+    lag: float = parameter(
+        0.016,
+        "time constant with which measured forces lag behind",
+        unit="s",
+        low=0.0,
+        high=1.0,
+    )
+    motion_time: float = parameter(
+        0.03,
+        "time constant of the velocity with which what is touched moves",
+        unit="s",
+        above=0.0,
+        high=10.0,
+    )
+    surface_compliance: float = parameter(
+        1e-4,
+        "compliance of what is touched and of the arm's surface, as far as known",
+        unit="m/N",
+        low=0.0,
+        high=1e-2,
     )
     merge_angle: float = parameter(
         0.2,
@@ -323,13 +367,6 @@ class SafetyConfig:
         above=0.0,
         high=1.0,
     )
-    relax_speed: float = parameter(
-        0.05,
-        "speed at which a held command gives way to a force above its limit",
-        unit="rad/s",
-        above=0.0,
-        high=1.0,
-    )
     start_command_distance: float = parameter(
         0.1,
         "largest distance between the driver's command and the measured position at start",
@@ -542,6 +579,9 @@ class ControllerConfig:
         above=0.0,
         high=1e5,
         size=JOINTS,
+    )
+    joint_damping: float = parameter(
+        0.7, "damping ratio of these springs, as set on the robot", low=0.0, high=1.0
     )
     solver: str = parameter(
         "dual_active_set", "solver of the quadratic program", options=tuple(SOLVERS)

@@ -170,6 +170,7 @@ class ControlLoop:
         self._gate = CommandGate(robot, config)
         self._watch = FollowWatch(robot, config)
         self._softness = 1.0 / np.array(config.joint_stiffness)
+        self._release_share = -math.expm1(-config.period / config.force.release_time)
         self._patience = config.safety.state_timeout_periods * config.period
         self._fastest = Bound.TRACKING if self._controller.bounds_step else Bound.NONE
         self._clock = ReferenceClock(config.governor, config.period)
@@ -303,7 +304,7 @@ class ControlLoop:
             reflex, change = self._reflex.react(move.reflex, arm, gate.command)
             change = np.clip(change, *self._gate.room(gate, arm.position, move.bound))
             command, _ = self._guard.limit(gate.command, change)
-            return self._on_leash(known, move._replace(command=command, reflex=reflex))
+            return move._replace(command=command, reflex=reflex)
         command = self._give_way(known, move.reflex)
         if command is not gate.command:
             return self._on_leash(known, move._replace(command=command))
@@ -352,6 +353,8 @@ class ControlLoop:
             unexplained_force=move.reflex.unexplained_force,
             rate=rate,
             ghost=known.ghost,
+            torque=self._free_torque(known, move.reflex),
+            widest=self._widest(known, move.reflex),
         )
         controller, output = self._controller.step(move.controller, told)
         move = move._replace(controller=controller, rate=rate, output=output)
@@ -366,11 +369,12 @@ class ControlLoop:
             )
             if after is not DONE:
                 output = replace(output, command=command + change)
+        bound = Bound.YIELDING if output.yields else self._fastest
         command, output = self._limited(told, output, fraction)
         slowed = Status.REFERENCE_SLOWED if rate < SLOWED else Status.OK
         move = move._replace(
             command=command,
-            bound=self._fastest,
+            bound=bound,
             reference_time=time + rate * self.config.period,
             reference_rate=rate,
             transition=after,
@@ -548,25 +552,48 @@ class ControlLoop:
         self, inputs: ControllerInput, output: ControllerOutput, fraction: float
     ) -> tuple[np.ndarray, ControllerOutput]:
         """Return the command within every limit, and the output, which says which one holds."""
-        room = inputs.lower, inputs.upper
+        bound, room = self._fastest, (inputs.lower, inputs.upper)
+        if output.yields and inputs.widest is not None:
+            bound, fraction, room = Bound.YIELDING, 1.0, inputs.widest
         change = np.clip(output.command - inputs.command, *room)
-        limited = self._gate.is_reached(change, room, self._fastest, fraction)
-        command, guarded = self._guard.limit(inputs.command, change)
+        limited = self._gate.is_reached(change, room, bound, fraction)
+        command, guarded = self._guard.limit(inputs.command, change, output.yields)
         if output.status is Status.OK and (limited or guarded):
             output = replace(output, status=guarded or Status.LIMIT_REACHED)
         return command, output
 
+    def _free_torque(self, known: _Known, reflex: ReflexState) -> np.ndarray:
+        """Return the external torque (n) without bias and payload [Nm]."""
+        told = None if known.report is None else known.report.free_torque
+        if told is not None and told.size == self._robot.n:
+            return told
+        offset = reflex.offset
+        torque = known.arm.external_torque
+        return torque if offset is None else torque - offset
+
+    def _widest(self, known: _Known, reflex: ReflexState) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return how fast the arm may give way; None where nothing is there to give way to."""
+        touched = reflex.unexplained_force > 0.0 or (known.report and known.report.contacts)
+        if not (self._controller.limits_force and touched):
+            return None
+        return self._gate.room(known.gate, known.arm.position, Bound.YIELDING)
+
     def _give_way(self, known: _Known, reflex: ReflexState) -> np.ndarray:
-        """Hold; where a contact force is above its limit, relax the springs slowly."""
+        """Hold; where a contact force is above its limit, let the springs follow the arm.
+
+        They give up what is above the limit, with the time constant of a force that is
+        followed: an arm that is pushed goes along, one that is not stays where it is.
+        """
         command, position = known.gate.command, known.arm.position
         contacts = () if known.report is None else known.report.contacts
         ratio = self._force_ratio(known.goal, contacts)
-        if ratio <= 1.0 and reflex.unexplained_force == 0.0:
+        if reflex.unexplained_force > 0.0:
+            ratio = max(ratio, reflex.unexplained_force / self.config.force.limit)
+        if ratio <= 1.0:
             return command
-        step = self.config.safety.relax_speed * self.config.period
-        change = np.clip(position - command, -step, step)
+        share = (1.0 - 1.0 / ratio) * self._release_share
         room = self._gate.room(known.gate, position, Bound.YIELDING)
-        relaxed: np.ndarray = command + np.clip(change, *room)
+        relaxed: np.ndarray = command + np.clip(share * (position - command), *room)
         return relaxed
 
 

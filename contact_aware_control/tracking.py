@@ -22,6 +22,11 @@ from contact_core.errors import TrajectoryError
 from contact_core.kernel import kernel
 from contact_core.robot import Robot
 
+RETURN_SHARE = 1.2
+"""Of the programmed speed, for the way back to where contact has led the arm from."""
+
+_STILL = np.zeros(1)
+
 
 class TrackingTask(ABC):
     """Asks for a change x of the command that follows a reference.
@@ -32,7 +37,7 @@ class TrackingTask(ABC):
 
     @abstractmethod
     def objective(
-        self, q: np.ndarray, time: float, rate: float = 1.0
+        self, q: np.ndarray, time: float, rate: float = 1.0, returns: float = math.inf
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the term 1/2 x^T H x + g^T x of one tick.
 
@@ -41,6 +46,9 @@ class TrackingTask(ABC):
                 the equilibrium the model predicts for it.
             time: Reference time [s].
             rate: How fast it passes; 1 as programmed, 0 while the reference waits.
+            returns: Where contact has led the arm from its path, the way back is no faster than
+                RETURN_SHARE of the programmed speed, or than ``return_speed`` and
+                ``return_rate`` times this; inf: as fast as it can be.
 
         Returns:
             H (n, n), g (n).
@@ -75,18 +83,24 @@ class JointTracking(TrackingTask):
         self._robot = robot
         self._reference = reference
         self._error_gain = min(1.0, config.error_rate * period)
+        self._return_step = config.return_rate * period
         self._period = period
         self._identity = np.eye(robot.n)
         self._data = robot.model.createData()
         self._tool = robot.model.getFrameId(robot.tool_link)
 
     def objective(
-        self, q: np.ndarray, time: float, rate: float = 1.0
+        self, q: np.ndarray, time: float, rate: float = 1.0, returns: float = math.inf
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return H = I, g = -dq_ref, see :meth:`TrackingTask.objective`."""
         now = self._reference.sample(time)
         following = self._reference.sample(time + rate * self._period)
-        wanted = self._error_gain * (now - q) + following - now
+        motion = following - now
+        error = self._error_gain * (now - q)
+        if returns < math.inf:
+            programmed = self._reference.sample(time + self._period) - now
+            error = _bounded(error, motion, programmed, returns * self._return_step)
+        wanted = error + motion
         return self._identity.copy(), -wanted
 
     def error(self, time: float) -> tuple[float, float]:
@@ -124,12 +138,13 @@ class PoseTracking(TrackingTask):
         self._posture_weight = config.posture_weight
         self._error_gain = min(1.0, config.error_rate * period)
         self._period = period
+        self._return_steps = config.return_speed * period, config.return_rate * period
         self._weights = np.repeat([config.position_weight, config.rotation_weight], 3)
         self._data = robot.model.createData()
         self._tool = robot.model.getFrameId(robot.tool_link)
 
     def objective(
-        self, q: np.ndarray, time: float, rate: float = 1.0
+        self, q: np.ndarray, time: float, rate: float = 1.0, returns: float = math.inf
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return H = J^T W J, g = -J^T W e and the posture, see :class:`TrackingTask`.
 
@@ -144,11 +159,20 @@ class PoseTracking(TrackingTask):
         pose = pin.updateFramePlacement(model, data, self._tool)
         error = pin.log6(pose.actInv(now)).vector
         motion = pin.log6(now.actInv(following)).vector
+        error, posture = self._error_gain * error, self._error_gain * (self._posture - q)
+        if returns < math.inf:
+            ahead = self._reference.sample(time + self._period)
+            programmed = pin.log6(now.actInv(ahead)).vector
+            shift, turn = slice(3), slice(3, 6)
+            steps = [returns * step for step in self._return_steps]
+            error[shift] = _bounded(error[shift], motion[shift], programmed[shift], steps[0])
+            error[turn] = _bounded(error[turn], motion[turn], programmed[turn], steps[1])
+            posture = _bounded(posture, _STILL, _STILL, steps[1])
         return _quadratic(
             pin.getFrameJacobian(model, data, self._tool, pin.LOCAL),
             self._weights,
-            self._error_gain * error + motion,
-            self._error_gain * (self._posture - q),
+            error + motion,
+            posture,
             self._posture_weight,
         )
 
@@ -240,6 +264,23 @@ def pose_distance(a: pin.SE3, b: pin.SE3) -> tuple[float, float]:
     difference = a.actInv(b)
     shift, turn = difference.translation, pin.log3(difference.rotation)
     return math.sqrt(shift @ shift), math.sqrt(turn @ turn)
+
+
+def _bounded(
+    error: np.ndarray, motion: np.ndarray, programmed: np.ndarray, least: float
+) -> np.ndarray:
+    """Return a step that reduces an error, or what speed on the way back leaves of it.
+
+    Args:
+        error: Wanted step.
+        motion: Of the reference in this tick.
+        programmed: Its motion at its programmed speed.
+        least: Largest step where the reference rests.
+    """
+    most = max(RETURN_SHARE * float(np.abs(programmed).max()), least)
+    most -= float(np.abs(motion).max())
+    largest = float(np.abs(error).max())
+    return error if largest <= most else error * (most / largest)
 
 
 @kernel

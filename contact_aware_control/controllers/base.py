@@ -45,11 +45,13 @@ class ControllerInput:
         command: (n) present command q_cmd [rad].
         lower: (n) lower bound on q_cmd+ - q_cmd [rad].
         upper: (n) upper bound on q_cmd+ - q_cmd [rad].
+        torque: (n) external torque without bias and payload [Nm]; NaN where it is not known.
+        widest: The same bounds for giving way, which may be faster; None: no faster.
         contacts: Estimated contacts; None if they are old: the last ones have to do, and
             the arm moves with strong damping.
         conservative: The contacts are not trusted: keep a margin to the force limits.
-        unexplained_force: What the torques prove beyond the contacts [N]; the springs are
-            relaxed until it is small.
+        unexplained_force: What the torques prove beyond the contacts [N]; then the torques
+            themselves are bounded.
         rate: How fast reference time passes; 1 as programmed.
         ghost: (n) the command that there would be without contacts [rad]; None: the present one.
     """
@@ -64,6 +66,8 @@ class ControllerInput:
     unexplained_force: float = 0.0
     rate: float = 1.0
     ghost: np.ndarray | None = None
+    torque: np.ndarray | None = None
+    widest: tuple[np.ndarray, np.ndarray] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,7 @@ class ControllerOutput:
         position_error: Distance of the measured tool to the reference [m].
         rotation_error: Angle of the measured tool to the reference [rad].
         ghost: (n) the command that there would be now without contacts [rad]; None: this one.
+        yields: Whether the wider bounds for giving way are needed.
     """
 
     command: np.ndarray
@@ -100,6 +105,7 @@ class ControllerOutput:
     position_error: float = math.nan
     rotation_error: float = math.nan
     ghost: np.ndarray | None = None
+    yields: bool = False
 
 
 class Controller(ABC):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,12 @@ from contact_core.robot import Robot
 # Contacts of two ticks whose joint torques differ by less than 60 degrees are the same one.
 SAME_CONTACT_COSINE = 0.5
 
+TINY = 1e-6
+"""Forces below are none [N]."""
+
+NOWHERE = np.full(3, np.nan)
+"""The place of a contact that only torques tell of."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactConstraint:
@@ -29,8 +36,8 @@ class ContactConstraint:
 
     Attributes:
         link: Name of the link that is touched.
-        point: (3) contact point C_i, world frame [m].
-        direction: (3) u_i, unit vector of the force on the robot, world frame.
+        point: (3) contact point C_i, world frame [m]; NaN if only torques tell of it.
+        direction: (3) u_i, unit vector of the force on the robot, world frame; NaN likewise.
         row: (n) u_i^T J_Ci [m/rad], (4c).
         heading: (n) row in the metric K^-1, in which G is the Gram matrix, of length one.
         force: lam_i, measured [N].
@@ -50,21 +57,45 @@ class ContactConstraint:
     lost_for: float = 0.0
 
 
+class ForceMemory(NamedTuple):
+    """What is remembered of the force of a contact.
+
+    Attributes:
+        bias: b, low-passed difference of the measured and the modelled force [N].
+        rate: r, at which the motion of what is touched changes the force [N/s].
+        lagging: The modelled force, as late as the measured one [N]; NaN at first.
+        force: The last measured one [N]; NaN at first.
+    """
+
+    bias: float = 0.0
+    rate: float = 0.0
+    lagging: float = math.nan
+    force: float = math.nan
+
+
+UNKNOWN = ForceMemory()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactSet:
     """The nc contacts considered now, and those lost a short while ago.
 
     Attributes:
         active: Contacts whose force is limited.
-        biases: (nc) low-passed differences of the measured and the modelled forces [N].
+        memories: (nc) what is remembered of their forces.
         predicted: (nc) forces predicted for the next tick [N]; NaN where there is no prediction.
         lost: Contacts that are remembered.
+        position: (n) measured q of this tick [rad]; None before the first one.
+        reach: Longest lever arms of the links that are likely touched, over those of the whole
+            arm, low-passed; NaN without a contact at an unknown place.
     """
 
     active: tuple[ContactConstraint, ...] = ()
-    biases: tuple[float, ...] = ()
+    memories: tuple[ForceMemory, ...] = ()
     predicted: tuple[float, ...] = ()
     lost: tuple[ContactConstraint, ...] = ()
+    position: np.ndarray | None = None
+    reach: float = math.nan
 
     @property
     def forces(self) -> np.ndarray:
@@ -106,6 +137,7 @@ class ContactSelection:
         before: ContactSet,
         estimates: Sequence[ContactEstimate],
         link_limits: Mapping[str, float],
+        unlocated: ContactConstraint | None = None,
     ) -> ContactSet:
         """Take over the contacts of one tick.
 
@@ -113,27 +145,60 @@ class ContactSelection:
             before: The contacts of the last tick.
             estimates: Estimated contacts, at the configuration of the robot.
             link_limits: Force limits [N] of links with a planned contact.
+            unlocated: From :meth:`unlocated`, if there is one.
 
         Returns:
             The contacts now.
         """
         active: list[ContactConstraint] = []
-        biases: list[float] = []
+        memories: list[ForceMemory] = []
         predicted: list[float] = []
         unmatched = list(range(len(before.active)))
-        for candidate in self._merged([self._constraint(c, link_limits) for c in estimates]):
+        candidates = [self._constraint(c, link_limits) for c in estimates]
+        if unlocated is not None:
+            candidates.append(unlocated)
+        for candidate in self._merged(candidates):
             known = _closest(candidate, before.active, unmatched)
             if known is not None:
                 unmatched.remove(known)
             threshold = self._config.contact_on if known is None else self._config.contact_off
             if candidate.force >= threshold:
                 active.append(candidate)
-                biases.append(0.0 if known is None else before.biases[known])
+                memories.append(UNKNOWN if known is None else before.memories[known])
                 predicted.append(math.nan if known is None else before.predicted[known])
             elif known is not None:
                 unmatched.append(known)
         lost = self._remembered(before.lost, [before.active[i] for i in unmatched], active)
-        return ContactSet(tuple(active), tuple(biases), tuple(predicted), lost)
+        return ContactSet(tuple(active), tuple(memories), tuple(predicted), lost, before.position)
+
+    def unlocated(
+        self, torque: np.ndarray, force: float, link: str, limit: float
+    ) -> ContactConstraint:
+        """Bound a contact at an unknown place through the torque.
+
+        One contact presses with J^T u lam = tau_ext exactly, wherever it is. So its row is
+        tau_ext over its force.
+
+        Args:
+            torque: (n) tau_ext that no located contact explains [Nm].
+            force: That it stands for [N].
+            link: Name of the link that is most likely touched.
+            limit: Largest force allowed [N].
+
+        Returns:
+            The contact; its place and direction are not known, NaN.
+        """
+        row = torque / max(force, TINY)
+        return ContactConstraint(
+            link=link,
+            point=NOWHERE,
+            direction=NOWHERE,
+            row=row,
+            heading=self._heading(row),
+            force=force,
+            limit=limit,
+            trusted=True,
+        )
 
     def keep(self, before: ContactSet) -> ContactSet:
         """Keep the contacts of the last tick, at the new configuration of the robot.
@@ -166,7 +231,9 @@ class ContactSelection:
         )
 
     def _placed(self, contact: ContactConstraint, lost_for: float = 0.0) -> ContactConstraint:
-        """Return a contact with its row at the configuration of the robot."""
+        """Return a contact with its row at the configuration of the robot, if it has a place."""
+        if contact.point is NOWHERE:
+            return replace(contact, lost_for=lost_for)
         row = self._robot.torque_of_force(contact.link, contact.point, contact.direction)
         return replace(contact, row=row, heading=self._heading(row), lost_for=lost_for)
 

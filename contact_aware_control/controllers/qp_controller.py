@@ -21,10 +21,11 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import pinocchio as pin
 
 from contact_aware_control.config import ControllerConfig, DampingConfig
 from contact_aware_control.contact import ContactEstimate
@@ -35,12 +36,15 @@ from contact_aware_control.controllers.base import (
     ControllerState,
 )
 from contact_aware_control.controllers.contact_jacobian import (
+    TINY,
+    ContactConstraint,
     ContactSelection,
     ContactSet,
     magnitude,
 )
 from contact_aware_control.controllers.quasistatic import ForcePrediction, QuasistaticModel
 from contact_aware_control.reference.base import Assignment
+from contact_aware_control.safety.reflex import LeverArms
 from contact_aware_control.safety.status import Status
 from contact_aware_control.tracking import TrackingTask, TrackingTasks
 from contact_core.quadratic_program import (
@@ -53,6 +57,12 @@ from contact_core.robot import Robot
 
 # Where a force cannot be reduced as fast as asked, this share of what is possible is asked.
 REACHABLE_SHARE = 0.9
+
+IN_CONTACT = 4.0
+"""A force that is bounded bounds the way back, too: there it may be so much faster."""
+
+MOST_DOUBTED = 4.0
+"""A contact at a doubtful place is taken to have a lever arm of at least this share^-1."""
 
 REJOINED = 1e-3
 """A command this close to the one without contacts is that again [rad]."""
@@ -73,12 +83,16 @@ class CondensedQpController(Controller):
         self._robot = robot
         self._config = config
         self._stiffness = np.array(config.joint_stiffness)
+        self._data = robot.model.createData()
+        self._reach_gain = -math.expm1(-config.period / config.force.bias_time)
+        self._levers = LeverArms(robot, config.reflex.held_reach)
         self._identity = np.eye(robot.n)
         self._bound_names = [
             f"{side} bound {joint}" for side in ("lower", "upper") for joint in robot.joint_names
         ]
         self._selection = ContactSelection(robot, self._stiffness, config.force, config.period)
-        self._prediction = ForcePrediction(config.force.bias_time, config.period)
+        self._prediction = ForcePrediction(config.force, config.period)
+        self._release_share = -math.expm1(-config.period / config.force.release_time)
         self._solver = make_solver(config.solver)
         self._tasks = TrackingTasks(robot, config)
         self._free = QuasistaticModel.at(self._stiffness, np.zeros((0, robot.n)))
@@ -116,17 +130,24 @@ class CondensedQpController(Controller):
         model = QuasistaticModel.at(
             self._stiffness, contacts.jacobian(self._robot.n), self._config.force.compliance
         )
-        force, biases = self._prediction.predict(model, contacts, q, command)
+        damping_time = self._damping_time(q) if contacts.active else self._stiffness
+        force, contacts = self._prediction.predict(model, contacts, q, command, damping_time)
         remembered, weight = self._damping_weight(
             state.damping_weight, contacts, blind=inputs.contacts is None
         )
         hessian, gradient = self._objective(task, model, inputs, weight)
         constraint, bound = self._force_constraints(model, contacts, force, inputs)
+        lower, upper = inputs.lower, inputs.upper
+        wide = inputs.widest is not None and bound.min(initial=0.0) < 0.0
+        if wide:
+            assert inputs.widest is not None
+            lower, upper = np.minimum(lower, inputs.widest[0]), np.maximum(upper, inputs.widest[1])
+            # What is followed meanwhile is followed no faster than before.
+            gradient = self._slowed(hessian, gradient)
         solution, slack = self._solve(
-            QuadraticProgram(hessian, gradient, constraint, bound, inputs.lower, inputs.upper)
+            QuadraticProgram(hessian, gradient, constraint, bound, lower, upper)
         )
         if not solution.optimal:
-            contacts = ContactSet(contacts.active, biases, contacts.predicted, contacts.lost)
             return ControllerState(state.assignment, contacts, remembered), ControllerOutput(
                 command=command,
                 status=Status.QP_FAILED,
@@ -140,7 +161,7 @@ class CondensedQpController(Controller):
             if not len(bound) and np.abs(command + solution.x - ghost).max() < REJOINED:
                 ghost = None
         predicted = force - model.force_map @ solution.x
-        contacts = ContactSet(contacts.active, biases, tuple(predicted.tolist()), contacts.lost)
+        contacts = replace(contacts, predicted=tuple(predicted.tolist()))
         return ControllerState(state.assignment, contacts, remembered), ControllerOutput(
             command=command + solution.x,
             status=Status.QP_INFEASIBLE if slack > 0.0 else Status.OK,
@@ -155,12 +176,22 @@ class CondensedQpController(Controller):
             position_error=position_error,
             rotation_error=rotation_error,
             ghost=ghost,
+            yields=wide
+            and bool(np.any(solution.x < inputs.lower) or np.any(solution.x > inputs.upper)),
         )
+
+    def _damping_time(self, q: np.ndarray) -> np.ndarray:
+        """Return D / K (n) of the joint springs, D = 2 ratio sqrt(K m_ii) of (2) [s]."""
+        inertia = pin.crba(self._robot.model, self._data, q).diagonal()
+        times: np.ndarray = 2.0 * self._config.joint_damping * np.sqrt(inertia / self._stiffness)
+        return times
 
     def _ghost(self, task: TrackingTask, inputs: ControllerInput) -> np.ndarray:
         """Return the next command (n) that there would be without contacts [rad]."""
         ghost = inputs.command if inputs.ghost is None else inputs.ghost
-        hessian, gradient = self._objective(task, self._free, replace(inputs, command=ghost), 0.0)
+        hessian, gradient = self._objective(
+            task, self._free, replace(inputs, command=ghost, ghost=None), 0.0
+        )
         nothing = self._free.force_map, np.zeros(0)
         solution = self._solver.solve(
             QuadraticProgram(hessian, gradient, *nothing, -self._step, self._step)
@@ -174,8 +205,51 @@ class CondensedQpController(Controller):
         """Return the contacts (4c) at the measured q."""
         if inputs.contacts is None:
             return self._selection.keep(before)
-        explained = [contact for contact in inputs.contacts if self._is_explained(contact)]
-        return self._selection.update(before, explained, assignment.force_limits)
+        found, limits = inputs.contacts, assignment.force_limits
+        located = [c for c in found if self._is_located(c)]
+        doubtful = [c for c in found if not self._is_located(c)]
+        if not doubtful and inputs.unexplained_force == 0.0:
+            return replace(self._selection.update(before, located, limits), reach=math.nan)
+        unlocated, reach = self._unlocated(before.reach, located, doubtful, inputs, limits)
+        return replace(self._selection.update(before, located, limits, unlocated), reach=reach)
+
+    def _unlocated(
+        self,
+        reach: float,
+        located: Sequence[ContactEstimate],
+        doubtful: Sequence[ContactEstimate],
+        inputs: ControllerInput,
+        limits: Mapping[str, float],
+    ) -> tuple[ContactConstraint, float]:
+        """Return one contact for all torque that no located contact explains, and its reach.
+
+        Its force is the estimated one, within bounds: the least force that explains the torque,
+        of a contact with the links up to the estimated one, and MOST_DOUBTED times that. The
+        estimate may jump from tick to tick, the scale of a force must not: it is low-passed.
+        """
+        torque = inputs.torque
+        if torque is None or not np.isfinite(torque).all():
+            # The springs tell of it, (5).
+            torque = self._stiffness * (inputs.position - inputs.command)
+        for contact in located:
+            torque = torque - self._robot.torque_of_force(
+                contact.link, contact.point_world, contact.force_world
+            )
+        default = self._config.force.limit
+        likely = max(doubtful, key=lambda c: magnitude(c.force_world), default=None)
+        if likely is None:
+            link, limit, links = "", max(default, *limits.values(), 0.0), self._robot.n
+            claimed = 0.0
+        else:
+            link, limit = likely.link, limits.get(likely.link, default)
+            links, claimed = likely.joints_moving, magnitude(likely.force_world)
+        anywhere, there = (
+            float((np.abs(torque) / self._levers.at(inputs.position, count)).max())
+            for count in (self._robot.n, links)
+        )
+        now = anywhere / max(min(max(claimed, there), MOST_DOUBTED * there), TINY)
+        reach = now if math.isnan(reach) else reach + self._reach_gain * (now - reach)
+        return self._selection.unlocated(torque, anywhere / max(reach, TINY), link, limit), reach
 
     def _force_constraints(
         self,
@@ -197,40 +271,24 @@ class CondensedQpController(Controller):
         limit = contacts.limits
         if inputs.conservative:
             limit *= self._config.safety.conservative_force_share
-        bound = np.maximum(limit - force, -config.release_rate * period)
+        excess = force - limit
+        quickest = np.maximum(config.release_rate * period, excess * self._release_share)
+        coming = period * np.array([max(memory.rate, 0.0) for memory in contacts.memories])
+        bound = -np.minimum(excess, quickest) - coming
         approach = config.approach_speed * period
         if inputs.contacts is None:
             bound = np.minimum(bound, 0.0)
             approach = 0.0
-        rows = [contact.row for contact in contacts.lost]
-        slow = [approach] * len(rows)
-        doubtful = [
-            magnitude(c.force_world) for c in inputs.contacts or () if not self._is_explained(c)
-        ]
-        doubtful_force = max(inputs.unexplained_force, *doubtful, 0.0)
-        if doubtful_force > 0.0:
-            deflection = inputs.position - inputs.command
-            rows.append(self._stiffness * deflection)
-            # x = share * deflection would relax the springs by that share.
-            slow.append(-self._relaxed_share(doubtful_force) * float(rows[-1] @ deflection))
-        if not rows:
+        if not contacts.lost:
             return -model.force_map, bound
+        rows = [contact.row for contact in contacts.lost]
+        slow = np.full(len(rows), approach)
         return -np.vstack((model.force_map, rows)), np.concatenate((bound, slow))
 
-    def _relaxed_share(self, force: float) -> float:
-        """Return the share of the springs' torque to give up in this tick.
-
-        Args:
-            force: Of which only the size is believed [N].
-        """
-        config = self._config
-        if force <= config.safety.conservative_force_share * config.force.limit:
-            return 0.0
-        return min(1.0, config.force.release_rate * config.period / force)
-
-    def _is_explained(self, contact: ContactEstimate) -> bool:
-        """Tell whether an estimated contact explains the measured torques."""
-        return contact.residual <= self._config.safety.unexplained_residual
+    def _is_located(self, contact: ContactEstimate) -> bool:
+        """Tell whether an estimated contact is at a place that explains the measured torques."""
+        explained = contact.residual <= self._config.safety.unexplained_residual
+        return explained and contact.identifiable
 
     def _solve(self, problem: QuadraticProgram) -> tuple[QuadraticProgramSolution, float]:
         """Solve; if the forces cannot be reduced as asked, relax that.
@@ -254,13 +312,24 @@ class CondensedQpController(Controller):
                 break
         return solution, float(np.max(relaxed - asked, initial=0.0))
 
+    def _return_share(self, model: QuasistaticModel, inputs: ControllerInput) -> float:
+        """Return how fast the way back to the path may be, over its bounds in free space."""
+        if inputs.ghost is None:
+            return math.inf
+        return IN_CONTACT if model.contacts else 1.0
+
+    def _slowed(self, hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Return a gradient whose unconstrained optimum is within the step bound."""
+        wanted = np.abs(np.linalg.solve(hessian, gradient))
+        slowed: np.ndarray = gradient / max(1.0, float((wanted / self._step).max()))
+        return slowed
+
     def _names(self, contacts: ContactSet, solution: QuadraticProgramSolution) -> tuple[str, ...]:
         """Name the active constraints, which are numbered like the multipliers."""
         if not len(solution.active_set):
             return ()
-        names = [f"force {contact.link}" for contact in contacts.active]
+        names = [f"force {contact.link or 'somewhere'}" for contact in contacts.active]
         names += [f"approach {contact.link}" for contact in contacts.lost]
-        names += ["springs"] * (len(solution.multipliers) - len(names) - len(self._bound_names))
         own, bounds = len(names), self._bound_names
         return tuple(names[i] if i < own else bounds[i - own] for i in solution.active_set)
 
@@ -285,10 +354,11 @@ class QpController(CondensedQpController):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return H and g of (24a)."""
         incremental = self._config.tracking.reading == "incremental"
+        returns = self._return_share(model, inputs)
         evaluated = (
             model.equilibrium(inputs.position, inputs.command) if incremental else inputs.command
         )
-        hessian, gradient = task.objective(evaluated, inputs.time, inputs.rate)
+        hessian, gradient = task.objective(evaluated, inputs.time, inputs.rate, returns)
         scale = hessian.trace() / self._robot.n
         damping = scale * (self._config.tracking.regularization + weight)
         return hessian + damping * self._identity, gradient
@@ -308,7 +378,8 @@ class FrictionlessQpController(CondensedQpController):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return H and g of (22a)."""
         equilibrium = model.equilibrium(inputs.position, inputs.command)
-        hessian, gradient = task.objective(equilibrium, inputs.time, inputs.rate)
+        returns = self._return_share(model, inputs)
+        hessian, gradient = task.objective(equilibrium, inputs.time, inputs.rate, returns)
         scale = hessian.trace() / self._robot.n
         damping = scale * (self._config.tracking.regularization + weight)
         if model.contacts:

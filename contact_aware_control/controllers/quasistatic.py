@@ -14,12 +14,21 @@ difference to the measurement corrects it: :class:`ForcePrediction`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from contact_aware_control.controllers.contact_jacobian import ContactSet
+from contact_aware_control.config import ForceConfig
+from contact_aware_control.controllers.contact_jacobian import ContactSet, ForceMemory
 from contact_core.kernel import kernel
+
+LEAD = 2.0
+"""How far the model may be ahead of the measured force, which lags, in force limits: the springs
+carry what accelerates and damps the arm, too."""
+
+
+LARGEST = 10.0
+"""So many force limits a force may change by, or differ from its model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,21 +110,34 @@ class QuasistaticModel:
 
 
 class ForcePrediction:
-    """lam_hat = A (q - q_cmd) + b, b = low-pass of lam_measured - A (q - q_cmd).
+    """lam_hat = A (q - q_cmd) + A T qd + b, with the velocity of what is touched as a state.
+
+    What is touched moves by J dq + c dlam: with the arm, and by what the touched surfaces of
+    compliance c give way. Times G^-1 that is a rate r of force, low-passed: so fast the force
+    grows if the command stands still. The damping of the joint springs, K T qd of (2), resists an
+    arm that follows with r: T_c r, where T_c is the mean of T over the joints, by how much the
+    contact moves them.
+
+    b is the low-passed rest of the measured force. Measured forces lag; so it is compared with
+    a model that lags, too.
 
     An estimator that has not found the place of a contact yet may report any force: then
-    nothing is corrected, and the larger of model and measurement counts. A difference beyond
-    the force limit counts as one of the limit's size.
+    nothing is corrected, and the larger of model and measurement counts. A difference of more than
+    LARGEST force limits counts as that many.
     """
 
-    def __init__(self, time_constant: float, period: float) -> None:
-        """Set the low-pass.
+    def __init__(self, config: ForceConfig, period: float) -> None:
+        """Set the low-passes.
 
         Args:
-            time_constant: Of b [s].
+            config: Has their time constants.
             period: Time between ticks [s].
         """
-        self._gain = 1.0 - math.exp(-period / time_constant)
+        self._gain = _share(period, config.bias_time)
+        self._rate_gain = _share(period, config.motion_time)
+        self._lag_gain = _share(period, config.lag)
+        self._compliance = config.surface_compliance
+        self._period = period
 
     def predict(
         self,
@@ -123,29 +145,56 @@ class ForcePrediction:
         contacts: ContactSet,
         q: np.ndarray,
         command: np.ndarray,
-    ) -> tuple[np.ndarray, tuple[float, ...]]:
+        damping_time: np.ndarray,
+    ) -> tuple[np.ndarray, ContactSet]:
         """Predict the forces under the present command.
 
         Args:
             model: The quasistatic model at the contacts.
-            contacts: The contacts, with their biases b of the last tick.
+            contacts: The contacts, with what is known of their forces since the last tick.
             q: (n) measured configuration [rad].
             command: (n) present command [rad].
+            damping_time: (n) T, damping over stiffness of the joint springs [s].
 
         Returns:
-            (lam_hat (nc) [N], b of each contact now [N]).
+            (lam_hat (nc) [N], the contacts with what is known now).
         """
         predicted = model.force(q, command)
-        biases = list(contacts.biases)
-        for i, contact in enumerate(contacts.active):
-            modelled = float(predicted[i])
+        if not contacts.active:
+            return predicted, replace(contacts, position=q)
+        moved = np.zeros(model.contacts)
+        if contacts.position is not None:
+            moved = model.force_map @ (q - contacts.position)
+        slowness = (model.force_map * damping_time * model.deflection.T).sum(axis=1)
+        softness = self._compliance / model.compliance.diagonal()
+        memories: list[ForceMemory] = []
+        for i, (contact, memory) in enumerate(zip(contacts.active, contacts.memories, strict=True)):
+            bias, rate, lagging, last = memory
+            if contact.trusted and last == last:
+                moved[i] += softness[i] * _within(LARGEST * contact.limit, contact.force - last)
+            rate += self._rate_gain * (float(moved[i]) / self._period - rate)
+            modelled = float(predicted[i] + slowness[i] * rate)
+            if lagging != lagging:
+                lagging = modelled
+            lagging += self._lag_gain * (modelled - lagging)
             if contact.trusted:
-                difference = contact.force - modelled - biases[i]
-                biases[i] += self._gain * min(max(difference, -contact.limit), contact.limit)
-                predicted[i] = modelled + biases[i]
+                difference = contact.force - lagging - bias
+                bias += self._gain * _within(LARGEST * contact.limit, difference)
+                most = contact.force + LEAD * contact.limit
+                predicted[i] = min(modelled + bias, most)
             else:
-                predicted[i] = max(modelled + biases[i], contact.force)
-        return predicted, tuple(biases)
+                predicted[i] = max(modelled + bias, contact.force)
+            memories.append(ForceMemory(bias, rate, lagging, contact.force))
+        return predicted, replace(contacts, memories=tuple(memories), position=q)
+
+
+def _within(most: float, value: float) -> float:
+    return min(max(value, -most), most)
+
+
+def _share(period: float, time_constant: float) -> float:
+    """Return the share of a step that a low-pass follows in a tick."""
+    return 1.0 if time_constant == 0.0 else -math.expm1(-period / time_constant)
 
 
 @kernel

@@ -63,7 +63,9 @@ class CommandGuard:
         self._tool = robot.model.getFrameId(robot.tool_link)
         self._elbow = (robot.n + 1) // 2
 
-    def limit(self, command: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, Status]:
+    def limit(
+        self, command: np.ndarray, change: np.ndarray, yields: bool = False
+    ) -> tuple[np.ndarray, Status]:
         """Shorten a change of the command as far as needed.
 
         A clearance may shrink by a share per tick, as towards a joint limit; one that is
@@ -72,6 +74,7 @@ class CommandGuard:
         Args:
             command: (n) present command q_cmd [rad].
             change: (n) wanted q_cmd+ - q_cmd [rad].
+            yields: Whether it gives way to a contact: then tool and elbow may be faster.
 
         Returns:
             (q_cmd+ (n) [rad]; WORKSPACE, SELF_COLLISION, or LIMIT_REACHED for the speed of tool
@@ -79,13 +82,14 @@ class CommandGuard:
         """
         present, following = self._at(command), self._place(command + change)
         share, status = 1.0, Status.OK
+        farthest = math.inf if yields else self._farthest
         for way in (
             following.tool.translation - present.tool.translation,
             following.elbow - present.elbow,
         ):
             distance = math.sqrt(way @ way)
-            if share * distance > self._farthest:
-                share, status = self._farthest / distance, Status.LIMIT_REACHED
+            if share * distance > farthest:
+                share, status = farthest / distance, Status.LIMIT_REACHED
         braking, wanted = self._braking, following.command
         for now, lost, reason in (
             (present.workspace, present.workspace - following.workspace, Status.WORKSPACE),

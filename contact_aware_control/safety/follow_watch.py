@@ -30,6 +30,9 @@ MOVES = 0.003
 RETURNING, SLOW = 0.01, 0.1
 """Speed of a joint on its way to balance, and one at which inertia may carry it away [rad/s]."""
 
+DAMPING_TIME = 0.15
+"""Damping over stiffness of joint springs, at most: so far a joint that moves lags behind [s]."""
+
 STIFFNESS_ERROR = 0.25
 """How much larger or smaller springs and torque seem of each other, where K is known to 20 %."""
 
@@ -146,6 +149,10 @@ class FollowWatch:
         speed = moved[joint] * np.sign(value) / (state.astray * self._period)
         if speed > RETURNING or (verdict == UNBALANCED and speed < -SLOW):
             return replace(state, astray=0), None
+        # What a contact moves is damped as well: (2) is out of balance by D qd.
+        lag = DAMPING_TIME * abs(speed) * (1.0 if verdict == FAR else self._stiffness[joint])
+        if abs(value) <= limit + lag:
+            return state, None
         return state, self._astray(verdict, joint, abs(value), limit, np.abs(moved), speed)
 
     def _astray(

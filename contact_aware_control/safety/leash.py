@@ -22,6 +22,10 @@ ELBOW, WRIST = 4, 6
 """Joints whose origins are watched, counted from 1."""
 
 
+KEPT = 0.95
+"""Share of the length that commands use: an arm that stops swings a little farther than they."""
+
+
 class Leash:
     """Bounds the distance of the command to where it would be without contacts."""
 
@@ -34,7 +38,7 @@ class Leash:
             braking: Share of what is left of it that one tick may take, in (0, 1].
             least_force: Contacts with less deflect nothing [N].
         """
-        self._length = length
+        self._length = KEPT * length
         self._braking = braking
         self._least_force = least_force
         self._model, self._data = robot.model, robot.model.createData()

@@ -235,25 +235,38 @@ def _geometry(robot: Robot, held_reach: float) -> tuple[np.ndarray, np.ndarray]:
     return frames, np.array([sphere for sphere in spheres if sphere[0] >= 0])
 
 
-def lever_arms(robot: Robot, q: np.ndarray, held_reach: float) -> np.ndarray:
-    """Return the longest lever arm that a contact force can have about each joint.
+class LeverArms:
+    """The longest lever arms that a contact force can have."""
 
-    Args:
-        robot: The arm; it is updated.
-        q: (n) joint positions [rad].
-        held_reach: How far an object in the gripper reaches from the tool's origin [m].
+    def __init__(self, robot: Robot, held_reach: float) -> None:
+        """Take the arm's geometry.
 
-    Returns:
-        (n) upper bound of the distance [m] of any point of the links that a joint moves from
-        its axis.
-    """
-    arms = np.empty(robot.n)
-    _lever_arms(q, *_geometry(robot, held_reach), arms)
-    return arms
+        Args:
+            robot: The arm; it is updated.
+            held_reach: How far an object in the gripper reaches from the tool's origin [m].
+        """
+        self._geometry = _geometry(robot, held_reach)
+
+    def at(self, q: np.ndarray, links: int) -> np.ndarray:
+        """Return the longest lever arm that a contact force can have about each joint.
+
+        Args:
+            q: (n) joint positions [rad].
+            links: Number of links, counted from the base, that may be touched.
+
+        Returns:
+            (n) upper bound of the distance [m] of any point of the links that a joint moves
+            from its axis.
+        """
+        arms = np.empty(q.size)
+        _lever_arms(q, *self._geometry, links, arms)
+        return arms
 
 
 @kernel
-def _lever_arms(q: np.ndarray, frames: np.ndarray, spheres: np.ndarray, arms: np.ndarray) -> None:
+def _lever_arms(
+    q: np.ndarray, frames: np.ndarray, spheres: np.ndarray, links: int, arms: np.ndarray
+) -> None:
     """Fill ``arms`` (n) [m]; forward kinematics by Rodrigues' formula, joint by joint."""
     n = q.shape[0]
     axis = np.empty((n, 3))
@@ -283,7 +296,7 @@ def _lever_arms(q: np.ndarray, frames: np.ndarray, spheres: np.ndarray, arms: np
             turn[i, 1] = c * r1 + s * (r2 * x - r0 * z) + d * along * y
             turn[i, 2] = c * r2 + s * (r0 * y - r1 * x) + d * along * z
         for sphere in range(spheres.shape[0]):
-            if int(spheres[sphere, 0]) != k:
+            if int(spheres[sphere, 0]) != k or k >= links:
                 continue
             for joint in range(k + 1):
                 along = 0.0
@@ -317,7 +330,7 @@ def _watch(
     """
     n = q.shape[0]
     levers = np.empty(n)
-    _lever_arms(q, frames, spheres, levers)
+    _lever_arms(q, frames, spheres, n, levers)
     now = memory.copy()
     told = free_torque.shape[0] == n
     first = -1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -233,24 +233,26 @@ class ClosedLoopRun:
             measurement.external_torque,
             measurement.joint_torque,
         )
-        contacts = self._contacts(state)
+        found = self._estimate(state)
+        contacts = found.contacts
         began = time.perf_counter()
-        report = ContactReport(now, contacts, calibrated=self._calibrated)
+        report = ContactReport(now, contacts, found.torque, calibrated=self._calibrated)
         inputs = LoopInputs(now, state, report, goal)
         self._loop_state, command, status = self.loop.tick(self._loop_state, inputs)
         elapsed = time.perf_counter() - began
         if goal is not None:
             self.status.append(status)
-        assert command is not None
+        # Without a new command the robot holds the last one.
+        wanted = measurement.commanded_position if command is None else command.position
         estimates = tuple(
             ContactSample(c.link, c.point_world, c.force_world, c.identifiable) for c in contacts
         )
         # A torque on a joint moves the rest position of its spring.
-        after = self.plant.tick(command.position + sag, gripper)
-        after = dataclasses.replace(after, commanded_position=command.position)
+        after = self.plant.tick(wanted + sag, gripper)
+        after = dataclasses.replace(after, commanded_position=wanted)
         return after, estimates, elapsed
 
-    def _contacts(self, state: ArmState) -> Sequence[ContactEstimate]:
+    def _estimate(self, state: ArmState) -> EstimatorOutput:
         torque = state.external_torque
         if self._observer is not None:
             observed = self._observer.update(state)
@@ -258,7 +260,7 @@ class ClosedLoopRun:
             torque = observed
         if isinstance(self._estimator, TrueContacts):
             self._estimator.see(c for c in self.plant.truth().contacts if c.body != self._held)
-        return self._estimator.update(state.stamp, state.position, torque).contacts
+        return self._estimator.update(state.stamp, state.position, torque)
 
     def _pose_of(self, name: str) -> pin.SE3:
         (found,) = (item for item in self.plant.truth().objects if item.name == name)

@@ -167,7 +167,9 @@ class BallRun:
         middle = (self._robot.link_pose(push.link) * shape.placement).translation
         start = middle - (shape.shape.bounding_radius + RADIUS + CLEARANCE) * self._along
         ball = ObjectConfig(urdf="urdf/ball.urdf", kinematic=True, xyz=tuple(start.tolist()))
-        scene = dataclasses.replace(scene, objects={**scene.objects, BALL: ball})
+        # Nothing but the pushed link: others would be in the way.
+        config = dataclasses.replace(scene.config, may_touch=(f"{push.link} / {BALL}",))
+        scene = dataclasses.replace(scene, config=config, objects={**scene.objects, BALL: ball})
         self.run = ClosedLoopRun(
             controller or ControllerConfig(),
             experiment,

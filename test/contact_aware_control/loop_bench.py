@@ -23,6 +23,7 @@ class Bench:
         self.loop = ControlLoop(robot, from_mapping(ControllerConfig, values))
         self.loop_state = self.loop.start()
         self.make_state = arm_state
+        self.fastest = robot.velocity_limits
         self.now = 0
         self.q = Q.copy()
         self.state = None
@@ -41,7 +42,7 @@ class Bench:
         elif state is not False:
             self.state = state
         if report:
-            self.report = ContactReport(self.now, contacts)
+            self.report = ContactReport(self.now, contacts, calibrated=True)
         inputs = LoopInputs(self.now, self.state, self.report, goal)
         self.loop_state, passed, status = self.loop.tick(self.loop_state, inputs)
         if passed is not None:

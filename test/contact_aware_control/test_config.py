@@ -26,10 +26,13 @@ OTHER = {
     "controller": "greedy",
     "hardware": True,
     "rate": 100.0,
+    "joint_damping": 0.1,
     "joint_stiffness": (400.0, 300.0, 300.0, 300.0, 200.0, 100.0, 100.0),
     "solver": "osqp",
     "tracking.reading": "incremental",
     "tracking.error_rate": 5.0,
+    "tracking.return_speed": 0.01,
+    "tracking.return_rate": 0.01,
     "tracking.position_weight": 0.1,
     "tracking.rotation_weight": 0.5,
     "tracking.posture_weight": 0.1,
@@ -37,7 +40,11 @@ OTHER = {
     "force.limit": 10.0,
     "force.contact_on": 9.0,
     "force.contact_off": 0.5,
-    "force.release_rate": 20.0,
+    "force.release_rate": 2000.0,
+    "force.release_time": 1.0,
+    "force.lag": 0.5,
+    "force.motion_time": 1.0,
+    "force.surface_compliance": 1e-3,
     "force.bias_time": 1.0,
     "force.merge_angle": 1.5,
     "force.compliance": 1e-3,
@@ -81,7 +88,6 @@ OTHER = {
     "safety.force_fault_factor": 1.1,
     "safety.force_fault_time": 0.0,
     "safety.leash": 0.001,
-    "safety.relax_speed": 0.5,
     "safety.start_command_distance": 0.001,
     "safety.start.joint": 0.001,
     "safety.start.position": 0.001,
@@ -197,9 +203,11 @@ class Script:
         row = UP @ self.robot.point_jacobian("lbr_link_6", point)
         goal = Goal(JointTrajectory([0.0, 1.0], np.array([Q, Q - row])))
         loop = self._loop()
-        for _ in range(20):
-            report = [self.contact(8.0 * UP, point, identifiable=False, residual=3.0)]
-            self._tick(loop, goal, report, offset=row / np.array(self.config.joint_stiffness) * 8.0)
+        for k in range(20):
+            report = [self.contact(14.0 * UP, point, identifiable=k < 10, residual=3.0)]
+            self._tick(
+                loop, goal, report, offset=row / np.array(self.config.joint_stiffness) * 14.0
+            )
 
     def _near_joint_limit(self):
         target = Q.copy()

@@ -144,7 +144,7 @@ def test_late_tick_is_counted_and_said(bench):
 
 
 def test_held_arm_gives_way_to_a_force_above_the_limit(bench, contact, arm_state):
-    """The springs relax towards the measured position, at the relax speed, no further."""
+    """The springs follow the arm as fast as they may, and no further."""
     run = bench()
     run.tick()
     pushed = Q + 0.05
@@ -156,7 +156,7 @@ def test_held_arm_gives_way_to_a_force_above_the_limit(bench, contact, arm_state
         command, status = run.tick(
             contacts=report, state=arm_state(run.now + TICK, position, run.q)
         )
-        assert np.abs(command - before).max() <= 0.05 * 0.005 + 1e-12
+        assert (np.abs(command - before) <= 0.8 * 0.005 * run.fastest + 1e-12).all()
     assert status.mode is Mode.HOLD
     np.testing.assert_allclose(command, pushed, rtol=1e-6)
     held = run.q.copy()
@@ -193,7 +193,7 @@ def test_failing_qp_holds_then_gives_way_and_pauses_the_reference(
         command, status = run.tick(goal, contacts=report, state=state)
         change = command - last
         assert (change < 0.0).all()
-        assert np.abs(change).max() <= 0.05 * 0.005 + 1e-12
+        assert (np.abs(change) <= 0.8 * 0.005 * run.fastest + 1e-12).all()
 
 
 def test_lasting_overload_is_a_latched_fault(bench, contact):

