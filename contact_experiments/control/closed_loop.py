@@ -28,6 +28,7 @@ from contact_aware_control.estimation import (
     ObserverConfig,
     make_estimator,
 )
+from contact_aware_control.estimation.calibration import EXACT
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal
 from contact_aware_control.safety.command_limits import GoalChecker
@@ -58,9 +59,10 @@ class TrueContacts(Estimator):
 
         Args:
             robot: The arm.
-            config: Is not needed.
+            config: Says whether the arm is calibrated.
         """
         self._robot = robot
+        self._calibrated = bool(config.errors.calibration)
         self._contacts: tuple[TrueContact, ...] = ()
 
     def see(self, contacts: Iterable[TrueContact]) -> None:
@@ -80,7 +82,14 @@ class TrueContacts(Estimator):
         """Return the contacts that were seen, see :meth:`Estimator.update`."""
         found = tuple(_as_estimate(number, seen) for number, seen in enumerate(self._contacts))
         status = EstimatorStatus.CONTACT if found else EstimatorStatus.FREE
-        return EstimatorOutput(stamp_ns, status, found, external_torque, np.zeros(self._robot.n))
+        return EstimatorOutput(
+            stamp_ns,
+            status,
+            found,
+            external_torque,
+            np.zeros(self._robot.n),
+            calibrated=self._calibrated,
+        )
 
 
 ESTIMATORS.register(TRUTH, TrueContacts)
@@ -126,8 +135,8 @@ class ClosedLoopRun:
                 true one.
             load: From q (7) to a torque (7) [Nm] that neither of them knows of; it acts on
                 the joints and shows in the measured external torque.
-            calibrated: What the reports say of the estimator: that it knows how wrong the
-                arm's model may be. It does where the arm is the true one.
+            calibrated: Whether the estimator is told that the arm is as described, unless its
+                parameters name a calibration.
             clock_waits: Whether the reference waits for the arm. As in the paper, and in the
                 demo, it does not: programmed times, whatever holds the arm.
             before_tick: Called before every tick of the motion with the simulator and the time
@@ -146,14 +155,17 @@ class ClosedLoopRun:
         self._plant_stiffness = np.array(scene.config.robot.stiffness)
         self._tool = Robot.from_description(description)
         self._reference_arm = Robot.from_description(description)
-        self._estimator = make_estimator(arm(), estimator or EstimatorConfig())
+        known = estimator or EstimatorConfig()
+        if calibrated and not known.errors.calibration:
+            exact = dataclasses.replace(known.errors, calibration=EXACT)
+            known = dataclasses.replace(known, errors=exact)
+        self._estimator = make_estimator(arm(), known)
         self._estimator.reset(seed)
         if self.experiment.held is not None:
             self._estimator.set_payload(self.experiment.held.mass, MUG_CENTER, 0)
         self._observer = MomentumObserver(arm(), observer) if observer is not None else None
         self._seed = seed
         self._force_limits = force_limits or {}
-        self._calibrated = calibrated
         self._before_tick = before_tick
         self.status: list[Any] = []
 
@@ -236,7 +248,7 @@ class ClosedLoopRun:
         found = self._estimate(state)
         contacts = found.contacts
         began = time.perf_counter()
-        report = ContactReport(now, contacts, found.torque, calibrated=self._calibrated)
+        report = ContactReport(now, contacts, found.torque, calibrated=found.calibrated)
         inputs = LoopInputs(now, state, report, goal)
         self._loop_state, command, status = self.loop.tick(self._loop_state, inputs)
         elapsed = time.perf_counter() - began
