@@ -95,12 +95,11 @@ class JointTracking(TrackingTask):
         """Return H = I, g = -dq_ref, see :meth:`TrackingTask.objective`."""
         now = self._reference.sample(time)
         following = self._reference.sample(time + rate * self._period)
-        motion = following - now
         error = self._error_gain * (now - q)
         if returns < math.inf:
             programmed = self._reference.sample(time + self._period) - now
-            error = _bounded(error, motion, programmed, returns * self._return_step)
-        wanted = error + motion
+            error = _bounded(error, following - now, programmed, returns * self._return_step)
+        wanted = error + following - now
         return self._identity.copy(), -wanted
 
     def error(self, time: float) -> tuple[float, float]:
