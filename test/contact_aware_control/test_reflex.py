@@ -192,8 +192,15 @@ def test_elbow_gives_way_without_any_estimator():
     assert wall.statuses[-1].status in (Status.CONTACT_UNIDENTIFIABLE, Status.AMBIGUOUS_LOAD)
 
 
-def test_force_on_the_elbow_of_a_held_arm_is_a_fault():
-    """A wall that comes nearer at 0.05 m/s, farther than the leash is long."""
+def test_held_elbow_gives_way_as_long_as_its_leash_allows():
+    """A wall that comes nearer at 0.05 m/s was a fault at 250 N while holding was all it did."""
+    wall = ElbowWall(from_mapping(ControllerConfig, {"safety": {"leash": 1.0}}), estimator=False)
+    wall.press(4.5, hold=True)
+    assert all(status.mode is Mode.HOLD for status in wall.statuses)
+    assert max(wall.forces) < 100.0
+
+
+def test_force_on_the_elbow_of_a_held_arm_is_a_fault_at_the_end_of_its_leash():
     config = from_mapping(ControllerConfig, {"reflex": {"reaction": "float"}})
     wall = ElbowWall(config, estimator=False)
     wall.press(4.5, hold=True)
