@@ -75,16 +75,16 @@ def test_errors_are_learnt_and_their_torque_is_expected(robot, seed):
     rng = np.random.default_rng(seed)
     theta, errors = random_theta(rng), errors_of(robot, ErrorsConfig())
     positions = motion(rng, 6000)
-    missed, doubts = [], []
+    trues, missed, doubts = [], [], []
     for before, q in itertools.pairwise(positions):
         true = error_torque(robot, theta, q, (q - before) / PERIOD)
         expected, covariance = errors.expect(q, PERIOD)
         errors.learn(true + NOISE * rng.standard_normal(7) - expected, NOISE, PERIOD)
+        trues.append(true)
         missed.append(true - expected)
         doubts.append(np.sqrt(covariance.diagonal()))
-    start, end = np.abs(missed[10:50]).max(), np.sqrt(np.mean(np.square(missed[-2000:])))
-    assert end < 0.1
-    assert end < 0.1 * start
+    assert np.sqrt(np.mean(np.square(trues[-2000:]))) > 0.5
+    assert np.sqrt(np.mean(np.square(missed[-2000:]))) < 0.1
     # Nor is the filter surer than it may be: errors lie within its own deviations.
     normalized = np.array(missed)[:, :] / np.hypot(doubts, NOISE)
     assert np.sqrt(np.mean(normalized**2)) < 1.2
@@ -110,7 +110,8 @@ def test_what_is_known_survives_a_file(robot, rng, tmp_path):
     config = ErrorsConfig(calibration=str(tmp_path / "arm.json"))
     assert prior(robot, config).of_this_arm
     errors = errors_of(robot, config)
-    np.testing.assert_array_equal(errors.knowledge().mean, known.mean)
+    # The bias will have drifted by the time somebody reads the file.
+    np.testing.assert_array_equal(errors.knowledge().mean, [*np.zeros(7), *known.mean[7:]])
 
 
 def test_what_is_no_calibration_of_this_arm_is_named(robot, tmp_path):
