@@ -59,7 +59,7 @@ def record(scene, motion, seed, push=None):
     return Samples(*(np.array(values) for values in zip(*rows, strict=True)))
 
 
-@pytest.fixture(scope="module", params=[1, 2])
+@pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.verify)])
 def found(request):
     scene = wrong_scene(request.param)
     robot = Robot.from_description(scene.robot)
