@@ -44,6 +44,7 @@ from contact_aware_control.safety.status import Finding, Link, Mode, Request, St
 from contact_aware_control.safety.supervisor import Conditions, Supervisor, SupervisorState
 from contact_aware_control.safety.transition import DONE, Transition, TransitionState
 from contact_core.arm_state import ArmState, SoundCommand
+from contact_core.low_pass import followed_share
 from contact_core.robot import Robot
 
 NOTHING = LoopInputs(0)
@@ -170,7 +171,7 @@ class ControlLoop:
         self._gate = CommandGate(robot, config)
         self._watch = FollowWatch(robot, config)
         self._softness = 1.0 / np.array(config.joint_stiffness)
-        self._release_share = -math.expm1(-config.period / config.force.release_time)
+        self._release_share = followed_share(config.period, config.force.release_time)
         self._patience = config.safety.state_timeout_periods * config.period
         self._fastest = Bound.TRACKING if self._controller.bounds_step else Bound.NONE
         self._clock = ReferenceClock(config.governor, config.period)

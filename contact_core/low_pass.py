@@ -1,4 +1,4 @@
-"""A first-order low-pass that starts without a transient."""
+"""First-order low-passes: how much of a step they follow, and one without a transient."""
 
 from __future__ import annotations
 
@@ -6,6 +6,16 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+def followed_share(period: float, time_constant: float) -> float:
+    """Return the share of a step that a first-order low-pass follows.
+
+    Args:
+        period: Time that has passed [s].
+        time_constant: Of the low-pass [s]; 0 for none.
+    """
+    return 1.0 if time_constant == 0.0 else -math.expm1(-period / time_constant)
 
 
 class LowPass:

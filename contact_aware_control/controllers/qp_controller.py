@@ -47,6 +47,7 @@ from contact_aware_control.reference.base import Assignment
 from contact_aware_control.safety.reflex import LeverArms
 from contact_aware_control.safety.status import Status
 from contact_aware_control.tracking import TrackingTask, TrackingTasks
+from contact_core.low_pass import followed_share
 from contact_core.quadratic_program import (
     QuadraticProgram,
     QuadraticProgramSolution,
@@ -84,7 +85,7 @@ class CondensedQpController(Controller):
         self._config = config
         self._stiffness = np.array(config.joint_stiffness)
         self._data = robot.model.createData()
-        self._reach_gain = -math.expm1(-config.period / config.force.bias_time)
+        self._reach_gain = followed_share(config.period, config.force.bias_time)
         self._levers = LeverArms(robot, config.reflex.held_reach)
         self._identity = np.eye(robot.n)
         self._bound_names = [
@@ -92,7 +93,7 @@ class CondensedQpController(Controller):
         ]
         self._selection = ContactSelection(robot, self._stiffness, config.force, config.period)
         self._prediction = ForcePrediction(config.force, config.period)
-        self._release_share = -math.expm1(-config.period / config.force.release_time)
+        self._release_share = followed_share(config.period, config.force.release_time)
         self._solver = make_solver(config.solver)
         self._tasks = TrackingTasks(robot, config)
         self._free = QuasistaticModel.at(self._stiffness, np.zeros((0, robot.n)))
@@ -261,11 +262,9 @@ class CondensedQpController(Controller):
         """Return C and d: (22d) at every contact, slow approach to every lost contact.
 
         A force above its limit right after an impact cannot be removed in one tick: the
-        rate at which it is reduced is bounded. Contacts at uncertain places get a smaller
-        limit, because the lever arm and so the force are uncertain, too; without present
-        contacts nothing pushes further. Where an estimate does not even explain the
-        torques, (5) still tells their direction: tau_ext = K (q - q_cmd). Then the springs
-        are relaxed, or at least tightened no further.
+        rate at which it is reduced is bounded, and grows with what is to be removed. What the
+        motion of the touched thing adds meanwhile is given way to as well. Contacts that are
+        not trusted get a smaller limit; without present contacts nothing pushes further.
         """
         config, period = self._config.force, self._config.period
         limit = contacts.limits

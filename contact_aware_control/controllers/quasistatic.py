@@ -13,7 +13,6 @@ difference to the measurement corrects it: :class:`ForcePrediction`.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from contact_aware_control.config import ForceConfig
 from contact_aware_control.controllers.contact_jacobian import ContactSet, ForceMemory
 from contact_core.kernel import kernel
+from contact_core.low_pass import followed_share
 
 LEAD = 2.0
 """How far the model may be ahead of the measured force, which lags, in force limits: the springs
@@ -133,9 +133,9 @@ class ForcePrediction:
             config: Has their time constants.
             period: Time between ticks [s].
         """
-        self._gain = _share(period, config.bias_time)
-        self._rate_gain = _share(period, config.motion_time)
-        self._lag_gain = _share(period, config.lag)
+        self._gain = followed_share(period, config.bias_time)
+        self._rate_gain = followed_share(period, config.motion_time)
+        self._lag_gain = followed_share(period, config.lag)
         self._compliance = config.surface_compliance
         self._period = period
 
@@ -190,11 +190,6 @@ class ForcePrediction:
 
 def _within(most: float, value: float) -> float:
     return min(max(value, -most), most)
-
-
-def _share(period: float, time_constant: float) -> float:
-    """Return the share of a step that a low-pass follows in a tick."""
-    return 1.0 if time_constant == 0.0 else -math.expm1(-period / time_constant)
 
 
 @kernel

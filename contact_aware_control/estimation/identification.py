@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +48,15 @@ class Samples:
     position: np.ndarray
     command: np.ndarray
     torque: np.ndarray
+
+    @classmethod
+    def of(cls, states: Sequence[tuple[float, np.ndarray, np.ndarray, np.ndarray]]) -> Samples:
+        """Put states together.
+
+        Args:
+            states: Time, q, q_cmd and tau_ext of each.
+        """
+        return cls(*(np.array(values) for values in zip(*states, strict=True)))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from contact_aware_control.estimation import EstimatorConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.identification import (
     REST,
-    Samples,
     excitation,
     identify,
 )
@@ -24,10 +23,10 @@ from contact_aware_control.estimation.surface import (
     surface_of_robot,
     to_world,
 )
-from contact_aware_control.reference import JointTrajectory
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_core.scene_config import ArmErrorsConfig, JointFrictionConfig, TorqueSensorConfig
+from contact_experiments.control.recording import record_simulated
 from tamsi_sim.robot.plant import Plant
 
 PERIOD = 0.005
@@ -160,26 +159,6 @@ class WrongArmOutcome:
     touches: tuple[Touch, ...]
 
 
-def record(scene: Scene, motion: JointTrajectory, seed: int, drift: np.ndarray) -> Samples:
-    """Move the arm of a scene without touching it.
-
-    Args:
-        scene: The scene.
-        motion: Begins after :data:`REST`.
-        seed: Of the noise.
-        drift: (7) of the torque [Nm/s].
-    """
-    plant = Plant(scene, seed)
-    plant.reset(seed)
-    rows = []
-    for k in range(round((REST + motion.duration) / PERIOD)):
-        time = k * PERIOD
-        command = motion.sample(max(0.0, time - REST))
-        report = plant.tick(command)
-        rows.append((time, report.position, command, report.external_torque + time * drift))
-    return Samples(*(np.array(values) for values in zip(*rows, strict=True)))
-
-
 def calibrated_estimator(
     faults: ArmFaults, scene_name: str, seed: int, duration: float = 60.0
 ) -> ContactEstimator:
@@ -195,7 +174,9 @@ def calibrated_estimator(
     robot = Robot.from_description(scene.robot)
     home = np.array(scene.config.robot.initial_positions)
     motion = excitation(robot, home, 0.4, 0.35, duration, seed)
-    samples = record(scene, motion, seed + 1000, faults.drifts(seed + 1000))
+    still = record_simulated(scene, seed + 1000, lambda start: motion)
+    drifted = still.torque + np.outer(still.time, faults.drifts(seed + 1000))
+    samples = dataclasses.replace(still, torque=drifted)
     config = EstimatorConfig()
     return ContactEstimator(robot, config, identify(robot, samples, config).calibration)
 

@@ -9,7 +9,7 @@ the contact yields at most at its :func:`yield_speed`.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -39,6 +39,8 @@ FIRST_HIT = 0.3
 """The impact ends this long after the first touch, as in ``statistics`` [s]."""
 GAP = 0.05
 """A touch after a shorter time without one belongs to the one before [s]."""
+ELBOW = "lbr_link_4"
+"""Its frame is at the elbow."""
 FORWARD = (1.0, 0.0, 0.0)
 BACKWARD = (-1.0, 0.0, 0.0)
 SIDEWAYS = (0.0, 1.0, 0.0)
@@ -268,10 +270,6 @@ class BallRun:
         return points
 
 
-ELBOW = "lbr_link_4"
-"""Its frame is at the elbow."""
-
-
 def yield_speed(robot: Robot, config: ControllerConfig, row: np.ndarray) -> float:
     """Return the largest speed along a normal at which a contact can give way [m/s].
 
@@ -292,23 +290,3 @@ def _touches(time: np.ndarray, touching: np.ndarray) -> list[tuple[float, float]
         else:
             found.append((float(now), float(now)))
     return found
-
-
-def report(pushes: Sequence[Push], **options: Any) -> list[str]:
-    """Run pushes and return one line of figures for each.
-
-    Args:
-        pushes: What the ball does.
-        options: For :class:`BallRun`.
-    """
-    lines = []
-    for push in pushes:
-        f = BallRun(push, **options).execute()[1]
-        lines.append(
-            f"{push.link} {push.direction} {push.speed:.2f} m/s (yields {f.yield_speed:.2f}): "
-            f"peak {f.peak:.0f} N (impact {f.impact:.0f}), p50 {f.p50:.1f}, p99 {f.p99:.1f}, "
-            f"bounces {f.bounces}, second hits {f.second_hits} ({f.second_peak:.0f} N), "
-            f"back after {f.back_after:.1f} s at {f.return_speed:.2f} m/s, "
-            f"moved {100 * f.displacement:.0f} cm, {', '.join(f.statuses)}"
-        )
-    return lines

@@ -29,7 +29,8 @@ from contact_core.files import replacement, share
 from contact_core.results import at_least, write_json
 from contact_core.robot import Robot
 from contact_core.scene import Scene
-from contact_stack.calibrate.recording import Motion, record_on_graph, record_simulated
+from contact_experiments.control.recording import Motion, record_simulated
+from contact_stack.calibrate.recording import record_on_graph
 
 EXIT_TOUCHED = 1
 BAR = "{desc}: {percentage:3.0f}% {bar} {n:.0f}/{total:.0f} s"

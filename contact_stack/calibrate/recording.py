@@ -1,58 +1,25 @@
-"""Move an arm and record its torques: one on the graph, or a simulated one in this process."""
+"""Move the arm of the running graph and record its torques."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
 
 from contact_aware_control.estimation.identification import REST, Samples
-from contact_aware_control.reference import JointTrajectory
 from contact_core.arm_state import ArmState
 from contact_core.errors import CommunicationError
-from contact_core.scene import Scene
+from contact_experiments.control.recording import Motion, OnTime
 from contact_ros.client import GraphClient
 from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_ros.driver_profile.endpoints import StateReader
 from contact_ros.stamps import NANOSECONDS
 from contact_stack.demo.client_node import joint_goal
-from tamsi_sim.robot.plant import Plant
 
 ACTION = "follow_joint_trajectory"
 SILENCE = 10.0
 """How long the arm's states and the controller may take to appear [s]."""
-
-Motion = Callable[[np.ndarray], JointTrajectory]
-"""From where the arm is commanded to be (n) [rad] to how it shall move."""
-OnTime = Callable[[float], None]
-"""Told the time that has passed since the start [s]."""
-
-
-def record_simulated(scene: Scene, seed: int, motion: Motion, on_time: OnTime) -> Samples:
-    """Move the arm of a scene that is simulated here.
-
-    Args:
-        scene: The scene.
-        seed: Seed of the sensors' noise.
-        motion: How it shall move.
-        on_time: Called from time to time.
-
-    Returns:
-        What was measured.
-    """
-    plant = Plant(scene, seed)
-    report = plant.reset(seed)
-    start = report.commanded_position
-    wanted = motion(start)
-    states = []
-    for k in range(round((REST + wanted.duration) / scene.config.period)):
-        time = k * scene.config.period
-        report = plant.tick(wanted.sample(time - REST) if time > REST else start)
-        states.append((time, report.position, report.commanded_position, report.external_torque))
-        on_time(time)
-    return _samples(states)
 
 
 def record_on_graph(driver: str, namespace: str, motion: Motion, on_time: OnTime) -> Samples:
@@ -104,9 +71,4 @@ def record_on_graph(driver: str, namespace: str, motion: Motion, on_time: OnTime
             raise
     if result.error_code != FollowJointTrajectory.Result.SUCCESSFUL:
         raise CommunicationError(f"the arm did not finish its motion: {result.error_string}")
-    return _samples(states)
-
-
-def _samples(states: list[tuple[float, np.ndarray, np.ndarray, np.ndarray]]) -> Samples:
-    time, position, command, torque = (np.array(values) for values in zip(*states, strict=True))
-    return Samples(time, position, command, torque)
+    return Samples.of(states)
