@@ -364,7 +364,8 @@ class ControlLoop:
             move = move._replace(command=self._give_way(known, move.reflex), status=status)
             return self._on_leash(known, move)
         after = DONE
-        if not output.contact_links and self._controller.bounds_step:
+        # A baseline asks for a place, not for a speed: joined smoothly it would swing about it.
+        if not output.contact_links and self._controller.limits_force:
             after, change = self._transition.step(
                 transition, known.begins, gate.velocity, output.command - command
             )

@@ -114,6 +114,16 @@ def test_new_goal_starts_at_its_beginning(bench):
     assert status.reference_time == pytest.approx(0.005)
 
 
+@pytest.mark.parametrize("controller", ["qp", "qp_frictionless", "greedy", "null_space"])
+def test_a_reference_that_begins_elsewhere_is_joined_without_swinging(bench, controller):
+    run = bench(controller=controller)
+    for _ in range(250):
+        run.tick()
+    beside = Goal(JointTrajectory([0.0, 1.0], np.array([Q + 0.005, Q + 0.005])))
+    commands = [run.tick(beside)[0] for _ in range(400)]
+    np.testing.assert_allclose(commands[-50:], np.tile(Q + 0.005, (50, 1)), atol=1e-3)
+
+
 def test_goal_before_the_first_state_starts_once_there_is_one(bench):
     run = bench()
     goal = line(Q + 0.1)
