@@ -202,6 +202,22 @@ class NullSpaceConfig:
 
 
 @dataclass(frozen=True)
+class ImpedanceConfig:
+    """The impedance baseline: springs about the reference, made of those of the joints."""
+
+    translation: float = parameter(
+        500.0, "stiffness of the tool's position", unit="N/m", low=0.0, high=5000.0
+    )
+    rotation: float = parameter(
+        50.0, "stiffness of its orientation", unit="Nm/rad", low=0.0, high=300.0
+    )
+    posture: float = parameter(
+        10.0, "stiffness of the posture, which the tool does not feel", unit="Nm/rad",
+        low=0.0, high=300.0,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class LimitsConfig:
     """Bounds that every command respects, whatever the controller asks for."""
 
@@ -566,7 +582,7 @@ class ControllerConfig:
     controller: str = parameter(
         "qp",
         "the controller: QP (24) qp, QP (22) qp_frictionless, a baseline for simulation, "
-        "null_space or greedy, or one that was registered",
+        "null_space, greedy or impedance, or one that was registered",
     )
     hardware: bool = parameter(
         False, "a real robot is driven: baselines without force limits are refused"
@@ -590,6 +606,7 @@ class ControllerConfig:
     force: ForceConfig = nested(ForceConfig)
     damping: DampingConfig = nested(DampingConfig)
     null_space: NullSpaceConfig = nested(NullSpaceConfig)
+    impedance: ImpedanceConfig = nested(ImpedanceConfig)
     limits: LimitsConfig = nested(LimitsConfig)
     safety: SafetyConfig = nested(SafetyConfig)
     reflex: ReflexConfig = nested(ReflexConfig)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -111,6 +112,20 @@ class JointTracking(TrackingTask):
         return pose_distance(self._robot.tool_pose(), wanted)
 
 
+class _Motion(NamedTuple):
+    """How a tool reference moves in one tick.
+
+    Attributes:
+        now: Its pose at the beginning.
+        motion: (6) twist to the pose at the end, in the tool frame [m, rad].
+        programmed: (6) what it would be at the programmed speed.
+    """
+
+    now: pin.SE3
+    motion: np.ndarray
+    programmed: np.ndarray
+
+
 class PoseTracking(TrackingTask):
     """Follows a tool pose; what the pose leaves free stays near a posture."""
 
@@ -141,6 +156,7 @@ class PoseTracking(TrackingTask):
         self._weights = np.repeat([config.position_weight, config.rotation_weight], 3)
         self._data = robot.model.createData()
         self._tool = robot.model.getFrameId(robot.tool_link)
+        self._known: tuple[tuple[float, float], _Motion] | None = None
 
     def objective(
         self, q: np.ndarray, time: float, rate: float = 1.0, returns: float = math.inf
@@ -150,18 +166,14 @@ class PoseTracking(TrackingTask):
         e is the twist log6(X^-1 X_ref), in the tool frame like the Jacobian: a share of
         the present error, and the motion of the reference in this tick.
         """
-        now = self._reference.sample(time)
-        following = self._reference.sample(time + rate * self._period)
+        now, motion, programmed = self._motion(time, rate)
         # The robot itself stays at the measured configuration.
         model, data = self._robot.model, self._data
         pin.computeJointJacobians(model, data, q)
         pose = pin.updateFramePlacement(model, data, self._tool)
         error = pin.log6(pose.actInv(now)).vector
-        motion = pin.log6(now.actInv(following)).vector
         error, posture = self._error_gain * error, self._error_gain * (self._posture - q)
         if returns < math.inf:
-            ahead = self._reference.sample(time + self._period)
-            programmed = pin.log6(now.actInv(ahead)).vector
             shift, turn = slice(3), slice(3, 6)
             steps = [returns * step for step in self._return_steps]
             error[shift] = _bounded(error[shift], motion[shift], programmed[shift], steps[0])
@@ -178,6 +190,19 @@ class PoseTracking(TrackingTask):
     def error(self, time: float) -> tuple[float, float]:
         """Return the error of the tool pose, see :meth:`TrackingTask.error`."""
         return pose_distance(self._robot.tool_pose(), self._reference.sample(time))
+
+    def _motion(self, time: float, rate: float) -> _Motion:
+        """Return the motion of the reference; a tick asks for it at several configurations."""
+        asked = time, rate
+        if self._known is None or self._known[0] != asked:
+            now = self._reference.sample(time)
+            motion = pin.log6(now.actInv(self._reference.sample(time + rate * self._period))).vector
+            programmed = motion
+            if rate != 1.0:
+                ahead = self._reference.sample(time + self._period)
+                programmed = pin.log6(now.actInv(ahead)).vector
+            self._known = asked, _Motion(now, motion, programmed)
+        return self._known[1]
 
 
 def check_trackable(reference: Reference) -> None:

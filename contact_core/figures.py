@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from contact_core.files import replacement
 
-BLUE, ORANGE, GREEN, RED, BROWN, GREY = (
-    "#0b6e99", "#d9730d", "#2a9d8f", "#c8372d", "#8c6239", "#444444",
+BLUE, ORANGE, GREEN, RED, BROWN, GREY, PURPLE = (
+    "#0b6e99", "#d9730d", "#2a9d8f", "#c8372d", "#8c6239", "#444444", "#7b4b94",
 )  # fmt: skip
 DOTS_PER_INCH = 130
 

@@ -9,7 +9,11 @@ from contact_aware_control.controllers.base import (
     ControllerOutput,
     ControllerState,
 )
-from contact_aware_control.controllers.baselines import GreedyController, NullSpaceController
+from contact_aware_control.controllers.baselines import (
+    GreedyController,
+    ImpedanceController,
+    NullSpaceController,
+)
 from contact_aware_control.controllers.qp_controller import FrictionlessQpController, QpController
 from contact_core.errors import ConfigError
 from contact_core.registry import Registry
@@ -31,6 +35,7 @@ CONTROLLERS: Registry[Callable[[Robot, ControllerConfig], Controller]] = Registr
         "qp_frictionless": FrictionlessQpController,
         "null_space": NullSpaceController,
         "greedy": GreedyController,
+        "impedance": ImpedanceController,
     },
 )
 """Name -> controller, made of the arm and every parameter."""

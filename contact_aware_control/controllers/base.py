@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,8 +36,7 @@ class ControllerState:
     damping_weight: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class ControllerInput:
+class ControllerInput(NamedTuple):
     """What a controller knows in one tick.
 
     Attributes:

@@ -1,6 +1,16 @@
-"""The paper's two baselines, for comparison in simulation only.
+"""What the controllers are compared with, in simulation only: the paper's baselines, impedance.
 
 Greedy: command what inverse kinematics asks for, whatever is in the way.
+
+Impedance: the springs of the joints make the tool one, with a stiffness K_x of its own. With
+e = log6(X^-1 X_ref) their torque is J^T K_x e, and towards the posture what the tool does not
+feel, so that
+
+    q_cmd+ = q + K^-1 (J^T K_x e + (I - J^T (J+)^T) K_p (q_posture - q)) + T J+ V_ref.
+
+The last term takes the damping of the springs, T = D / K, to the motion relative to the
+reference, as impedance control has it. A soft tool presses little and follows little: there is
+one number for both.
 
 Null-space projection with a force equality:
 In contact the force has priority and is set to its limit f_max; the tracking torque
@@ -24,6 +34,7 @@ and (30) comes early.
 from __future__ import annotations
 
 import numpy as np
+import pinocchio as pin
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers.base import (
@@ -33,9 +44,14 @@ from contact_aware_control.controllers.base import (
     ControllerState,
 )
 from contact_aware_control.controllers.contact_jacobian import ContactConstraint, ContactSelection
-from contact_aware_control.controllers.quasistatic import QuasistaticModel
-from contact_aware_control.reference.base import JointReference, PoseReference, Reference
-from contact_aware_control.tracking import TrackingTasks
+from contact_aware_control.controllers.quasistatic import JointDamping, QuasistaticModel
+from contact_aware_control.reference.base import (
+    Assignment,
+    JointReference,
+    PoseReference,
+    Reference,
+)
+from contact_aware_control.tracking import TrackingTasks, pose_distance
 from contact_core.inverse_kinematics import InverseKinematics
 from contact_core.robot import Robot
 
@@ -86,6 +102,63 @@ class GreedyController(Baseline):
             position_error=position_error,
             rotation_error=rotation_error,
         )
+
+
+class ImpedanceController(Controller):
+    """Makes the tool a spring about the reference: Cartesian impedance control."""
+
+    limits_force = False
+
+    def __init__(self, robot: Robot, config: ControllerConfig) -> None:
+        """Set up.
+
+        Args:
+            robot: The arm, for this controller alone.
+            config: Every parameter.
+        """
+        self._robot = robot
+        self._period = config.period
+        self._stiffness = np.array(config.joint_stiffness)
+        own = config.impedance
+        self._tool_stiffness = np.repeat([own.translation, own.rotation], 3)
+        self._posture_stiffness = own.posture
+        self._damping = JointDamping(robot, config)
+        self._data = robot.model.createData()
+        self._tool = robot.model.getFrameId(robot.tool_link)
+
+    def step(
+        self, state: ControllerState, inputs: ControllerInput
+    ) -> tuple[ControllerState, ControllerOutput]:
+        """Compute the next command, see :meth:`Controller.step`."""
+        assert state.assignment is not None
+        q, time, robot = inputs.position, inputs.time, self._robot
+        robot.update(q)
+        pose, jacobian = robot.tool_pose(), robot.tool_jacobian()
+        inverse = np.linalg.pinv(jacobian)
+        wanted, posture = self._wanted(state.assignment, time)
+        following, _ = self._wanted(state.assignment, time + inputs.rate * self._period)
+        error = pin.log6(pose.actInv(wanted)).vector
+        velocity = inverse @ pin.log6(wanted.actInv(following)).vector / self._period
+        unfelt = self._posture_stiffness * (posture - q)
+        torque = unfelt + jacobian.T @ (self._tool_stiffness * error - inverse.T @ unfelt)
+        command = q + torque / self._stiffness + self._damping.time(q) * velocity
+        change = np.clip(command - inputs.command, inputs.lower, inputs.upper)
+        position_error, rotation_error = pose_distance(pose, wanted)
+        return state, ControllerOutput(
+            command=inputs.command + change,
+            position_error=position_error,
+            rotation_error=rotation_error,
+        )
+
+    def _wanted(self, assignment: Assignment, time: float) -> tuple[pin.SE3, np.ndarray]:
+        """Return X_ref and q_posture (n) [rad]."""
+        reference = assignment.reference
+        if isinstance(reference, PoseReference):
+            return reference.sample(time), assignment.posture
+        assert isinstance(reference, JointReference)
+        posture = reference.sample(time)
+        pin.forwardKinematics(self._robot.model, self._data, posture)
+        return pin.updateFramePlacement(self._robot.model, self._data, self._tool).copy(), posture
 
 
 class NullSpaceController(Baseline):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,8 +29,7 @@ NOWHERE = np.full(3, np.nan)
 """The place of a contact that only torques tell of."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ContactConstraint:
+class ContactConstraint(NamedTuple):
     """One contact as the controller sees it.
 
     Attributes:
@@ -72,12 +70,19 @@ class ForceMemory(NamedTuple):
     lagging: float = math.nan
     force: float = math.nan
 
+    def times(self, share: float) -> ForceMemory:
+        """Return what is remembered of the same torque by another lever arm.
+
+        Args:
+            share: The new force over the old one.
+        """
+        return ForceMemory(*(share * value for value in self))
+
 
 UNKNOWN = ForceMemory()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ContactSet:
+class ContactSet(NamedTuple):
     """The nc contacts considered now, and those lost a short while ago.
 
     Attributes:
@@ -164,8 +169,14 @@ class ContactSelection:
             threshold = self._config.contact_on if known is None else self._config.contact_off
             if candidate.force >= threshold:
                 active.append(candidate)
-                memories.append(UNKNOWN if known is None else before.memories[known])
-                predicted.append(math.nan if known is None else before.predicted[known])
+                memory, expected = UNKNOWN, math.nan
+                if known is not None:
+                    # A place that is better known gives the same torque another force.
+                    share = self._length(before.active[known].row) / self._length(candidate.row)
+                    memory = before.memories[known].times(share)
+                    expected = share * before.predicted[known]
+                memories.append(memory)
+                predicted.append(expected)
             elif known is not None:
                 unmatched.append(known)
         lost = self._remembered(before.lost, [before.active[i] for i in unmatched], active)
@@ -209,9 +220,9 @@ class ContactSelection:
         Returns:
             The same contacts, not trusted.
         """
-        active = tuple(replace(self._placed(c), trusted=False) for c in before.active)
+        active = tuple(self._placed(c)._replace(trusted=False) for c in before.active)
         lost = self._remembered(before.lost, [], active)
-        return replace(before, active=active, lost=lost)
+        return before._replace(active=active, lost=lost)
 
     def _constraint(
         self, estimate: ContactEstimate, link_limits: Mapping[str, float]
@@ -233,14 +244,17 @@ class ContactSelection:
     def _placed(self, contact: ContactConstraint, lost_for: float = 0.0) -> ContactConstraint:
         """Return a contact with its row at the configuration of the robot, if it has a place."""
         if contact.point is NOWHERE:
-            return replace(contact, lost_for=lost_for)
+            return contact._replace(lost_for=lost_for)
         row = self._robot.torque_of_force(contact.link, contact.point, contact.direction)
-        return replace(contact, row=row, heading=self._heading(row), lost_for=lost_for)
+        return contact._replace(row=row, heading=self._heading(row), lost_for=lost_for)
 
     def _heading(self, row: np.ndarray) -> np.ndarray:
         scaled: np.ndarray = row / self._root_of_stiffness
         length = magnitude(scaled)
         return scaled / length if length > 0.0 else scaled
+
+    def _length(self, row: np.ndarray) -> float:
+        return max(magnitude(row / self._root_of_stiffness), TINY)
 
     def _merged(self, contacts: list[ContactConstraint]) -> list[ContactConstraint]:
         """Merge contacts whose rows are nearly parallel: G would be singular."""

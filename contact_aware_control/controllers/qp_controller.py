@@ -25,7 +25,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-import pinocchio as pin
 
 from contact_aware_control.config import ControllerConfig, DampingConfig
 from contact_aware_control.contact import ContactEstimate
@@ -42,7 +41,11 @@ from contact_aware_control.controllers.contact_jacobian import (
     ContactSet,
     magnitude,
 )
-from contact_aware_control.controllers.quasistatic import ForcePrediction, QuasistaticModel
+from contact_aware_control.controllers.quasistatic import (
+    ForcePrediction,
+    JointDamping,
+    QuasistaticModel,
+)
 from contact_aware_control.reference.base import Assignment
 from contact_aware_control.safety.reflex import LeverArms
 from contact_aware_control.safety.status import Status
@@ -84,7 +87,6 @@ class CondensedQpController(Controller):
         self._robot = robot
         self._config = config
         self._stiffness = np.array(config.joint_stiffness)
-        self._data = robot.model.createData()
         self._reach_gain = followed_share(config.period, config.force.bias_time)
         self._levers = LeverArms(robot, config.reflex.held_reach)
         self._identity = np.eye(robot.n)
@@ -92,7 +94,7 @@ class CondensedQpController(Controller):
             f"{side} bound {joint}" for side in ("lower", "upper") for joint in robot.joint_names
         ]
         self._selection = ContactSelection(robot, self._stiffness, config.force, config.period)
-        self._prediction = ForcePrediction(config.force, config.period)
+        self._prediction = ForcePrediction(config.force, config.period, JointDamping(robot, config))
         self._release_share = followed_share(config.period, config.force.release_time)
         self._solver = make_solver(config.solver)
         self._tasks = TrackingTasks(robot, config)
@@ -131,8 +133,7 @@ class CondensedQpController(Controller):
         model = QuasistaticModel.at(
             self._stiffness, contacts.jacobian(self._robot.n), self._config.force.compliance
         )
-        damping_time = self._damping_time(q) if contacts.active else self._stiffness
-        force, contacts = self._prediction.predict(model, contacts, q, command, damping_time)
+        force, contacts = self._prediction.predict(model, contacts, q, command)
         remembered, weight = self._damping_weight(
             state.damping_weight, contacts, blind=inputs.contacts is None
         )
@@ -162,7 +163,7 @@ class CondensedQpController(Controller):
             if not len(bound) and np.abs(command + solution.x - ghost).max() < REJOINED:
                 ghost = None
         predicted = force - model.force_map @ solution.x
-        contacts = replace(contacts, predicted=tuple(predicted.tolist()))
+        contacts = contacts._replace(predicted=tuple(predicted.tolist()))
         return ControllerState(state.assignment, contacts, remembered), ControllerOutput(
             command=command + solution.x,
             status=Status.QP_INFEASIBLE if slack > 0.0 else Status.OK,
@@ -181,17 +182,11 @@ class CondensedQpController(Controller):
             and bool(np.any(solution.x < inputs.lower) or np.any(solution.x > inputs.upper)),
         )
 
-    def _damping_time(self, q: np.ndarray) -> np.ndarray:
-        """Return D / K (n) of the joint springs, D = 2 ratio sqrt(K m_ii) of (2) [s]."""
-        inertia = pin.crba(self._robot.model, self._data, q).diagonal()
-        times: np.ndarray = 2.0 * self._config.joint_damping * np.sqrt(inertia / self._stiffness)
-        return times
-
     def _ghost(self, task: TrackingTask, inputs: ControllerInput) -> np.ndarray:
         """Return the next command (n) that there would be without contacts [rad]."""
         ghost = inputs.command if inputs.ghost is None else inputs.ghost
         hessian, gradient = self._objective(
-            task, self._free, replace(inputs, command=ghost, ghost=None), 0.0
+            task, self._free, inputs._replace(command=ghost, ghost=None), 0.0
         )
         nothing = self._free.force_map, np.zeros(0)
         solution = self._solver.solve(
@@ -210,9 +205,9 @@ class CondensedQpController(Controller):
         located = [c for c in found if self._is_located(c)]
         doubtful = [c for c in found if not self._is_located(c)]
         if not doubtful and inputs.unexplained_force == 0.0:
-            return replace(self._selection.update(before, located, limits), reach=math.nan)
+            return self._selection.update(before, located, limits)._replace(reach=math.nan)
         unlocated, reach = self._unlocated(before.reach, located, doubtful, inputs, limits)
-        return replace(self._selection.update(before, located, limits, unlocated), reach=reach)
+        return self._selection.update(before, located, limits, unlocated)._replace(reach=reach)
 
     def _unlocated(
         self,

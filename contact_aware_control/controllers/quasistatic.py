@@ -13,14 +13,16 @@ difference to the measurement corrects it: :class:`ForcePrediction`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 
-from contact_aware_control.config import ForceConfig
+from contact_aware_control.config import ControllerConfig, ForceConfig
 from contact_aware_control.controllers.contact_jacobian import ContactSet, ForceMemory
 from contact_core.kernel import kernel
 from contact_core.low_pass import followed_share
+from contact_core.robot import Robot
 
 LEAD = 2.0
 """How far the model may be ahead of the measured force, which lags, in force limits: the springs
@@ -109,6 +111,31 @@ class QuasistaticModel:
         return projector
 
 
+class JointDamping:
+    """The damping of the joint springs, D = 2 ratio sqrt(K m_ii) of (2)."""
+
+    def __init__(self, robot: Robot, config: ControllerConfig) -> None:
+        """Take the springs.
+
+        Args:
+            robot: The arm.
+            config: Has their stiffness and damping ratio.
+        """
+        self._model, self._data = robot.model, robot.model.createData()
+        self._stiffness = np.array(config.joint_stiffness)
+        self._ratio = config.joint_damping
+
+    def time(self, q: np.ndarray) -> np.ndarray:
+        """Return T = D / K (n) [s].
+
+        Args:
+            q: (n) configuration [rad].
+        """
+        inertia = pin.crba(self._model, self._data, q).diagonal()
+        times: np.ndarray = 2.0 * self._ratio * np.sqrt(inertia / self._stiffness)
+        return times
+
+
 class ForcePrediction:
     """lam_hat = A (q - q_cmd) + A T qd + b, with the velocity of what is touched as a state.
 
@@ -126,18 +153,20 @@ class ForcePrediction:
     LARGEST force limits counts as that many.
     """
 
-    def __init__(self, config: ForceConfig, period: float) -> None:
+    def __init__(self, config: ForceConfig, period: float, damping: JointDamping) -> None:
         """Set the low-passes.
 
         Args:
             config: Has their time constants.
             period: Time between ticks [s].
+            damping: Of the joint springs.
         """
         self._gain = followed_share(period, config.bias_time)
         self._rate_gain = followed_share(period, config.motion_time)
         self._lag_gain = followed_share(period, config.lag)
         self._compliance = config.surface_compliance
         self._period = period
+        self._damping = damping
 
     def predict(
         self,
@@ -145,7 +174,6 @@ class ForcePrediction:
         contacts: ContactSet,
         q: np.ndarray,
         command: np.ndarray,
-        damping_time: np.ndarray,
     ) -> tuple[np.ndarray, ContactSet]:
         """Predict the forces under the present command.
 
@@ -154,18 +182,17 @@ class ForcePrediction:
             contacts: The contacts, with what is known of their forces since the last tick.
             q: (n) measured configuration [rad].
             command: (n) present command [rad].
-            damping_time: (n) T, damping over stiffness of the joint springs [s].
 
         Returns:
             (lam_hat (nc) [N], the contacts with what is known now).
         """
         predicted = model.force(q, command)
         if not contacts.active:
-            return predicted, replace(contacts, position=q)
+            return predicted, contacts._replace(position=q)
         moved = np.zeros(model.contacts)
         if contacts.position is not None:
             moved = model.force_map @ (q - contacts.position)
-        slowness = (model.force_map * damping_time * model.deflection.T).sum(axis=1)
+        slowness = (model.force_map * self._damping.time(q) * model.deflection.T).sum(axis=1)
         softness = self._compliance / model.compliance.diagonal()
         memories: list[ForceMemory] = []
         for i, (contact, memory) in enumerate(zip(contacts.active, contacts.memories, strict=True)):
@@ -185,7 +212,7 @@ class ForcePrediction:
             else:
                 predicted[i] = max(modelled + bias, contact.force)
             memories.append(ForceMemory(bias, rate, lagging, contact.force))
-        return predicted, replace(contacts, memories=tuple(memories), position=q)
+        return predicted, contacts._replace(memories=tuple(memories), position=q)
 
 
 def _within(most: float, value: float) -> float:

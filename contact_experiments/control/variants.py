@@ -10,7 +10,7 @@ from typing import Any
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers import CONTROLLERS
 from contact_core.config import from_mapping, unflatten
-from contact_core.figures import BLUE, BROWN, GREEN, GREY, ORANGE, RED
+from contact_core.figures import BLUE, BROWN, GREEN, GREY, ORANGE, PURPLE, RED
 
 NULL_SPACE_STEP = 0.002
 """Bound on the step of the null-space baseline that has one, as the QP's by default [rad]."""
@@ -71,6 +71,7 @@ VARIANTS: dict[str, Variant] = {
         "--",
     ),
     "greedy": Variant("greedy baseline", ORANGE, {"controller": "greedy"}),
+    "impedance": Variant("Cartesian impedance", PURPLE, {"controller": "impedance"}),
 }
 """Those that come with the package."""
 

@@ -54,6 +54,9 @@ OTHER = {
     "damping.alpha": 0.5,
     "damping.weight_max": 1.0,
     "null_space.step": 0.001,
+    "impedance.translation": 100.0,
+    "impedance.rotation": 5.0,
+    "impedance.posture": 100.0,
     "limits.tool_speed": 0.02,
     "limits.step": 0.0002,
     "limits.velocity_fraction": 0.01,
@@ -121,6 +124,7 @@ OTHER = {
 # What a parameter needs to show.
 NEEDS = {
     "null_space.": {"controller": "null_space"},
+    "impedance.": {"controller": "impedance"},
     "reflex.retract_": {"reflex.reaction": "retract"},
 }
 

@@ -1,7 +1,6 @@
 """Contact set (4c), force prediction and adaptive damping (28)-(29)."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,6 +18,17 @@ K = np.array([800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0])
 PERIOD = 0.005
 UP = np.array([0.0, 0.0, 1.0])
 POINT = np.array([0.55, 0.0, 0.45])
+Q_UP = np.zeros(7)
+
+
+class ConstantDamping:
+    """The same for all joints, everywhere."""
+
+    def time(self, q):
+        return np.full(7, 0.1)
+
+
+DAMPING = ConstantDamping()
 
 
 class RememberedContacts:
@@ -35,7 +45,7 @@ class RememberedContacts:
         self.set = self.selection.keep(self.set)
 
     def predict(self, prediction, model, q, command):
-        force, self.set = prediction.predict(model, self.set, q, command, np.full(7, 0.1))
+        force, self.set = prediction.predict(model, self.set, q, command)
         return force
 
     @property
@@ -85,15 +95,35 @@ def test_threshold_has_a_hysteresis(contacts, contact):
 
 def test_contact_keeps_its_bias_while_its_direction_drifts(contacts, contact):
     contacts.update([contact(10.0 * UP, POINT)], {})
-    contacts.set = replace(contacts.set, memories=(ForceMemory(bias=3.0),))
+    contacts.set = contacts.set._replace(memories=(ForceMemory(bias=3.0),))
+    before = contacts.active[0].row
     contacts.update([contact([2.0, 1.0, 9.0], POINT + 0.01, link="lbr_link_7")], {})
     assert contacts.active[0].link == "lbr_link_7"
-    assert contacts.biases[0] == 3.0
+    # What is kept is the torque of the springs.
+    lengths = [np.linalg.norm(row / np.sqrt(K)) for row in (before, contacts.active[0].row)]
+    assert contacts.biases[0] == pytest.approx(3.0 * lengths[0] / lengths[1])
+
+
+def test_a_place_that_is_found_is_no_motion_of_what_is_touched(robot, contacts, contact):
+    """Torque alone had stood for 30 N; at its place it is 12 N, and nothing has moved."""
+    prediction = ForcePrediction(ForceConfig(), PERIOD, DAMPING)
+    force = 12.0 * UP
+    torque = robot.torque_of_force("lbr_link_6", POINT, force)
+    for _ in range(40):
+        unlocated = contacts.selection.unlocated(torque, 30.0, "lbr_link_4", 15.0)
+        contacts.set = contacts.selection.update(contacts.set, [], {}, unlocated)
+        contacts.predict(prediction, QuasistaticModel.at(K, contacts.jacobian(7)), Q_UP, Q_UP)
+    learnt = contacts.biases[0]
+    contacts.update([contact(force, POINT)], {})
+    contacts.predict(prediction, QuasistaticModel.at(K, contacts.jacobian(7)), Q_UP, Q_UP)
+    (memory,) = contacts.set.memories
+    assert memory.rate == pytest.approx(0.0, abs=1.0)
+    assert memory.bias == pytest.approx(learnt * 12.0 / 30.0, rel=0.1)
 
 
 def test_opposite_contact_is_another_contact(contacts, contact):
     contacts.update([contact(10.0 * UP, POINT)], {})
-    contacts.set = replace(contacts.set, memories=(ForceMemory(bias=3.0),))
+    contacts.set = contacts.set._replace(memories=(ForceMemory(bias=3.0),))
     contacts.update([contact(-10.0 * UP, POINT)], {})
     assert contacts.biases[0] == 0.0
 
@@ -152,7 +182,7 @@ def test_kept_contact_follows_the_arm(robot, contacts, contact):
 
 def test_prediction_converges_to_the_measured_force(contacts, contact):
     """A constant model error is learned with the time constant of the low-pass."""
-    prediction = ForcePrediction(ForceConfig(), PERIOD)
+    prediction = ForcePrediction(ForceConfig(), PERIOD, DAMPING)
     q = np.zeros(7)
     contacts.update([contact(12.0 * UP, POINT)], {})
     model = QuasistaticModel.at(K, contacts.jacobian(7))
@@ -163,7 +193,7 @@ def test_prediction_converges_to_the_measured_force(contacts, contact):
 
 def test_prediction_follows_the_command_at_once(contacts, contact):
     """A step of the command shows in the prediction in the same tick, by (9a)."""
-    prediction = ForcePrediction(ForceConfig(bias_time=10.0, lag=0.0), PERIOD)
+    prediction = ForcePrediction(ForceConfig(bias_time=10.0, lag=0.0), PERIOD, DAMPING)
     contacts.update([contact(10.0 * UP, POINT)], {})
     model = QuasistaticModel.at(K, contacts.jacobian(7))
     step = 1e-3 * np.ones(7)
@@ -173,7 +203,7 @@ def test_prediction_follows_the_command_at_once(contacts, contact):
 
 
 def test_old_forces_do_not_change_the_bias(contacts, contact):
-    prediction = ForcePrediction(ForceConfig(), PERIOD)
+    prediction = ForcePrediction(ForceConfig(), PERIOD, DAMPING)
     contacts.update([contact(10.0 * UP, POINT)], {})
     contacts.keep()
     model = QuasistaticModel.at(K, contacts.jacobian(7))
@@ -182,19 +212,19 @@ def test_old_forces_do_not_change_the_bias(contacts, contact):
 
 
 def test_old_force_counts_if_it_is_worse_than_the_modelled_one(contacts, contact):
-    prediction = ForcePrediction(ForceConfig(), PERIOD)
+    prediction = ForcePrediction(ForceConfig(), PERIOD, DAMPING)
     contacts.update([contact(10.0 * UP, POINT)], {})
     contacts.keep()
     model = QuasistaticModel.at(K, contacts.jacobian(7))
     assert contacts.predict(prediction, model, np.zeros(7), np.zeros(7)) == [10.0]
-    contacts.set = replace(contacts.set, position=None)  # It does not move there.
+    contacts.set = contacts.set._replace(position=None)  # It does not move there.
     pressed = 20.0 * model.deflection[:, 0]
     predicted = contacts.predict(prediction, model, pressed, np.zeros(7))
     assert predicted[0] == pytest.approx(20.0)
 
 
 def test_forces_at_an_unknown_place_do_not_change_the_bias(contacts, contact):
-    prediction = ForcePrediction(ForceConfig(), PERIOD)
+    prediction = ForcePrediction(ForceConfig(), PERIOD, DAMPING)
     contacts.update([contact(300.0 * UP, POINT, identifiable=False)], {})
     model = QuasistaticModel.at(K, contacts.jacobian(7))
     contacts.predict(prediction, model, np.zeros(7), np.zeros(7))
@@ -202,7 +232,7 @@ def test_forces_at_an_unknown_place_do_not_change_the_bias(contacts, contact):
 
 
 def test_one_absurd_force_changes_the_bias_by_a_bounded_amount(contacts, contact):
-    prediction = ForcePrediction(ForceConfig(), PERIOD)
+    prediction = ForcePrediction(ForceConfig(), PERIOD, DAMPING)
     contacts.update([contact(1e6 * UP, POINT)], {})
     model = QuasistaticModel.at(K, contacts.jacobian(7))
     contacts.predict(prediction, model, np.zeros(7), np.zeros(7))
@@ -211,7 +241,7 @@ def test_one_absurd_force_changes_the_bias_by_a_bounded_amount(contacts, contact
 
 def test_rate_is_the_velocity_of_what_is_touched(contacts, contact):
     """A ball pushes at 0.1 m/s: the arm goes along, or the surfaces give way, in any shares."""
-    prediction = ForcePrediction(ForceConfig(motion_time=1e-6), PERIOD)
+    prediction = ForcePrediction(ForceConfig(motion_time=1e-6), PERIOD, DAMPING)
     for share in (0.0, 0.4, 1.0):
         contacts.set = ContactSet()
         q, force = np.zeros(7), 8.0
