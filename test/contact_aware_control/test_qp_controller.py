@@ -133,6 +133,19 @@ def test_contradicting_contacts_are_not_pushed_further(robot, contact):
     assert abs(row @ (output.command - Q)) < 1e-6
 
 
+def test_of_contradicting_contacts_the_larger_force_is_given_way_to(robot, contact):
+    """Another contact, maybe none at all, must not keep the arm from yielding."""
+    point = robot.link_pose(WRIST).translation
+    controller = controller_of(robot, Q)
+    above, below = contact(-30.0 * UP, point + 0.07 * UP), contact(120.0 * UP, point - 0.07 * UP)
+    for _ in range(20):
+        output = controller.step(inputs([above, below]))
+    robot.update(Q)
+    row = UP @ robot.point_jacobian(WRIST, point)
+    assert output.status is Status.QP_INFEASIBLE
+    assert row @ (output.command - Q) > 1e-3 * np.linalg.norm(row)
+
+
 def test_planned_contact_may_press_harder(robot, contact):
     point = robot.link_pose(WRIST).translation - [0.0, 0.0, 0.07]
     row = UP @ robot.point_jacobian(WRIST, point)
