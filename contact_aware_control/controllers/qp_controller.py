@@ -22,7 +22,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -54,16 +53,10 @@ from contact_core.low_pass import followed_share
 from contact_core.quadratic_program import (
     QuadraticProgram,
     QuadraticProgramSolution,
-    QuadraticProgramStatus,
     make_solver,
+    solve_relaxed,
 )
 from contact_core.robot import Robot
-
-# Where a force cannot be reduced as fast as asked, this share of what is possible is asked.
-REACHABLE_SHARE = 0.9
-
-FORCES_FIRST = 1e4
-"""What a force costs beyond its bound, where not all can be met, over what it takes to follow."""
 
 IN_CONTACT = 4.0
 """A force that is bounded bounds the way back, too: there it may be so much faster."""
@@ -149,9 +142,8 @@ class CondensedQpController(Controller):
             lower, upper = np.minimum(lower, inputs.widest[0]), np.maximum(upper, inputs.widest[1])
             # What is followed meanwhile is followed no faster than before.
             gradient = self._slowed(hessian, gradient)
-        solution, slack = self._solve(
-            QuadraticProgram(hessian, gradient, constraint, bound, lower, upper), model.contacts
-        )
+        problem = QuadraticProgram(hessian, gradient, constraint, bound, lower, upper)
+        solution, slack = solve_relaxed(self._solver, problem, model.contacts)
         if not solution.optimal:
             return ControllerState(state.assignment, contacts, remembered), ControllerOutput(
                 command=command,
@@ -286,65 +278,6 @@ class CondensedQpController(Controller):
         """Tell whether an estimated contact is at a place that explains the measured torques."""
         explained = contact.residual <= self._config.safety.unexplained_residual
         return explained and contact.identifiable
-
-    def _solve(
-        self, problem: QuadraticProgram, contacts: int
-    ) -> tuple[QuadraticProgramSolution, float]:
-        """Solve; if the forces cannot be reduced as asked, relax that.
-
-        First to nearly what each contact allows within the bounds on the command, then, if
-        contacts contradict each other, to the least sum of squares of what is missing.
-
-        Args:
-            problem: The problem; its first constraints are those of the forces.
-            contacts: Number of forces.
-
-        Returns:
-            The solution, and by how much force limits were relaxed [N].
-        """
-        solution = self._solver.solve(problem)
-        if solution.status != QuadraticProgramStatus.INFEASIBLE:
-            return solution, 0.0
-        asked = problem.constraint_bound
-        lowest = np.minimum(
-            problem.constraint_matrix * problem.lower, problem.constraint_matrix * problem.upper
-        ).sum(axis=1)
-        relaxed = replace(problem, constraint_bound=np.maximum(asked, REACHABLE_SHARE * lowest))
-        solution = self._solver.solve(relaxed)
-        if solution.status == QuadraticProgramStatus.INFEASIBLE:
-            solution = self._compromise(relaxed, contacts)
-        if not solution.optimal:
-            return solution, 0.0
-        missing = problem.constraint_matrix @ solution.x - asked
-        return solution, float(missing.max(initial=0.0))
-
-    def _compromise(self, problem: QuadraticProgram, contacts: int) -> QuadraticProgramSolution:
-        """Solve with forces that may exceed their bounds, which costs far more than errors do."""
-        n = problem.gradient.size
-        matrix = np.hstack(
-            (problem.constraint_matrix, np.zeros((len(problem.constraint_bound), contacts)))
-        )
-        matrix[:contacts, n:] = -np.eye(contacts)
-        stiffness = (problem.constraint_matrix[:contacts] ** 2).sum() / contacts
-        weight = FORCES_FIRST * problem.hessian.trace() / n / max(stiffness, TINY)
-        hessian = np.diag(np.full(n + contacts, weight))
-        hessian[:n, :n] = problem.hessian
-        none, any_force = np.zeros(contacts), np.full(contacts, np.inf)
-        solution = self._solver.solve(
-            QuadraticProgram(
-                hessian,
-                np.concatenate((problem.gradient, none)),
-                matrix,
-                problem.constraint_bound,
-                np.concatenate((problem.lower, none)),
-                np.concatenate((problem.upper, any_force)),
-            )
-        )
-        own = solution.multipliers
-        rows = len(problem.constraint_bound)
-        lower, upper = np.split(own[rows:], 2)
-        multipliers = np.concatenate((own[:rows], lower[:n], upper[:n]))
-        return replace(solution, x=solution.x[:n], multipliers=multipliers)
 
     def _return_share(self, model: QuasistaticModel, inputs: ControllerInput) -> float:
         """Return how fast the way back to the path may be, over its bounds in free space."""

@@ -15,6 +15,7 @@ from contact_core.quadratic_program.problem import (
     QuadraticProgramSolver,
     QuadraticProgramStatus,
 )
+from contact_core.quadratic_program.relaxation import solve_relaxed
 from contact_core.registry import Registry
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "allocate_workspace",
     "make_solver",
     "solve_dual_active_set",
+    "solve_relaxed",
 ]
 
 

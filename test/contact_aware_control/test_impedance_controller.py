@@ -40,7 +40,7 @@ def test_tool_feels_its_own_stiffness(robot):
 def test_posture_is_pulled_back_where_the_tool_does_not_feel_it(robot):
     robot.update(Q)
     aside = np.linalg.svd(robot.tool_jacobian())[2][-1]
-    torque, jacobian, error = torque_of_springs(robot, Q + 1e-4 * aside, Q)
+    torque, _, error = torque_of_springs(robot, Q + 1e-4 * aside, Q)
     assert np.abs(error).max() < 1e-7
     np.testing.assert_allclose(torque @ aside, 7.0 * 1e-4, rtol=1e-2)
 

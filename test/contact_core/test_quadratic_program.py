@@ -13,6 +13,7 @@ from contact_core.quadratic_program import (
     allocate_workspace,
     make_solver,
     solve_dual_active_set,
+    solve_relaxed,
 )
 
 OPTIMAL = QuadraticProgramStatus.OPTIMAL
@@ -295,3 +296,42 @@ def test_unknown_solver_lists_the_known_ones():
 def test_wrong_shape_is_named():
     with pytest.raises(ModelError, match="constraint_matrix"):
         QuadraticProgram.from_arrays(np.eye(2), [0.0, 0.0], np.ones((3, 2)), [1.0])
+
+
+def contradicting(bounds, gradient=0.0):
+    """Return x <= bounds[0] and -x <= bounds[1], within +-10."""
+    return QuadraticProgram.from_arrays(
+        [[1.0]], [gradient], [[1.0], [-1.0]], bounds, [-10.0], [10.0]
+    )
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_what_can_be_met_is_not_relaxed(solver):
+    solution, missing = solve_relaxed(make_solver(solver), contradicting([-2.0, 5.0]), 2)
+    assert missing == 0.0
+    np.testing.assert_allclose(solution.x, [-2.0], atol=1e-4)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_contradicting_constraints_miss_equally_much(solver):
+    """x <= -2 and x >= 1: half way, whatever the objective."""
+    solution, missing = solve_relaxed(make_solver(solver), contradicting([-2.0, -1.0], 5.0), 2)
+    assert solution.optimal
+    np.testing.assert_allclose(solution.x, [-0.5], atol=1e-2)
+    assert missing == pytest.approx(1.5, abs=1e-2)
+    assert len(solution.multipliers) == 4
+
+
+def test_a_constraint_out_of_reach_is_nearly_approached():
+    problem = QuadraticProgram.from_arrays([[1.0]], [0.0], [[1.0]], [-100.0], [-10.0], [10.0])
+    solution, missing = solve_relaxed(DualActiveSetSolver(), problem, 1)
+    np.testing.assert_allclose(solution.x, [-9.0])
+    assert missing == pytest.approx(91.0)
+
+
+def test_only_soft_constraints_give_way():
+    problem = contradicting([-2.0, -1.0])
+    solution, missing = solve_relaxed(DualActiveSetSolver(), problem, 1)
+    np.testing.assert_allclose(solution.x, [1.0], atol=1e-6)
+    assert missing == pytest.approx(3.0)
+    assert not solve_relaxed(DualActiveSetSolver(), problem, 0)[0].optimal
