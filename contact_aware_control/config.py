@@ -383,6 +383,15 @@ class SafetyConfig:
         above=0.0,
         high=1.0,
     )
+    float_force: float = parameter(
+        60.0,
+        "an arm that follows nothing, or is at the end of its leash, goes along with what presses "
+        "harder on its springs; loads below it are held. The least force that explains the "
+        "springs: at the elbow of an iiwa twice as much",
+        unit="N",
+        above=0.0,
+        high=1000.0,
+    )
     start_command_distance: float = parameter(
         0.1,
         "largest distance between the driver's command and the measured position at start",

@@ -25,6 +25,7 @@ from contact_aware_control.controllers import (
     make_controller,
 )
 from contact_aware_control.controllers.contact_jacobian import magnitude
+from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.loop_state import NANOSECONDS, LoopInputs, LoopState, LoopStatus
 from contact_aware_control.reference.base import Goal
 from contact_aware_control.reference.clock import ReferenceClock
@@ -182,6 +183,7 @@ class ControlLoop:
             min(1.0, config.limits.braking_rate * config.period),
             config.force.contact_off,
         )
+        self._levers = LeverArms(robot, config.reflex.held_reach)
         self._reflex = Reflex(robot, config.reflex, np.array(config.joint_stiffness), config.period)
 
     def start(self) -> LoopState:
@@ -307,7 +309,7 @@ class ControlLoop:
             command, _ = self._guard.limit(gate.command, change)
             return move._replace(command=command, reflex=reflex)
         command = self._give_way(known, move.reflex)
-        if command is not gate.command:
+        if command is not gate.command or self._floats(known, move) is not command:
             return self._on_leash(known, move._replace(command=command))
         if known.mode is Mode.HOLD and move.status not in STOPPED_AT_ONCE:
             transition, command = self._brake(transition, known)
@@ -316,19 +318,43 @@ class ControlLoop:
 
     def _on_leash(self, known: _Known, move: _Move) -> _Move:
         """Hold back a command that yields to what may be no contact, and say so."""
-        assert move.command is not None
+        command = move.command
+        assert command is not None
         before = known.gate.command if known.ghost is None else known.ghost
         ghost = before if move.ghost is None else move.ghost
         # Where nothing is followed, the first command that yields leaves the ghost behind.
-        if not known.leashed:
-            return move._replace(ghost=ghost)
-        command, held = self._leash.limit(known.gate.command, (before, ghost), move.command)
-        if not held:
-            return move._replace(ghost=ghost)
-        room = self._gate.room(known.gate, known.arm.position, move.bound)
-        command = known.gate.command + np.clip(command - known.gate.command, *room)
-        status = Status.AMBIGUOUS_LOAD if move.status in LEASHED else move.status
-        return move._replace(command=command, ghost=ghost, status=status)
+        move, held = move._replace(ghost=ghost), False
+        if known.leashed:
+            command, held = self._leash.limit(known.gate.command, (before, ghost), command)
+        if held:
+            room = self._gate.room(known.gate, known.arm.position, move.bound)
+            command = known.gate.command + np.clip(command - known.gate.command, *room)
+            status = Status.AMBIGUOUS_LOAD if move.status in LEASHED else move.status
+            move = move._replace(command=command, status=status)
+        if held or known.mode not in FOLLOWING:
+            move = move._replace(command=self._floats(known, move))
+        return move
+
+    def _floats(self, known: _Known, move: _Move) -> np.ndarray:
+        """Let the springs go along with what presses harder than a load does.
+
+        Where the arm really is decides, no estimate: what shows in the torques alone moves
+        nothing.
+        """
+        assert move.command is not None
+        position, offset = known.arm.position, move.reflex.offset
+        springs = (position - move.command) / self._softness
+        if offset is not None:
+            springs = springs - offset
+        force = self._levers.least_force(position, springs)
+        planned = () if known.goal is None else known.goal.force_limits.values()
+        most = max(self.config.safety.float_force, *planned, 0.0)
+        if force <= most:
+            return move.command
+        change = move.command - known.gate.command + (1.0 - most / force) * self._softness * springs
+        room = self._gate.room(known.gate, position, Bound.YIELDING)
+        floating: np.ndarray = known.gate.command + np.clip(change, *room)
+        return floating
 
     def _follow(self, transition: TransitionState, known: _Known, move: _Move) -> _Move:
         """Follow the reference within every limit; give way where the controller fails."""

@@ -45,8 +45,8 @@ from contact_aware_control.controllers.quasistatic import (
     JointDamping,
     QuasistaticModel,
 )
+from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.reference.base import Assignment
-from contact_aware_control.safety.reflex import LeverArms
 from contact_aware_control.safety.status import Status
 from contact_aware_control.tracking import TrackingTask, TrackingTasks
 from contact_core.low_pass import followed_share
@@ -235,8 +235,7 @@ class CondensedQpController(Controller):
             link, limit = likely.link, limits.get(likely.link, default)
             links, claimed = likely.joints_moving, magnitude(likely.force_world)
         anywhere, there = (
-            float((np.abs(torque) / self._levers.at(inputs.position, count)).max())
-            for count in (self._robot.n, links)
+            self._levers.least_force(inputs.position, torque, count) for count in (None, links)
         )
         now = anywhere / max(min(max(claimed, there), MOST_DOUBTED * there), TINY)
         reach = now if math.isnan(reach) else reach + self._reach_gain * (now - reach)

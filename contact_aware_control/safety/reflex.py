@@ -4,9 +4,7 @@ A second line of defence behind the contact estimator. It knows no contact, no p
 link, only tau_ext of every joint as the driver reports it. Two things follow from it:
 
 - a torque, or its rate, beyond a limit is a latched fault with a reaction of its own;
-- a force f at a point whose distance from the axis of joint j is d_j causes at most
-  |tau_j| = d_j |f|. So the forces on the robot add up to max_j |tau_j| / l_j at least, where
-  l_j is the largest distance that any point of the links beyond joint j has. Where that is
+- the forces on the robot add up to a least force, by the longest lever arms. Where that is
   more than the force limits allow and the located contacts do not account for it, the arm
   gives way.
 
@@ -23,15 +21,13 @@ import numpy as np
 
 from contact_aware_control.config import ReflexConfig
 from contact_aware_control.contact import ContactReport
+from contact_aware_control.lever_arms import LeverArms
 from contact_core.arm_state import ArmState
 from contact_core.kernel import kernel
 from contact_core.robot import Robot
 
 RATE_TIME, OFFSET_TIME, MOTION_TIME = 0.02, 0.2, 0.1
 """Time constants of the rate of tau_ext, of bias and payload, of the command's velocity [s]."""
-
-LEAST_LEVER = 0.05
-"""No lever arm is taken to be shorter, so that noise at the wrist is no force [m]."""
 
 STANDSTILL = 1e-3
 """A command that moves more slowly has no direction to retract from [rad/s]."""
@@ -92,7 +88,7 @@ class Reflex:
         )
         self._bounds = np.outer(shares, robot.effort_limits)
         self._retract_step = config.retract_speed * period
-        self._frames, self._spheres = _geometry(robot, config.held_reach)
+        self._levers = LeverArms(robot, config.held_reach)
 
     @property
     def moves(self) -> bool:
@@ -132,15 +128,13 @@ class Reflex:
         elapsed = max(elapsed, self._period) if state.stamp >= 0 else self._period
         free_torque = None if report is None else report.free_torque
         remembered, joint, force = _watch(
-            arm.position,
             torque,
             _UNKNOWN if free_torque is None else free_torque,
             command,
             memory,
             elapsed,
             self._bounds,
-            self._frames,
-            self._spheres,
+            self._levers.at(arm.position),
         )
         excess = force > allowed and force > claimed
         lasts = state.unexplained_for + elapsed if excess else 0.0
@@ -207,130 +201,22 @@ _UNKNOWN = np.zeros(0)
 """Stands for a torque without bias and payload that nobody tells."""
 
 
-def _geometry(robot: Robot, held_reach: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return what the lever arms follow from.
-
-    Args:
-        robot: The arm; it is updated.
-        held_reach: How far an object in the gripper reaches from the tool's origin [m].
-
-    Returns:
-        (n, 5, 3): rotation, origin [m] and axis of every joint in the frame of the one before;
-        (s, 5): spheres around collision shapes and held object: index of the joint that moves
-        it, centre in that joint's frame, radius [m].
-    """
-    model = robot.model
-    robot.update(np.zeros(robot.n))
-    axes = np.einsum("kji,kj->ki", robot.joint_rotations, robot.joint_axes)
-    frames = np.empty((robot.n, 5, 3))
-    for k in range(robot.n):
-        placement = model.jointPlacements[k + 1]
-        frames[k] = [*placement.rotation, placement.translation, axes[k]]
-    tool = model.frames[model.getFrameId(robot.tool_link)]
-    spheres = [(tool.parentJoint - 1, *tool.placement.translation, held_reach)]
-    for shape in robot.collision_shapes:
-        frame = model.frames[model.getFrameId(shape.body)]
-        center = (frame.placement * shape.placement).translation
-        spheres.append((frame.parentJoint - 1, *center, shape.shape.bounding_radius))
-    return frames, np.array([sphere for sphere in spheres if sphere[0] >= 0])
-
-
-class LeverArms:
-    """The longest lever arms that a contact force can have."""
-
-    def __init__(self, robot: Robot, held_reach: float) -> None:
-        """Take the arm's geometry.
-
-        Args:
-            robot: The arm; it is updated.
-            held_reach: How far an object in the gripper reaches from the tool's origin [m].
-        """
-        self._geometry = _geometry(robot, held_reach)
-
-    def at(self, q: np.ndarray, links: int) -> np.ndarray:
-        """Return the longest lever arm that a contact force can have about each joint.
-
-        Args:
-            q: (n) joint positions [rad].
-            links: Number of links, counted from the base, that may be touched.
-
-        Returns:
-            (n) upper bound of the distance [m] of any point of the links that a joint moves
-            from its axis.
-        """
-        arms = np.empty(q.size)
-        _lever_arms(q, *self._geometry, links, arms)
-        return arms
-
-
-@kernel
-def _lever_arms(
-    q: np.ndarray, frames: np.ndarray, spheres: np.ndarray, links: int, arms: np.ndarray
-) -> None:
-    """Fill ``arms`` (n) [m]; forward kinematics by Rodrigues' formula, joint by joint."""
-    n = q.shape[0]
-    axis = np.empty((n, 3))
-    origin = np.empty((n, 3))
-    turn = np.eye(3)
-    before = np.empty((3, 3))
-    point = np.zeros(3)
-    offset = np.empty(3)
-    for k in range(n):
-        arms[k] = LEAST_LEVER
-        x, y, z = frames[k, 4, 0], frames[k, 4, 1], frames[k, 4, 2]
-        c, s = math.cos(q[k]), math.sin(q[k])
-        d = 1.0 - c
-        for i in range(3):
-            origin[k, i] = point[i]
-            for j in range(3):
-                origin[k, i] += turn[i, j] * frames[k, 3, j]
-                before[i, j] = 0.0
-                for m in range(3):
-                    before[i, j] += turn[i, m] * frames[k, m, j]
-        for i in range(3):
-            point[i] = origin[k, i]
-            r0, r1, r2 = before[i, 0], before[i, 1], before[i, 2]
-            along = r0 * x + r1 * y + r2 * z
-            axis[k, i] = along
-            turn[i, 0] = c * r0 + s * (r1 * z - r2 * y) + d * along * x
-            turn[i, 1] = c * r1 + s * (r2 * x - r0 * z) + d * along * y
-            turn[i, 2] = c * r2 + s * (r0 * y - r1 * x) + d * along * z
-        for sphere in range(spheres.shape[0]):
-            if int(spheres[sphere, 0]) != k or k >= links:
-                continue
-            for joint in range(k + 1):
-                along = 0.0
-                for i in range(3):
-                    offset[i] = point[i] - origin[joint, i]
-                    for j in range(3):
-                        offset[i] += turn[i, j] * spheres[sphere, 1 + j]
-                    along += offset[i] * axis[joint, i]
-                square = 0.0
-                for i in range(3):
-                    square += (offset[i] - along * axis[joint, i]) ** 2
-                arms[joint] = max(arms[joint], math.sqrt(square) + spheres[sphere, 4])
-
-
 @kernel
 def _watch(
-    q: np.ndarray,
     torque: np.ndarray,
     free_torque: np.ndarray,
     command: np.ndarray,
     memory: np.ndarray,
     elapsed: float,
     bounds: np.ndarray,
-    frames: np.ndarray,
-    spheres: np.ndarray,
+    levers: np.ndarray,
 ) -> tuple[np.ndarray, int, float]:
     """Filter the torque and compare; NaN, of a driver without torques, exceeds nothing.
 
     Returns:
         (the memory now; the first joint beyond a limit, or -1; the force that is proven [N]).
     """
-    n = q.shape[0]
-    levers = np.empty(n)
-    _lever_arms(q, frames, spheres, n, levers)
+    n = torque.shape[0]
     now = memory.copy()
     told = free_torque.shape[0] == n
     first = -1

@@ -91,6 +91,7 @@ OTHER = {
     "safety.force_fault_factor": 1.1,
     "safety.force_fault_time": 0.0,
     "safety.leash": 0.001,
+    "safety.float_force": 1.0,
     "safety.start_command_distance": 0.001,
     "safety.start.joint": 0.001,
     "safety.start.position": 0.001,
