@@ -28,7 +28,11 @@ import pinocchio as pin
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactEstimate, ContactMode, ContactReport
 from contact_aware_control.controllers import ControllerState
-from contact_aware_control.controllers.contact_jacobian import ContactConstraint, ContactSet
+from contact_aware_control.controllers.contact_jacobian import (
+    ContactConstraint,
+    ContactSet,
+    ForceMemory,
+)
 from contact_aware_control.incident_log.log import Incident, TickRecord
 from contact_aware_control.loop_state import LoopInputs, LoopState
 from contact_aware_control.reference import Assignment, Goal, JointTrajectory, PoseTrajectory
@@ -51,10 +55,11 @@ from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError, ModelError, choices
 from contact_core.files import replacement
 
-VERSION = 4
-"""Of the files written; version 2 kept another state of the loop, 1 held pickled objects."""
+VERSION = 5
+"""Of the files written; 4 lost what memories of forces are, 2 kept another state of the loop, 1
+held pickled objects."""
 
-KNOWN_VERSIONS = (4,)
+KNOWN_VERSIONS = (5,)
 """Versions that can be read."""
 
 DATA: dict[str, type] = {
@@ -71,6 +76,7 @@ DATA: dict[str, type] = {
         ControllerState,
         Finding,
         FollowState,
+        ForceMemory,
         GateState,
         Goal,
         LoopInputs,
@@ -83,7 +89,7 @@ DATA: dict[str, type] = {
         TransitionState,
     )
 }
-"""Dataclasses, written field by field."""
+"""Dataclasses and named tuples, written field by field."""
 
 MOTIONS: dict[str, tuple[type, tuple[str, ...]]] = {
     "JointTrajectory": (JointTrajectory, ("times", "positions", "velocities", "accelerations")),
@@ -195,7 +201,7 @@ class _Writer:
             return {"array": self._place(value), "shape": list(value.shape)}
         if isinstance(value, pin.SE3):
             return {"pose": self._place(value.homogeneous)}
-        if isinstance(value, list | tuple):
+        if type(value) in (list, tuple):
             return [self.encode(item) for item in value]
         if isinstance(value, Mapping):
             return {"mapping": {str(key): self.encode(item) for key, item in value.items()}}
@@ -212,7 +218,7 @@ class _Writer:
             name = type(value).__name__
             fields: tuple[str, ...]
             if DATA.get(name) is type(value):
-                fields = tuple(field.name for field in dataclasses.fields(DATA[name]))
+                fields = _fields(DATA[name])
             elif name in MOTIONS and MOTIONS[name][0] is type(value):
                 fields = MOTIONS[name][1]
             else:
@@ -265,6 +271,13 @@ def _controller_parameters(config: ControllerConfig) -> dict[str, Any]:
     """Return the parameters of the controller alone, without those of its node."""
     known = flatten(ControllerConfig())
     return {name: value for name, (value, _) in flatten(config).items() if name in known}
+
+
+def _fields(kind: type) -> tuple[str, ...]:
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    fields: tuple[str, ...] = kind._fields  # type: ignore[attr-defined]
+    return fields
 
 
 def _bytes(text: str) -> np.ndarray:

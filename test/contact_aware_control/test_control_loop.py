@@ -37,7 +37,7 @@ def test_starts_from_the_drivers_command_not_from_the_measured_position(bench, a
 
 
 def test_start_command_is_bounded_to_the_measured_position(bench, arm_state):
-    run = bench()
+    run = bench(**{"safety": {"float_force": 1000.0}})
     command, _ = run.tick(state=arm_state(TICK, Q, Q + 0.5))
     np.testing.assert_allclose(command, Q + 0.1)
 

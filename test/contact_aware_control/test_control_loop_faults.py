@@ -162,7 +162,7 @@ def test_held_arm_gives_way_to_a_force_above_the_limit(bench, contact, arm_state
     held = run.q.copy()
     for k in range(10):
         report = [contact(14.0 * UP, [0.5, 0.0, 0.5])]
-        state = arm_state(run.now + TICK, pushed - 0.005 * k, held)
+        state = arm_state(run.now + TICK, pushed - 0.0005 * k, held)
         command, _ = run.tick(contacts=report, state=state)
     np.testing.assert_array_equal(command, held)
 
