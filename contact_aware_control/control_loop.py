@@ -308,13 +308,30 @@ class ControlLoop:
             change = np.clip(change, *self._gate.room(gate, arm.position, move.bound))
             command, _ = self._guard.limit(gate.command, change)
             return move._replace(command=command, reflex=reflex)
-        command = self._give_way(known, move.reflex)
-        if command is not gate.command or self._floats(known, move) is not command:
-            return self._on_leash(known, move._replace(command=command))
+        move = self._give_way(known, move)
+        if not np.array_equal(move.command, gate.command):
+            return move
         if known.mode is Mode.HOLD and move.status not in STOPPED_AT_ONCE:
             transition, command = self._brake(transition, known)
             return move._replace(command=command, transition=transition)
-        return move._replace(command=command)
+        return move
+
+    def _give_way(self, known: _Known, move: _Move) -> _Move:
+        """Follow nothing; yield where a contact force is above its limit."""
+        command = known.gate.command
+        room = self._gate.room(known.gate, known.arm.position, Bound.YIELDING)
+        controller, output = self._controller.give_way(
+            move.controller, self._told(known, move, 0.0, *room)
+        )
+        move = move._replace(controller=controller)
+        if output.status is Status.QP_FAILED:
+            move = move._replace(command=self._relax(known, move.reflex))
+        elif (output.command != command).any():
+            guarded, _ = self._guard.limit(command, output.command - command, yields=True)
+            move = move._replace(command=guarded)
+        if move.command is command and self._floats(known, move) is command:
+            return move
+        return self._on_leash(known, move)
 
     def _on_leash(self, known: _Known, move: _Move) -> _Move:
         """Hold back a command that yields to what may be no contact, and say so."""
@@ -366,28 +383,14 @@ class ControlLoop:
             rate = self._clock.rate(rate, known.goal, time, command, tool)
         if known.leashed and known.ghost is not None and known.goal.refreshed is None:
             rate = min(rate, self._leash.rate(command, known.ghost))
-        blind = _age(known.time, known.report) > self.config.safety.contacts_timeout
-        fraction = self._step_fraction(blind, known.ramp_ticks)
+        fraction = self._step_fraction(self._is_blind(known), known.ramp_ticks)
         lower, upper = self._gate.room(gate, position, self._fastest, fraction)
-        told = ControllerInput(
-            time=time,
-            position=position,
-            command=command,
-            lower=lower,
-            upper=upper,
-            contacts=None if blind or known.report is None else known.report.contacts,
-            conservative=known.mode is Mode.CONSERVATIVE,
-            unexplained_force=move.reflex.unexplained_force,
-            rate=rate,
-            ghost=known.ghost,
-            torque=self._free_torque(known, move.reflex),
-            widest=self._widest(known, move.reflex),
-        )
+        told = self._told(known, move, rate, lower, upper)
         controller, output = self._controller.step(move.controller, told)
         move = move._replace(controller=controller, rate=rate, output=output)
         if output.status is Status.QP_FAILED:
             status = _first_wrong(move.status, output.status)
-            move = move._replace(command=self._give_way(known, move.reflex), status=status)
+            move = move._replace(command=self._relax(known, move.reflex), status=status)
             return self._on_leash(known, move)
         after = DONE
         # A baseline asks for a place, not for a speed: joined smoothly it would swing about it.
@@ -590,6 +593,30 @@ class ControlLoop:
             output = replace(output, status=guarded or Status.LIMIT_REACHED)
         return command, output
 
+    def _is_blind(self, known: _Known) -> bool:
+        """Tell whether the contacts are too old."""
+        return _age(known.time, known.report) > self.config.safety.contacts_timeout
+
+    def _told(
+        self, known: _Known, move: _Move, rate: float, lower: np.ndarray, upper: np.ndarray
+    ) -> ControllerInput:
+        """Return what the controller is told, see :class:`ControllerInput`."""
+        blind = known.report is None or self._is_blind(known)
+        return ControllerInput(
+            time=move.reference_time,
+            position=known.arm.position,
+            command=known.gate.command,
+            lower=lower,
+            upper=upper,
+            contacts=None if blind else known.report.contacts,
+            conservative=known.mode is Mode.CONSERVATIVE,
+            unexplained_force=move.reflex.unexplained_force,
+            rate=rate,
+            ghost=known.ghost,
+            torque=self._free_torque(known, move.reflex),
+            widest=self._widest(known, move.reflex),
+        )
+
     def _free_torque(self, known: _Known, reflex: ReflexState) -> np.ndarray:
         """Return the external torque (n) without bias and payload [Nm]."""
         told = None if known.report is None else known.report.free_torque
@@ -606,8 +633,8 @@ class ControlLoop:
             return None
         return self._gate.room(known.gate, known.arm.position, Bound.YIELDING)
 
-    def _give_way(self, known: _Known, reflex: ReflexState) -> np.ndarray:
-        """Hold; where a contact force is above its limit, let the springs follow the arm.
+    def _relax(self, known: _Known, reflex: ReflexState) -> np.ndarray:
+        """Hold without the controller; above a force limit let the springs follow the arm.
 
         They give up what is above the limit, with the time constant of a force that is
         followed: an arm that is pushed goes along, one that is not stays where it is.

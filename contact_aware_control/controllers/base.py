@@ -134,6 +134,20 @@ class Controller(ABC):
             (what is remembered; the command within the bounds of the inputs, and diagnostics).
         """
 
+    def give_way(
+        self, state: ControllerState, inputs: ControllerInput
+    ) -> tuple[ControllerState, ControllerOutput]:
+        """Follow nothing, and yield to forces above their limits, if there are any limits.
+
+        Args:
+            state: What is remembered.
+            inputs: What is known in this tick; its time and rate do not count.
+
+        Returns:
+            (what is remembered; the command, which is the present one where nothing presses).
+        """
+        return state, ControllerOutput(command=inputs.command)
+
     def follow(
         self, reference: Reference, command: np.ndarray, force_limits: Mapping[str, float]
     ) -> ControllerState:

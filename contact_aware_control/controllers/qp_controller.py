@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -46,7 +47,6 @@ from contact_aware_control.controllers.quasistatic import (
     QuasistaticModel,
 )
 from contact_aware_control.lever_arms import LeverArms
-from contact_aware_control.reference.base import Assignment
 from contact_aware_control.safety.status import Status
 from contact_aware_control.tracking import TrackingTask, TrackingTasks
 from contact_core.low_pass import followed_share
@@ -120,16 +120,12 @@ class CondensedQpController(Controller):
         self, state: ControllerState, inputs: ControllerInput
     ) -> tuple[ControllerState, ControllerOutput]:
         """Compute the next command, see :meth:`Controller.step`."""
-        q, command = inputs.position, inputs.command
+        command = inputs.command
         assert state.assignment is not None
-        self._robot.update(q)
+        self._robot.update(inputs.position)
         task = self._tasks.of(state.assignment)
         position_error, rotation_error = task.error(inputs.time)
-        contacts = self._contacts(state.contacts, state.assignment, inputs)
-        model = QuasistaticModel.at(
-            self._stiffness, contacts.jacobian(self._robot.n), self._config.force.compliance
-        )
-        force, contacts = self._prediction.predict(model, contacts, q, command)
+        contacts, model, force = self._forces(state, inputs)
         remembered, weight = self._damping_weight(
             state.damping_weight, contacts, blind=inputs.contacts is None
         )
@@ -177,6 +173,49 @@ class CondensedQpController(Controller):
             and bool(np.any(solution.x < inputs.lower) or np.any(solution.x > inputs.upper)),
         )
 
+    def give_way(
+        self, state: ControllerState, inputs: ControllerInput
+    ) -> tuple[ControllerState, ControllerOutput]:
+        """Move as little as (22d) asks for, see :meth:`Controller.give_way`.
+
+        Minimises x^T K x, so that the command goes where the contacts push the springs.
+        """
+        self._robot.update(inputs.position)
+        contacts, model, force = self._forces(state, inputs)
+        constraint, bound = self._force_constraints(model, contacts, force, inputs)
+        x, status, slack = np.zeros(self._robot.n), Status.OK, 0.0
+        if bound.min(initial=0.0) < 0.0:
+            problem = QuadraticProgram(
+                np.diag(self._stiffness), x, constraint, bound, inputs.lower, inputs.upper
+            )
+            solution, slack = solve_relaxed(self._solver, problem, model.contacts)
+            x, status = (solution.x, Status.OK) if solution.optimal else (x, Status.QP_FAILED)
+        predicted = force - model.force_map @ x
+        contacts = contacts._replace(predicted=tuple(predicted.tolist()))
+        return replace(state, contacts=contacts), ControllerOutput(
+            command=inputs.command + x,
+            status=status,
+            contact_links=tuple(contact.link for contact in contacts.active),
+            measured_force=contacts.forces,
+            predicted_force=predicted,
+            force_limit=contacts.limits,
+            slack=slack,
+        )
+
+    def _forces(
+        self, state: ControllerState, inputs: ControllerInput
+    ) -> tuple[ContactSet, QuasistaticModel, np.ndarray]:
+        """Return the contacts at the measured q, their model and lam_hat under q_cmd."""
+        limits = {} if state.assignment is None else state.assignment.force_limits
+        contacts = self._contacts(state.contacts, limits, inputs)
+        model = QuasistaticModel.at(
+            self._stiffness, contacts.jacobian(self._robot.n), self._config.force.compliance
+        )
+        force, contacts = self._prediction.predict(
+            model, contacts, inputs.position, inputs.command
+        )
+        return contacts, model, force
+
     def _ghost(self, task: TrackingTask, inputs: ControllerInput) -> np.ndarray:
         """Return the next command (n) that there would be without contacts [rad]."""
         ghost = inputs.command if inputs.ghost is None else inputs.ghost
@@ -191,12 +230,12 @@ class CondensedQpController(Controller):
         return following
 
     def _contacts(
-        self, before: ContactSet, assignment: Assignment, inputs: ControllerInput
+        self, before: ContactSet, limits: Mapping[str, float], inputs: ControllerInput
     ) -> ContactSet:
         """Return the contacts (4c) at the measured q."""
-        if inputs.contacts is None:
+        found = inputs.contacts
+        if found is None:
             return self._selection.keep(before)
-        found, limits = inputs.contacts, assignment.force_limits
         located = [c for c in found if self._is_located(c)]
         doubtful = [c for c in found if not self._is_located(c)]
         if not doubtful and inputs.unexplained_force == 0.0:

@@ -143,28 +143,32 @@ def test_late_tick_is_counted_and_said(bench):
     assert run.tick(goal)[1].status is Status.OK
 
 
-def test_held_arm_gives_way_to_a_force_above_the_limit(bench, contact, arm_state):
-    """The springs follow the arm as fast as they may, and no further."""
+def test_held_arm_gives_way_to_a_hand_that_moves_it(bench, contact, arm_state, robot):
+    """A hand takes the wrist away at 0.2 m/s, and back: the command goes along, and stays there."""
     run = bench()
     run.tick()
-    pushed = Q + 0.05
+    robot.update(Q)
+    point = robot.link_pose(WRIST).translation
+    row = robot.torque_of_force(WRIST, point, UP)
+    softness = 1.0 / np.array(run.loop.config.joint_stiffness)
+    compliance = row @ (softness * row)
+    forces = []
     for k in range(400):
-        report = [contact(20.0 * UP, [0.5, 0.0, 0.5])]
+        held = Q + softness * row / compliance * min(0.001 * k, 0.03)
+        force = row @ (held - run.q) / compliance
         before = run.q.copy()
-        # It is pushed away at 1 rad/s, and its encoders flicker.
-        position = np.minimum(pushed, Q + 0.005 * k) + 1e-9 * (k % 2)
         command, status = run.tick(
-            contacts=report, state=arm_state(run.now + TICK, position, run.q)
+            contacts=[contact(force * UP, point)], state=arm_state(run.now + TICK, held, run.q)
         )
         assert (np.abs(command - before) <= 0.8 * 0.005 * run.fastest + 1e-12).all()
+        forces.append(force)
     assert status.mode is Mode.HOLD
-    np.testing.assert_allclose(command, pushed, rtol=1e-6)
-    held = run.q.copy()
-    for k in range(10):
-        report = [contact(14.0 * UP, [0.5, 0.0, 0.5])]
-        state = arm_state(run.now + TICK, pushed - 0.0005 * k, held)
-        command, _ = run.tick(contacts=report, state=state)
-    np.testing.assert_array_equal(command, held)
+    assert max(forces) < 60.0
+    assert 0.0 < forces[-1] < 15.5
+    stays = run.q.copy()
+    for _ in range(50):
+        command, _ = run.tick(state=arm_state(run.now + TICK, stays, stays))
+    np.testing.assert_array_equal(command, stays)
 
 
 def test_failing_qp_holds_then_gives_way_and_pauses_the_reference(
