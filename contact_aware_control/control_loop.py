@@ -309,7 +309,7 @@ class ControlLoop:
             command, _ = self._guard.limit(gate.command, change)
             return move._replace(command=command, reflex=reflex)
         move = self._give_way(known, move)
-        if not np.array_equal(move.command, gate.command):
+        if move.command is not gate.command:
             return move
         if known.mode is Mode.HOLD and move.status not in STOPPED_AT_ONCE:
             transition, command = self._brake(transition, known)
@@ -601,14 +601,14 @@ class ControlLoop:
         self, known: _Known, move: _Move, rate: float, lower: np.ndarray, upper: np.ndarray
     ) -> ControllerInput:
         """Return what the controller is told, see :class:`ControllerInput`."""
-        blind = known.report is None or self._is_blind(known)
+        report = None if self._is_blind(known) else known.report
         return ControllerInput(
             time=move.reference_time,
             position=known.arm.position,
             command=known.gate.command,
             lower=lower,
             upper=upper,
-            contacts=None if blind else known.report.contacts,
+            contacts=None if report is None else report.contacts,
             conservative=known.mode is Mode.CONSERVATIVE,
             unexplained_force=move.reflex.unexplained_force,
             rate=rate,

@@ -211,9 +211,7 @@ class CondensedQpController(Controller):
         model = QuasistaticModel.at(
             self._stiffness, contacts.jacobian(self._robot.n), self._config.force.compliance
         )
-        force, contacts = self._prediction.predict(
-            model, contacts, inputs.position, inputs.command
-        )
+        force, contacts = self._prediction.predict(model, contacts, inputs.position, inputs.command)
         return contacts, model, force
 
     def _ghost(self, task: TrackingTask, inputs: ControllerInput) -> np.ndarray:

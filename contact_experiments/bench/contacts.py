@@ -27,7 +27,6 @@ from contact_experiments.bench.contact_trials import (
     run_single,
     single_figures,
 )
-from contact_experiments.bench.wrong_arm import FAULTS, run_touched, wrong_arm_figures
 
 ROBOT = "iiwa14_wsg50"
 LINKS = tuple(f"lbr_link_{i}" for i in range(1, 8))
@@ -64,15 +63,6 @@ SECOND: Columns = (
     ("<= 5 cm", "found", 1.0, ".1%"),
     ("two", "two", 1.0, ".1%"),
     ("ended", "ended", 1.0, ".1%"),
-)
-WRONG: Columns = (
-    ("arm", "arm", 1.0, ""),
-    ("calibrated", "calibrated", 1.0, ""),
-    ("phantoms", "phantoms", 1.0, ".2%"),
-    ("felt <= 0.15 s", "prompt", 1.0, ".0%"),
-    ("and located", "located", 1.0, ".0%"),
-    ("mislead.", "misleading", 1.0, ".1%"),
-    ("loc p50 [cm]", "location_p50", 100.0, ".1f"),
 )
 SPEED: Columns = (
     ("particles", "particles", 1.0, ".0f"),
@@ -117,16 +107,14 @@ def main(args: argparse.Namespace) -> int:
     with tqdm(total=(len(settings) + len(PAIRS)) * trials, unit="trial") as progress:
         rows = [measure(setting, trials, progress) for setting in settings]
         pairs = [measure_pair(a, b, 0.3, trials, progress) for a, b in PAIRS]
-    wrong = measure_wrong_arms(max(1, trials // 40))
     speeds = [measure_speed(count, 100 if args.quick else 1000) for count in COUNTS]
-    print(render(rows, pairs, wrong, speeds))
+    print(render(rows, pairs, speeds))
     plot(rows, pairs, args.plot)
     print(f"\nplot: {args.plot}")
     figures = {
         "load": os.getloadavg()[0],
         "single": rows,
         "pairs": pairs,
-        "wrong_arms": wrong,
         "speed": speeds,
     }
     write_json(figures, args.json)
@@ -189,24 +177,6 @@ def measure_pair(
     return {"first": one.link, "second": other.link, **pair_figures(outcomes)}
 
 
-def measure_wrong_arms(seeds: int) -> list[Figures]:
-    """Move arms that are not as described, and touch them.
-
-    Args:
-        seeds: How many arms of each kind.
-
-    Returns:
-        Kind of the ``arm``, whether it was ``calibrated``, and :func:`wrong_arm_figures`.
-    """
-    kinds = [(name, calibrated) for name in FAULTS for calibrated in (False, True)]
-    rows: list[Figures] = []
-    for name, calibrated in tqdm(kinds, unit="kind of arm"):
-        outcomes = [run_touched(FAULTS[name], seed, calibrated) for seed in range(seeds)]
-        told = "yes" if calibrated else "no"
-        rows.append({"arm": name, "calibrated": told, **wrong_arm_figures(outcomes)})
-    return rows
-
-
 def measure_speed(
     particles: int, updates: int, estimator: str = EstimatorConfig().estimator
 ) -> Figures:
@@ -258,19 +228,9 @@ def make_trial(
     return TrialRobot(robot, make_estimator(robot, config))
 
 
-def render(
-    rows: Sequence[Figures],
-    pairs: Sequence[Figures],
-    wrong: Sequence[Figures],
-    speeds: Sequence[Figures],
-) -> str:
+def render(rows: Sequence[Figures], pairs: Sequence[Figures], speeds: Sequence[Figures]) -> str:
     """Show everything as tables."""
-    tables = (
-        lines(rows, SINGLE),
-        lines(pairs, SECOND),
-        lines(wrong, WRONG),
-        lines(speeds, SPEED),
-    )
+    tables = lines(rows, SINGLE), lines(pairs, SECOND), lines(speeds, SPEED)
     return "\n\n".join("\n".join(table) for table in tables)
 
 

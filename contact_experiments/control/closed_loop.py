@@ -117,6 +117,7 @@ class ClosedLoopRun:
         force_limits: dict[str, float] | None = None,
         arm: Callable[[], Robot] | None = None,
         load: Callable[[np.ndarray], np.ndarray] | None = None,
+        signal: Callable[[float], np.ndarray] | None = None,
         calibrated: bool = True,
         clock_waits: bool = False,
         before_tick: Callable[[Plant, float], None] | None = None,
@@ -135,6 +136,8 @@ class ClosedLoopRun:
                 true one.
             load: From q (7) to a torque (7) [Nm] that neither of them knows of; it acts on
                 the joints and shows in the measured external torque.
+            signal: From the time since the start [s] to a torque (7) that shows in the measured
+                external torque alone [Nm].
             calibrated: Whether the estimator is told that the arm is as described, unless its
                 parameters name a calibration.
             clock_waits: Whether the reference waits for the arm. As in the paper, and in the
@@ -152,6 +155,7 @@ class ClosedLoopRun:
         self.loop = ControlLoop(arm(), controller)
         self._checker = GoalChecker(arm(), controller)
         self._load = load
+        self._signal = signal
         self._plant_stiffness = np.array(scene.config.robot.stiffness)
         self._tool = Robot.from_description(description)
         self._reference_arm = Robot.from_description(description)
@@ -237,12 +241,15 @@ class ClosedLoopRun:
             measurement = dataclasses.replace(
                 measurement, external_torque=measurement.external_torque + torque
             )
+        sensed = measurement.external_torque
+        if self._signal is not None:
+            sensed = sensed + self._signal(1e-9 * now)
         state = ArmState(
             now,
             measurement.position,
             measurement.velocity,
             measurement.commanded_position,
-            measurement.external_torque,
+            sensed,
             measurement.joint_torque,
         )
         found = self._estimate(state)

@@ -1,7 +1,7 @@
 """Figures beyond the paper contact_aware_control: arms not as described, and things that move.
 
 The same plants for the QP and for the baselines. What an arm may be wrong in is
-:data:`contact_experiments.bench.wrong_arm.FAULTS`; arms, motions and noise differ from seed to
+:data:`contact_experiments.control.wrong_arm.FAULTS`; arms, motions and noise differ from seed to
 seed, and a calibration has another seed than what it is used for.
 """
 
@@ -22,7 +22,6 @@ from contact_aware_control.estimation import EstimatorConfig
 from contact_aware_control.estimation.config import ErrorsConfig
 from contact_core.figures import BLUE, GREY, FigureResult, add_legend, draw_limit, new_figure
 from contact_core.sweep import Sweep
-from contact_experiments.bench.wrong_arm import FAULTS, calibrate, run_touched, wrong_arm_figures
 from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.experiments import EXPERIMENTS
 from contact_experiments.control.moving_ball import (
@@ -36,7 +35,13 @@ from contact_experiments.control.moving_ball import (
     Stay,
 )
 from contact_experiments.control.statistics import rms
-from contact_experiments.control.variants import Variant, compared, controller_config
+from contact_experiments.control.variants import (
+    VARIANTS,
+    Variant,
+    compared,
+    controller_config,
+)
+from contact_experiments.control.wrong_arm import FAULTS, calibrate, run_touched, wrong_arm_figures
 from contact_experiments.papers.figure import spread
 
 PLACEMENT = "mug_placement"
@@ -50,6 +55,14 @@ AFTERWARDS = 5.0
 """How long an arm is watched after the ball has gone [s]."""
 ALLOWED_PEAK, ALLOWED_P50, ALLOWED_P99 = 1.2, 1.3, 2.0
 """Times the impact, to which the limit is added; times the limit; times the limit."""
+SPREAD = {
+    "p50_N": "p50",
+    "p99_N": "p99",
+    "peak_N": "peak",
+    "second_peak_N": "second_peak",
+    "return_m_s": "return_speed",
+}
+"""Number of the figure -> field of PushFigures."""
 LEFT = 0.3
 """Estimates may linger so long after a contact [s]."""
 
@@ -117,7 +130,11 @@ def wrong_arms(sweep: Sweep, effort: Effort = FULL) -> FigureResult:
     figure, ((force, error),) = new_figure(1, 2, (11.0, 4.6), sharey=True, width_ratios=(3, 2))
     for row, (kind, by_arm) in enumerate(runs.items()):
         variant, calibrated = kinds[kind]
-        style = {"color": variant.color, "fill": calibrated, "label": _label(variant, calibrated)}
+        style: dict[str, Any] = {
+            "color": variant.color,
+            "fill": calibrated or variant.baseline,
+            "label": _label(variant, calibrated),
+        }
         at = np.arange(len(effort.arms)) + 0.18 * (row - 0.5 * (len(runs) - 1))
         for quantity, marker in (("p50", "o"), ("p99", "s")):
             _draw(force, at, by_arm, quantity, marker, **style)
@@ -194,7 +211,7 @@ def moving_ball(sweep: Sweep, effort: Effort = FULL) -> FigureResult:
         sweep: What runs the experiments.
         effort: How much is run.
     """
-    chosen = {name: compared()[name] for name in ("qp", "impedance")}
+    chosen = {name: compared()[name] for name in ("qp", "impedance", *_strangers())}
     tasks = [
         (dict(variant.values), link, direction, speed)
         for variant in chosen.values()
@@ -205,17 +222,14 @@ def moving_ball(sweep: Sweep, effort: Effort = FULL) -> FigureResult:
     found = iter(sweep.run(push, tasks, "pushes"))
     per_speed = len(effort.links) * len(effort.directions)
     runs = {
-        name: {
-            speed: [run for run in (next(found) for _ in range(per_speed)) if run is not None]
-            for speed in effort.speeds
-        }
+        name: {speed: [next(found) for _ in range(per_speed)] for speed in effort.speeds}
         for name in chosen
     }
     limit = ControllerConfig().force.limit
     figure, ((settled, peak),) = new_figure(1, 2, (11.0, 4.6))
     for side, (name, by_speed) in enumerate(runs.items()):
         for column, (speed, pushes) in enumerate(by_speed.items()):
-            at = column + 0.4 * (side - 0.5) + np.linspace(-0.12, 0.12, max(len(pushes), 1))
+            at = column + 0.4 * (side - 0.5) + np.linspace(-0.12, 0.12, len(pushes))
             able = np.array([run.yield_speed > speed for run in pushes], dtype=bool)
             p99 = np.array([run.p99 for run in pushes])
             share = np.array([run.peak / _allowed(run, limit) for run in pushes])
@@ -225,17 +239,27 @@ def moving_ball(sweep: Sweep, effort: Effort = FULL) -> FigureResult:
     for axes in (settled, peak):
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")
-        axes.set_xticks(range(len(effort.speeds)), [f"{speed:g}" for speed in effort.speeds])
-        axes.set_xlabel("speed of the ball [m/s]; rings: the link cannot yield so fast")
+        axes.yaxis.set_minor_formatter("")
+        axes.set_xlim(-0.5, len(effort.speeds) - 0.5)
+        axes.set_xticks(range(len(effort.speeds)), [name_of(speed) for speed in effort.speeds])
+        axes.set_xlabel("speed of the ball; rings: the link cannot yield so fast")
     settled.set_ylabel("force from 0.3 s on, 99 % [N]")
     peak.set_ylabel("largest force over what is allowed")
     draw_limit(settled, ALLOWED_P99 * limit, "twice the limit")
     draw_limit(peak, 1.0)
     add_legend(figure, settled)
     return figure, {
-        name: {f"{speed:g}": _push_numbers(pushes, speed, limit) for speed, pushes in of.items()}
-        for name, of in runs.items()
+        name: {
+            name_of(speed): _push_numbers(pushes, speed, limit)
+            for speed, pushes in by_speed.items()
+        }
+        for name, by_speed in runs.items()
     }
+
+
+def name_of(speed: float) -> str:
+    """Return what a speed [m/s] is called."""
+    return f"{100.0 * speed:g} cm/s"
 
 
 def press(arm: str, seed: int, calibrated: bool, values: Mapping[str, Any]) -> Press:
@@ -244,8 +268,7 @@ def press(arm: str, seed: int, calibrated: bool, values: Mapping[str, Any]) -> P
     Args:
         arm: Its kind, in FAULTS.
         seed: Of the arm, of noise and particles.
-        calibrated: Whether the estimator knows the arm from a calibration; None stands for an
-            arm that it is told is as described.
+        calibrated: Whether the estimator knows the arm from a calibration.
         values: Dotted name of a parameter of the controller -> its value.
     """
     faults, experiment = FAULTS[arm], EXPERIMENTS[PLACEMENT]()
@@ -289,7 +312,7 @@ def push(
     direction: tuple[float, float, float],
     speed: float,
     seed: int = 1,
-) -> PushFigures | None:
+) -> PushFigures:
     """Push a link of an arm that is to stay where it is.
 
     Args:
@@ -298,14 +321,80 @@ def push(
         direction: (3) of the ball, world frame.
         speed: Of the ball [m/s].
         seed: Of noise and particles.
-
-    Returns:
-        What came of it; None if the ball misses the link.
     """
     ball = Push(link, direction, speed)
     run = BallRun(ball, Stay(), controller_config(values), seed=seed)
-    try:
-        _, figures = run.execute(ball.duration + AFTERWARDS)
-    except AssertionError:
-        return None
+    _, figures = run.execute(ball.duration + AFTERWARDS)
     return figures
+
+
+def _kinds() -> dict[str, tuple[Variant, bool]]:
+    """Return what places the mug: a controller, and whether its estimator is calibrated."""
+    variants = compared()
+    return {
+        "qp": (variants["qp"], True),
+        "qp_uncalibrated": (variants["qp"], False),
+        **{name: (variants[name], False) for name in (*BASELINES, *_strangers())},
+    }
+
+
+def _strangers() -> list[str]:
+    """Return the controllers that somebody else has registered."""
+    return [name for name in compared() if name not in VARIANTS]
+
+
+def _label(variant: Variant, calibrated: bool) -> str:
+    if variant.baseline:
+        return variant.label
+    return f"{variant.label}, {'calibrated' if calibrated else 'not calibrated'}"
+
+
+def _draw(
+    axes: Axes,
+    at: np.ndarray,
+    by_arm: Mapping[str, Sequence[Press]],
+    quantity: str,
+    marker: str,
+    color: str,
+    fill: bool,
+    label: str,
+) -> None:
+    """Draw medians over the seeds, and their range."""
+    values = np.array([[getattr(run, quantity) for run in runs] for runs in by_arm.values()])
+    axes.hlines(at, values.min(axis=1), values.max(axis=1), color=color, lw=1)
+    axes.plot(
+        np.median(values, axis=1), at, marker, color=color, ms=5, ls="",
+        mfc=color if fill else "white", label=label,
+    )  # fmt: skip
+
+
+def _scatter(
+    axes: Axes, at: np.ndarray, values: np.ndarray, able: np.ndarray, color: str, label: str | None
+) -> None:
+    """Draw one mark for each push, a ring where the link cannot yield so fast."""
+    axes.plot(at[able], values[able], "o", color=color, ms=4, ls="", label=label)
+    axes.plot(at[~able], values[~able], "o", color=color, ms=4, ls="", mfc="none")
+
+
+def _allowed(run: PushFigures, limit: float) -> float:
+    return ALLOWED_PEAK * run.impact + limit
+
+
+def _push_numbers(pushes: Sequence[PushFigures], speed: float, limit: float) -> dict[str, Any]:
+    """Sum up the pushes to which the link can yield: how many there are, and how many hold."""
+    able = [run for run in pushes if run.yield_speed > speed]
+    holds = {
+        "peak": [run.peak <= _allowed(run, limit) for run in able],
+        "p50": [run.p50 <= ALLOWED_P50 * limit for run in able],
+        "p99": [run.p99 <= ALLOWED_P99 * limit for run in able],
+        "second_hits": [run.second_hits == 0 for run in able],
+    }
+    return {
+        "pushes": len(able),
+        "all_hold": sum(all(each) for each in zip(*holds.values(), strict=True)),
+        **{f"{name}_holds": sum(each) for name, each in holds.items()},
+        **{
+            name: spread([getattr(run, field) for run in able]) if able else None
+            for name, field in SPREAD.items()
+        },
+    }

@@ -9,6 +9,7 @@ the contact yields at most at its :func:`yield_speed`.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -64,6 +65,11 @@ class Push:
     speed: float
     stroke: float = 0.2
     stay: float = 1.5
+
+    @property
+    def duration(self) -> float:
+        """Time from the ball's start, if it starts CLEARANCE away, until it is back there [s]."""
+        return 2.0 * (self.stroke + CLEARANCE) / self.speed + self.stay
 
 
 class Stay(Experiment):
@@ -186,13 +192,16 @@ class BallRun:
         self._row = np.zeros(self._robot.n)
         self._mass = 0.0
 
-    def execute(self) -> tuple[ExperimentData, PushFigures]:
+    def execute(self, until: float = math.inf) -> tuple[ExperimentData, PushFigures]:
         """Run it; once.
+
+        Args:
+            until: When it ends, if that is before the experiment's end [s].
 
         Returns:
             The ticks, and what came of them.
         """
-        data = self.run.run()
+        data = self.run.run(until)
         return data, self._figures(data)
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.estimation import EstimatorConfig
+from contact_aware_control.estimation.calibration import Calibration
 from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.identification import (
     REST,
@@ -112,10 +113,10 @@ class ArmFaults:
 
 FAULTS: Mapping[str, ArmFaults] = {
     "as described": ArmFaults(0.0, False, 0.0, 0.0, 0.0, 0.0, gears=0.0),
-    "friction 0.1 Nm": ArmFaults(friction=0.1),
-    "friction 0.3 Nm": ArmFaults(),
+    "slight friction": ArmFaults(friction=0.1),
+    "friction": ArmFaults(),
     "friction unseen": ArmFaults(seen=False),
-    "friction 1 Nm": ArmFaults(friction=1.0),
+    "heavy friction": ArmFaults(friction=1.0),
     "late torque": ArmFaults(delay=0.01, cutoff=5.0),
 }
 """Name -> an arm; each but the first also has wrong masses, a tilted base and a drift."""
@@ -159,16 +160,19 @@ class WrongArmOutcome:
     touches: tuple[Touch, ...]
 
 
-def calibrated_estimator(
+def calibrate(
     faults: ArmFaults, scene_name: str, seed: int, duration: float = 60.0
-) -> ContactEstimator:
-    """Calibrate an arm and return an estimator that knows it, but not today's bias.
+) -> tuple[Calibration, tuple[str, ...]]:
+    """Calibrate an arm, as it is on another day than that of its use.
 
     Args:
         faults: How wrong the arm is.
         scene_name: Where it is.
-        seed: Of the arm; noise and motion have another one.
-        duration: Of the calibration [s].
+        seed: Of the arm; noise and drift have another one.
+        duration: Of the motion [s].
+
+    Returns:
+        What is found, and the names of the joints.
     """
     scene = faults.scene(scene_name, seed)
     robot = Robot.from_description(scene.robot)
@@ -177,8 +181,7 @@ def calibrated_estimator(
     still = record_simulated(scene, seed + 1000, lambda start: motion)
     drifted = still.torque + np.outer(still.time, faults.drifts(seed + 1000))
     samples = dataclasses.replace(still, torque=drifted)
-    config = EstimatorConfig()
-    return ContactEstimator(robot, config, identify(robot, samples, config).calibration)
+    return identify(robot, samples, EstimatorConfig()).calibration, robot.joint_names
 
 
 def run_touched(
@@ -202,11 +205,8 @@ def run_touched(
     """
     scene = faults.scene("free_space", seed)
     robot = Robot.from_description(scene.robot)
-    estimator = (
-        calibrated_estimator(faults, "free_space", seed)
-        if calibrated
-        else ContactEstimator(Robot.from_description(scene.robot))
-    )
+    known = calibrate(faults, "free_space", seed)[0] if calibrated else None
+    estimator = ContactEstimator(Robot.from_description(scene.robot), EstimatorConfig(), known)
     plant, drift = Plant(scene, seed), faults.drifts(seed)
     report = plant.reset(seed)
     home = np.array(scene.config.robot.initial_positions)
