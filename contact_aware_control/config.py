@@ -31,7 +31,7 @@ class TrackingConfig:
     return_speed: float = parameter(
         0.1,
         "speed of the tool on the way back to a path that contact has led it from, where the "
-        "path itself is slower",
+        "path itself is slower there; never faster than 1.2 times its own top speed, if it waits",
         unit="m/s",
         above=0.0,
         high=10.0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_aware_control.config import ControllerConfig, ReflexConfig, TrackingConfig
+from contact_aware_control.config import ControllerConfig, ReflexConfig
 from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
@@ -38,7 +38,7 @@ def precompile_controller() -> None:
     robot.update(q)
     pose = robot.tool_pose()
     reference = PoseTrajectory([0.0, 1.0], [pose, pose])
-    tracking = PoseTracking(robot, reference, q, TrackingConfig(), PERIOD)
+    tracking = PoseTracking(robot, reference, q, ControllerConfig())
     hessian, gradient = tracking.objective(q, PERIOD)
     model = QuasistaticModel.at(np.ones(robot.n), np.ones((1, robot.n)), 1e-6)
     problem = QuadraticProgram.from_arrays(

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
-from contact_aware_control.config import ControllerConfig, TrackingConfig
+from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference.base import (
     Assignment,
     JointReference,
@@ -26,7 +28,16 @@ from contact_core.robot import Robot
 RETURN_SHARE = 1.2
 """Of the programmed speed, for the way back to where contact has led the arm from."""
 
+LOOKED_AT = 200
+"""Intervals of a reference whose speed is looked at."""
+
+TINY = 1e-9
+"""A reference that moves less rests [m, rad]."""
+
 _STILL = np.zeros(1)
+
+Size = Callable[[np.ndarray], float]
+"""Of a step."""
 
 
 class TrackingTask(ABC):
@@ -48,8 +59,9 @@ class TrackingTask(ABC):
             time: Reference time [s].
             rate: How fast it passes; 1 as programmed, 0 while the reference waits.
             returns: Where contact has led the arm from its path, the way back is no faster than
-                RETURN_SHARE of the programmed speed, or than ``return_speed`` and
-                ``return_rate`` times this; inf: as fast as it can be.
+                RETURN_SHARE of the speed programmed now, or than ``return_speed`` and
+                ``return_rate`` times this, which are no more than RETURN_SHARE of the largest
+                speed of a reference that moves; inf: as fast as it can be.
 
         Returns:
             H (n, n), g (n).
@@ -70,25 +82,32 @@ class TrackingTask(ABC):
 class JointTracking(TrackingTask):
     """Follows a joint reference; every joint counts the same."""
 
-    def __init__(
-        self, robot: Robot, reference: JointReference, config: TrackingConfig, period: float
-    ) -> None:
+    def __init__(self, robot: Robot, reference: JointReference, config: ControllerConfig) -> None:
         """Take the reference.
 
         Args:
             robot: The arm.
             reference: q_ref(t).
             config: Has the error rate.
-            period: Time between ticks [s].
         """
+        tracking, period = config.tracking, config.period
         self._robot = robot
         self._reference = reference
-        self._error_gain = min(1.0, config.error_rate * period)
-        self._return_step = config.return_rate * period
+        self._error_gain = min(1.0, tracking.error_rate * period)
         self._period = period
         self._identity = np.eye(robot.n)
         self._data = robot.model.createData()
         self._tool = robot.model.getFrameId(robot.tool_link)
+        self._return_steps = period * np.array([tracking.return_rate, np.inf])
+        self._fastest = np.full(2, np.inf)
+        if config.governor.enabled:  # what does not wait has to be caught up with
+            self._return_steps[1] = period * tracking.return_speed
+            joints = [reference.sample(time) for time in _times(reference)]
+            places = [self._tool_at(q).translation.copy() for q in joints]
+            share = RETURN_SHARE * period / _interval(reference)
+            self._fastest = share * np.array(
+                [_most(np.diff(joints, axis=0), _largest), _most(np.diff(places, axis=0), _norm)]
+            )
 
     def objective(
         self, q: np.ndarray, time: float, rate: float = 1.0, returns: float = math.inf
@@ -99,17 +118,34 @@ class JointTracking(TrackingTask):
         error = self._error_gain * (now - q)
         if returns < math.inf:
             programmed = self._reference.sample(time + self._period) - now
-            error = _bounded(error, following - now, programmed, returns * self._return_step)
+            motion = following - now
+            rates, shifts = np.minimum(returns * self._return_steps, self._fastest)
+            jacobian = self._jacobian(q)
+            error = error * min(
+                _share(error, motion, programmed, rates, _largest),
+                _share(jacobian @ error, jacobian @ motion, jacobian @ programmed, shifts, _norm),
+            )
         wanted = error + following - now
         return self._identity.copy(), -wanted
 
     def error(self, time: float) -> tuple[float, float]:
         """Return the error of the tool pose, see :meth:`TrackingTask.error`."""
-        # The reference's tool pose, without disturbing the robot at the measured q.
-        model, data = self._robot.model, self._data
-        pin.forwardKinematics(model, data, self._reference.sample(time))
-        wanted = pin.updateFramePlacement(model, data, self._tool)
+        wanted = self._tool_at(self._reference.sample(time))
         return pose_distance(self._robot.tool_pose(), wanted)
+
+    def _tool_at(self, q: np.ndarray) -> pin.SE3:
+        """Return the tool's pose without disturbing the robot, which is at the measured q."""
+        pin.forwardKinematics(self._robot.model, self._data, q)
+        return pin.updateFramePlacement(self._robot.model, self._data, self._tool)
+
+    def _jacobian(self, q: np.ndarray) -> np.ndarray:
+        """Return that of the tool's position (3, n), world frame [m/rad]."""
+        model, data = self._robot.model, self._data
+        pin.computeJointJacobians(model, data, q)
+        jacobian: np.ndarray = pin.getFrameJacobian(
+            model, data, self._tool, pin.LOCAL_WORLD_ALIGNED
+        )[:3]
+        return jacobian
 
 
 class _Motion(NamedTuple):
@@ -134,8 +170,7 @@ class PoseTracking(TrackingTask):
         robot: Robot,
         reference: PoseReference,
         posture: np.ndarray,
-        config: TrackingConfig,
-        period: float,
+        config: ControllerConfig,
     ) -> None:
         """Take the reference.
 
@@ -143,17 +178,25 @@ class PoseTracking(TrackingTask):
             robot: The arm.
             reference: X_ref(t).
             posture: (n) joint positions to stay near [rad].
-            config: Weights and the error gain.
-            period: Time between ticks [s].
+            config: Weights and the error rate.
         """
+        tracking, period = config.tracking, config.period
         self._robot = robot
         self._reference = reference
         self._posture = posture
-        self._posture_weight = config.posture_weight
-        self._error_gain = min(1.0, config.error_rate * period)
+        self._posture_weight = tracking.posture_weight
+        self._error_gain = min(1.0, tracking.error_rate * period)
         self._period = period
-        self._return_steps = config.return_speed * period, config.return_rate * period
-        self._weights = np.repeat([config.position_weight, config.rotation_weight], 3)
+        self._return_steps = period * np.array([tracking.return_speed, tracking.return_rate])
+        self._fastest = np.full(2, np.inf)
+        if config.governor.enabled:
+            poses = [reference.sample(time) for time in _times(reference)]
+            ways = [pin.log6(before.actInv(after)).vector for before, after in pairwise(poses)]
+            share = RETURN_SHARE * period / _interval(reference)
+            self._fastest = share * np.array(
+                [_most((way[part] for way in ways), _norm) for part in (slice(3), slice(3, 6))]
+            )
+        self._weights = np.repeat([tracking.position_weight, tracking.rotation_weight], 3)
         self._data = robot.model.createData()
         self._tool = robot.model.getFrameId(robot.tool_link)
         self._known: tuple[tuple[float, float], _Motion] | None = None
@@ -175,10 +218,10 @@ class PoseTracking(TrackingTask):
         error, posture = self._error_gain * error, self._error_gain * (self._posture - q)
         if returns < math.inf:
             shift, turn = slice(3), slice(3, 6)
-            steps = [returns * step for step in self._return_steps]
-            error[shift] = _bounded(error[shift], motion[shift], programmed[shift], steps[0])
-            error[turn] = _bounded(error[turn], motion[turn], programmed[turn], steps[1])
-            posture = _bounded(posture, _STILL, _STILL, steps[1])
+            steps = np.minimum(returns * self._return_steps, self._fastest)
+            for part, most in ((shift, steps[0]), (turn, steps[1])):
+                error[part] *= _share(error[part], motion[part], programmed[part], most, _norm)
+            posture = posture * _share(posture, _STILL, _STILL, steps[1], _largest)
         return _quadratic(
             pin.getFrameJacobian(model, data, self._tool, pin.LOCAL),
             self._weights,
@@ -239,9 +282,9 @@ def make_tracking(
     """
     check_trackable(reference)
     if isinstance(reference, JointReference):
-        return JointTracking(robot, reference, config.tracking, config.period)
+        return JointTracking(robot, reference, config)
     assert isinstance(reference, PoseReference)
-    return PoseTracking(robot, reference, posture, config.tracking, config.period)
+    return PoseTracking(robot, reference, posture, config)
 
 
 class TrackingTasks:
@@ -290,21 +333,45 @@ def pose_distance(a: pin.SE3, b: pin.SE3) -> tuple[float, float]:
     return math.sqrt(shift @ shift), math.sqrt(turn @ turn)
 
 
-def _bounded(
-    error: np.ndarray, motion: np.ndarray, programmed: np.ndarray, least: float
-) -> np.ndarray:
-    """Return a step that reduces an error, or what speed on the way back leaves of it.
+def _times(reference: Reference) -> np.ndarray:
+    """Return the times at which the speed of a reference is looked at [s]."""
+    return np.linspace(0.0, reference.duration, LOOKED_AT + 1)
+
+
+def _interval(reference: Reference) -> float:
+    """Return the time between two of :func:`_times` [s]."""
+    return max(reference.duration, TINY) / LOOKED_AT
+
+
+def _most(ways: Iterable[np.ndarray], size: Size) -> float:
+    """Return the size of the longest way between two times; inf if the reference rests."""
+    longest = max(size(way) for way in ways)
+    return longest if longest > TINY else math.inf
+
+
+def _share(
+    error: np.ndarray, motion: np.ndarray, programmed: np.ndarray, least: float, size: Size
+) -> float:
+    """Return how much of an error may be made up in a tick.
 
     Args:
-        error: Wanted step.
+        error: Step that would make it up.
         motion: Of the reference in this tick.
         programmed: Its motion at its programmed speed.
         least: Largest step where the reference rests.
+        size: Of a step.
     """
-    most = max(RETURN_SHARE * float(np.abs(programmed).max()), least)
-    most -= float(np.abs(motion).max())
-    largest = float(np.abs(error).max())
-    return error if largest <= most else error * (most / largest)
+    most = max(RETURN_SHARE * size(programmed), least) - size(motion)
+    wanted = size(error)
+    return 1.0 if wanted <= most else max(most, 0.0) / wanted
+
+
+def _largest(step: np.ndarray) -> float:
+    return float(np.abs(step).max())
+
+
+def _norm(step: np.ndarray) -> float:
+    return math.sqrt(float(step @ step))
 
 
 @kernel

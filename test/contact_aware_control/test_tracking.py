@@ -134,3 +134,36 @@ def test_unknown_kind_of_reference_is_refused(robot):
 
     with pytest.raises(TrajectoryError, match="Nothing"):
         make_tracking(robot, Nothing(), Q, ControllerConfig())
+
+
+@pytest.mark.parametrize("in_contact", [1.0, 4.0])
+@pytest.mark.parametrize("slow", [True, False])
+def test_the_way_back_is_no_faster_than_what_is_programmed(robot, slow, in_contact):
+    """From 0.2 rad beside a path; 0.1 rad/s and 0.1 m/s were too much for a slow one."""
+    config = ControllerConfig()
+    duration = 40.0 if slow else 4.0
+    turn = np.array([0.6, 0.1, 0.0, 0.2, 0.0, 0.0, 0.0])
+    motion = JointTrajectory([0.0, duration], np.array([Q, Q + turn]))
+    poses = [tool_at(robot, motion.sample(time)) for time in (0.0, duration)]
+    for reference in (motion, PoseTrajectory([0.0, duration], poses)):
+        task = make_tracking(robot, reference, Q, config)
+        times = np.linspace(0.0, duration, 1000)
+        tools = np.array([tool_of(robot, reference.sample(time)) for time in times])
+        top = np.linalg.norm(np.diff(tools, axis=0), axis=1).max() / (times[1] - times[0])
+        beside = Q + 0.5 * turn + 0.2
+        hessian, gradient = task.objective(beside, 0.5 * duration, 1.0, returns=in_contact)
+        step = np.linalg.solve(hessian, -gradient)
+        moved = tool_at(robot, beside + step).translation - tool_at(robot, beside).translation
+        speed = np.linalg.norm(moved) / config.period
+        assert speed <= 1.21 * top
+        assert speed >= 0.5 * top
+
+
+def tool_at(robot, q):
+    robot.update(q)
+    return robot.tool_pose().copy()
+
+
+def tool_of(robot, sample):
+    pose = sample if isinstance(sample, pin.SE3) else tool_at(robot, sample)
+    return pose.translation.copy()
