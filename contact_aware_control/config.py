@@ -341,7 +341,7 @@ class SafetyConfig:
         0.05, "conservative mode when the contacts are older", unit="s", above=0.0, high=10.0
     )
     reference_timeout: float = parameter(
-        0.1, "the arm is held when a streamed reference is older", unit="s", above=0.0, high=10.0
+        0.25, "the arm is held when a streamed reference is older", unit="s", above=0.0, high=10.0
     )
     bad_input_limit: int = parameter(
         10,

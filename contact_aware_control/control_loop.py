@@ -41,7 +41,7 @@ from contact_aware_control.safety.state_checks import (
     is_finite,
     is_sound_state,
 )
-from contact_aware_control.safety.status import Finding, Link, Mode, Request, Status
+from contact_aware_control.safety.status import FOLLOWING, Finding, Link, Mode, Request, Status
 from contact_aware_control.safety.supervisor import Conditions, Supervisor, SupervisorState
 from contact_aware_control.safety.transition import DONE, Transition, TransitionState
 from contact_core.arm_state import ArmState, SoundCommand
@@ -51,9 +51,6 @@ from contact_core.robot import Robot
 NOTHING = LoopInputs(0)
 """What the tick before the first one was given."""
 
-
-FOLLOWING = (Mode.TRACKING, Mode.CONSERVATIVE)
-"""Modes in which a reference is followed."""
 
 STOPPED_AT_ONCE = (Status.STATE_STALE, Status.NOT_COMMANDING)
 """Reasons to hold in which a command that comes to rest slowly would lead away from the arm."""
@@ -256,7 +253,8 @@ class ControlLoop:
             if gate is None or follow is None or state.supervisor.link is not Link.ARMED:
                 (gate, follow), ramp_ticks, ghost = self._start(arm, state.sent), 0, None
             ramp_ticks = 0 if mode is Mode.FAULT else ramp_ticks + 1
-            begins = (mode in FOLLOWING) != (state.mode in FOLLOWING) or move.reference_time == 0.0
+            anew = move.reference_time == 0.0 and not _continues(goal, state)
+            begins = (mode in FOLLOWING) != (state.mode in FOLLOWING) or anew
             fresh = _age(inputs.now, heard.report) <= self.config.safety.contacts_timeout
             leashed = self._leash.holds(heard.report if fresh else None)
             known = _Known(
@@ -455,6 +453,15 @@ class ControlLoop:
         )
         if goal is None or refreshed:
             return goal, *following
+        if _continues(goal, state):
+            # The next target of a stream; its reference begins where the last one is now.
+            assert state.controller.assignment is not None
+            assignment = replace(
+                state.controller.assignment,
+                reference=goal.reference,
+                force_limits=goal.force_limits,
+            )
+            return goal, replace(state.controller, assignment=assignment), 0.0, 1.0
         assert state.command is not None
         controller = self._controller.follow(goal.reference, state.command, goal.force_limits)
         return goal, controller, 0.0, 1.0
@@ -650,6 +657,14 @@ class ControlLoop:
         room = self._gate.room(known.gate, position, Bound.YIELDING)
         relaxed: np.ndarray = command + np.clip(share * (position - command), *room)
         return relaxed
+
+
+def _continues(goal: Goal | None, state: LoopState) -> bool:
+    """Tell whether a goal is the next target of the stream that is followed."""
+    before = state.goal
+    if goal is None or before is None or before.refreshed is None or goal.refreshed is None:
+        return False
+    return state.mode in FOLLOWING and type(goal.reference) is type(before.reference)
 
 
 def _status(state: LoopState, move: _Move, refusal: str) -> LoopStatus:

@@ -100,7 +100,9 @@ class JointTracking(TrackingTask):
         self._tool = robot.model.getFrameId(robot.tool_link)
         self._return_steps = period * np.array([tracking.return_rate, np.inf])
         self._fastest = np.full(2, np.inf)
-        if config.governor.enabled:  # what does not wait has to be caught up with
+        if (
+            config.governor.enabled and reference.waits
+        ):  # what does not wait has to be caught up with
             self._return_steps[1] = period * tracking.return_speed
             joints = [reference.sample(time) for time in _times(reference)]
             places = [self._tool_at(q).translation.copy() for q in joints]
@@ -189,7 +191,7 @@ class PoseTracking(TrackingTask):
         self._period = period
         self._return_steps = period * np.array([tracking.return_speed, tracking.return_rate])
         self._fastest = np.full(2, np.inf)
-        if config.governor.enabled:
+        if config.governor.enabled and reference.waits:
             poses = [reference.sample(time) for time in _times(reference)]
             ways = [pin.log6(before.actInv(after)).vector for before, after in pairwise(poses)]
             share = RETURN_SHARE * period / _interval(reference)

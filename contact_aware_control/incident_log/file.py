@@ -35,7 +35,15 @@ from contact_aware_control.controllers.contact_jacobian import (
 )
 from contact_aware_control.incident_log.log import Incident, TickRecord
 from contact_aware_control.loop_state import LoopInputs, LoopState
-from contact_aware_control.reference import Assignment, Goal, JointTrajectory, PoseTrajectory
+from contact_aware_control.reference import (
+    Assignment,
+    Goal,
+    JointStream,
+    JointTrajectory,
+    PoseStream,
+    PoseTrajectory,
+)
+from contact_aware_control.reference.stream import Approach, Bounds, MotionState
 from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.follow_watch import FollowState
 from contact_aware_control.safety.reflex import ReflexState
@@ -67,6 +75,7 @@ DATA: dict[str, type] = {
     for kind in (
         ArmState,
         Assignment,
+        Bounds,
         CheckState,
         ContactConstraint,
         ContactEstimate,
@@ -81,6 +90,7 @@ DATA: dict[str, type] = {
         Goal,
         LoopInputs,
         LoopState,
+        MotionState,
         ReflexState,
         RobotCondition,
         RobotDescription,
@@ -92,7 +102,10 @@ DATA: dict[str, type] = {
 """Dataclasses and named tuples, written field by field."""
 
 MOTIONS: dict[str, tuple[type, tuple[str, ...]]] = {
+    "Approach": (Approach, ("start", "velocity", "bounds", "position", "least")),
+    "JointStream": (JointStream, ("approach",)),
     "JointTrajectory": (JointTrajectory, ("times", "positions", "velocities", "accelerations")),
+    "PoseStream": (PoseStream, ("origin", "approach")),
     "PoseTrajectory": (PoseTrajectory, ("times", "poses")),
 }
 """References: class, and the arguments it is made from."""

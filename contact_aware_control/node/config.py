@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.estimation.config import EstimatorConfig, ObserverConfig
+from contact_aware_control.targets import StreamConfig
 from contact_core.config import nested, parameter
 from contact_ros.driver_profile import DriverConfig
 from contact_ros.loop import RealTimeConfig
@@ -98,6 +99,7 @@ class ControllerNodeConfig(ArmNodeConfig, ControllerConfig):
     )
     external_stop: ExternalStopConfig = nested(ExternalStopConfig)
     goal: GoalConfig = nested(GoalConfig)
+    stream: StreamConfig = nested(StreamConfig)
     recorder: RecorderConfig = nested(RecorderConfig)
     real_time: RealTimeConfig = nested(RealTimeConfig)
 

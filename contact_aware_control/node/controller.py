@@ -28,9 +28,11 @@ from contact_aware_control.node.controller_parts import (
 )
 from contact_aware_control.node.goal_server import GoalServer, obstacle
 from contact_aware_control.node.messages import from_message
+from contact_aware_control.node.target_topics import TargetTopics
 from contact_aware_control.precompile import precompile_controller
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Link, Mode, Request, Status
+from contact_aware_control.targets import StreamedTargets
 from contact_core.arm_state import ArmState, SoundCommand
 from contact_core.description import RobotDescription
 from contact_core.errors import ContactStackError
@@ -100,6 +102,15 @@ class ControllerNode(ManagedNode):
             (lambda stamp: stamp) if config.lockstep else self._loop_clock.from_ros,
             lambda: obstacle(self._status, self._loop_state.supervisor.pause),
             config.goal,
+        )
+        self._targets = TargetTopics(
+            self,
+            StreamedTargets(Robot.from_description(description), config, config.stream),
+            profile.joint_names,
+            (description.base_link, self._robot.tool_link),
+            self._lock,
+            self._now,
+            lambda reason: self._reader.rejections.add(reason),
         )
         for request in (Request.HOLD, Request.RESUME, Request.STOP, Request.RESET):
             self.create_service(Trigger, f"{NAME}/{request.name.lower()}", self._server(request))
@@ -208,7 +219,7 @@ class ControllerNode(ManagedNode):
         self._count_rejections()
         with self._lock:
             start = time.perf_counter()
-            goal = self._goals.current(now)
+            goal = self._targets.goal(self._loop_state, now, self._goals.current(now))
             *earlier, self._state = self._states or (self._state,)
             self._states.clear()
             inputs = LoopInputs(

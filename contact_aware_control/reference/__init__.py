@@ -9,13 +9,16 @@ from contact_aware_control.reference.base import (
 )
 from contact_aware_control.reference.joint_trajectory import JointTrajectory
 from contact_aware_control.reference.pose_trajectory import PoseTrajectory
+from contact_aware_control.reference.stream import JointStream, PoseStream
 
 __all__ = [
     "Assignment",
     "Goal",
     "JointReference",
+    "JointStream",
     "JointTrajectory",
     "PoseReference",
+    "PoseStream",
     "PoseTrajectory",
     "Reference",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pinocchio as pin
@@ -14,7 +15,13 @@ from contact_core.robot import Robot
 
 
 class Reference(ABC):
-    """A motion over time; it rests at its end."""
+    """A motion over time; it rests at its end.
+
+    Attributes:
+        waits: Whether its time stands still where the arm cannot follow; that of a stream passes.
+    """
+
+    waits: ClassVar[bool] = True
 
     @property
     @abstractmethod

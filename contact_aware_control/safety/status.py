@@ -34,6 +34,10 @@ class Mode(IntEnum):
     FAULT = 4
 
 
+FOLLOWING = (Mode.TRACKING, Mode.CONSERVATIVE)
+"""Modes in which a reference is followed."""
+
+
 class Link(IntEnum):
     """State of the link to the robot."""
 

@@ -71,7 +71,7 @@ def test_stream_that_stops_is_held_and_goes_on(bench):
     goal = line(Q + 0.1)
     latest = streamed(goal, run.now + TICK)
     run.tick(latest)
-    statuses = [run.tick(latest)[1] for _ in range(25)]
+    statuses = [run.tick(latest)[1] for _ in range(55)]
     assert statuses[-1].mode is Mode.HOLD
     assert statuses[-1].status is Status.REFERENCE_STALE
     time = statuses[-1].reference_time

@@ -15,6 +15,7 @@ from contact_aware_control.incident_log import IncidentLog, load, replay, save
 from contact_aware_control.loop_state import LoopInputs, LoopState
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.status import Mode, Request, Status
+from contact_aware_control.targets import JointTarget, PoseTarget, StreamConfig, StreamedTargets
 from contact_core.config import from_mapping
 from contact_core.errors import ConfigError, ContactStackError, ModelError
 from contact_core.robot import Robot
@@ -115,6 +116,26 @@ def test_replay_that_begins_in_contact_gives_the_same_bits(logged, robot, tmp_pa
     record = load(tmp_path / "a.npz")
     assert record.state.controller.contacts.memories[0].bias != 0.0
     assert all(t.agrees(0.0) for t in replay(record))
+
+
+def test_replay_of_streams_gives_the_same_bits(logged, robot, tmp_path):
+    run = logged(duration=0.5)
+    run.run(50)
+    targets = StreamedTargets(robot, ControllerConfig(), StreamConfig())
+    robot.update(run.q)
+    pose = robot.tool_pose().copy()
+    for k in range(300):
+        stamp = 0.005 * k
+        if k % 7 == 0 and k < 150:
+            targets.put(JointTarget(stamp, Q + 0.05 * stamp), run.now)
+        elif k % 7 == 0:
+            pose.translation[2] += 1e-3
+            targets.put(PoseTarget(stamp, pose.copy()), run.now)
+        run.run(1, targets.goal(run.loop_state, run.now), force=12.0)
+    save(run.log.record(""), tmp_path / "a.npz")
+    ticks = list(replay(load(tmp_path / "a.npz")))
+    assert {t.mode for t in ticks} == {Mode.TRACKING}
+    assert all(t.agrees(0.0) for t in ticks)
 
 
 def test_replay_from_the_very_start(logged, robot, tmp_path):

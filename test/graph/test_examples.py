@@ -47,6 +47,7 @@ def test_examples_on_the_simulator(launch: Callable[..., NodeGraph], driver: str
     assert "mm from the last corner" in example("01")
     assert "the arm is free" in example("04")
     assert "tared" in example("05")
+    assert "the controller says OK" in example("08")
     assert "holds something 78 mm wide" in example("06")  # the mug, a little squeezed
 
 
