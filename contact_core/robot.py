@@ -17,9 +17,14 @@ from contact_core.errors import ModelError, choices
 GRAVITY = 9.81
 """Gravitational acceleration [m/s^2], along -z of the world frame."""
 
+HELD_OBJECT = "held_object"
+"""Link that stands for whatever the gripper holds; its frame is that of the tool."""
+
 
 class Robot:
     """A serial arm with what is mounted on its flange; other joints are locked.
+
+    The gripper's fingers are part of the last link, where :meth:`set_gripper` has put them.
 
     Attributes:
         n: Number of arm joints.
@@ -27,28 +32,32 @@ class Robot:
         position_limits: (2, n) lower and upper joint positions [rad].
         velocity_limits: (n) [rad/s].
         effort_limits: (n) [Nm].
-        link_names: The links that have a collision shape or are the tool, base to tool.
+        link_names: The links that have a collision shape, base to tool, the tool and HELD_OBJECT.
+        finger_links: Those that the gripper's joints move.
         tool_link: Name of the tool link.
         collision_shapes: The collision shapes, placed in the frames of their links.
         model: Pinocchio's model of the arm alone, for what this class does not offer.
     """
 
-    def __init__(self, urdf: str, joint_names: Sequence[str], tool_link: str) -> None:
+    def __init__(
+        self, urdf: str, joint_names: Sequence[str], tool_link: str, gripper_joint: str = ""
+    ) -> None:
         """Build the arm from a URDF, the joints not named locked at their neutral position.
 
         Args:
             urdf: The composed robot, URDF text.
             joint_names: The arm's joints, base to wrist.
             tool_link: The link whose pose is tracked.
+            gripper_joint: The joint that opens the gripper, by which other joints may go; empty
+                without gripper.
 
         Raises:
             ModelError: If a joint or link is missing, the arm is not a serial chain of
                 revolute joints, or a collision shape is not a primitive.
         """
         model = _reduced_model(urdf, joint_names)
+        _add_held_object(model, tool_link)
         frames = {frame.name: i for i, frame in enumerate(model.frames)}
-        if tool_link not in frames:
-            raise ModelError(f"unknown tool link '{tool_link}' ({choices(frames)})")
         self.model = model
         self.n = model.nv
         self.joint_names = tuple(joint_names)
@@ -57,12 +66,14 @@ class Robot:
         self.effort_limits = np.array(model.effortLimit)
         self.tool_link = tool_link
         self.collision_shapes = collision_shapes(urdf)
-        bodies = {shape.body for shape in self.collision_shapes} | {tool_link}
+        bodies = {shape.body for shape in self.collision_shapes} | {tool_link, HELD_OBJECT}
         self.link_names = tuple(name for name in frames if name in bodies)
         self._frames = frames
         self._moving = {name: int(model.frames[i].parentJoint) for name, i in frames.items()}
         self._tool = frames[tool_link]
         self._data = model.createData()
+        self._gripper = Gripper(urdf, model, gripper_joint) if gripper_joint else None
+        self.finger_links = self._gripper.links if self._gripper is not None else ()
         self.update(np.clip(np.zeros(self.n), *self.position_limits))
 
     @classmethod
@@ -78,7 +89,12 @@ class Robot:
         Raises:
             ModelError: See the constructor.
         """
-        return cls(description.urdf, description.arm_joints, description.tool_link)
+        return cls(
+            description.urdf,
+            description.arm_joints,
+            description.tool_link,
+            description.gripper_joint,
+        )
 
     def update(self, q: np.ndarray) -> None:
         """Compute poses and Jacobians at a configuration.
@@ -90,6 +106,15 @@ class Robot:
         pin.updateFramePlacements(self.model, self._data)
         # Spatial, in the world frame.
         self._jacobian = np.array(self._data.J)
+
+    def set_gripper(self, position: float) -> None:
+        """Move the gripper's fingers; poses of links follow at the next :meth:`update`.
+
+        Args:
+            position: Of the joint that opens the gripper [m], or [rad]; without one nothing moves.
+        """
+        if self._gripper is not None:
+            self._gripper.move(self.model, position)
 
     @property
     def joint_origins(self) -> np.ndarray:
@@ -122,6 +147,17 @@ class Robot:
             return self._moving[link]
         except KeyError:
             raise self._unknown(link) from None
+
+    def in_joint(self, link: str) -> pin.SE3:
+        """Return the pose of a link in the frame of the last joint that moves it, a copy.
+
+        Args:
+            link: Name of a link.
+
+        Raises:
+            ModelError: If there is no such link.
+        """
+        return self.model.frames[self._frame(link)].placement.copy()
 
     def link_pose(self, link: str) -> pin.SE3:
         """Return the pose of a link in the world frame.
@@ -222,6 +258,69 @@ class Robot:
 
     def _joints(self) -> list[pin.SE3]:
         return [self._data.oMi[joint + 1] for joint in range(self.n)]
+
+
+class Gripper:
+    """The links that the gripper's joints move, on the last link of an arm.
+
+    Attributes:
+        links: Their names.
+    """
+
+    def __init__(self, urdf: str, arm: pin.Model, joint: str) -> None:
+        """Find the links.
+
+        Args:
+            urdf: The composed robot, URDF text.
+            arm: The arm with these joints locked.
+            joint: The joint that opens the gripper; those that mimic it follow.
+
+        Raises:
+            ModelError: If there is no such joint.
+        """
+        self._model = pin.buildModelFromXML(urdf, True)
+        if not self._model.existJointName(joint):
+            raise ModelError(f"unknown gripper joint '{joint}' ({choices(self._model.names[1:])})")
+        self._data = self._model.createData()
+        self._configuration = pin.neutral(self._model)
+        self._index = self._model.joints[self._model.getJointId(joint)].idx_q
+        arm_joints = set(arm.names)
+        self.links = tuple(
+            frame.name
+            for frame in self._model.frames
+            if frame.type == pin.FrameType.BODY
+            and self._model.names[frame.parentJoint] not in arm_joints
+        )
+
+    def move(self, arm: pin.Model, position: float) -> None:
+        """Put the links' frames where they are.
+
+        Args:
+            arm: The arm with these joints locked; changed.
+            position: Of the joint that opens the gripper [m], or [rad]; what is beyond its limits
+                counts as at the limit.
+        """
+        limits = self._model.lowerPositionLimit, self._model.upperPositionLimit
+        low, high = (limit[self._index] for limit in limits)
+        self._configuration[self._index] = min(max(position, low), high)
+        pin.framesForwardKinematics(self._model, self._data, self._configuration)
+        for link in self.links:
+            frame = arm.frames[arm.getFrameId(link)]
+            last = self._model.getJointId(arm.names[frame.parentJoint])
+            here = self._data.oMf[self._model.getFrameId(link)]
+            frame.placement = self._data.oMi[last].actInv(here)
+
+
+def _add_held_object(model: pin.Model, tool_link: str) -> None:
+    """Add HELD_OBJECT to a model, where the tool is."""
+    names = [frame.name for frame in model.frames]
+    if tool_link not in names:
+        raise ModelError(f"unknown tool link '{tool_link}' ({choices(names)})")
+    tool = model.getFrameId(tool_link)
+    frame = model.frames[tool]
+    model.addFrame(
+        pin.Frame(HELD_OBJECT, frame.parentJoint, tool, frame.placement, pin.FrameType.OP_FRAME)
+    )
 
 
 def _reduced_model(urdf: str, joint_names: Sequence[str]) -> pin.Model:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.estimation.tare import TareStatus
+from contact_core.collision.shapes import PlacedShape
 
 
 class EstimatorStatus(Enum):
@@ -70,13 +72,31 @@ class Estimator(ABC):
         """Measure the bias anew; the robot must be free of contact."""
 
     @abstractmethod
-    def set_payload(self, mass: float, center_of_mass: np.ndarray, start_ns: int) -> None:
+    def set_payload(
+        self,
+        mass: float,
+        center_of_mass: np.ndarray,
+        start_ns: int,
+        shapes: Sequence[PlacedShape] = (),
+    ) -> None:
         """Tell what the robot holds from a time on.
 
         Args:
             mass: [kg], 0 when the object is dropped.
             center_of_mass: (3) tool frame [m].
             start_ns: The time [ns].
+            shapes: Where it may be touched, placed in the tool frame; none if that is not known.
+
+        Raises:
+            ModelError: If there are too many shapes, or one of a kind that cannot be held.
+        """
+
+    @abstractmethod
+    def set_gripper(self, position: float) -> None:
+        """Tell where the gripper's fingers are; at first they are closed.
+
+        Args:
+            position: Of the joint that opens the gripper [m].
         """
 
     @abstractmethod

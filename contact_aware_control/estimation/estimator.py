@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from contact_aware_control.contact import ContactEstimate, ContactMode
@@ -11,10 +13,12 @@ from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.filter import FilterEstimate
 from contact_aware_control.estimation.load import LoadHypothesis, Verdict
 from contact_aware_control.estimation.measurement import Torques
-from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
+from contact_aware_control.estimation.surface import new_placement, place
 from contact_aware_control.estimation.tare import JumpingLowPass
+from contact_aware_control.estimation.tool_surface import ToolSurface, check_held
 from contact_aware_control.estimation.torque_balance import FreeTorque, TorqueBalance
 from contact_aware_control.estimation.tracker import ContactTracker, Track
+from contact_core.collision.shapes import PlacedShape
 from contact_core.errors import ConfigError
 from contact_core.robot import Robot
 
@@ -45,17 +49,18 @@ class ContactEstimator(Estimator):
         on, off = config.detection.contact_on, config.detection.contact_off
         if off > on:
             raise ConfigError(f"contact_off is {off} N, more than contact_on, {on} N")
-        self._surface, self._links = surface_of_robot(robot, config.links)
-        names = list(dict.fromkeys(self._links))
-        self._body = np.array([names.index(link) for link in self._links])
+        self._tool = ToolSurface(robot, config.links)
+        self._surface, self._links = self._tool.surface, self._tool.links
         self._placement = new_placement(self._surface)
         self.reset(config.seed)
 
     def reset(self, seed: int) -> None:
         """Forget everything and tare, see :meth:`Estimator.reset`."""
         config = self._config
-        self._tracker = ContactTracker(self._surface, self._body, config, seed)
+        self._tracker = ContactTracker(self._surface, self._tool.body, config, seed)
         self._balance = TorqueBalance(self._robot, config, self._calibration)
+        self._held = self._balance.held
+        self._tool.hold(self._held)
         self._hypothesis = LoadHypothesis(config.load, config.errors.correlation_time)
         self._load = np.zeros(4)
         self._low_pass = JumpingLowPass(config.detection.torque_time)
@@ -66,9 +71,20 @@ class ContactEstimator(Estimator):
         """Measure the bias anew, see :meth:`Estimator.tare`."""
         self._balance.tare()
 
-    def set_payload(self, mass: float, center_of_mass: np.ndarray, start_ns: int) -> None:
+    def set_payload(
+        self,
+        mass: float,
+        center_of_mass: np.ndarray,
+        start_ns: int,
+        shapes: Sequence[PlacedShape] = (),
+    ) -> None:
         """Tell what the robot holds from a time on, see :meth:`Estimator.set_payload`."""
-        self._balance.set_payload(mass, center_of_mass, start_ns)
+        check_held(shapes)
+        self._balance.set_payload(mass, center_of_mass, start_ns, shapes)
+
+    def set_gripper(self, position: float) -> None:
+        """Tell where the gripper's fingers are, see :meth:`Estimator.set_gripper`."""
+        self._tool.set_gripper(position)
 
     def update(self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray) -> EstimatorOutput:
         """Process one sample, see :meth:`Estimator.update`."""
@@ -76,6 +92,10 @@ class ContactEstimator(Estimator):
         if free is None:
             return self._output(stamp_ns, EstimatorStatus.REJECTED)
         self._torque = free.torque
+        if self._held is not self._balance.held:
+            self._held = self._balance.held
+            self._tool.hold(self._held)
+            self._tracker.forget(stamp_ns)
         deviation = np.sqrt(free.covariance.diagonal())
         smooth = self._low_pass.update(self._torque, deviation, free.period)
         evidence = _squared(free.covariance, smooth)

@@ -12,7 +12,9 @@ from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.estimation.base import Estimator, EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.calibration import prior
 from contact_aware_control.estimation.config import EstimatorConfig
+from contact_aware_control.estimation.tool_surface import check_held
 from contact_aware_control.estimation.torque_balance import TorqueBalance
+from contact_core.collision.shapes import PlacedShape
 from contact_core.robot import Robot
 
 
@@ -59,9 +61,27 @@ class FreeTorqueEstimator(Estimator):
         self._balance.tare()
 
     @final
-    def set_payload(self, mass: float, center_of_mass: np.ndarray, start_ns: int) -> None:
+    def set_payload(
+        self,
+        mass: float,
+        center_of_mass: np.ndarray,
+        start_ns: int,
+        shapes: Sequence[PlacedShape] = (),
+    ) -> None:
         """Tell what the robot holds from a time on, see :meth:`Estimator.set_payload`."""
-        self._balance.set_payload(mass, center_of_mass, start_ns)
+        check_held(shapes)
+        self._balance.set_payload(mass, center_of_mass, start_ns, shapes)
+
+    @final
+    def set_gripper(self, position: float) -> None:
+        """Move the links of ``self.robot``, see :meth:`Estimator.set_gripper`."""
+        self.robot.set_gripper(position)
+
+    @final
+    @property
+    def held(self) -> tuple[PlacedShape, ...]:
+        """The shapes of what is held, tool frame."""
+        return self._balance.held
 
     @final
     def update(self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray) -> EstimatorOutput:

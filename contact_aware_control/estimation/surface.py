@@ -67,13 +67,14 @@ class Placement(NamedTuple):
 
 
 def surface_of_robot(
-    robot: Robot, links: Sequence[str] = ()
+    robot: Robot, links: Sequence[str] = (), more: Sequence[PlacedShape] = ()
 ) -> tuple[RobotSurface, tuple[str, ...]]:
     """Collect the shapes that the arm moves.
 
     Args:
         robot: The robot.
         links: The links that may be touched; empty for all that the arm moves.
+        more: Further shapes, in the frames of their links.
 
     Returns:
         (the surface; the name of the link of each of its shapes).
@@ -82,17 +83,16 @@ def surface_of_robot(
         ModelError: If a link is unknown or has no shape, or a shape is a half space.
     """
     shapes = [shape for shape in robot.collision_shapes if robot.joints_moving(shape.body) > 0]
-    bodies = tuple(shape.body for shape in shapes)
     for link in links:
-        if link not in bodies:
-            valid = choices(dict.fromkeys(bodies))
+        known = [shape.body for shape in shapes]
+        if link not in known:
+            valid = choices(dict.fromkeys(known))
             raise ModelError(f"no collision shape on link '{link}' ({valid})")
+    shapes.extend(more)
+    bodies = tuple(shape.body for shape in shapes)
     joints = [robot.joints_moving(body) for body in bodies]
-    in_joint = [
-        robot.model.frames[robot.model.getFrameId(shape.body)].placement * shape.placement
-        for shape in shapes
-    ]
     candidate = np.array([not links or body in links for body in bodies])
+    in_joint = [robot.in_joint(shape.body) * shape.placement for shape in shapes]
     placements = [(pose.rotation, pose.translation) for pose in in_joint]
     return surface_of_shapes(shapes, placements, joints, candidate), bodies
 

@@ -6,11 +6,13 @@ The bias is measured while nothing touches the robot, which is called a tare.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from enum import Enum
 
 import numpy as np
 
 from contact_aware_control.estimation.config import NoiseConfig, PayloadConfig, TareConfig
+from contact_core.collision.shapes import PlacedShape
 from contact_core.robot import Robot
 
 JUMP = 45.0
@@ -113,6 +115,9 @@ class Payload:
 
     When an object is dropped, its weight leaves the torque at a moment that is not known
     exactly. For a short time after a change the change itself counts as uncertainty.
+
+    Attributes:
+        shapes: Of what is held, tool frame.
     """
 
     def __init__(self, config: PayloadConfig) -> None:
@@ -125,18 +130,27 @@ class Payload:
         self._now = (0.0, np.zeros(3))
         self._before = (0.0, np.zeros(3))
         self._changed_at: int | None = None
-        self._pending: list[tuple[int, float, np.ndarray]] = []
+        self._pending: list[tuple[int, float, np.ndarray, tuple[PlacedShape, ...]]] = []
+        self.shapes: tuple[PlacedShape, ...] = ()
 
-    def set(self, mass: float, center_of_mass: np.ndarray, start_ns: int) -> None:
+    def set(
+        self,
+        mass: float,
+        center_of_mass: np.ndarray,
+        start_ns: int,
+        shapes: Sequence[PlacedShape] = (),
+    ) -> None:
         """Announce a payload; later announcements replace pending ones that start later.
 
         Args:
             mass: [kg], 0 for none.
             center_of_mass: (3) tool frame [m].
             start_ns: Time from which on it is held [ns].
+            shapes: Where it may be touched, tool frame.
         """
         self._pending = [change for change in self._pending if change[0] < start_ns]
-        self._pending.append((start_ns, mass, np.array(center_of_mass, dtype=float)))
+        center = np.array(center_of_mass, dtype=float)
+        self._pending.append((start_ns, mass, center, tuple(shapes)))
 
     def update(self, stamp_ns: int, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
         """Return the payload's torque at a time.
@@ -150,7 +164,7 @@ class Payload:
         """
         while self._pending and self._pending[0][0] <= stamp_ns:
             self._before = self._now
-            self._changed_at, mass, center_of_mass = self._pending.pop(0)
+            self._changed_at, mass, center_of_mass, self.shapes = self._pending.pop(0)
             self._now = (mass, center_of_mass)
         torque = robot.gravity_torque_of_payload(*self._now)
         if self._changed_at is None:

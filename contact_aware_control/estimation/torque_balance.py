@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from contact_aware_control.estimation.calibration import Calibration
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.tare import Payload, Tare, TareStatus
 from contact_aware_control.estimation.torque_errors import TorqueErrors
+from contact_core.collision.shapes import PlacedShape
 from contact_core.robot import Robot
 
 LONGEST_PERIOD = 0.1
@@ -70,6 +72,11 @@ class TorqueBalance:
         self._errors.take_load(load, covariance)
 
     @property
+    def held(self) -> tuple[PlacedShape, ...]:
+        """The shapes of what was held at the last sample, tool frame."""
+        return self._payload.shapes
+
+    @property
     def tare_status(self) -> TareStatus:
         """What the tare is doing."""
         return self._tare.status
@@ -83,9 +90,15 @@ class TorqueBalance:
         """Measure the bias anew; the old one is kept meanwhile."""
         self._tare.start()
 
-    def set_payload(self, mass: float, center_of_mass: np.ndarray, start_ns: int) -> None:
+    def set_payload(
+        self,
+        mass: float,
+        center_of_mass: np.ndarray,
+        start_ns: int,
+        shapes: Sequence[PlacedShape] = (),
+    ) -> None:
         """Tell what the robot holds from a time on, see :meth:`Payload.set`."""
-        self._payload.set(mass, center_of_mass, start_ns)
+        self._payload.set(mass, center_of_mass, start_ns, shapes)
 
     def update(
         self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray

@@ -144,6 +144,15 @@ class ContactTracker:
         while self.tracks:
             self._remove(self.tracks[-1], stamp_ns)
 
+    def forget(self, stamp_ns: int) -> None:
+        """End all contacts, and remember none of them: where they were may not exist any more.
+
+        Args:
+            stamp_ns: Now [ns].
+        """
+        self.end_all(stamp_ns)
+        self._ended_ns = None
+
     def _watch(self, placement: Placement, torques: Torques, period: float) -> None:
         """Measure for how long a contact has been missing or superfluous."""
         config = self._config.contacts

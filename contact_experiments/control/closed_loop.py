@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from contact_aware_control.reference import Goal
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.tracking import pose_distance
 from contact_core.arm_state import ArmState
+from contact_core.collision.shapes import PlacedShape
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
 from contact_core.scene import Scene
@@ -75,8 +76,17 @@ class TrueContacts(Estimator):
     def tare(self) -> None:
         """There is no bias, see :meth:`Estimator.tare`."""
 
-    def set_payload(self, mass: float, center_of_mass: np.ndarray, start_ns: int) -> None:
+    def set_payload(
+        self,
+        mass: float,
+        center_of_mass: np.ndarray,
+        start_ns: int,
+        shapes: Sequence[PlacedShape] = (),
+    ) -> None:
         """What is held makes no difference, see :meth:`Estimator.set_payload`."""
+
+    def set_gripper(self, position: float) -> None:
+        """Where the fingers are makes no difference, see :meth:`Estimator.set_gripper`."""
 
     def update(self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray) -> EstimatorOutput:
         """Return the contacts that were seen, see :meth:`Estimator.update`."""
@@ -252,6 +262,7 @@ class ClosedLoopRun:
             sensed,
             measurement.joint_torque,
         )
+        self._estimator.set_gripper(measurement.gripper_position)
         found = self._estimate(state)
         contacts = found.contacts
         began = time.perf_counter()

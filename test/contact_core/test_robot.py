@@ -4,9 +4,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from contact_core.description import RobotDescription
 from contact_core.errors import ModelError
 from contact_core.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
-from contact_core.robot import GRAVITY, Robot
+from contact_core.robot import GRAVITY, HELD_OBJECT, Robot
 
 FINGER = (
     '<link name="finger"><collision name="pad"><origin xyz="0 0 0.1"/><geometry>'
@@ -72,7 +73,7 @@ def test_poses_and_tool_jacobian_against_the_full_model_of_pinocchio(robot):
         pin.framesForwardKinematics(full, data, q_full)
         robot.update(q)
         for link in robot.link_names:
-            expected = data.oMf[full.getFrameId(link)]
+            expected = data.oMf[full.getFrameId("tool" if link == HELD_OBJECT else link)]
             assert robot.link_pose(link).isApprox(expected, 1e-12)
         np.testing.assert_allclose(robot.tool_jacobian(), jacobian[:, arm_columns], atol=1e-12)
         for joint, name in enumerate(JOINTS):
@@ -175,3 +176,28 @@ def test_errors_name_the_bad_value_and_the_valid_ones(robot):
         Robot(arm_urdf(), JOINTS[::-1], "tool")
     with pytest.raises(ModelError, match="revolute"):
         Robot(arm_urdf(), [*JOINTS, "slide"], "tool")
+
+
+@pytest.mark.parametrize("position", [0.0, 0.03, 0.055])
+def test_fingers_are_where_the_gripper_has_put_them(position):
+    """Both of them, and nothing else, as in a model of the arm that holds them there."""
+    description = RobotDescription.load("iiwa14_wsg50")
+    robot, expected = Robot.from_description(description), description.arm_model(position)
+    robot.set_gripper(position)
+    assert robot.finger_links == ("finger_left", "finger_right")
+    for link in robot.link_names[1:-1]:
+        frame = expected.frames[expected.getFrameId(link)]
+        assert robot.in_joint(link).isApprox(frame.placement, 1e-12)
+    assert robot.in_joint(HELD_OBJECT) == robot.in_joint("tool")
+
+
+def test_a_gripper_stops_at_its_limits():
+    robot = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
+    robot.set_gripper(1.0)
+    shift = robot.in_joint("gripper_body").actInv(robot.in_joint("finger_left").translation)
+    assert shift[1] == pytest.approx(0.055)
+
+
+def test_an_unknown_gripper_joint_is_refused():
+    with pytest.raises(ModelError, match="unknown gripper joint 'thumb'"):
+        Robot(arm_urdf(), JOINTS, "tool", "thumb")
