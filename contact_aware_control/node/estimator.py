@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from contact_stack_msgs.msg import Contact, ContactArray
 from contact_stack_msgs.srv import SetPayload
+from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -18,7 +19,7 @@ from contact_aware_control.estimation.base import EstimatorOutput, EstimatorStat
 from contact_aware_control.estimation.config import ObserverConfig
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
 from contact_aware_control.node.config import MOMENTUM_OBSERVER, EstimatorNodeConfig
-from contact_aware_control.node.messages import to_message
+from contact_aware_control.node.messages import held_shapes, to_message
 from contact_aware_control.precompile import precompile_estimator
 from contact_core.arm_state import ArmState
 from contact_core.description import RobotDescription
@@ -27,6 +28,7 @@ from contact_ros.border import (
     LARGEST_FORCE,
     LARGEST_POSITION,
     MessageError,
+    named_numbers,
     number,
     vector,
 )
@@ -37,7 +39,7 @@ from contact_ros.geometry import to_array, to_point
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.parameters import read
-from contact_ros.qos import signal_publisher
+from contact_ros.qos import signal_publisher, signal_subscription
 from contact_ros.stamps import to_nanoseconds
 
 NAME = "contact_estimator"
@@ -138,10 +140,15 @@ class EstimatorNode(GuardedNode):
         self._diagnostics = Diagnostics(
             self, lambda: self._reader.rejections.report(self._health())
         )
-        self._inputs = TickInputs(["state"], self._handle_tick)
+        self._gripper_joint = description.gripper_joint
+        inputs = ["state", "gripper"] if self._gripper_joint else ["state"]
+        self._inputs = TickInputs(inputs, self._handle_tick)
         self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
         profile = driver_profile(config.driver, config.arm)
         self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
+        if self._gripper_joint:
+            qos = signal_subscription(config.lockstep)
+            self.create_subscription(JointState, "gripper/joint_states", self._gripper_moved, qos)
         if self._participant is not None:
             self._participant.announce()
         freeze_garbage_collector()
@@ -156,8 +163,21 @@ class EstimatorNode(GuardedNode):
         else:
             self._inputs.put("state", state.stamp, state)
 
+    def _gripper_moved(self, message: JointState) -> None:
+        moved = named_numbers(message.name, message.position, "position", LARGEST_POSITION)
+        if self._participant is None:
+            self._open(moved)
+        else:
+            self._inputs.put("gripper", to_nanoseconds(message.header.stamp), moved)
+
+    def _open(self, moved: Mapping[str, float]) -> None:
+        """Put the fingers where a message has them; without one they stay where they were."""
+        if self._gripper_joint in moved:
+            self._estimator.set_gripper(moved[self._gripper_joint])
+
     def _handle_tick(self, k: int, samples: Mapping[str, Any]) -> None:
         assert self._participant is not None
+        self._open(samples.get("gripper", {}))
         self._update(samples["state"])
         self._participant.done(k)
 
@@ -196,7 +216,7 @@ class EstimatorNode(GuardedNode):
         mass = number(request.mass, "mass [kg]", 0.0, HEAVIEST)
         center = vector(request.center_of_mass, "center_of_mass [m]", FARTHEST_CENTER)
         start = to_nanoseconds(request.start) or self._stamp
-        self._estimator.set_payload(mass, center, start)
+        self._estimator.set_payload(mass, center, start, held_shapes(request))
         response.success = True
         return response
 

@@ -5,22 +5,29 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pinocchio as pin
 from contact_stack_msgs.msg import Contact, ContactArray
 from contact_stack_msgs.msg import ContactMode as ContactModeMessage
+from contact_stack_msgs.srv import SetPayload
+from geometry_msgs.msg import Pose
+from shape_msgs.msg import SolidPrimitive
 
 from contact_aware_control.contact import ContactEstimate, ContactMode, ContactReport
 from contact_aware_control.estimation.base import EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.tare import TareStatus
-from contact_core.robot import Robot
+from contact_aware_control.estimation.tool_surface import MOST_HELD
+from contact_core.collision.shapes import PlacedShape, Shape, ShapeKind
+from contact_core.robot import HELD_OBJECT, Robot
 from contact_ros.border import (
     LARGEST_FORCE,
     LARGEST_POSITION,
+    MessageError,
     at_most,
     number,
     numbers,
     vector,
 )
-from contact_ros.geometry import to_point, to_vector
+from contact_ros.geometry import quaternion_to_array, to_point, to_se3, to_vector
 from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
 
 MOST_CONTACTS = 16
@@ -35,6 +42,9 @@ MOST_SAMPLES = 1e9
 
 LONGEST_NORMAL = 1.01
 """Largest component of a normal, which is a unit vector."""
+
+LARGEST_HELD = 2.0
+"""Largest distance and length of a held object that are believed [m]."""
 
 STATES = {
     EstimatorStatus.FREE: ContactArray.FREE,
@@ -93,6 +103,48 @@ def from_message(message: ContactArray, robot: Robot, stamp: int) -> ContactRepo
         else None
     )
     return ContactReport(stamp, contacts, free_torque, message.calibrated)
+
+
+def held_shapes(request: SetPayload.Request) -> tuple[PlacedShape, ...]:
+    """Convert what a request says of where a held object may be touched.
+
+    Args:
+        request: The request.
+
+    Returns:
+        The shapes, in the frame of the tool.
+
+    Raises:
+        MessageError: If there are too many, not as many poses, or one is of another kind.
+    """
+    shapes, poses = request.shapes, request.shape_poses
+    at_most(shapes, MOST_HELD, "shapes")
+    if len(shapes) != len(poses):
+        raise MessageError(f"{len(poses)} shape_poses for {len(shapes)} shapes")
+    pairs = zip(shapes, poses, strict=True)
+    return tuple(PlacedShape("held", HELD_OBJECT, _shape(s), _placement(p)) for s, p in pairs)
+
+
+def _shape(message: SolidPrimitive) -> Shape:
+    sizes = numbers(message.dimensions, "dimensions [m]", LARGEST_HELD).tolist()
+    match message.type, sizes:
+        case SolidPrimitive.BOX, [x, y, z]:
+            return Shape(ShapeKind.BOX, (0.5 * x, 0.5 * y, 0.5 * z))
+        case SolidPrimitive.SPHERE, [radius]:
+            return Shape(ShapeKind.SPHERE, (radius, 0.0, 0.0))
+        case SolidPrimitive.CYLINDER, [height, radius]:
+            return Shape(ShapeKind.CYLINDER, (radius, 0.5 * height, 0.0))
+    raise MessageError(
+        f"a shape has type {message.type} and {len(sizes)} dimensions (valid: BOX and 3, SPHERE "
+        "and 1, CYLINDER and 2)"
+    )
+
+
+def _placement(pose: Pose) -> pin.SE3:
+    vector(pose.position, "position of a shape [m]", LARGEST_HELD)
+    norm = float(np.linalg.norm(quaternion_to_array(pose.orientation)))
+    number(norm, "norm of a shape's quaternion", 0.99, 1.01)
+    return to_se3(pose)
 
 
 def _to_contact(contact: ContactEstimate) -> Contact:

@@ -64,8 +64,9 @@ def random_value(slot: Any, rng: np.random.Generator) -> Any:
         return random_message(getattr(module, slot.name), rng)
     if slot.typename == "boolean":
         return bool(rng.integers(2))
-    if slot.typename == "double":
-        return float(rng.normal(scale=1e3))
+    if slot.typename in ("float", "double"):
+        number = rng.normal(scale=1e3)
+        return float(np.float32(number) if slot.typename == "float" else number)
     limits = np.iinfo(slot.typename)
     return int(rng.integers(limits.min, limits.max, dtype=slot.typename, endpoint=True))
 

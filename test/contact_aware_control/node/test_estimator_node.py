@@ -1,0 +1,153 @@
+"""The estimator's node hears where the fingers are and what they hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import rclpy
+from contact_stack_msgs.msg import Contact
+from contact_stack_msgs.srv import SetPayload
+from geometry_msgs.msg import Point, Pose
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+from shape_msgs.msg import SolidPrimitive
+
+from contact_aware_control.node.estimator import EstimatorNode
+from contact_core.arm_state import ArmState
+from contact_core.robot import HELD_OBJECT
+from contact_ros.driver_profile import DriverConfig, driver_profile
+
+Q = np.array([0.0, 0.6, 0.0, -1.2, 0.0, 1.0, 0.5])
+OPEN = 0.04
+FINGERS = ("finger_left", "finger_right")
+BETWEEN_OPEN_FINGERS = np.array([0.0, 0.01, 0.02])
+"""In the tool frame [m]: where a table presses on their tips, 2 cm before the palm's middle."""
+MUG = SolidPrimitive(type=SolidPrimitive.CYLINDER, dimensions=[0.1, 0.04])
+
+
+class Arm:
+    """An arm at rest that tells a node of itself, without a middleware in between."""
+
+    def __init__(self, node: Any) -> None:
+        self.node = node
+        self.found: list[Contact] = []
+        self._robot = node._robot
+        self._profile = driver_profile("lbr_fri", DriverConfig(), 0.005)
+        self._stamp = 10**9
+        node._contacts.publish = lambda message: self.found.__setitem__(
+            slice(None), message.contacts
+        )
+
+    def hear(self, topic: str, message: Any) -> None:
+        """Let a message arrive."""
+        (heard,) = [s for s in self.node.subscriptions if s.topic_name == f"/lbr/{topic}"]
+        heard.callback(serialize_message(message))
+
+    def move_finger(self, position: float) -> None:
+        self.hear(
+            "gripper/joint_states", JointState(name=[FINGERS[0] + "_joint"], position=[position])
+        )
+
+    def call(self, name: str, request: Any) -> Any:
+        (service,) = [s for s in self.node.services if s.srv_name.endswith(name)]
+        return service.callback(request, service.srv_type.Response())
+
+    def feel(self, point: np.ndarray | None, force: tuple[float, ...] = (0.0, 0.0, 0.0)) -> None:
+        """Be pressed for a while at a point of the tool by a force, both in the tool frame."""
+        self._robot.update(Q)
+        torque = np.zeros(7)
+        if point is not None:
+            tool = self._robot.tool_pose()
+            torque = self._robot.torque_of_force(
+                HELD_OBJECT, tool.act(point), tool.rotation @ np.array(force)
+            )
+        rng = np.random.default_rng(0)
+        for _ in range(60):
+            self._stamp += 5_000_000
+            state = ArmState(
+                self._stamp, Q, np.zeros(7), Q, torque + 0.1 * rng.standard_normal(7), np.zeros(7)
+            )
+            self.hear("state", self._profile.encode_state(state)["state"])
+
+    def distance(self, point: np.ndarray) -> float:
+        """Return how far the contact that was found is from a point of the tool [m]."""
+        (contact,) = self.found
+        found = np.array([contact.point.x, contact.point.y, contact.point.z])
+        return float(np.linalg.norm(self._robot.tool_pose().actInv(found) - point))
+
+
+@pytest.fixture
+def arm(ros_domain: int) -> Iterator[Arm]:
+    exact = ("-p", "errors.calibration:=exact")
+    rclpy.init(args=["--ros-args", "-r", "__ns:=/lbr", *exact])
+    node = EstimatorNode()
+    yield Arm(node)
+    node.destroy_node()
+    rclpy.shutdown()
+
+
+def test_fingers_are_touched_where_the_gripper_has_them(arm: Arm) -> None:
+    arm.feel(None)
+    arm.move_finger(OPEN)
+    arm.feel(BETWEEN_OPEN_FINGERS, (0.0, 0.0, -20.0))
+    assert arm.found[0].link in FINGERS
+    assert arm.distance(BETWEEN_OPEN_FINGERS) < 0.03
+    assert arm.node.rejections.count == 0
+
+
+def test_a_bad_message_leaves_the_fingers_where_they_were(arm: Arm) -> None:
+    arm.move_finger(OPEN)
+    arm.move_finger(math.nan)
+    arm.hear("gripper/joint_states", JointState(name=["a", "b"], position=[0.0]))
+    arm.hear("gripper/joint_states", JointState(name=["of_another_gripper"], position=[0.0]))
+    assert arm.node.rejections.count == 2
+    arm.feel(None)
+    arm.feel(BETWEEN_OPEN_FINGERS, (0.0, 0.0, -20.0))
+    assert arm.distance(BETWEEN_OPEN_FINGERS) < 0.03
+
+
+def test_a_held_object_is_touched_until_it_is_put_down(arm: Arm) -> None:
+    on_the_mug = np.array([0.04, 0.0, 0.1])
+    mug = SetPayload.Request(shapes=[MUG], shape_poses=[Pose(position=Point(z=0.1))])
+    assert arm.call("set_payload", mug).success
+    arm.feel(None)
+    arm.feel(on_the_mug, (-20.0, 0.0, 0.0))
+    assert arm.found[0].link == HELD_OBJECT
+    assert arm.distance(on_the_mug) < 0.03
+    arm.feel(None)
+    assert arm.call("set_payload", SetPayload.Request()).success
+    arm.feel(on_the_mug, (-20.0, 0.0, 0.0))
+    assert HELD_OBJECT not in [contact.link for contact in arm.found]
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        (SetPayload.Request(shapes=[MUG]), "0 shape_poses for 1 shapes"),
+        (SetPayload.Request(shapes=[MUG] * 5, shape_poses=[Pose()] * 5), "shapes has 5 entries"),
+        (
+            SetPayload.Request(shapes=[SolidPrimitive(type=4)], shape_poses=[Pose()]),
+            "a shape has type 4 and 0 dimensions",
+        ),
+        (
+            SetPayload.Request(
+                shapes=[SolidPrimitive(type=2, dimensions=[-0.1])], shape_poses=[Pose()]
+            ),
+            "sizes must be positive",
+        ),
+        (
+            SetPayload.Request(shapes=[MUG], shape_poses=[Pose(position=Point(x=math.nan))]),
+            "position of a shape",
+        ),
+    ],
+)
+def test_shapes_that_cannot_be_held_are_refused(
+    arm: Arm, request_: SetPayload.Request, reason: str
+) -> None:
+    answer = arm.call("set_payload", request_)
+    assert not answer.success
+    assert reason in answer.message
