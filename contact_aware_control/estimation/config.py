@@ -115,7 +115,11 @@ class EstimateConfig:
         above=0.0,
     )
     residual_time: float = parameter(
-        0.05, "time constant of the low-pass on the residual", unit="s", low=0.0
+        0.05,
+        "time constant of the low-pass on the residual, and of a mean torque that tells how much "
+        "of it is no noise",
+        unit="s",
+        low=0.0,
     )
     search_residual: float = parameter(
         2.0,
@@ -186,7 +190,7 @@ class SeveralConfig:
     add_residual: float = parameter(
         1.0,
         "squared whitened residual of the low-passed torque, per joint, above which a contact "
-        "may be missing",
+        "may be missing; a single one of which the mean torque leaves more is not identifiable",
         above=0.0,
     )
     add_time: float = parameter(

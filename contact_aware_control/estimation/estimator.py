@@ -12,7 +12,7 @@ from contact_aware_control.estimation.calibration import Calibration, prior
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.filter import FilterEstimate
 from contact_aware_control.estimation.load import LoadHypothesis, Verdict
-from contact_aware_control.estimation.measurement import Torques
+from contact_aware_control.estimation.measurement import MeanTorque, Torques
 from contact_aware_control.estimation.surface import new_placement, place
 from contact_aware_control.estimation.tare import JumpingLowPass
 from contact_aware_control.estimation.tool_surface import ToolSurface, check_held
@@ -64,6 +64,7 @@ class ContactEstimator(Estimator):
         self._hypothesis = LoadHypothesis(config.load, config.errors.correlation_time)
         self._load = np.zeros(4)
         self._low_pass = JumpingLowPass(config.detection.torque_time)
+        self._mean = JumpingLowPass(config.estimate.residual_time)
         self._torque = np.zeros(self._robot.n)
         self._residual = 0.0
 
@@ -124,6 +125,7 @@ class ContactEstimator(Estimator):
         self._balance.take_load(load, deviation)
         self._load = self._load + load
         self._low_pass.reset()
+        self._mean.reset()
         return True
 
     def _track(
@@ -135,12 +137,31 @@ class ContactEstimator(Estimator):
             place(self._surface, robot.joint_rotations, origins, self._placement)
         model_error = self._config.noise.relative * np.linalg.norm(smooth)
         covariance = free.covariance + model_error**2 * np.eye(robot.n)
-        torques = Torques(self._torque, smooth, covariance, origins, robot.joint_axes)
+        mean = self._mean.update(self._torque, np.sqrt(free.covariance.diagonal()), free.period)
+        averaged = MeanTorque(mean, (1.0 - self._mean.variance_share) * free.noise**2)
+        axes = robot.joint_axes
+        torques = Torques(self._torque, smooth, covariance, origins, axes, averaged)
         found = self._tracker.update(stamp_ns, self._placement, torques, evidence, free.period)
-        self._residual = (
-            found[-1][1].residual if found else _squared(covariance, self._torque) / robot.n
-        )
+        if len(found) > 1:
+            self._residual = self._unexplained(found, smooth, covariance)
+        else:
+            left = found[0][1].residual if found else _squared(covariance, self._torque) / robot.n
+            self._residual = left
         return tuple(self._contact(track, estimate, stamp_ns) for track, estimate in found)
+
+    def _unexplained(
+        self,
+        found: list[tuple[Track, FilterEstimate]],
+        torque: np.ndarray,
+        covariance: np.ndarray,
+    ) -> float:
+        """Return the squared whitened torque per joint that contacts leave together."""
+        for _, contact in found:
+            link = self._links[contact.shape]
+            torque = torque - self._robot.torque_of_force(
+                link, contact.point_world, contact.force_world
+            )
+        return _squared(covariance, torque) / self._robot.n
 
     def _contact(self, track: Track, estimate: FilterEstimate, stamp_ns: int) -> ContactEstimate:
         link = self._links[estimate.shape]
@@ -158,7 +179,7 @@ class ContactEstimator(Estimator):
             residual=estimate.residual,
             effective_sample_size=estimate.effective_sample_size,
             spread=estimate.spread,
-            identifiable=self._identifiable(estimate),
+            identifiable=not track.guessed and self._identifiable(estimate),
             age=1e-9 * (stamp_ns - track.began_ns),
             modes=tuple(
                 ContactMode(self._links[shape], point, weight)
@@ -172,6 +193,7 @@ class ContactEstimator(Estimator):
         return bool(
             self._surface.joints[estimate.shape] >= limits.identifiable_joints
             and estimate.residual < limits.identifiable_residual
+            and estimate.unexplained_mean < self._config.contacts.add_residual
             and estimate.modes[0][2] > limits.identifiable_weight
             and _deviation(estimate.point_covariance) < limits.identifiable_spread
         )

@@ -39,6 +39,8 @@ class FilterEstimate:
         residual: Squared whitened torque residual per joint, low-passed.
         unexplained: The same of the low-passed torque: it shows at once that the estimate does
             not explain the torque any more.
+        unexplained_mean: The same of the slowly low-passed torque, at the best place near the
+            estimate: what is left there is no noise.
         effective_sample_size: Of the weights before resampling.
         spread: Root mean square distance of the particles to the point [m].
         modes: (shape, point in the world frame, weight) of every mode, main mode first.
@@ -52,6 +54,7 @@ class FilterEstimate:
     force_covariance: np.ndarray
     residual: float
     unexplained: float
+    unexplained_mean: float
     effective_sample_size: float
     spread: float
     modes: tuple[tuple[int, np.ndarray, float], ...]
@@ -264,10 +267,18 @@ class ContactParticleFilter:
             force_covariance=force_covariance + self.place.force_noise(placement, sample.smooth),
             residual=self._residual,
             unexplained=cost / sample.smooth.weighted.size,
+            unexplained_mean=self._unexplained_near(placement, sample.mean),
             effective_sample_size=effective,
             spread=spread,
             modes=self._all_modes(placement, point, alternative),
         )
+
+    def _unexplained_near(self, placement: Placement, mean: Measurement) -> float:
+        """Return the residual per joint; that near the estimate where its own says something."""
+        residual = self.place.residual(placement, mean)
+        if residual > self._estimate.search_residual:
+            residual = min(residual, self.place.slide(placement, mean, enough=0.0))
+        return residual
 
     def _all_modes(
         self, placement: Placement, point: np.ndarray, alternative: float

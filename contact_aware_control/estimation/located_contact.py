@@ -147,10 +147,17 @@ class LocatedContact:
             torques: For the kinematics.
             deviation: Standard deviation of its force about the usual one [N].
         """
+        return KnownContact(self.jacobian(placement, torques), self.usual_force, deviation)
+
+    def jacobian(self, placement: Placement, torques: Torques | Measurement) -> np.ndarray:
+        """Return J_C (3, n) of its point, world frame [m/rad].
+
+        Args:
+            placement: Where the shapes are.
+            torques: For the kinematics.
+        """
         point, _ = self.in_world(placement)
-        origins, axes = torques.joint_origins, torques.joint_axes
-        jacobian = point_jacobian(origins, axes, self.joints, point)
-        return KnownContact(jacobian, self.usual_force, deviation)
+        return point_jacobian(torques.joint_origins, torques.joint_axes, self.joints, point)
 
     def force_noise(self, placement: Placement, measurement: Measurement) -> np.ndarray:
         """Return the covariance of a fitted force that the torque's noise causes.
@@ -162,9 +169,7 @@ class LocatedContact:
         Returns:
             (3, 3) [N^2], bounded by a prior where the torques say nothing.
         """
-        point, _ = self.in_world(placement)
-        origins, axes = measurement.joint_origins, measurement.joint_axes
-        jacobian = point_jacobian(origins, axes, self.joints, point)
+        jacobian = self.jacobian(placement, measurement)
         information = jacobian @ measurement.precision @ jacobian.T
         return np.asarray(np.linalg.inv(information + np.eye(3) / FORCE_PRIOR**2))
 

@@ -50,10 +50,24 @@ class Sample(NamedTuple):
     Attributes:
         measured: The torque as measured.
         smooth: The torque, low-passed.
+        mean: The torque, low-passed more slowly, so that noise hides less.
     """
 
     measured: Measurement
     smooth: Measurement
+    mean: Measurement
+
+
+class MeanTorque(NamedTuple):
+    """A torque that is averaged over many samples.
+
+    Attributes:
+        torque: (n) [Nm].
+        less_noise: (n) variances of a sample that this has taken away [Nm^2].
+    """
+
+    torque: np.ndarray
+    less_noise: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -66,6 +80,7 @@ class Torques:
         covariance: (n, n) of what is not contact in them [Nm^2].
         joint_origins: (n, 3) world frame [m].
         joint_axes: (n, 3) unit vectors, world frame.
+        mean: Of tau_ext; None where nobody has averaged it.
     """
 
     measured: np.ndarray
@@ -73,6 +88,7 @@ class Torques:
     covariance: np.ndarray
     joint_origins: np.ndarray
     joint_axes: np.ndarray
+    mean: MeanTorque | None = None
 
     @cached_property
     def alone(self) -> Sample:
@@ -93,16 +109,36 @@ class Torques:
         Returns:
             The torques without those of the others.
         """
+        expected, covariance = self._expected(others)
+        precision = np.linalg.inv(covariance)
+        smooth = mean = self._measurement(self.smooth - expected, precision)
+        if self.mean is not None:
+            sharper = np.linalg.inv(covariance - np.diag(self.mean.less_noise))
+            mean = self._measurement(self.mean.torque - expected, sharper)
+        return Sample(self._measurement(self.measured - expected, precision), smooth, mean)
+
+    def forces(self, others: Sequence[KnownContact], explained: np.ndarray) -> list[np.ndarray]:
+        """Return the likeliest forces of contacts beside one that has been found.
+
+        Args:
+            others: The contacts, as in :meth:`beside`.
+            explained: (n) torque of the one that has been found, from the low-passed one [Nm].
+
+        Returns:
+            (3) of each [N].
+        """
+        expected, covariance = self._expected(others)
+        weighted = np.linalg.solve(covariance, self.smooth - expected - explained)
+        return [o.force + o.deviation**2 * o.jacobian @ weighted for o in others]
+
+    def _expected(self, others: Sequence[KnownContact]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the torque (n) expected of contacts, and the covariance (n, n) beside them."""
         covariance = self.covariance.copy()
         expected = np.zeros_like(self.measured)
         for other in others:
             covariance += other.deviation**2 * other.jacobian.T @ other.jacobian
             expected += other.jacobian.T @ other.force
-        precision = np.linalg.inv(covariance)
-        return Sample(
-            self._measurement(self.measured - expected, precision),
-            self._measurement(self.smooth - expected, precision),
-        )
+        return expected, covariance
 
     def _measurement(self, torque: np.ndarray, precision: np.ndarray) -> Measurement:
         weighted = precision @ torque

@@ -180,6 +180,9 @@ class JumpingLowPass:
     """First-order low-pass, except that what noise cannot explain passes at once.
 
     An impact is thus seen without delay, while a steady force is smoothed.
+
+    Attributes:
+        variance_share: Variance of white noise in the value over that in a sample.
     """
 
     def __init__(self, time_constant: float) -> None:
@@ -189,6 +192,7 @@ class JumpingLowPass:
             time_constant: [s].
         """
         self._time_constant = time_constant
+        self.variance_share = 1.0
         self._value: np.ndarray | None = None
 
     def reset(self) -> None:
@@ -207,10 +211,10 @@ class JumpingLowPass:
             (n) the filtered value.
         """
         if self._value is None or np.sum(((sample - self._value) / noise) ** 2) > JUMP:
-            self._value = sample.copy()
-        elif self._time_constant > 0.0:
-            gain = 1.0 - math.exp(-period / self._time_constant)
-            self._value = self._value + gain * (sample - self._value)
+            gain = 1.0
         else:
-            self._value = sample.copy()
+            time = self._time_constant
+            gain = 1.0 - math.exp(-period / time) if time > 0.0 else 1.0
+        self._value = sample.copy() if gain == 1.0 else self._value + gain * (sample - self._value)
+        self.variance_share = (1.0 - gain) ** 2 * self.variance_share + gain**2
         return self._value

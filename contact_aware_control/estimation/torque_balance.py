@@ -28,11 +28,13 @@ class FreeTorque(NamedTuple):
         period: Time since the sample before [s].
         torque: (n) [Nm].
         covariance: (n, n) of what is not contact in it [Nm^2].
+        noise: (n) standard deviation of the white part of that [Nm].
     """
 
     period: float
     torque: np.ndarray
     covariance: np.ndarray
+    noise: np.ndarray
 
 
 class TorqueBalance:
@@ -57,7 +59,9 @@ class TorqueBalance:
         self._tare = Tare(robot.n, config.tare, config.noise)
         self._payload = Payload(config.payload)
         self._last_ns: int | None = None
-        self._now = FreeTorque(0.0, np.zeros(robot.n), np.zeros((robot.n, robot.n)))
+        self._now = FreeTorque(
+            0.0, np.zeros(robot.n), np.zeros((robot.n, robot.n)), self._tare.noise
+        )
         self.bias = np.zeros(robot.n)
         self.rejected = 0
         self.calibrated = calibration.of_this_arm
@@ -123,7 +127,8 @@ class TorqueBalance:
         payload, deviation = self._payload.update(stamp_ns, self._robot)
         self.bias, covariance = self._errors.expect(q, period)
         covariance = covariance + np.diag(self._tare.noise**2 + deviation**2)
-        self._now = FreeTorque(period, external_torque - payload - self.bias, covariance)
+        torque = external_torque - payload - self.bias
+        self._now = FreeTorque(period, torque, covariance, self._tare.noise)
         return self._now
 
     def learn(self, *, touched: bool, free: bool) -> None:
@@ -133,7 +138,7 @@ class TorqueBalance:
             touched: Whether a contact is followed.
             free: Whether the sample is certainly of free space.
         """
-        period, torque, _ = self._now
+        period, torque = self._now.period, self._now.torque
         if self._tare.running:
             mean = self._tare.update(torque, touched, period)
             if mean is not None:

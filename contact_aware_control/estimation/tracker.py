@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.filter import ContactParticleFilter, FilterEstimate
-from contact_aware_control.estimation.measurement import Sample, Torques
+from contact_aware_control.estimation.measurement import KnownContact, Sample, Torques
 from contact_aware_control.estimation.surface import Placement, RobotSurface
 from contact_core.seeds import generator
 
@@ -27,6 +27,8 @@ class Track:
         estimate: Of the last update.
         reported: True once its force has exceeded the threshold.
         superfluous_for: How long the others have explained the torque without it [s].
+        guessed: True if it, or one that it depends on, was not located before another one came:
+            two places and forces are more unknowns than there are torques.
     """
 
     number: int
@@ -35,6 +37,7 @@ class Track:
     estimate: FilterEstimate | None = None
     reported: bool = False
     superfluous_for: float = 0.0
+    guessed: bool = False
 
 
 class ContactTracker:
@@ -98,6 +101,7 @@ class ContactTracker:
         for track in self.tracks:
             sample = self._beside_others(placement, torques, [track])
             track.estimate = track.filter.update(placement, sample, period, self._mobility(track))
+        self._share_torque(placement, torques)
         self._end_weak(stamp_ns, evidence)
         return self._reported()
 
@@ -109,7 +113,7 @@ class ContactTracker:
         """
         if self._waiting:
             return 0.0
-        established = len(self.tracks) > 1 and track is not self.tracks[-1]
+        established = track is not self.tracks[-1] and not track.guessed
         return self._config.contacts.mobility if established else 1.0
 
     def _beside_others(
@@ -119,10 +123,27 @@ class ContactTracker:
         others = [track for track in self.tracks if track not in without]
         if not others:
             return torques.alone
-        deviation = self._config.contacts.force_change
-        return torques.beside(
-            [track.filter.place.known(placement, torques, deviation) for track in others]
-        )
+        return torques.beside([self._known(track, placement, torques) for track in others])
+
+    def _known(self, track: Track, placement: Placement, torques: Torques) -> KnownContact:
+        """Return what is known of a contact when another one is looked for."""
+        place, deviation = track.filter.place, self._config.contacts.force_change
+        if track.guessed:
+            # Its force is what it was when it had to explain everything.
+            deviation += float(np.linalg.norm(place.usual_force))
+        return place.known(placement, torques, deviation)
+
+    def _share_torque(self, placement: Placement, torques: Torques) -> None:
+        """Change the forces of earlier contacts so that they explain what the last one leaves."""
+        *earlier, last = self.tracks
+        if not earlier or last.estimate is None:
+            return
+        known = [self._known(track, placement, torques) for track in earlier]
+        torque = last.filter.place.jacobian(placement, torques).T @ last.estimate.force_world
+        forces = torques.forces(known, torque)
+        for track, force in zip(earlier, forces, strict=True):
+            if track.estimate is not None:
+                track.estimate = replace(track.estimate, force_world=force)
 
     def _end_weak(self, stamp_ns: int, evidence: float) -> None:
         """End all contacts with the evidence for them, or a single one with its force.
@@ -160,7 +181,7 @@ class ContactTracker:
         if residual > config.add_residual:
             residual = min(residual, self._slide(placement, torques))
         missing = residual > config.add_residual
-        established = all(t.filter.settled_for >= config.settling_time for t in self.tracks)
+        established = all(self._is_established(track) for track in self.tracks)
         if not missing:
             self._missing_for = 0.0
             self._waiting = False
@@ -172,6 +193,16 @@ class ContactTracker:
                 self._unexplained(placement, torques, track) < residual + config.remove_residual
             )
             track.superfluous_for = track.superfluous_for + period if superfluous else 0.0
+
+    def _is_established(self, track: Track) -> bool:
+        """Tell whether a contact had been located, up to the last sample."""
+        config, estimate = self._config.contacts, track.estimate
+        return (
+            track.filter.settled_for >= config.settling_time
+            and not track.guessed
+            and estimate is not None
+            and estimate.unexplained_mean < config.add_residual
+        )
 
     def _slide(self, placement: Placement, torques: Torques) -> float:
         """Let one contact slide if that explains the torque; return the residual per joint."""
@@ -216,6 +247,9 @@ class ContactTracker:
         measured = self._beside_others(placement, torques, []).measured
         self._count += 1
         track = Track(self._count, self._unused.pop(), stamp_ns)
+        if self.tracks and not self._waiting:
+            for other in (*self.tracks, track):
+                other.guessed = True
         track.filter.start(placement, measured, self._remembers(stamp_ns))
         self.tracks.append(track)
         self._changed_ns = stamp_ns
@@ -224,6 +258,8 @@ class ContactTracker:
 
     def _remove(self, track: Track, stamp_ns: int) -> None:
         self.tracks.remove(track)
+        if len(self.tracks) == 1:
+            self.tracks[0].guessed = False
         self._unused.append(track.filter)
         self._changed_ns = self._ended_ns = stamp_ns
         self._missing_for = 0.0

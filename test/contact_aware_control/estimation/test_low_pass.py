@@ -30,3 +30,13 @@ def test_without_time_constant_nothing_is_filtered():
     low_pass = JumpingLowPass(0.0)
     low_pass.update(np.zeros(7), NOISE, 0.005)
     np.testing.assert_array_equal(low_pass.update(np.full(7, 0.1), NOISE, 0.005), np.full(7, 0.1))
+
+
+def test_it_knows_how_much_noise_is_left():
+    low_pass = JumpingLowPass(0.02)
+    for _ in range(100):
+        low_pass.update(np.zeros(7), NOISE, 0.005)
+    gain = 1 - np.exp(-0.25)
+    assert low_pass.variance_share == pytest.approx(gain / (2 - gain))
+    low_pass.update(np.full(7, 2.0), NOISE, 0.005)
+    assert low_pass.variance_share == 1.0

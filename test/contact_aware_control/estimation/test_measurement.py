@@ -1,9 +1,16 @@
 """The torque that remains beside known contacts, and the Jacobian of a point."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from contact_aware_control.estimation.measurement import KnownContact, Torques, point_jacobian
+from contact_aware_control.estimation.measurement import (
+    KnownContact,
+    MeanTorque,
+    Torques,
+    point_jacobian,
+)
 
 
 @pytest.fixture
@@ -45,6 +52,34 @@ def test_marginalised_forces_are_those_of_least_squares(rng, count):
         x = np.linalg.lstsq(A, y)[0]
         np.testing.assert_allclose(force, x[:3], rtol=1e-6, atol=1e-8)
         assert cost == pytest.approx(np.sum((y - A @ x) ** 2), rel=1e-6)
+
+
+def test_forces_of_the_others_are_those_of_least_squares(rng):
+    """Of |S^-1/2 (tau - explained - sum J_i^T f_i)|^2 + sum |f_i - F_i|^2 / s_i^2 over all f_i."""
+    for _ in range(50):
+        torques, explained = random_torques(rng), rng.standard_normal(7)
+        others = [
+            KnownContact(rng.standard_normal((3, 7)), 10.0 * rng.standard_normal(3), deviation)
+            for deviation in (4.0, 20.0)
+        ]
+        rows = whitened(torques, np.hstack([other.jacobian.T for other in others]))
+        A = np.vstack([rows, np.diag(np.repeat([1 / other.deviation for other in others], 3))])
+        wanted = [other.force / other.deviation for other in others]
+        y = np.concatenate([whitened(torques, torques.smooth - explained), *wanted])
+        expected = np.linalg.lstsq(A, y)[0].reshape(2, 3)
+        np.testing.assert_allclose(torques.forces(others, explained), expected, rtol=1e-6)
+
+
+def test_a_mean_hides_less(rng):
+    torques = random_torques(rng)
+    less = 0.5 * np.linalg.eigvalsh(torques.covariance)[0] * np.ones(7)
+    averaged = dataclasses.replace(torques, mean=MeanTorque(torques.smooth, less))
+    sample = averaged.alone
+    np.testing.assert_allclose(
+        np.linalg.inv(sample.mean.precision), torques.covariance - np.diag(less), rtol=1e-6
+    )
+    assert sample.mean.square > sample.smooth.square
+    assert torques.alone.mean is torques.alone.smooth
 
 
 def test_alone_is_beside_nobody(rng):

@@ -10,6 +10,8 @@ from contact_aware_control.estimation.surface import (
     surface_of_robot,
 )
 from contact_core.config import from_mapping
+from contact_experiments.bench.contact_trials import Setting, run_at_once
+from contact_experiments.bench.contacts import make_trial
 
 POSE = np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3])
 
@@ -177,3 +179,16 @@ def test_a_fast_sliding_contact_is_not_taken_for_two(make_plant, robot):
         several += len(output.contacts) > 1
         assert error(output.contacts, point) < 0.05
     assert several == 0
+
+
+@pytest.mark.parametrize("pair", [(4, 7), (6, 7)])
+def test_two_contacts_at_the_same_moment_explain_the_torque_and_are_no_places(pair):
+    """From the same sample on, 0.3 Nm; what one contact explains within noise is told as one."""
+    trial = make_trial()
+    outcomes = []
+    for seed in range(10):
+        settings = (Setting(f"lbr_link_{link}", 0.3) for link in pair)
+        outcomes.append(run_at_once(trial, *settings, seed))
+    assert max(outcome.unexplained for outcome in outcomes) <= 1.0
+    assert all(outcome.honest for outcome in outcomes if outcome.contacts == 2)
+    assert any(outcome.contacts == 2 for outcome in outcomes)
