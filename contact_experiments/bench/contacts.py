@@ -22,9 +22,12 @@ from contact_core.robot import Robot
 from contact_experiments.bench.contact_trials import (
     Setting,
     TrialRobot,
+    at_once_figures,
     pair_figures,
+    run_at_once,
     run_pair,
     run_single,
+    run_tool,
     single_figures,
 )
 
@@ -35,6 +38,12 @@ NOISES = (0.1, 0.3, 0.5)
 FRICTIONS = (0.0, 0.5, 0.8)
 PAIRS = ((4, 6), (4, 7), (5, 6), (5, 7), (6, 7))
 """Links touched one after the other, the second beyond the first."""
+
+AT_ONCE = (*PAIRS, (2, 6), (3, 5))
+"""Links touched from the same sample on."""
+
+TOOL = {"fingers": False, "held object": True}
+"""What is touched of the tool -> whether it is held."""
 
 COUNTS = (100, 500, 1000, 5000)
 """Numbers of particles whose speed is measured."""
@@ -63,6 +72,25 @@ SECOND: Columns = (
     ("<= 5 cm", "found", 1.0, ".1%"),
     ("two", "two", 1.0, ".1%"),
     ("ended", "ended", 1.0, ".1%"),
+)
+PARTS: Columns = (
+    ("tool, 0.3 Nm", "part", 1.0, ""),
+    ("loc p50 [cm]", "location_p50", 100.0, ".2f"),
+    ("p90 [cm]", "location_p90", 100.0, ".1f"),
+    ("force p50 [N]", "force_p50", 1.0, ".2f"),
+    ("link", "right_link", 1.0, ".1%"),
+    ("ident.", "identifiable", 1.0, ".1%"),
+    ("mislead.", "misleading", 1.0, ".1%"),
+)
+SAME_MOMENT: Columns = (
+    ("at once, 0.3 Nm", "first", 1.0, ""),
+    ("and", "second", 1.0, ""),
+    ("explained", "explained", 1.0, ".1%"),
+    ("left p90 [noise]", "unexplained_p90", 1.0, ".2f"),
+    ("honest", "honest", 1.0, ".1%"),
+    ("both <= 5 cm", "located", 1.0, ".1%"),
+    ("ident.", "identifiable", 1.0, ".1%"),
+    ("two", "two", 1.0, ".1%"),
 )
 SPEED: Columns = (
     ("particles", "particles", 1.0, ".0f"),
@@ -104,17 +132,22 @@ def main(args: argparse.Namespace) -> int:
     """
     trials = max(2, args.trials // 10) if args.quick else args.trials
     settings = singles()
-    with tqdm(total=(len(settings) + len(PAIRS)) * trials, unit="trial") as progress:
+    kinds = len(settings) + len(PAIRS) + len(TOOL) + len(AT_ONCE)
+    with tqdm(total=kinds * trials, unit="trial") as progress:
         rows = [measure(setting, trials, progress) for setting in settings]
         pairs = [measure_pair(a, b, 0.3, trials, progress) for a, b in PAIRS]
+        tool = [measure_tool(part, 0.3, trials, progress) for part in TOOL]
+        at_once = [measure_at_once(a, b, 0.3, trials, progress) for a, b in AT_ONCE]
     speeds = [measure_speed(count, 100 if args.quick else 1000) for count in COUNTS]
-    print(render(rows, pairs, speeds))
+    print(render(rows, pairs, tool, at_once, speeds))
     plot(rows, pairs, args.plot)
     print(f"\nplot: {args.plot}")
     figures = {
         "load": os.getloadavg()[0],
         "single": rows,
         "pairs": pairs,
+        "tool": tool,
+        "at_once": at_once,
         "speed": speeds,
     }
     write_json(figures, args.json)
@@ -177,6 +210,52 @@ def measure_pair(
     return {"first": one.link, "second": other.link, **pair_figures(outcomes)}
 
 
+def measure_tool(part: str, noise: float, trials: int, progress: tqdm | None = None) -> Figures:
+    """Run many trials of contacts with the tool.
+
+    Args:
+        part: What is touched, of TOOL.
+        noise: Standard deviation of the torque [Nm].
+        trials: Their number.
+        progress: Advanced by one per trial.
+
+    Returns:
+        The ``part`` and :func:`single_figures`.
+    """
+    trial = make_trial()
+    outcomes = []
+    for seed in range(trials):
+        outcomes.append(run_tool(trial, TOOL[part], noise, seed))
+        if progress is not None:
+            progress.update()
+    return {"part": part, **single_figures(outcomes)}
+
+
+def measure_at_once(
+    first: int, second: int, noise: float, trials: int, progress: tqdm | None = None
+) -> Figures:
+    """Run many trials of two contacts that begin in the same sample.
+
+    Args:
+        first: Number of the link of one, from 1.
+        second: Number of the link of the other.
+        noise: Standard deviation of the torque [Nm].
+        trials: Their number.
+        progress: Advanced by one per trial.
+
+    Returns:
+        The names of the links and :func:`at_once_figures`.
+    """
+    trial = make_trial()
+    one, other = (Setting(LINKS[link - 1], noise) for link in (first, second))
+    outcomes = []
+    for seed in range(trials):
+        outcomes.append(run_at_once(trial, one, other, seed))
+        if progress is not None:
+            progress.update()
+    return {"first": one.link, "second": other.link, **at_once_figures(outcomes)}
+
+
 def measure_speed(
     particles: int, updates: int, estimator: str = EstimatorConfig().estimator
 ) -> Figures:
@@ -228,9 +307,21 @@ def make_trial(
     return TrialRobot(robot, make_estimator(robot, config))
 
 
-def render(rows: Sequence[Figures], pairs: Sequence[Figures], speeds: Sequence[Figures]) -> str:
+def render(
+    rows: Sequence[Figures],
+    pairs: Sequence[Figures],
+    tool: Sequence[Figures],
+    at_once: Sequence[Figures],
+    speeds: Sequence[Figures],
+) -> str:
     """Show everything as tables."""
-    tables = lines(rows, SINGLE), lines(pairs, SECOND), lines(speeds, SPEED)
+    tables = (
+        lines(rows, SINGLE),
+        lines(pairs, SECOND),
+        lines(tool, PARTS),
+        lines(at_once, SAME_MOMENT),
+        lines(speeds, SPEED),
+    )
     return "\n\n".join("\n".join(table) for table in tables)
 
 

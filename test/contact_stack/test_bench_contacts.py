@@ -18,6 +18,8 @@ def test_a_short_run_writes_everything(tmp_path, capsys, monkeypatch):
     found = json.loads(figures.read_text(), parse_constant=lambda name: 1 / 0)
     assert len(found["single"]) == len(contacts.singles())
     assert [row["second"] for row in found["pairs"]][-1] == "lbr_link_7"
+    assert [row["part"] for row in found["tool"]] == list(contacts.TOOL)
+    assert len(found["at_once"]) == len(contacts.AT_ONCE)
     at_wrist = next(row for row in found["single"] if row["setting"]["link"] == "lbr_link_7")
     assert at_wrist["location_p50"] < 0.05
     assert found["speed"][0]["particles"] == 100

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from contact_experiments.bench.contact_trials import Setting
-from contact_experiments.bench.contacts import measure, measure_pair
+from contact_experiments.bench.contacts import measure, measure_at_once, measure_pair, measure_tool
 
 pytestmark = pytest.mark.verify
 
@@ -43,3 +43,16 @@ def test_friction_of_0_8_is_located():
 @pytest.mark.parametrize(("first", "second"), [(4, 6), (4, 7), (5, 6), (5, 7), (6, 7)])
 def test_a_second_distal_contact_is_found(first, second):
     assert measure_pair(first, second, NOISE, TRIALS)["found"] >= 0.75
+
+
+@pytest.mark.parametrize("part", ["fingers", "held object"])
+def test_the_tool_is_located(part):
+    row = measure_tool(part, NOISE, TRIALS)
+    assert row["right_link"] >= 0.8
+    assert row["location_p50"] <= 0.03
+    assert row["misleading"] <= 0.02
+
+
+@pytest.mark.parametrize(("first", "second"), [(4, 6), (4, 7), (5, 6), (5, 7), (6, 7)])
+def test_two_at_once_explain_the_torque(first, second):
+    assert measure_at_once(first, second, NOISE, TRIALS)["explained"] >= 0.9
