@@ -99,7 +99,11 @@ Target = JointTarget | PoseTarget
 
 
 class StreamedTargets:
-    """Turns targets into goals of the control loop."""
+    """Turns targets into goals of the control loop.
+
+    Attributes:
+        tool_bounds: Of the tool's motion.
+    """
 
     def __init__(self, robot: Robot, config: ControllerConfig, stream: StreamConfig) -> None:
         """Take bounds.
@@ -118,7 +122,7 @@ class StreamedTargets:
         )
         shift = bounds_of(3, (stream.speed, stream.acceleration, stream.jerk))
         turn = bounds_of(3, (stream.turn_speed, stream.turn_acceleration, stream.turn_jerk))
-        self._tool = Bounds(*(np.concatenate(pair) for pair in zip(shift, turn, strict=True)))
+        self.tool_bounds = Bounds(*(np.concatenate(pair) for pair in zip(shift, turn, strict=True)))
         self._timeout = config.safety.reference_timeout
         self._last: Target | None = None
         self._before: Target | None = None
@@ -183,7 +187,7 @@ class StreamedTargets:
         assert target is not None
         if not isinstance(before, PoseStream):
             self._robot.update(state.command)
-            before, time = PoseStream.at_rest(self._robot.tool_pose(), self._tool), 0.0
+            before, time = PoseStream.at_rest(self._robot.tool_pose(), self.tool_bounds), 0.0
         velocity = target.velocity
         if velocity is None:
             velocity = self._moved() / interval if interval else np.zeros(6)

@@ -90,6 +90,7 @@ class ControllerNode(ManagedNode):
         self._status_publisher = self.create_publisher(
             ControllerStatus, "controller_status", signal_publisher(config.lockstep)
         )
+        targets = StreamedTargets(Robot.from_description(description), config, config.stream)
         self._goals = GoalServer(
             self,
             lambda: self._loop_state.command,
@@ -102,10 +103,12 @@ class ControllerNode(ManagedNode):
             (lambda stamp: stamp) if config.lockstep else self._loop_clock.from_ros,
             lambda: obstacle(self._status, self._loop_state.supervisor.pause),
             config.goal,
+            description.base_link,
+            targets.tool_bounds,
         )
         self._targets = TargetTopics(
             self,
-            StreamedTargets(Robot.from_description(description), config, config.stream),
+            targets,
             profile.joint_names,
             (description.base_link, self._robot.tool_link),
             self._lock,
@@ -233,7 +236,7 @@ class ControllerNode(ManagedNode):
                 self._answer_simulator()
             duration = time.perf_counter() - start
             if self._state is not None:
-                self._goals.update(now, self._state.position, status)
+                self._goals.update(now, self._state.position, status, self._report)
             self._rate.count(time.monotonic())
             self._report_change(status)
             if self._log.tick(inputs, self._loop_state, command, status):

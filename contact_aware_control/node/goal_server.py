@@ -1,4 +1,4 @@
-"""The two trajectory actions of the controller.
+"""The actions of the controller: two trajectories, and guarded moves.
 
 One goal runs at a time; a new goal takes over from the running one, which is aborted. A
 goal that cannot be followed is aborted before anything moves, with the reason in its
@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from contact_stack_msgs.action import FollowPoseTrajectory
+from contact_stack_msgs.action import FollowPoseTrajectory, GuardedMove
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 from rclpy.task import Future
 
+from contact_aware_control.contact import ContactReport
 from contact_aware_control.loop_state import LoopStatus
 from contact_aware_control.node.config import GoalConfig
+from contact_aware_control.node.guarded_goal import GuardedGoal
 from contact_aware_control.node.trajectory_goals import (
     GoalProgress,
     JointGoal,
@@ -30,6 +33,7 @@ from contact_aware_control.node.trajectory_goals import (
     Violation,
 )
 from contact_aware_control.reference import Goal
+from contact_aware_control.reference.stream import Bounds
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.safety.supervisor import Pause
@@ -98,6 +102,8 @@ class GoalServer:
         local_time: Callable[[int], int],
         obstacle: Callable[[], str],
         defaults: GoalConfig,
+        base: str,
+        bounds: Bounds,
     ) -> None:
         """Create the action servers.
 
@@ -115,6 +121,8 @@ class GoalServer:
             local_time: Translates a stamp of a message to that clock [ns].
             obstacle: Says why the arm would not move now; empty if it would.
             defaults: What holds for goals that do not say it themselves.
+            base: Name of the arm's base.
+            bounds: Of the tool's motion in guarded moves.
         """
         self._node = node
         self._present_command = command
@@ -127,6 +135,8 @@ class GoalServer:
         self._local_time = local_time
         self._obstacle = obstacle
         self._defaults = defaults
+        self._base = base
+        self._bounds = bounds
         self._running: _RunningGoal | None = None
         self._servers = [
             ActionServer(
@@ -139,6 +149,7 @@ class GoalServer:
             for action, name, execute in (
                 (FollowPoseTrajectory, "follow_pose_trajectory", self._follow_pose),
                 (FollowJointTrajectory, "follow_joint_trajectory", self._follow_joints),
+                (GuardedMove, "guarded_move", self._guarded_move),
             )
         ]
 
@@ -160,13 +171,20 @@ class GoalServer:
             return None
         return self._running.goal.goal
 
-    def update(self, stamp: int, position: np.ndarray, status: LoopStatus) -> None:
+    def update(
+        self,
+        stamp: int,
+        position: np.ndarray,
+        status: LoopStatus,
+        report: ContactReport | None = None,
+    ) -> None:
         """Judge the running goal after a tick.
 
         Args:
             stamp: Time of the tick [ns].
             position: (n) measured joint positions [rad].
             status: What the loop did.
+            report: The last contacts.
         """
         running = self._running
         if running is None:
@@ -181,10 +199,11 @@ class GoalServer:
         )
         running.ticks += 1
         progress = self._progress(running, stamp, position, status)
+        progress = replace(progress, report=report)
         violation = self._violation(running, progress, status)
         if violation is not None:
             self._end(running, stamp, position, status, running.handle.abort, violation)
-        elif self._reached(running, progress):
+        elif running.goal.reached(progress):
             self._end(running, stamp, position, status, running.handle.succeed, None)
         elif running.ticks % FEEDBACK_EVERY == 0:
             running.handle.publish_feedback(running.goal.feedback(progress))
@@ -209,10 +228,6 @@ class GoalServer:
         if running.overtime <= goal.patience:
             return None
         return goal.goal_violation(progress)
-
-    def _reached(self, running: _RunningGoal, progress: GoalProgress) -> bool:
-        duration = running.goal.goal.reference.duration
-        return progress.reference_time >= duration and running.goal.goal_violation(progress) is None
 
     def _progress(
         self, running: _RunningGoal, stamp: int, position: np.ndarray, status: LoopStatus
@@ -248,6 +263,20 @@ class GoalServer:
             return JointGoal(handle.request, self._joint_names, self._command(), self._defaults)
 
         return await self._run(handle, translate, FollowJointTrajectory.Result())
+
+    async def _guarded_move(self, handle: ServerGoalHandle) -> Any:
+        def translate() -> TrajectoryGoal:
+            return GuardedGoal(
+                handle.request,
+                self._robot,
+                self._base,
+                self._command(),
+                self._bounds,
+                self._period,
+                self._defaults,
+            )
+
+        return await self._run(handle, translate, GuardedMove.Result())
 
     async def _run(
         self,

@@ -16,6 +16,7 @@ from control_msgs.msg import JointTolerance
 from geometry_msgs.msg import Pose
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from contact_aware_control.contact import ContactReport
 from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_core.errors import TrajectoryError, choices
@@ -49,12 +50,14 @@ class GoalProgress:
         position: (n) measured joint positions q [rad].
         reference_time: Time since the start of the reference [s].
         max_force: Largest contact force reported since the start of the goal [N].
+        report: The last contacts; None if there are none, or not any more.
     """
 
     stamp: int
     position: np.ndarray
     reference_time: float
     max_force: float
+    report: ContactReport | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,15 @@ class TrajectoryGoal(ABC):
         Args:
             progress: Where the arm is.
         """
+
+    def reached(self, progress: GoalProgress) -> bool:
+        """Tell whether the goal is reached: by default at the end of the motion, as it asks.
+
+        Args:
+            progress: Where the arm is.
+        """
+        ended = progress.reference_time >= self.goal.reference.duration
+        return ended and self.goal_violation(progress) is None
 
     @abstractmethod
     def feedback(self, progress: GoalProgress) -> Any:

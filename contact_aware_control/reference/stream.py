@@ -25,7 +25,7 @@ from contact_core.errors import TrajectoryError
 from contact_core.robot import Robot
 
 FOR_EVER = 1e6
-"""Time until which a velocity is kept [s]; streams end by their time-out."""
+"""How long a velocity is kept [s]; streams end by their time-out."""
 
 KEPT = 0.9
 """Share of the largest velocity that a target may have, so that it can be caught up with."""
@@ -129,6 +129,11 @@ class Approach:
         if result not in (Result.Working, Result.Finished):
             raise TrajectoryError(f"no motion leads to the target: {result.name}")
 
+    @property
+    def duration(self) -> float:
+        """Time until the target is reached [s]; FOR_EVER if that moves on."""
+        return FOR_EVER if self.velocity.any() else float(self._motion.duration)
+
     def at(self, time: float) -> MotionState:
         """Return the state at a time since the start [s]; later than the motion ends it goes on."""
         time = max(time, 0.0)
@@ -163,8 +168,8 @@ class JointStream(JointReference):
 
     @property
     def duration(self) -> float:
-        """See :data:`FOR_EVER`."""
-        return FOR_EVER
+        """Time until the target is reached [s]; very long if that moves on."""
+        return self.approach.duration
 
     def sample(self, time: float) -> np.ndarray:
         """Return q_ref, see :meth:`JointReference.sample`."""
@@ -219,8 +224,8 @@ class PoseStream(PoseReference):
 
     @property
     def duration(self) -> float:
-        """See :data:`FOR_EVER`."""
-        return FOR_EVER
+        """Time until the target is reached [s]; very long if that moves on."""
+        return self.approach.duration
 
     def sample(self, time: float) -> pin.SE3:
         """Return X_ref, see :meth:`PoseReference.sample`."""
