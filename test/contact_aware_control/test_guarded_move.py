@@ -108,7 +108,7 @@ def test_height_and_force_on_a_table_of_unknown_height(seed, force):
 
 
 def test_nothing_in_the_way_is_no_touch():
-    guarded, touch, real, forces = GuardedRun(0.3).move(10.0, speed=0.05, distance=0.05)
+    guarded, touch, real, _ = GuardedRun(0.3).move(10.0, speed=0.05, distance=0.05)
     assert not guarded.touched
     assert np.isnan(real)
     assert np.isnan(touch.surface)

@@ -14,10 +14,16 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from contact_stack_msgs.action import FollowPoseTrajectory, PlanRobustContact, PlanThroughContact
+from contact_stack_msgs.action import (
+    FollowPoseTrajectory,
+    GuardedMove,
+    PlanRobustContact,
+    PlanThroughContact,
+)
 from contact_stack_msgs.msg import Contact, ContactArray, ControllerStatus, PoseTrajectoryPoint
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 from control_msgs.action import GripperCommand as OlderGripperCommand
+from geometry_msgs.msg import PoseStamped
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from lifecycle_msgs.srv import ChangeState
@@ -290,6 +296,7 @@ def attack(target: Target, count: int, number: int = 0) -> None:
 ACTIONS = {
     FollowPoseTrajectory: "follow_pose_trajectory",
     FollowJointTrajectory: "follow_joint_trajectory",
+    GuardedMove: "guarded_move",
     ParallelGripperCommand: "gripper",
     OlderGripperCommand: "gripper_cmd",
     PlanThroughContact: "plan_through_contact",
@@ -339,6 +346,18 @@ def _pose_goal() -> FollowPoseTrajectory.Goal:
     return goal
 
 
+def _guarded_goal() -> GuardedMove.Goal:
+    goal = GuardedMove.Goal(speed=0.02, distance=0.05, force=10.0)
+    goal.direction.z = -1.0
+    return goal
+
+
+def _pose_target() -> PoseStamped:
+    target = PoseStamped()
+    target.pose.orientation.w = 1.0
+    return target
+
+
 def _gripper_goal() -> ParallelGripperCommand.Goal:
     goal = ParallelGripperCommand.Goal()
     goal.command.position = [0.02]
@@ -356,7 +375,9 @@ SOUND: dict[type, Callable[[], Any]] = {
     type(_lbr_state()): _lbr_state,
     FollowJointTrajectory.Goal: _joint_goal,
     FollowPoseTrajectory.Goal: _pose_goal,
+    GuardedMove.Goal: _guarded_goal,
     ParallelGripperCommand.Goal: _gripper_goal,
+    PoseStamped: _pose_target,
     PlanThroughContact.Goal: lambda: PlanThroughContact.Goal(
         example="pushing", samples=10, iterations=1, horizon=3
     ),

@@ -48,6 +48,7 @@ def test_examples_on_the_simulator(launch: Callable[..., NodeGraph], driver: str
     assert "the arm is free" in example("04")
     assert "tared" in example("05")
     assert "the controller says OK" in example("08")
+    assert "nothing within 5" in example("09")
     assert "holds something 78 mm wide" in example("06")  # the mug, a little squeezed
 
 
