@@ -114,7 +114,10 @@ class ContinuationConfig:
         high=1.0,
     )
     restarts: int = parameter(
-        2, "How often a stage that did not converge is solved again from its best iterate.", low=0
+        2,
+        "How often a stage that did not converge is solved again from its best iterate; then "
+        "planning ends.",
+        low=0,
     )
 
 
@@ -129,8 +132,8 @@ class NonlinearSolverConfig:
     )
     warm_start: bool = parameter(
         False,
-        "Whether IPOPT starts a robust stage close to the bounds and multipliers of the one "
-        "before: much faster where stages differ little.",
+        "Whether IPOPT starts a stage close to the bounds and multipliers of the one before: much "
+        "faster where stages differ little.",
     )
     max_iterations: int = parameter(3000, "Iteration limit of each stage.", low=1)
     budget: float = parameter(600.0, "Wall-clock time for the whole plan.", unit="s", above=0.0)

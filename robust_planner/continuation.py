@@ -141,6 +141,7 @@ class StageSolver:
         config: PlannerConfig,
         stop: StopCondition,
         on_progress: OnProgress | None = None,
+        near: bool = False,
     ) -> None:
         """Choose the problem.
 
@@ -149,6 +150,7 @@ class StageSolver:
             config: How.
             stop: Asked by the solver at every iteration.
             on_progress: Called when a stage starts and ends and now and then in between.
+            near: Whether the first stage starts from a plan.
         """
         self._problem = problem
         self._config = config
@@ -156,8 +158,8 @@ class StageSolver:
         self._on_progress = on_progress
         self._solver: NonlinearSolver | None = None
         self._program: tuple[str, bool, PlannerConfig] | None = None
-        # Whether the next stage differs little from the last one.
-        self._near = False
+        # Whether the next stage starts from what solves one that differs little.
+        self._near = near
 
     def judge(self, values: np.ndarray, robust: bool) -> Candidate:
         """Check an iterate.
@@ -192,7 +194,7 @@ class StageSolver:
         for _ in range(1 + self._config.continuation.restarts):
             candidate, record = self._solve(stage, solver, start)
             yield candidate, record
-            self._near = stage.robust and record.converged
+            self._near = record.converged
             if record.converged or self._stop.reason is not None:
                 return
             start = candidate.values

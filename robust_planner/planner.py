@@ -85,7 +85,7 @@ def plan(
     stages = robust_stages(config)
     if reference is None or not stages:
         stages = reference_stages(config) + stages
-    solver = StageSolver(problem, config, stop, on_progress)
+    solver = StageSolver(problem, config, stop, on_progress, near=reference is not None)
     best = solver.judge(_start(problem, config, reference), stages[0].robust)
     records: list[StageRecord] = []
     for stage in stages:
@@ -95,6 +95,8 @@ def plan(
             records.append(record)
             if record.converged or candidate.residuals.worst < best.residuals.worst:
                 best = candidate
+        if not records[-1].converged:
+            break  # the next stage would start from what solves nothing
     complete = bool(records) and records[-1].converged and records[-1].name == stages[-1].name
     return RobustPlan(
         status=_status(best, complete, records, stop, config),

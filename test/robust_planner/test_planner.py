@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from contact_core.planning import PlanStatus
+from contact_core.planning import PlanStatus, StopCondition
 from robust_planner.config import (
     ContinuationConfig,
     NonlinearSolverConfig,
@@ -26,8 +26,11 @@ from robust_planner.examples import Example, make_example
 from robust_planner.models import sliding_block
 from robust_planner.planner import plan
 from robust_planner.problem import RobustProblem
+from robust_planner.program import ProgramParameters
 from robust_planner.result import RobustPlan, StageProgress
 from robust_planner.solver import SolverMissingError
+from robust_planner.solver.ipopt import IpoptSolver
+from robust_planner.solver.solver import IterationCallback, SolverOutcome
 
 
 @pytest.mark.parametrize(
@@ -224,6 +227,45 @@ def test_impossible_horizon_returns_its_residuals(sled: Example) -> None:
     result = plan(problem, config)
     assert result.status is PlanStatus.INFEASIBLE
     assert result.residuals.worst > 1e-3
+
+
+def test_planning_ends_with_the_first_stage_that_is_not_solved(sled: Example) -> None:
+    """What comes after it would start from what solves nothing, and take its time."""
+    config = dataclasses.replace(
+        sled.config,
+        uncertainty=UncertaintyConfig(),
+        continuation=ContinuationConfig(penalties=(1.0, 10.0, 100.0), restarts=1),
+        solver=NonlinearSolverConfig(max_iterations=3),
+    )
+    result = plan(sled.problem, config)
+    assert result.status is PlanStatus.NOT_CONVERGED
+    assert [stage.name for stage in result.stages] == ["penalty 1/3", "penalty 1/3"]
+
+
+def test_every_stage_but_a_cold_one_is_near_what_it_starts_from(
+    sled: Example, sled_reference: RobustPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts: list[bool] = []
+
+    def solve(
+        self: IpoptSolver,
+        guess: np.ndarray,
+        parameters: ProgramParameters,
+        stop: StopCondition,
+        on_iteration: IterationCallback,
+        near: bool = False,
+    ) -> SolverOutcome:
+        starts.append(near)
+        return SolverOutcome(guess, 0.0, True, False, 1, "at once")
+
+    monkeypatch.setattr(IpoptSolver, "solve", solve)
+    continuation = ContinuationConfig(penalties=(1.0, 10.0), weight_fractions=(0.1, 1.0))
+    config = dataclasses.replace(sled.config, continuation=continuation)
+    plan(sled.problem, config)
+    assert starts == [False, True, True, True]
+    starts.clear()
+    plan(sled.problem, config, sled_reference)
+    assert starts == [True, True]
 
 
 def test_reference_of_another_problem_is_refused(
