@@ -126,6 +126,7 @@ def plot_final_blocks(results: Mapping[str, FinalErrors], goal: float, size: flo
         The figure.
     """
     figure, grid = new_figure(len(results), 1, (8.0, 1.5 * len(results)), sharex=True)
+    figure.set_layout_engine("compressed")  # the scale is fixed, the shape of the axes is not
     for axes, (name, errors) in zip(grid.flat, results.items(), strict=True):
         axes.grid(visible=False)
         for index, (mu, run) in enumerate(zip(errors.friction, errors.simulations, strict=True)):
@@ -168,7 +169,8 @@ def plot_frames(plans: Plans, frames: int = 13) -> Figure:
     Returns:
         The figure.
     """
-    figure, grid = new_figure(len(plans), 1, (10.0, 3.3 * len(plans)), sharex=True, sharey=True)
+    figure, grid = new_figure(len(plans), 1, (8.0, 3.3 * len(plans)), sharex=True, sharey=True)
+    figure.set_layout_engine("compressed")  # as above
     for axes, (name, plan) in zip(grid.flat, plans.items(), strict=True):
         _frames(axes, plan.trajectory, frames)
         label(axes, name, "", "z [m]")
@@ -200,11 +202,11 @@ def plot_foot(
         distance = trajectory.distance(model).min(axis=1)
         height.plot(trajectory.time, distance, label=name, **style)
         normal = trajectory.normal_force[1:].sum(axis=1)
-        force.step(trajectory.time[1:], normal, where="pre", **style)
+        force.stairs(normal, trajectory.time, baseline=None, **{"linewidth": 1.5, **style})
     height.axhline(0.0, color="black", linewidth=0.8)
     label(height, "lower of toe and heel", "", "distance to the mean ground [m]")
     label(force, "sum of toe and heel", "time [s]", "normal force [N]")
-    legend(height, loc="upper right")
+    legend(height, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 
