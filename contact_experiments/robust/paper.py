@@ -120,7 +120,7 @@ FIGURES = {
     "7": PaperFigure(
         "feasibility against robustness of the hopper",
         figure_7,
-        minutes=90.0,
+        minutes=5.0,
         claims=(
             Claim(
                 "ERM, sigma 0.5 m: mean height of the foot [m]", "0.46", "erm_highest", ".2f",
