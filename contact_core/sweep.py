@@ -7,6 +7,7 @@ found again only by the very same function, arguments, sources and libraries.
 from __future__ import annotations
 
 import argparse
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -168,7 +169,9 @@ class Sweep:
             return None
         sources = fingerprint(function.__module__)
         name = f"{function.__module__}.{function.__qualname__}"
-        key = joblib.hash((name, arguments, sources, self._plugins))
+        # Joblib's hash tells a part of an array from its copy, which a worker or a file makes it.
+        copies = pickle.loads(pickle.dumps(arguments))
+        key = joblib.hash((name, copies, sources, self._plugins))
         return self._folder / name.rpartition(".")[2] / f"{key}.pkl"
 
 

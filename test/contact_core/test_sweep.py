@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sweep_tasks import draw, kill_the_first, note, owned
+from sweep_tasks import draw, kill_the_first, note, owned, total
 
 from contact_core import fingerprint
 from contact_core.errors import ConfigError
@@ -38,6 +38,14 @@ def test_what_is_not_worth_keeping_is_computed_again(tmp_path: Path) -> None:
     sweep = Sweep(folder=tmp_path, show=False)
     sweep.run(draw, FOUR, keep=lambda result: False)
     assert not list(tmp_path.rglob("*.pkl"))
+
+
+def test_a_part_of_an_array_is_what_its_copy_is(tmp_path: Path) -> None:
+    values = np.arange(12.0).reshape(3, 4)
+    sweep = Sweep(folder=tmp_path, show=False)
+    for same in (values, np.hstack((values, values))[:, :4]):
+        assert sweep.run(total, [(same,)]) == [66.0]
+    assert len(list(tmp_path.rglob("*.pkl"))) == 1
 
 
 def test_an_interrupted_sweep_keeps_what_it_has(tmp_path: Path) -> None:
