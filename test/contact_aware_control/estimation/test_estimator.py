@@ -45,12 +45,12 @@ def settling_time(location):
 @pytest.mark.parametrize(
     ("link", "noise", "location_limit", "force_limit"),
     [
-        ("lbr_link_5", 0.1, 0.007, 0.8),
+        pytest.param("lbr_link_5", 0.1, 0.007, 0.8, marks=pytest.mark.verify),
         ("lbr_link_5", 0.3, 0.013, 2.1),
-        ("lbr_link_6", 0.1, 0.005, 0.5),
+        pytest.param("lbr_link_6", 0.1, 0.005, 0.5, marks=pytest.mark.verify),
         ("lbr_link_6", 0.3, 0.008, 1.5),
         ("lbr_link_7", 0.1, 0.004, 0.4),
-        ("lbr_link_7", 0.3, 0.007, 1.3),
+        pytest.param("lbr_link_7", 0.3, 0.007, 1.3, marks=pytest.mark.verify),
     ],
 )
 def test_localisation_and_settling_over_random_poses(
