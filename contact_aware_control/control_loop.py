@@ -148,6 +148,7 @@ class ControlLoop:
 
     Attributes:
         config: Every parameter.
+        robot: The arm.
     """
 
     def __init__(self, robot: Robot, config: ControllerConfig) -> None:
@@ -161,7 +162,7 @@ class ControlLoop:
             ConfigError: If the controller is refused.
         """
         self.config = config
-        self._robot = robot
+        self.robot = robot
         self._supervisor = Supervisor(config.safety, config.period)
         self._controller = make_controller(robot, config)
         self._guard = CommandGuard(robot, config, self._controller.bounds_step)
@@ -420,7 +421,7 @@ class ControlLoop:
         last, follow, found = state.last or NOTHING, state.follow, inputs.finding
         new = () if inputs.arm is None or inputs.arm is last.arm else (*inputs.earlier, inputs.arm)
         for message in new:
-            if not is_sound_state(message, self._robot.n):
+            if not is_sound_state(message, self.robot.n):
                 supervisor = self._supervisor.reject_input(supervisor)
                 continue
             supervisor = self._supervisor.accept_input(supervisor)
@@ -431,7 +432,7 @@ class ControlLoop:
                 arm = message
             found = found or wrong
         if inputs.report is not last.report and inputs.report is not None:
-            if are_sound_contacts(inputs.report.contacts, self._robot.link_names):
+            if are_sound_contacts(inputs.report.contacts, self.robot.link_names):
                 report = inputs.report
             else:
                 supervisor = self._supervisor.reject_input(supervisor)
@@ -508,7 +509,7 @@ class ControlLoop:
             state_age=_age(now, arm),
             arrived=arm is not state.arm,
             continuous=state.supervisor.link is not Link.LOST or self._continues(state, arm),
-            reports_command=arm is not None and is_finite(arm.commanded_position, self._robot.n),
+            reports_command=arm is not None and is_finite(arm.commanded_position, self.robot.n),
             hearing=abs(now - checks.heard) * NANOSECONDS <= self._patience,
             finding=heard.finding,
             contacts_age=_age(now, report),
@@ -627,7 +628,7 @@ class ControlLoop:
     def _free_torque(self, known: _Known, reflex: ReflexState) -> np.ndarray:
         """Return the external torque (n) without bias and payload [Nm]."""
         told = None if known.report is None else known.report.free_torque
-        if told is not None and told.size == self._robot.n:
+        if told is not None and told.size == self.robot.n:
             return told
         offset = reflex.offset
         torque = known.arm.external_torque

@@ -102,16 +102,17 @@ def parameter(
     return dataclasses.field(default=default, metadata={"range": valid})
 
 
-def nested(config_type: type) -> Any:
+def nested(config_type: type, live: bool = False) -> Any:
     """Declare a field that is itself a configuration, by default its defaults.
 
     Args:
         config_type: The dataclass of the nested configuration.
+        live: True if all of it may change while a node runs.
 
     Returns:
         A dataclass field.
     """
-    return dataclasses.field(default_factory=config_type)
+    return dataclasses.field(default_factory=config_type, metadata={"live": live})
 
 
 def from_mapping(config_type: type[Config], values: Mapping[str, Any], where: str = "") -> Config:
@@ -217,7 +218,13 @@ def flatten(config: Any, prefix: str = "") -> dict[str, tuple[Any, Range]]:
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if dataclasses.is_dataclass(value):
-            flat.update(flatten(value, f"{prefix}{field.name}."))
+            inner = flatten(value, f"{prefix}{field.name}.")
+            if field.metadata.get("live", False):
+                inner = {
+                    name: (found, dataclasses.replace(valid, live=True))
+                    for name, (found, valid) in inner.items()
+                }
+            flat.update(inner)
         else:
             flat[prefix + field.name] = (value, field.metadata["range"])
     return flat

@@ -92,15 +92,25 @@ class IncidentLog:
             state: What it remembers now.
             duration: How far back a record goes at least [s].
         """
-        self._config = config
         self._robot = robot
         self._length = max(1, round(duration / config.period / SEGMENTS))
         # The state before the first tick of a segment, and its ticks.
         self._segments: deque[tuple[LoopState, list[TickRecord]]] = deque(maxlen=SEGMENTS + 1)
-        self._segments.append((state, []))
+        self.restart(config, state)
         self._requests: list[tuple[Request, str]] = []
         self._fault = False
         self._good_ticks = self._length * SEGMENTS
+
+    def restart(self, config: ControllerConfig, state: LoopState) -> None:
+        """Forget what was, because the parameters have changed: a record has one set of them.
+
+        Args:
+            config: Every parameter of the loop from now on.
+            state: What it remembers now.
+        """
+        self._config = config
+        self._segments.clear()
+        self._segments.append((state, []))
 
     def note(self, request: Request, detail: str = "") -> None:
         """Note what was asked of the loop before its next tick.

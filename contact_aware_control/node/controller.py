@@ -69,7 +69,9 @@ class ControllerNode(ManagedNode):
         precompile_controller()
         description = RobotDescription.load(config.robot)
         self._robot = Robot.from_description(description)
-        self._loop = ControlLoop(Robot.from_description(description), config)
+        # For the loop, and for the next one: to read a robot takes several periods.
+        ours, self._spare = (Robot.from_description(description) for _ in range(2))
+        self._loop = ControlLoop(ours, config)
         self._loop_state = LoopState()
         self._log = IncidentLog(config, description, self._loop_state, config.recorder.duration)
         self._loop_clock = LoopClock(lambda: int(self.get_clock().now().nanoseconds))
@@ -151,8 +153,15 @@ class ControllerNode(ManagedNode):
             self._timer.start()
 
     def _change(self, config: ControllerNodeConfig) -> None:
-        """Take over the parameters that may change while the arm moves."""
+        """Take over the parameters that may change while the arm moves.
+
+        What the loop remembers stays, so the next tick goes on from the last one.
+        """
         self._clocks.limit = config.clock_offset_limit
+        loop = ControlLoop(self._spare, config)
+        with self._lock:
+            self._spare, self._loop = self._loop.robot, loop
+            self._log.restart(config, self._loop_state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to send commands as soon as there is a joint state."""

@@ -118,6 +118,30 @@ def test_replay_that_begins_in_contact_gives_the_same_bits(logged, robot, tmp_pa
     assert all(t.agrees(0.0) for t in replay(record))
 
 
+def test_parameters_change_between_two_ticks_and_the_record_begins_anew(logged, robot, tmp_path):
+    """The loop goes on from what it remembers; a lower limit makes it give way at once."""
+    run = logged(duration=0.5, slow_start={"duration": 0.0})
+    run.run(50)
+    goal = pose_goal(robot)
+    run.run(100, goal, force=12.0)
+    held = run.q.copy()
+    config = from_mapping(
+        ControllerConfig, {"slow_start": {"duration": 0.0}, "force": {"limit": 8.0}}
+    )
+    run.loop = ControlLoop(run.loop.robot, config)
+    run.log.restart(config, run.loop_state)
+    run.run(1, goal, force=12.0)
+    assert 0.0 < np.abs(run.q - held).max() < 0.002
+    assert run.loop_state.reference_time > 0.4
+    run.run(30, goal, force=12.0)
+    save(run.log.record(""), tmp_path / "a.npz")
+    record = load(tmp_path / "a.npz")
+    assert record.config.force.limit == 8.0
+    ticks = list(replay(record))
+    assert len(ticks) == 31
+    assert all(t.agrees(0.0) for t in ticks)
+
+
 def test_replay_of_streams_gives_the_same_bits(logged, robot, tmp_path):
     run = logged(duration=0.5)
     run.run(50)
