@@ -35,7 +35,8 @@ def read(
         node: The node; its overrides come from ``-p`` and parameter files.
         config_type: The dataclass of the configuration.
         on_change: Called with the new configuration, complete and checked, when someone sets a
-            parameter that is declared live. Without it, as all others, they are read-only.
+            parameter that is declared live; it may refuse it by a ConfigError. Without it, as all
+            others, they are read-only.
 
     Returns:
         The configuration, complete and checked.
@@ -70,10 +71,11 @@ class _Changes:
         ours = {item.name: item.value for item in parameters if item.name in values}
         if ours:
             try:
-                self._config = from_mapping(type(self._config), unflatten(values | ours))
+                config = from_mapping(type(self._config), unflatten(values | ours))
+                self._on_change(config)
             except ConfigError as error:
                 return SetParametersResult(successful=False, reason=str(error))
-            self._on_change(self._config)
+            self._config = config
         return SetParametersResult(successful=True)
 
 

@@ -144,3 +144,14 @@ def test_without_anyone_who_follows_changes_nothing_is_live(graph) -> None:
     node = graph.node("still")
     read(node, _Live)
     assert node.describe_parameter("gain").read_only
+
+
+def test_who_takes_a_change_may_refuse_it(graph) -> None:
+    def refuse(config: _Live) -> None:
+        raise ConfigError("not now")
+
+    node = graph.node("refusing")
+    read(node, _Live, refuse)
+    answer = node.set_parameters([Parameter("gain", value=2.0)])[0]
+    assert (answer.successful, answer.reason) == (False, "not now")
+    assert node.get_parameter("gain").value == 1.0
