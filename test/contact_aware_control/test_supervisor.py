@@ -94,7 +94,7 @@ def test_states_that_are_all_rejected_are_named_as_the_reason():
         ({"contacts_age": math.inf}, (Mode.CONSERVATIVE, Status.CONTACTS_STALE)),
         ({"contacts_age": 0.049}, (Mode.TRACKING, Status.OK)),
         ({"identifiable": False}, (Mode.CONSERVATIVE, Status.CONTACT_UNIDENTIFIABLE)),
-        ({"reference_age": 0.11}, (Mode.HOLD, Status.REFERENCE_STALE)),
+        ({"reference_age": 0.26}, (Mode.HOLD, Status.REFERENCE_STALE)),
         ({"force_ratio": 6.1}, (Mode.TRACKING, Status.FORCE_EXCEEDED)),
     ],
 )
