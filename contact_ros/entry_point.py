@@ -146,4 +146,6 @@ class _StopSignals:
         self._requested.set()
         if not self._deferred:
             self._deferred = True
+            # What a library was just making is half made, and complains when it is freed.
+            sys.unraisablehook = lambda unraisable: None
             raise KeyboardInterrupt

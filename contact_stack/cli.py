@@ -129,7 +129,7 @@ contact-stack COMMAND --help says more about a command."""
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP, which end a command in the same way as Ctrl-C; holds the signal."""
+    """A signal that ends a command: Ctrl-C, SIGTERM or SIGHUP; holds its number."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -147,7 +147,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if any(":=" in word for word in words):
         # Before Python 3.12 argparse takes no name:=value behind an option.
         words.sort(key=lambda word: word.startswith("-"))
-    for number in set(stop_signals()) - {signal.SIGINT}:
+    for number in stop_signals():
         signal.signal(number, _terminate)
     if not sys.stderr.isatty():
         # A log needs no more of a progress bar than a line in ten seconds.
@@ -161,8 +161,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_ERROR
     except _Terminated as end:
         return 128 + int(end.args[0])
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
     except BrokenPipeError:
         # Whoever reads the output, such as head, has seen enough; Python would say so at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -226,6 +224,8 @@ def _module(command: Command) -> ModuleType:
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
+    # What a library was just making is half made, and complains when it is freed.
+    sys.unraisablehook = lambda unraisable: None
     raise _Terminated(number)
 
 

@@ -75,6 +75,27 @@ def test_a_signal_interrupts_a_long_set_up(start_node, number) -> None:
     assert (process.returncode, err) == (0, "")
 
 
+HALF_MADE = """
+class HalfMade:
+    def __init__(self):
+        print("setting up", flush=True)
+        threading.Event().wait(60)
+        self.handle = 1
+
+    def __del__(self):
+        del self.handle
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_a_signal_leaves_half_made_does_not_complain(start_node, number) -> None:
+    process = start_node(set_up="HalfMade()", before=HALF_MADE)
+    assert process.stdout.readline() == "setting up\n"
+    process.send_signal(number)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (0, "")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_that_came_during_the_imports_ends_the_process(start_node, number) -> None:
     """The launcher blocks signals until then."""
