@@ -8,6 +8,7 @@ from typing import Any
 
 import casadi
 import numpy as np
+import threadpoolctl
 
 from contact_core.planning import StopCondition
 from contact_core.signals import deferred
@@ -19,6 +20,15 @@ from robust_planner.solver.solver import (
     NonlinearSolver,
     SolverOutcome,
 )
+
+
+class _CasadiBlas(threadpoolctl.OpenBLASController):
+    """The OpenBLAS that CasADi brings for IPOPT's linear solver, under a name of its own."""
+
+    filename_prefixes = ("libcasadi-tp-openblas",)
+
+
+threadpoolctl.register(_CasadiBlas)
 
 
 def assemble(program: StagedProgram) -> tuple[dict[str, casadi.MX], np.ndarray, np.ndarray]:
@@ -107,7 +117,8 @@ class IpoptSolver(NonlinearSolver):
     ) -> SolverOutcome:
         """Find a local optimum; see the base class."""
         solver, multipliers = self._start_from(guess, near)
-        with deferred() as signals:
+        # With more threads its rounding, and where it ends, would depend on the machine.
+        with deferred() as signals, threadpoolctl.threadpool_limits(1, "blas"):
             best = self._watch.begin(guess, stop, on_iteration, signals)
             answer = solver(
                 x0=guess.ravel(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import threadpoolctl
 
 from contact_core.planning import StopCondition
 from robust_planner.config import NonlinearSolverConfig
@@ -41,3 +42,21 @@ def test_warm_start_stays_where_the_solution_is(sled: Example, sled_reference: R
     warm, cold = (solve_again(sled, sled_reference, near) for near in (True, False))
     assert warm[0] + warm[1] < cold[0] + cold[1]
     assert warm[1] < cold[1]
+
+
+def test_the_linear_solver_uses_one_thread(sled: Example, sled_reference: RobustPlan) -> None:
+    """Or rounding, and with it a plan, would depend on the number of processors."""
+    config = dataclasses.replace(sled.config, solver=NonlinearSolverConfig(max_iterations=1))
+    program = transcribe(sled.problem, config, "penalty", robust=False)
+    threads = []
+
+    def count(iteration: int, left: float) -> None:
+        threads.extend(
+            library["num_threads"]
+            for library in threadpoolctl.threadpool_info()
+            if "casadi" in library["filepath"]
+        )
+
+    parameters, stop = ProgramParameters(penalty=110.0), StopCondition(60.0)
+    IpoptSolver(program, config.solver).solve(sled_reference.values, parameters, stop, count)
+    assert set(threads) == {1}
