@@ -27,7 +27,7 @@ from contact_aware_control.controllers import (
 from contact_aware_control.controllers.contact_jacobian import magnitude
 from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.loop_state import NANOSECONDS, LoopInputs, LoopState, LoopStatus
-from contact_aware_control.reference.base import Goal
+from contact_aware_control.reference.base import Goal, Guidance
 from contact_aware_control.reference.clock import ReferenceClock
 from contact_aware_control.safety.command_gate import Bound, CommandGate, GateState
 from contact_aware_control.safety.command_limits import CommandGuard
@@ -111,6 +111,14 @@ class _Known(NamedTuple):
     ramp_ticks: int
     ghost: np.ndarray | None
     leashed: bool
+
+    @property
+    def guidance(self) -> Guidance | None:
+        """What a hand may lead the arm by, if it may."""
+        if self.goal is None or self.mode not in FOLLOWING:
+            return None
+        reference = self.goal.reference
+        return reference if isinstance(reference, Guidance) else None
 
 
 class _Move(NamedTuple):
@@ -299,9 +307,13 @@ class ControlLoop:
 
     def _move(self, transition: TransitionState, known: _Known, move: _Move) -> _Move:
         """Decide what is wanted of an arm that is commanded."""
-        if known.mode in FOLLOWING:
+        gate, arm, guided = known.gate, known.arm, known.guidance is not None
+        if guided:
+            time = move.reference_time + self.config.period
+            move = move._replace(reference_time=time, rate=1.0)
+            known = known._replace(leashed=False)
+        elif known.mode in FOLLOWING:
             return self._follow(transition, known, move)
-        gate, arm = known.gate, known.arm
         if move.status in REACTED_TO and self._reflex.moves:
             reflex, change = self._reflex.react(move.reflex, arm, gate.command)
             change = np.clip(change, *self._gate.room(gate, arm.position, move.bound))
@@ -309,8 +321,13 @@ class ControlLoop:
             return move._replace(command=command, reflex=reflex)
         move = self._give_way(known, move)
         if move.command is not gate.command:
+            if guided:
+                assert move.command is not None
+                change = move.command - gate.command
+                command, status = self._guard.limit(gate.command, change, yields=True)
+                move = move._replace(command=command, status=_first_wrong(move.status, status))
             return move
-        if known.mode is Mode.HOLD and move.status not in STOPPED_AT_ONCE:
+        if guided or (known.mode is Mode.HOLD and move.status not in STOPPED_AT_ONCE):
             transition, command = self._brake(transition, known)
             return move._replace(command=command, transition=transition)
         return move
@@ -318,9 +335,8 @@ class ControlLoop:
     def _give_way(self, known: _Known, move: _Move) -> _Move:
         """Follow nothing; yield where a contact force is above its limit."""
         command = known.gate.command
-        room = self._gate.room(known.gate, known.arm.position, Bound.YIELDING)
         controller, output = self._controller.give_way(
-            move.controller, self._told(known, move, 0.0, *room)
+            move.controller, self._told(known, move, 0.0, *self._yielding_room(known))
         )
         move = move._replace(controller=controller)
         if output.status is Status.QP_FAILED:
@@ -347,7 +363,7 @@ class ControlLoop:
             command = known.gate.command + np.clip(command - known.gate.command, *room)
             status = Status.AMBIGUOUS_LOAD if move.status in LEASHED else move.status
             move = move._replace(command=command, status=status)
-        if held or known.mode not in FOLLOWING:
+        if held or known.mode not in FOLLOWING or known.guidance is not None:
             move = move._replace(command=self._floats(known, move))
         return move
 
@@ -362,14 +378,18 @@ class ControlLoop:
         springs = (position - move.command) / self._softness
         if offset is not None:
             springs = springs - offset
+        if known.guidance is not None:
+            springs = np.where(known.guidance.free, springs, 0.0)
         force = self._levers.least_force(position, springs)
-        planned = () if known.goal is None else known.goal.force_limits.values()
-        most = max(self.config.safety.float_force, *planned, 0.0)
+        if known.guidance is not None:
+            most = known.guidance.force
+        else:
+            planned = () if known.goal is None else known.goal.force_limits.values()
+            most = max(self.config.safety.float_force, *planned, 0.0)
         if force <= most:
             return move.command
         change = move.command - known.gate.command + (1.0 - most / force) * self._softness * springs
-        room = self._gate.room(known.gate, position, Bound.YIELDING)
-        floating: np.ndarray = known.gate.command + np.clip(change, *room)
+        floating: np.ndarray = known.gate.command + np.clip(change, *self._yielding_room(known))
         return floating
 
     def _follow(self, transition: TransitionState, known: _Known, move: _Move) -> _Move:
@@ -634,12 +654,17 @@ class ControlLoop:
         torque = known.arm.external_torque
         return torque if offset is None else torque - offset
 
+    def _yielding_room(self, known: _Known) -> tuple[np.ndarray, np.ndarray]:
+        """Return the changes by which the command may give way, (lower, upper), each (n) [rad]."""
+        room = self._gate.room(known.gate, known.arm.position, Bound.YIELDING)
+        return room if known.guidance is None else known.guidance.within(room)
+
     def _widest(self, known: _Known, reflex: ReflexState) -> tuple[np.ndarray, np.ndarray] | None:
         """Return how fast the arm may give way; None where nothing is there to give way to."""
         touched = reflex.unexplained_force > 0.0 or (known.report and known.report.contacts)
         if not (self._controller.limits_force and touched):
             return None
-        return self._gate.room(known.gate, known.arm.position, Bound.YIELDING)
+        return self._yielding_room(known)
 
     def _relax(self, known: _Known, reflex: ReflexState) -> np.ndarray:
         """Hold without the controller; above a force limit let the springs follow the arm.
@@ -655,7 +680,7 @@ class ControlLoop:
         if ratio <= 1.0:
             return command
         share = (1.0 - 1.0 / ratio) * self._release_share
-        room = self._gate.room(known.gate, position, Bound.YIELDING)
+        room = self._yielding_room(known)
         relaxed: np.ndarray = command + np.clip(share * (position - command), *room)
         return relaxed
 

@@ -17,6 +17,7 @@ import numpy as np
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.reference import PoseStream
 from contact_aware_control.reference.stream import Bounds
+from contact_aware_control.tool_force import force_along
 from contact_core.errors import TrajectoryError
 from contact_core.low_pass import followed_share
 from contact_core.robot import Robot
@@ -26,9 +27,6 @@ FORCE_TIME = 0.01
 
 RISING = 0.3
 """Share of the force from which on its rise tells where the surface is."""
-
-NOISE, LEVER = 0.1, 0.1
-"""Of the torques, low-passed [Nm]; distance from the tool at which the hand may be touched [m]."""
 
 FEWEST = 3
 """Samples that tell a line."""
@@ -144,7 +142,7 @@ class GuardedMove:
         place = robot.tool_pose().translation.copy()
         located = [c for c in contacts if c.identifiable and c.link in self.force_limits]
         force = max(
-            self._along_torque(place, torque),
+            float(force_along(robot, -self._along[None], torque, self._wanted)[0]),
             -float(sum(self._along @ contact.force_world for contact in located)),
         )
         before = self._force
@@ -154,14 +152,6 @@ class GuardedMove:
         distance = float((place - self._begin) @ self._along)
         self._samples.append((self._force, distance))
         return Touch(self._force, distance, self._surface())
-
-    def _along_torque(self, place: np.ndarray, torque: np.ndarray) -> float:
-        """Return the force (1) along the way, beside a moment that its unknown lever arm makes."""
-        row = self._robot.torque_of_force(self._robot.tool_link, place, -self._along)
-        map_ = np.vstack((row, self._robot.tool_jacobian()[3:]))
-        normal = map_ @ map_.T
-        normal[1:, 1:] += (NOISE / (LEVER * self._wanted)) ** 2 * np.eye(3)
-        return float(np.linalg.solve(normal, map_ @ torque)[0])
 
     def _surface(self) -> float:
         """Return where the line through the last rise of the force begins."""

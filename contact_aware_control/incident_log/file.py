@@ -38,6 +38,7 @@ from contact_aware_control.loop_state import LoopInputs, LoopState
 from contact_aware_control.reference import (
     Assignment,
     Goal,
+    Guidance,
     JointStream,
     JointTrajectory,
     PoseStream,
@@ -88,6 +89,7 @@ DATA: dict[str, type] = {
         ForceMemory,
         GateState,
         Goal,
+        Guidance,
         LoopInputs,
         LoopState,
         MotionState,

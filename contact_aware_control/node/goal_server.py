@@ -1,4 +1,4 @@
-"""The actions of the controller: two trajectories, and guarded moves.
+"""The actions of the controller: two trajectories, guarded and compliant moves, hand guiding.
 
 One goal runs at a time; a new goal takes over from the running one, which is aborted. A
 goal that cannot be followed is aborted before anything moves, with the reason in its
@@ -13,7 +13,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from contact_stack_msgs.action import FollowPoseTrajectory, GuardedMove
+from contact_stack_msgs.action import (
+    CompliantMove,
+    FollowPoseTrajectory,
+    GuardedMove,
+    HandGuide,
+)
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
@@ -23,7 +28,12 @@ from rclpy.task import Future
 from contact_aware_control.contact import ContactReport
 from contact_aware_control.loop_state import LoopStatus
 from contact_aware_control.node.config import GoalConfig
-from contact_aware_control.node.guarded_goal import GuardedGoal
+from contact_aware_control.node.touch_goals import (
+    CompliantGoal,
+    GuardedGoal,
+    GuidedGoal,
+    TouchContext,
+)
 from contact_aware_control.node.trajectory_goals import (
     GoalProgress,
     JointGoal,
@@ -122,7 +132,7 @@ class GoalServer:
             obstacle: Says why the arm would not move now; empty if it would.
             defaults: What holds for goals that do not say it themselves.
             base: Name of the arm's base.
-            bounds: Of the tool's motion in guarded moves.
+            bounds: Of the tool's motion where forces lead it.
         """
         self._node = node
         self._present_command = command
@@ -135,8 +145,7 @@ class GoalServer:
         self._local_time = local_time
         self._obstacle = obstacle
         self._defaults = defaults
-        self._base = base
-        self._bounds = bounds
+        self._touch = TouchContext(robot, base, joint_names, bounds, period, defaults)
         self._running: _RunningGoal | None = None
         self._servers = [
             ActionServer(
@@ -150,6 +159,8 @@ class GoalServer:
                 (FollowPoseTrajectory, "follow_pose_trajectory", self._follow_pose),
                 (FollowJointTrajectory, "follow_joint_trajectory", self._follow_joints),
                 (GuardedMove, "guarded_move", self._guarded_move),
+                (CompliantMove, "compliant_move", self._compliant_move),
+                (HandGuide, "hand_guide", self._hand_guide),
             )
         ]
 
@@ -199,7 +210,7 @@ class GoalServer:
         )
         running.ticks += 1
         progress = self._progress(running, stamp, position, status)
-        progress = replace(progress, report=report)
+        progress = replace(progress, report=report, command=self._present_command())
         violation = self._violation(running, progress, status)
         if violation is not None:
             self._end(running, stamp, position, status, running.handle.abort, violation)
@@ -266,17 +277,21 @@ class GoalServer:
 
     async def _guarded_move(self, handle: ServerGoalHandle) -> Any:
         def translate() -> TrajectoryGoal:
-            return GuardedGoal(
-                handle.request,
-                self._robot,
-                self._base,
-                self._command(),
-                self._bounds,
-                self._period,
-                self._defaults,
-            )
+            return GuardedGoal(handle.request, self._touch, self._command())
 
         return await self._run(handle, translate, GuardedMove.Result())
+
+    async def _compliant_move(self, handle: ServerGoalHandle) -> Any:
+        def translate() -> TrajectoryGoal:
+            return CompliantGoal(handle.request, self._touch, self._command())
+
+        return await self._run(handle, translate, CompliantMove.Result())
+
+    async def _hand_guide(self, handle: ServerGoalHandle) -> Any:
+        def translate() -> TrajectoryGoal:
+            return GuidedGoal(handle.request, self._touch, self._command())
+
+        return await self._run(handle, translate, HandGuide.Result())
 
     async def _run(
         self,

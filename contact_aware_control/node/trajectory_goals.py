@@ -51,6 +51,7 @@ class GoalProgress:
         reference_time: Time since the start of the reference [s].
         max_force: Largest contact force reported since the start of the goal [N].
         report: The last contacts; None if there are none, or not any more.
+        command: (n) present command q_cmd [rad]; None while there is none.
     """
 
     stamp: int
@@ -58,6 +59,7 @@ class GoalProgress:
     reference_time: float
     max_force: float
     report: ContactReport | None = None
+    command: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from contact_aware_control.reference.base import (
     Assignment,
     Goal,
+    Guidance,
     JointReference,
     PoseReference,
     Reference,
@@ -14,6 +15,7 @@ from contact_aware_control.reference.stream import JointStream, PoseStream
 __all__ = [
     "Assignment",
     "Goal",
+    "Guidance",
     "JointReference",
     "JointStream",
     "JointTrajectory",

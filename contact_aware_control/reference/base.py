@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.config import StartTolerance
+from contact_core.errors import TrajectoryError
 from contact_core.robot import Robot
 
 
@@ -70,6 +72,51 @@ class PoseReference(Reference):
         Returns:
             Tool pose, world frame.
         """
+
+
+@dataclass(frozen=True, eq=False)
+class Guidance(JointReference):
+    """No motion of its own: a hand leads the arm, and where it lets go the arm stays.
+
+    Attributes:
+        start: (n) where it begins [rad].
+        free: (n) which joints may be led; the others stay where they are.
+        force: How hard the hand has to push [N].
+        time: How long it may do so [s].
+    """
+
+    start: np.ndarray
+    free: np.ndarray
+    force: float
+    time: float
+
+    waits: ClassVar[bool] = False
+
+    @property
+    def duration(self) -> float:
+        """How long the arm may be led [s]."""
+        return self.time
+
+    def sample(self, time: float) -> np.ndarray:
+        """Return where it began, see :meth:`JointReference.sample`."""
+        return self.start
+
+    def check(self, robot: Robot, q_start: np.ndarray, tolerance: StartTolerance) -> None:
+        """Check the numbers, see :meth:`Reference.check`."""
+        if self.free.shape != (robot.n,) or not self.free.any():
+            raise TrajectoryError(f"hand guiding needs a joint that is free, of {robot.n}")
+        for name, value in (("force", self.force), ("duration", self.time)):
+            if not (math.isfinite(value) and value > 0.0):
+                raise TrajectoryError(f"the {name} of hand guiding is {value:g} (valid: > 0)")
+
+    def within(self, room: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the changes of a command that lead no joint but the free ones.
+
+        Args:
+            room: (lower, upper) of all changes, each (n) [rad].
+        """
+        rest = np.clip(0.0, *room)
+        return np.where(self.free, room[0], rest), np.where(self.free, room[1], rest)
 
 
 @dataclass(frozen=True, eq=False)

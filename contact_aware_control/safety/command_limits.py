@@ -14,7 +14,13 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.reference.base import Goal, JointReference, PoseReference, Reference
+from contact_aware_control.reference.base import (
+    Goal,
+    Guidance,
+    JointReference,
+    PoseReference,
+    Reference,
+)
 from contact_aware_control.safety.clearances import SelfCollision, WorkspaceLimits
 from contact_aware_control.safety.status import Status
 from contact_core.errors import TrajectoryError, choices
@@ -192,4 +198,5 @@ class GoalChecker:
             if not (math.isfinite(limit) and limit >= 0.0):
                 raise TrajectoryError(f"planned contact of '{link}': force limit {limit} N")
         goal.reference.check(self._robot, command, self._start_tolerance)
-        self._guard.check(goal.reference)
+        if not isinstance(goal.reference, Guidance):
+            self._guard.check(goal.reference)

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import rclpy
 from contact_stack_msgs.action import (
+    CompliantMove,
     FollowPoseTrajectory,
     GuardedMove,
+    HandGuide,
     PlanRobustContact,
     PlanThroughContact,
 )
@@ -296,7 +298,9 @@ def attack(target: Target, count: int, number: int = 0) -> None:
 ACTIONS = {
     FollowPoseTrajectory: "follow_pose_trajectory",
     FollowJointTrajectory: "follow_joint_trajectory",
+    CompliantMove: "compliant_move",
     GuardedMove: "guarded_move",
+    HandGuide: "hand_guide",
     ParallelGripperCommand: "gripper",
     OlderGripperCommand: "gripper_cmd",
     PlanThroughContact: "plan_through_contact",
@@ -352,6 +356,13 @@ def _guarded_goal() -> GuardedMove.Goal:
     return goal
 
 
+def _compliant_goal() -> CompliantMove.Goal:
+    goal = CompliantMove.Goal(speed=0.02, duration=0.1)
+    goal.compliance.z = goal.travel.x = 0.01
+    goal.force.z = -5.0
+    return goal
+
+
 def _pose_target() -> PoseStamped:
     target = PoseStamped()
     target.pose.orientation.w = 1.0
@@ -375,7 +386,9 @@ SOUND: dict[type, Callable[[], Any]] = {
     type(_lbr_state()): _lbr_state,
     FollowJointTrajectory.Goal: _joint_goal,
     FollowPoseTrajectory.Goal: _pose_goal,
+    CompliantMove.Goal: _compliant_goal,
     GuardedMove.Goal: _guarded_goal,
+    HandGuide.Goal: lambda: HandGuide.Goal(force=8.0, duration=0.1),
     ParallelGripperCommand.Goal: _gripper_goal,
     PoseStamped: _pose_target,
     PlanThroughContact.Goal: lambda: PlanThroughContact.Goal(

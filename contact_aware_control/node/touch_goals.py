@@ -1,0 +1,299 @@
+"""Goals of the actions that touch on purpose, translated: guarded and compliant moves, guiding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from contact_stack_msgs.action import CompliantMove as CompliantMoveAction
+from contact_stack_msgs.action import GuardedMove as GuardedMoveAction
+from contact_stack_msgs.action import HandGuide
+from geometry_msgs.msg import Point, Vector3
+
+from contact_aware_control.compliant_move import CompliantMove
+from contact_aware_control.contact import ContactEstimate
+from contact_aware_control.guarded_move import GuardedMove, Touch
+from contact_aware_control.node.config import GoalConfig
+from contact_aware_control.node.trajectory_goals import (
+    GoalProgress,
+    JointNamesError,
+    TrajectoryGoal,
+    Violation,
+)
+from contact_aware_control.reference import Goal, Guidance
+from contact_aware_control.reference.stream import FOR_EVER, Bounds
+from contact_core.errors import TrajectoryError, choices
+from contact_core.robot import Robot
+from contact_ros.border import number, vector
+from contact_ros.geometry import to_point
+
+GuardedResult = GuardedMoveAction.Result
+CompliantResult = CompliantMoveAction.Result
+GuideResult = HandGuide.Result
+
+FASTEST, FARTHEST, STRONGEST, LONGEST = 1.0, 3.0, 500.0, 3600.0
+"""Largest speed [m/s], distance [m], force [N] and duration [s]."""
+
+SOFTEST = 100.0
+"""Largest compliance [m/N]."""
+
+FELT = 8.0
+"""How hard a hand has to push, where it is not said [N]."""
+
+
+@dataclass(frozen=True)
+class TouchContext:
+    """What all of these goals are made with.
+
+    Attributes:
+        robot: The arm, for a goal to measure with.
+        base: Name of the arm's base.
+        joint_names: The driver's names of the arm's joints, base to wrist.
+        bounds: Of the tool's motion.
+        period: Time between ticks [s].
+        defaults: How long a goal may be held back.
+    """
+
+    robot: Robot
+    base: str
+    joint_names: Sequence[str]
+    bounds: Bounds
+    period: float
+    defaults: GoalConfig
+
+    def axes(self, frame: str, command: np.ndarray) -> np.ndarray:
+        """Return the axes of a frame (3, 3), as rows, world frame.
+
+        Args:
+            frame: Its name: the base, the tool, or empty for the base.
+            command: (n) commanded joint positions now [rad].
+
+        Raises:
+            TrajectoryError: If the name is unknown.
+        """
+        if frame == self.robot.tool_link:
+            self.robot.update(command)
+            axes: np.ndarray = self.robot.tool_pose().rotation.T
+            return axes
+        if frame not in ("", self.base):
+            valid = (self.base, self.robot.tool_link)
+            raise TrajectoryError(f"unknown frame '{frame}' ({choices(valid)})")
+        return np.eye(3)
+
+
+class GuardedGoal(TrajectoryGoal):
+    """A guarded move; it has no tolerances."""
+
+    codes: ClassVar[Mapping[str, int]] = {
+        "invalid": GuardedResult.INVALID_GOAL,
+        "fault": GuardedResult.FAULT,
+        "late": GuardedResult.GOAL_TOLERANCE_VIOLATED,
+    }
+
+    def __init__(
+        self, request: GuardedMoveAction.Goal, context: TouchContext, command: np.ndarray
+    ) -> None:
+        """Translate a goal.
+
+        Args:
+            request: The goal.
+            context: What it is made with.
+            command: (n) commanded joint positions now [rad].
+
+        Raises:
+            TrajectoryError: If the frame is unknown or a number is none.
+        """
+        direction = vector(request.direction, "direction", 1e6)
+        self._move = GuardedMove(
+            context.robot,
+            command,
+            direction @ context.axes(request.frame, command),
+            number(request.speed, "speed", 0.0, FASTEST),
+            number(request.distance, "distance", 0.0, FARTHEST),
+            number(request.force, "force", 0.0, STRONGEST),
+            context.bounds,
+            context.period,
+        )
+        self.goal = Goal(self._move.reference, self._move.force_limits)
+        self.start = 0
+        self.patience = context.defaults.patience
+        self._touch = Touch(0.0, 0.0, math.nan)
+        self._contact: ContactEstimate | None = None
+
+    def path_violation(self, progress: GoalProgress) -> Violation | None:
+        """Look at the force; nothing violates a path, see :class:`TrajectoryGoal`."""
+        if progress.report is not None and progress.report.free_torque is not None:
+            contacts = progress.report.contacts
+            self._touch = self._move.watch(progress.position, progress.report.free_torque, contacts)
+            touching = [c for c in contacts if c.link in self._move.force_limits]
+            self._contact = touching[0] if touching else None
+        return None
+
+    def goal_violation(self, progress: GoalProgress) -> Violation | None:
+        """Return None: it ends wherever it is, see :class:`TrajectoryGoal`."""
+        return None
+
+    def reached(self, progress: GoalProgress) -> bool:
+        """Tell whether it has touched something, or come to its end."""
+        return self._move.touched or super().reached(progress)
+
+    def feedback(self, progress: GoalProgress) -> Any:
+        """Return the feedback message; see :class:`TrajectoryGoal`."""
+        return GuardedMoveAction.Feedback(force=self._touch.force, distance=self._touch.distance)
+
+    def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
+        """Return the result message; see :class:`TrajectoryGoal`."""
+        nowhere = Point(x=math.nan, y=math.nan, z=math.nan)
+        touched = self._move.touched
+        contact = self._contact if touched else None
+        return GuardedResult(
+            error_code=violation.code if violation else GuardedResult.SUCCESSFUL,
+            error_string=f"{violation.text}{note}" if violation else "",
+            touched=touched,
+            force=self._touch.force,
+            distance=self._touch.distance,
+            surface=to_point(self._move.at(self._touch.surface)) if touched else nowhere,
+            link="" if contact is None else contact.link,
+            contact=nowhere if contact is None else to_point(contact.point_world),
+        )
+
+
+class CompliantGoal(TrajectoryGoal):
+    """A compliant move; it takes its time, wherever forces lead it."""
+
+    codes: ClassVar[Mapping[str, int]] = {
+        "invalid": CompliantResult.INVALID_GOAL,
+        "fault": CompliantResult.FAULT,
+        "late": CompliantResult.GOAL_TOLERANCE_VIOLATED,
+    }
+
+    def __init__(
+        self, request: CompliantMoveAction.Goal, context: TouchContext, command: np.ndarray
+    ) -> None:
+        """Translate a goal.
+
+        Args:
+            request: The goal.
+            context: What it is made with.
+            command: (n) commanded joint positions now [rad].
+
+        Raises:
+            TrajectoryError: If the frame is unknown or a number is none.
+        """
+        self._move = CompliantMove(
+            context.robot,
+            command,
+            context.axes(request.frame, command),
+            vector(request.compliance, "compliance", SOFTEST),
+            vector(request.force, "force", STRONGEST),
+            vector(request.travel, "travel", FARTHEST),
+            number(request.speed, "speed", 0.0, FASTEST),
+            number(request.duration, "duration", 0.0, LONGEST),
+            context.bounds,
+            context.period,
+            number(request.force_limit, "force_limit", 0.0, STRONGEST),
+        )
+        self.goal = Goal(self._move.reference, self._move.force_limits)
+        self.start = 0
+        self.patience = context.defaults.patience
+        self._time = 0.0
+
+    def path_violation(self, progress: GoalProgress) -> Violation | None:
+        """Lead the reference on; nothing violates a path, see :class:`TrajectoryGoal`."""
+        if progress.command is not None:
+            report, passed = progress.report, progress.reference_time
+            self._time += passed
+            reference = self._move.step(
+                self._time,
+                passed,
+                progress.position,
+                progress.command,
+                None if report is None else report.free_torque,
+                () if report is None else report.contacts,
+            )
+            self.goal = Goal(reference, self._move.force_limits, refreshed=progress.stamp)
+        return None
+
+    def goal_violation(self, progress: GoalProgress) -> Violation | None:
+        """Return None: it ends wherever it is, see :class:`TrajectoryGoal`."""
+        return None
+
+    def reached(self, progress: GoalProgress) -> bool:
+        """Tell whether its time is over."""
+        return self._time >= self._move.duration
+
+    def feedback(self, progress: GoalProgress) -> Any:
+        """Return the feedback message; see :class:`TrajectoryGoal`."""
+        return CompliantMoveAction.Feedback(
+            force=_vector(self._move.force), offset=_vector(self._move.offset)
+        )
+
+    def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
+        """Return the result message; see :class:`TrajectoryGoal`."""
+        return CompliantResult(
+            error_code=violation.code if violation else CompliantResult.SUCCESSFUL,
+            error_string=f"{violation.text}{note}" if violation else "",
+            force=_vector(self._move.force),
+            offset=_vector(self._move.offset),
+        )
+
+
+class GuidedGoal(TrajectoryGoal):
+    """Hand guiding."""
+
+    codes: ClassVar[Mapping[str, int]] = {
+        "invalid": GuideResult.INVALID_GOAL,
+        "fault": GuideResult.FAULT,
+        "late": GuideResult.GOAL_TOLERANCE_VIOLATED,
+    }
+
+    def __init__(self, request: HandGuide.Goal, context: TouchContext, command: np.ndarray) -> None:
+        """Translate a goal.
+
+        Args:
+            request: The goal.
+            context: What it is made with.
+            command: (n) commanded joint positions now [rad].
+
+        Raises:
+            TrajectoryError: If a joint is not the arm's or a number is none.
+        """
+        self._names = list(context.joint_names)
+        unknown = sorted(set(request.joints) - set(self._names))
+        if unknown:
+            raise JointNamesError(f"unknown joints {unknown} ({choices(self._names)})")
+        free = np.array([not request.joints or name in request.joints for name in self._names])
+        force = number(request.force, "force", 0.0, STRONGEST) or FELT
+        duration = number(request.duration, "duration", 0.0, LONGEST) or FOR_EVER
+        limits = dict.fromkeys(context.robot.link_names, force)
+        self.goal = Goal(Guidance(command, free, force, duration), limits)
+        self.start = 0
+        self.patience = context.defaults.patience
+
+    def path_violation(self, progress: GoalProgress) -> Violation | None:
+        """Return None: the arm may be led anywhere, see :class:`TrajectoryGoal`."""
+        return None
+
+    def goal_violation(self, progress: GoalProgress) -> Violation | None:
+        """Return None: it ends wherever it is, see :class:`TrajectoryGoal`."""
+        return None
+
+    def feedback(self, progress: GoalProgress) -> Any:
+        """Return the feedback message; see :class:`TrajectoryGoal`."""
+        return HandGuide.Feedback(positions=progress.position)
+
+    def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
+        """Return the result message; see :class:`TrajectoryGoal`."""
+        return GuideResult(
+            error_code=violation.code if violation else GuideResult.SUCCESSFUL,
+            error_string=f"{violation.text}{note}" if violation else "",
+            joint_names=self._names,
+            positions=progress.position,
+        )
+
+
+def _vector(values: np.ndarray) -> Vector3:
+    return Vector3(**dict(zip("xyz", values.tolist(), strict=True)))

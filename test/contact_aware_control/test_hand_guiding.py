@@ -1,0 +1,94 @@
+"""Hand guiding: the arm goes where a hand leads it, and stays there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from touch_bench import TouchBench
+
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.reference import Goal, Guidance
+from contact_aware_control.safety.command_limits import GoalChecker
+from contact_aware_control.safety.status import FOLLOWING, Status
+from contact_core.errors import TrajectoryError
+
+FORCE = 8.0
+SPEED = 0.15
+GRIP = 200.0
+"""How firmly the hand keeps its speed [N s/m]."""
+
+
+class Guided:
+    """An arm that is led for two seconds, by a hand that goes at SPEED."""
+
+    def __init__(self, link, direction, free=None, force=FORCE, strength=40.0):
+        bench = TouchBench()
+        command = bench.loop_state.command
+        free = np.ones(7, dtype=bool) if free is None else free
+        limits = dict.fromkeys(bench.arm.link_names, force)
+        goal = Goal(Guidance(command, free, force, 60.0), limits)
+        places, forces, statuses = [bench.tool()], [], set()
+        for tick in range(700):
+            wanted = SPEED * np.array(direction)
+            push = np.clip(GRIP * (wanted - bench.velocity(link)), -strength, strength)
+            if not 100 <= tick < 500:
+                push = np.zeros(3)
+            bench.push(link, push)
+            _, _, status = bench.tick(goal)
+            assert status.mode in FOLLOWING
+            statuses.add(status.status)
+            places.append(bench.tool())
+            forces.append(np.linalg.norm(push))
+        self.bench, self.statuses = bench, statuses
+        self.led = places[500] - places[100]
+        self.left = places[-1] - places[500]
+        self.force = np.array(forces)
+        self.turned = bench.loop_state.command - command
+        assert bench.acceleration() <= bench.config.limits.acceleration + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("link", "direction"),
+    [
+        ("lbr_link_7", (0.0, 1.0, 0.0)),
+        pytest.param("lbr_link_7", (0.0, 0.0, 1.0), marks=pytest.mark.verify),
+        pytest.param("lbr_link_7", (-1.0, 0.0, 0.0), marks=pytest.mark.verify),
+        pytest.param("lbr_link_5", (0.0, -1.0, 0.0), marks=pytest.mark.verify),
+    ],
+)
+def test_the_arm_goes_along_and_stays_where_it_is_left(link, direction):
+    guided = Guided(link, direction)
+    assert guided.led @ direction >= 0.4 * SPEED * 2.0
+    assert np.linalg.norm(guided.left) <= 0.02
+    assert np.median(guided.force[150:500]) <= 2.5 * FORCE
+
+
+def test_only_the_joints_that_are_free_are_led():
+    free = np.zeros(7, dtype=bool)
+    free[3] = True
+    guided = Guided("lbr_link_7", (0.0, 0.0, 1.0), free)
+    np.testing.assert_allclose(guided.turned[~free], 0.0, atol=1e-12)
+    assert abs(guided.turned[3]) > 0.2
+
+
+def test_an_arm_that_nobody_pushes_stays():
+    guided = Guided("lbr_link_7", (0.0, 0.0, 0.0), strength=0.0)
+    np.testing.assert_array_equal(guided.turned, 0.0)
+    assert guided.statuses == {Status.OK}
+
+
+@pytest.mark.parametrize(
+    ("free", "force", "time", "said"),
+    [
+        (np.zeros(7, dtype=bool), 8.0, 1.0, "joint"),
+        (np.ones(6, dtype=bool), 8.0, 1.0, "joint"),
+        (np.ones(7, dtype=bool), -1.0, 1.0, "force"),
+        (np.ones(7, dtype=bool), 8.0, np.nan, "duration"),
+    ],
+)
+def test_what_nobody_can_lead_is_refused(robot, free, force, time, said):
+    q = np.zeros(7)
+    checker = GoalChecker(robot, ControllerConfig())
+    with pytest.raises(TrajectoryError, match=said):
+        checker.check(Goal(Guidance(q, free, force, time)), q)
+    checker.check(Goal(Guidance(q, np.ones(7, dtype=bool), 8.0, 1e6)), q)
