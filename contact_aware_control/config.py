@@ -592,6 +592,7 @@ class ControllerConfig:
         "qp",
         "the controller: QP (24) qp, QP (22) qp_frictionless, a baseline for simulation, "
         "null_space, greedy or impedance, or one that was registered",
+        live=True,
     )
     hardware: bool = parameter(
         False, "a real robot is driven: baselines without force limits are refused"

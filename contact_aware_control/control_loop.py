@@ -484,7 +484,8 @@ class ControlLoop:
             )
             return goal, replace(state.controller, assignment=assignment), 0.0, 1.0
         assert state.command is not None
-        controller = self._controller.follow(goal.reference, state.command, goal.force_limits)
+        posture = state.command if goal.posture is None else goal.posture
+        controller = self._controller.follow(goal.reference, posture, goal.force_limits)
         return goal, controller, 0.0, 1.0
 
     def _watch_torque(

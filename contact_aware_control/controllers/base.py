@@ -149,13 +149,13 @@ class Controller(ABC):
         return state, ControllerOutput(command=inputs.command)
 
     def follow(
-        self, reference: Reference, command: np.ndarray, force_limits: Mapping[str, float]
+        self, reference: Reference, posture: np.ndarray, force_limits: Mapping[str, float]
     ) -> ControllerState:
         """Start to follow a reference, from reference time 0.
 
         Args:
             reference: The motion, already checked.
-            command: (n) present command q_cmd [rad].
+            posture: (n) joint positions to stay near where the reference leaves a choice [rad].
             force_limits: Force limit [N] by link, where contact is planned.
 
         Returns:
@@ -165,4 +165,4 @@ class Controller(ABC):
             TrajectoryError: If the controller cannot follow this kind of reference.
         """
         check_trackable(reference)
-        return ControllerState(Assignment(reference, command, dict(force_limits)))
+        return ControllerState(Assignment(reference, posture, dict(force_limits)))

@@ -299,7 +299,9 @@ class PoseGoal(TrajectoryGoal):
             self.asked_for(request.rotation_tolerance, defaults.rotation),
         )
         self.goal = Goal(
-            self._reference, {limit.link: limit.force_limit for limit in request.planned_contact}
+            self._reference,
+            {limit.link: limit.force_limit for limit in request.planned_contact},
+            posture=np.array(request.posture) if len(request.posture) else None,
         )
         self.start = to_nanoseconds(request.trajectory.header.stamp)
         self.patience = self.asked_for(

@@ -128,11 +128,14 @@ class Goal:
         force_limits: Force limit [N] by link, where contact is planned.
         refreshed: When a streamed reference was last sent [ns]; None for a trajectory
             that is known to its end.
+        posture: (n) joint positions to stay near where the reference leaves a choice [rad]; None:
+            where it begins.
     """
 
     reference: Reference
     force_limits: Mapping[str, float] = field(default_factory=dict)
     refreshed: int | None = None
+    posture: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -197,6 +197,21 @@ class GoalChecker:
                 )
             if not (math.isfinite(limit) and limit >= 0.0):
                 raise TrajectoryError(f"planned contact of '{link}': force limit {limit} N")
+        if goal.posture is not None:
+            self._check_posture(goal.posture)
         goal.reference.check(self._robot, command, self._start_tolerance)
         if not isinstance(goal.reference, Guidance):
             self._guard.check(goal.reference)
+
+    def _check_posture(self, posture: np.ndarray) -> None:
+        """Check joint positions (n) [rad] that the arm is to stay near."""
+        low, high = self._robot.position_limits
+        if posture.shape != (self._robot.n,):
+            raise TrajectoryError(f"a posture of {posture.size} joints (valid: {self._robot.n})")
+        for name, value, least, most in zip(
+            self._robot.joint_names, posture, low, high, strict=True
+        ):
+            if not least <= value <= most:
+                raise TrajectoryError(
+                    f"posture of {name}: {value:.3f} rad (valid: {least:.3f} to {most:.3f} rad)"
+                )

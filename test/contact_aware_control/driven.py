@@ -10,8 +10,8 @@ class Driven:
         self.controller = make_controller(robot, config)
         self.state = None
 
-    def follow(self, reference, command, force_limits):
-        self.state = self.controller.follow(reference, command, force_limits)
+    def follow(self, reference, posture, force_limits):
+        self.state = self.controller.follow(reference, posture, force_limits)
 
     def step(self, inputs):
         self.state, output = self.controller.step(self.state, inputs)

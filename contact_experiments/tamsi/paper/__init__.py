@@ -82,7 +82,7 @@ FIGURES = {
     "8": PaperFigure(
         "velocity errors of TAMSI against its step",
         figure_8,
-        minutes=10.0,
+        minutes=2.5,
         claims=(
             Claim("order, translations, stiff pads", "1", "stiff.translation_slope", ".3f"),
             Claim("order, rotations, stiff pads", "1", "stiff.rotation_slope", ".3f"),

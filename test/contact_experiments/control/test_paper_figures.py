@@ -144,7 +144,7 @@ def test_who_cannot_follow_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     from contact_core.errors import TrajectoryError
 
     class Refusing(GreedyController):
-        def follow(self, reference, command, force_limits):
+        def follow(self, reference, posture, force_limits):
             raise TrajectoryError("joint references are not followed")
 
     monkeypatch.setattr(CONTROLLERS, "_items", {**CONTROLLERS._items, "refusing": Refusing})
