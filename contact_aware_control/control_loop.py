@@ -10,14 +10,13 @@ optional solver ``osqp`` starts from its last answer: with it, commands agree to
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.contact import ContactEstimate, ContactReport
+from contact_aware_control.contact import ContactReport
 from contact_aware_control.controllers import (
     ControllerInput,
     ControllerOutput,
@@ -25,9 +24,8 @@ from contact_aware_control.controllers import (
     make_controller,
 )
 from contact_aware_control.controllers.contact_jacobian import magnitude
-from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.loop_state import NANOSECONDS, LoopInputs, LoopState, LoopStatus
-from contact_aware_control.reference.base import Goal, Guidance
+from contact_aware_control.reference.base import Goal
 from contact_aware_control.reference.clock import ReferenceClock
 from contact_aware_control.safety.command_gate import Bound, CommandGate, GateState
 from contact_aware_control.safety.command_limits import CommandGuard
@@ -44,8 +42,8 @@ from contact_aware_control.safety.state_checks import (
 from contact_aware_control.safety.status import FOLLOWING, Finding, Link, Mode, Request, Status
 from contact_aware_control.safety.supervisor import Conditions, Supervisor, SupervisorState
 from contact_aware_control.safety.transition import DONE, Transition, TransitionState
+from contact_aware_control.yielding import Known, Move, Yielding, age
 from contact_core.arm_state import ArmState, SoundCommand
-from contact_core.low_pass import followed_share
 from contact_core.robot import Robot
 
 NOTHING = LoopInputs(0)
@@ -60,9 +58,6 @@ SLOWED = 0.99
 
 REACTED_TO = (Status.TORQUE_EXCEEDED, Status.FORCE_EXCEEDED)
 """Faults after which the reflex may move the command."""
-
-LEASHED = (Status.OK, Status.CONTACT_UNIDENTIFIABLE)
-"""What the leash explains better."""
 
 
 class _Heard(NamedTuple):
@@ -83,72 +78,6 @@ class _Heard(NamedTuple):
     arm: ArmState | None
     report: ContactReport | None
     finding: Finding | None
-
-
-class _Known(NamedTuple):
-    """What a tick of an arm that is commanded starts from.
-
-    Attributes:
-        time: Of the tick [ns].
-        arm: The last sound joint state.
-        report: The last sound contacts.
-        goal: What is followed.
-        gate: What the gate remembers, the present command above all.
-        mode: Of the tick.
-        begins: Whether something else is wanted from this tick on.
-        ramp_ticks: Number of ticks since the slow start began.
-        ghost: (n) the command that there would be without contacts [rad]; None: the present one.
-        leashed: Whether nothing vouches for the contacts.
-    """
-
-    time: int
-    arm: ArmState
-    report: ContactReport | None
-    goal: Goal | None
-    gate: GateState
-    mode: Mode
-    begins: bool
-    ramp_ticks: int
-    ghost: np.ndarray | None
-    leashed: bool
-
-    @property
-    def guidance(self) -> Guidance | None:
-        """What a hand may lead the arm by, if it may."""
-        if self.goal is None or self.mode not in FOLLOWING:
-            return None
-        reference = self.goal.reference
-        return reference if isinstance(reference, Guidance) else None
-
-
-class _Move(NamedTuple):
-    """What is wanted of the arm, and what is remembered of how it came about.
-
-    Attributes:
-        command: (n) what the gate is asked to pass [rad]; None while there is none.
-        bound: How fast it may be.
-        status: Why it is this one.
-        reflex: What the reflex remembers.
-        controller: What the controller remembers.
-        reference_time: Time since the start of the goal [s].
-        reference_rate: How fast it passes.
-        transition: From one motion to the next, if one is under way.
-        rate: How fast reference time passed in this tick; 0 where nothing is followed.
-        output: The controller's; None where nothing is followed.
-        ghost: (n) the command that there would be now without contacts [rad]; None: this one.
-    """
-
-    command: np.ndarray | None
-    bound: Bound
-    status: Status
-    reflex: ReflexState
-    controller: ControllerState
-    reference_time: float
-    reference_rate: float
-    transition: TransitionState = DONE
-    rate: float = 0.0
-    output: ControllerOutput | None = None
-    ghost: np.ndarray | None = None
 
 
 class ControlLoop:
@@ -178,7 +107,6 @@ class ControlLoop:
         self._gate = CommandGate(robot, config)
         self._watch = FollowWatch(robot, config)
         self._softness = 1.0 / np.array(config.joint_stiffness)
-        self._release_share = followed_share(config.period, config.force.release_time)
         self._patience = config.safety.state_timeout_periods * config.period
         self._fastest = Bound.TRACKING if self._controller.bounds_step else Bound.NONE
         self._clock = ReferenceClock(config.governor, config.period)
@@ -189,7 +117,9 @@ class ControlLoop:
             min(1.0, config.limits.braking_rate * config.period),
             config.force.contact_off,
         )
-        self._levers = LeverArms(robot, config.reflex.held_reach)
+        self._yielding = Yielding(
+            robot, config, self._controller, self._gate, self._guard, self._leash
+        )
         self._reflex = Reflex(robot, config.reflex, np.array(config.joint_stiffness), config.period)
 
     def start(self) -> LoopState:
@@ -246,7 +176,7 @@ class ControlLoop:
         reflex, exceeded = self._watch_torque(state, inputs.now, arm, heard.report, goal)
         conditions = self._conditions(state, inputs.now, heard, goal, reflex, exceeded)
         supervisor, mode, status = self._supervisor.update(heard.supervisor, conditions)
-        move = _Move(
+        move = Move(
             state.command, Bound.YIELDING, status, reflex, controller, time, rate, ghost=ghost
         )
         sent, refusal = None, ""
@@ -264,9 +194,9 @@ class ControlLoop:
             ramp_ticks = 0 if mode is Mode.FAULT else ramp_ticks + 1
             anew = move.reference_time == 0.0 and not _continues(goal, state)
             begins = (mode in FOLLOWING) != (state.mode in FOLLOWING) or anew
-            fresh = _age(inputs.now, heard.report) <= self.config.safety.contacts_timeout
+            fresh = age(inputs.now, heard.report) <= self.config.safety.contacts_timeout
             leashed = self._leash.holds(heard.report if fresh else None)
-            known = _Known(
+            known = Known(
                 inputs.now, arm, heard.report, goal, gate, mode, begins, ramp_ticks, ghost, leashed
             )
             move = move._replace(command=gate.command, ghost=ghost)
@@ -305,7 +235,7 @@ class ControlLoop:
         )
         return state, sent, _status(state, move, refusal)
 
-    def _move(self, transition: TransitionState, known: _Known, move: _Move) -> _Move:
+    def _move(self, transition: TransitionState, known: Known, move: Move) -> Move:
         """Decide what is wanted of an arm that is commanded."""
         gate, arm, guided = known.gate, known.arm, known.guidance is not None
         if guided:
@@ -319,7 +249,7 @@ class ControlLoop:
             change = np.clip(change, *self._gate.room(gate, arm.position, move.bound))
             command, _ = self._guard.limit(gate.command, change)
             return move._replace(command=command, reflex=reflex)
-        move = self._give_way(known, move)
+        move = self._yielding.give_way(known, move)
         if move.command is not gate.command:
             if guided:
                 assert move.command is not None
@@ -332,67 +262,7 @@ class ControlLoop:
             return move._replace(command=command, transition=transition)
         return move
 
-    def _give_way(self, known: _Known, move: _Move) -> _Move:
-        """Follow nothing; yield where a contact force is above its limit."""
-        command = known.gate.command
-        controller, output = self._controller.give_way(
-            move.controller, self._told(known, move, 0.0, *self._yielding_room(known))
-        )
-        move = move._replace(controller=controller)
-        if output.status is Status.QP_FAILED:
-            move = move._replace(command=self._relax(known, move.reflex))
-        elif (output.command != command).any():
-            guarded, _ = self._guard.limit(command, output.command - command, yields=True)
-            move = move._replace(command=guarded)
-        if move.command is command and self._floats(known, move) is command:
-            return move
-        return self._on_leash(known, move)
-
-    def _on_leash(self, known: _Known, move: _Move) -> _Move:
-        """Hold back a command that yields to what may be no contact, and say so."""
-        command = move.command
-        assert command is not None
-        before = known.gate.command if known.ghost is None else known.ghost
-        ghost = before if move.ghost is None else move.ghost
-        # Where nothing is followed, the first command that yields leaves the ghost behind.
-        move, held = move._replace(ghost=ghost), False
-        if known.leashed:
-            command, held = self._leash.limit(known.gate.command, (before, ghost), command)
-        if held:
-            room = self._gate.room(known.gate, known.arm.position, move.bound)
-            command = known.gate.command + np.clip(command - known.gate.command, *room)
-            status = Status.AMBIGUOUS_LOAD if move.status in LEASHED else move.status
-            move = move._replace(command=command, status=status)
-        if held or known.mode not in FOLLOWING or known.guidance is not None:
-            move = move._replace(command=self._floats(known, move))
-        return move
-
-    def _floats(self, known: _Known, move: _Move) -> np.ndarray:
-        """Let the springs go along with what presses harder than a load does.
-
-        Where the arm really is decides, no estimate: what shows in the torques alone moves
-        nothing.
-        """
-        assert move.command is not None
-        position, offset = known.arm.position, move.reflex.offset
-        springs = (position - move.command) / self._softness
-        if offset is not None:
-            springs = springs - offset
-        if known.guidance is not None:
-            springs = np.where(known.guidance.free, springs, 0.0)
-        force = self._levers.least_force(position, springs)
-        if known.guidance is not None:
-            most = known.guidance.force
-        else:
-            planned = () if known.goal is None else known.goal.force_limits.values()
-            most = max(self.config.safety.float_force, *planned, 0.0)
-        if force <= most:
-            return move.command
-        change = move.command - known.gate.command + (1.0 - most / force) * self._softness * springs
-        floating: np.ndarray = known.gate.command + np.clip(change, *self._yielding_room(known))
-        return floating
-
-    def _follow(self, transition: TransitionState, known: _Known, move: _Move) -> _Move:
+    def _follow(self, transition: TransitionState, known: Known, move: Move) -> Move:
         """Follow the reference within every limit; give way where the controller fails."""
         gate, position, time = known.gate, known.arm.position, move.reference_time
         command, rate = gate.command, move.reference_rate
@@ -402,15 +272,15 @@ class ControlLoop:
             rate = self._clock.rate(rate, known.goal, time, command, tool)
         if known.leashed and known.ghost is not None and known.goal.refreshed is None:
             rate = min(rate, self._leash.rate(command, known.ghost))
-        fraction = self._step_fraction(self._is_blind(known), known.ramp_ticks)
+        fraction = self._step_fraction(self._yielding.is_blind(known), known.ramp_ticks)
         lower, upper = self._gate.room(gate, position, self._fastest, fraction)
-        told = self._told(known, move, rate, lower, upper)
+        told = self._yielding.told(known, move, rate, lower, upper)
         controller, output = self._controller.step(move.controller, told)
         move = move._replace(controller=controller, rate=rate, output=output)
         if output.status is Status.QP_FAILED:
             status = _first_wrong(move.status, output.status)
-            move = move._replace(command=self._relax(known, move.reflex), status=status)
-            return self._on_leash(known, move)
+            move = move._replace(command=self._yielding.relax(known, move.reflex), status=status)
+            return self._yielding.on_leash(known, move)
         after = DONE
         # A baseline asks for a place, not for a speed: joined smoothly it would swing about it.
         if not output.contact_links and self._controller.limits_force:
@@ -432,7 +302,7 @@ class ControlLoop:
             ghost=output.ghost,
         )
         if output.ghost is not None:
-            move = self._on_leash(known, move)
+            move = self._yielding.on_leash(known, move)
         return move._replace(status=_first_wrong(move.status, output.status, slowed))
 
     def _receive(self, state: LoopState, inputs: LoopInputs) -> _Heard:
@@ -500,7 +370,7 @@ class ControlLoop:
         if arm is None:
             return state.reflex, ""
         command = None if state.gate is None else state.gate.command
-        if _age(now, report) > self.config.safety.contacts_timeout:
+        if age(now, report) > self.config.safety.contacts_timeout:
             report = None
         located = [] if report is None else [c for c in report.contacts if c.identifiable]
         claimed = sum(magnitude(contact.force_world) for contact in located)
@@ -525,15 +395,16 @@ class ControlLoop:
         arm, report, checks = heard.arm, heard.report, heard.checks
         refreshed = goal.refreshed if goal is not None else None
         contacts = report.contacts if report is not None else ()
+        located = [contact for contact in contacts if contact.identifiable]
         considered = self.config.force.contact_on
         return Conditions(
-            state_age=_age(now, arm),
+            state_age=age(now, arm),
             arrived=arm is not state.arm,
             continuous=state.supervisor.link is not Link.LOST or self._continues(state, arm),
             reports_command=arm is not None and is_finite(arm.commanded_position, self.robot.n),
             hearing=abs(now - checks.heard) * NANOSECONDS <= self._patience,
             finding=heard.finding,
-            contacts_age=_age(now, report),
+            contacts_age=age(now, report),
             reference_age=0.0 if refreshed is None else (now - refreshed) * NANOSECONDS,
             has_reference=goal is not None,
             identifiable=reflex.unexplained_force == 0.0
@@ -541,22 +412,8 @@ class ControlLoop:
                 contact.identifiable or magnitude(contact.force_world) < considered
                 for contact in contacts
             ),
-            force_ratio=max(
-                self._force_ratio(goal, [c for c in contacts if c.identifiable]), reflex.force_ratio
-            ),
+            force_ratio=max(self._yielding.force_ratio(goal, located), reflex.force_ratio),
             torque_exceeded=torque_exceeded,
-        )
-
-    def _force_ratio(self, goal: Goal | None, contacts: Sequence[ContactEstimate]) -> float:
-        """Largest contact force over its limit; 0 for baselines, which have no limit."""
-        if not contacts or not self._controller.limits_force:
-            return 0.0
-        limits = goal.force_limits if goal is not None else {}
-        default = self.config.force.limit
-        return max(
-            magnitude(contact.force_world)
-            / max(limits.get(contact.link, default), self.config.force.contact_off, 1e-3)
-            for contact in contacts
         )
 
     def _continues(self, state: LoopState, arm: ArmState | None) -> bool:
@@ -569,7 +426,7 @@ class ControlLoop:
         return bool((after <= before + self.config.safety.continuity).all())
 
     def _brake(
-        self, transition: TransitionState, known: _Known
+        self, transition: TransitionState, known: Known
     ) -> tuple[TransitionState, np.ndarray]:
         """Come to rest; a command that is at rest stays the same one."""
         gate = known.gate
@@ -622,69 +479,6 @@ class ControlLoop:
             output = replace(output, status=guarded or Status.LIMIT_REACHED)
         return command, output
 
-    def _is_blind(self, known: _Known) -> bool:
-        """Tell whether the contacts are too old."""
-        return _age(known.time, known.report) > self.config.safety.contacts_timeout
-
-    def _told(
-        self, known: _Known, move: _Move, rate: float, lower: np.ndarray, upper: np.ndarray
-    ) -> ControllerInput:
-        """Return what the controller is told, see :class:`ControllerInput`."""
-        report = None if self._is_blind(known) else known.report
-        return ControllerInput(
-            time=move.reference_time,
-            position=known.arm.position,
-            command=known.gate.command,
-            lower=lower,
-            upper=upper,
-            contacts=None if report is None else report.contacts,
-            conservative=known.mode is Mode.CONSERVATIVE,
-            unexplained_force=move.reflex.unexplained_force,
-            rate=rate,
-            ghost=known.ghost,
-            torque=self._free_torque(known, move.reflex),
-            widest=self._widest(known, move.reflex),
-        )
-
-    def _free_torque(self, known: _Known, reflex: ReflexState) -> np.ndarray:
-        """Return the external torque (n) without bias and payload [Nm]."""
-        told = None if known.report is None else known.report.free_torque
-        if told is not None and told.size == self.robot.n:
-            return told
-        offset = reflex.offset
-        torque = known.arm.external_torque
-        return torque if offset is None else torque - offset
-
-    def _yielding_room(self, known: _Known) -> tuple[np.ndarray, np.ndarray]:
-        """Return the changes by which the command may give way, (lower, upper), each (n) [rad]."""
-        room = self._gate.room(known.gate, known.arm.position, Bound.YIELDING)
-        return room if known.guidance is None else known.guidance.within(room)
-
-    def _widest(self, known: _Known, reflex: ReflexState) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return how fast the arm may give way; None where nothing is there to give way to."""
-        touched = reflex.unexplained_force > 0.0 or (known.report and known.report.contacts)
-        if not (self._controller.limits_force and touched):
-            return None
-        return self._yielding_room(known)
-
-    def _relax(self, known: _Known, reflex: ReflexState) -> np.ndarray:
-        """Hold without the controller; above a force limit let the springs follow the arm.
-
-        They give up what is above the limit, with the time constant of a force that is
-        followed: an arm that is pushed goes along, one that is not stays where it is.
-        """
-        command, position = known.gate.command, known.arm.position
-        contacts = () if known.report is None else known.report.contacts
-        ratio = self._force_ratio(known.goal, contacts)
-        if reflex.unexplained_force > 0.0:
-            ratio = max(ratio, reflex.unexplained_force / self.config.force.limit)
-        if ratio <= 1.0:
-            return command
-        share = (1.0 - 1.0 / ratio) * self._release_share
-        room = self._yielding_room(known)
-        relaxed: np.ndarray = command + np.clip(share * (position - command), *room)
-        return relaxed
-
 
 def _continues(goal: Goal | None, state: LoopState) -> bool:
     """Tell whether a goal is the next target of the stream that is followed."""
@@ -694,7 +488,7 @@ def _continues(goal: Goal | None, state: LoopState) -> bool:
     return state.mode in FOLLOWING and type(goal.reference) is type(before.reference)
 
 
-def _status(state: LoopState, move: _Move, refusal: str) -> LoopStatus:
+def _status(state: LoopState, move: Move, refusal: str) -> LoopStatus:
     """Say what happened."""
     output = move.output
     if output is None:
@@ -724,8 +518,3 @@ def _loss(supervisor: SupervisorState) -> str:
         return ""
     after = f"after {loss.status.name}: " if supervisor.link is Link.SYNC else ""
     return after + loss.detail
-
-
-def _age(now: int, sample: ArmState | ContactReport | None) -> float:
-    """Return the age [s]; a stamp in the future is as suspicious as an old one."""
-    return math.inf if sample is None else abs(now - sample.stamp) * NANOSECONDS
