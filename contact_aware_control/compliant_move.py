@@ -30,6 +30,9 @@ FORCE_TIME = 0.01
 DAMPING = 200.0
 """D: 10 N more than wanted move the tool at 50 mm/s [N s/m]."""
 
+STIFFEST = 1e-4
+"""Least compliance, other than none: stiffer springs need more than one step per tick [m/N]."""
+
 DEAD_BAND = 1.0
 """Where no force is wanted, a smaller one moves nothing, so that noise does not [N]."""
 
@@ -75,7 +78,7 @@ class CompliantMove:
             robot: The arm; it is updated.
             command: (n) where it is commanded to be now [rad].
             axes: (3, 3) the frame of what follows, its axes as rows, world frame.
-            compliance: (3) c [m/N]; 0: rigid.
+            compliance: (3) c [m/N]; 0: rigid, else at least STIFFEST.
             force: (3) F that the tool presses with [N].
             travel: (3) of the tool, if nothing pushes [m].
             speed: Along the way [m/s].
@@ -201,8 +204,12 @@ def _check(
     for name, values in (("force", force), ("travel", travel)):
         if not np.isfinite(values).all():
             raise TrajectoryError(f"the {name} of a compliant move is {values} (valid: finite)")
-    if not ((compliance >= 0.0) & np.isfinite(compliance)).all():
-        raise TrajectoryError(f"the compliance of a compliant move is {compliance} (valid: >= 0)")
+    soft = (compliance >= STIFFEST) & np.isfinite(compliance)
+    if not (soft | (compliance == 0.0)).all():
+        raise TrajectoryError(
+            f"the compliance of a compliant move is {compliance} m/N (valid: 0, or at least "
+            f"{STIFFEST:g})"
+        )
     if force[compliance == 0.0].any():
         raise TrajectoryError(f"a force of {force} N needs a compliance along its axes")
     if travel.any() and not (np.isfinite(speed) and speed > 0.0):

@@ -180,6 +180,7 @@ def test_without_torques_or_while_it_is_held_it_waits(robot):
     ("change", "said"),
     [
         ({"compliance": np.array([0.0, -1.0, 0.0])}, "compliance"),
+        ({"compliance": np.array([0.0, 1e-6, 0.0])}, "compliance"),
         ({"force": np.array([0.0, 0.0, 5.0])}, "compliance along"),
         ({"force": np.full(3, np.nan)}, "force"),
         ({"travel": np.array([0.1, 0.0, 0.0]), "speed": 0.0}, "speed"),
