@@ -84,8 +84,22 @@ class TouchContext:
         return np.eye(3)
 
 
-class GuardedGoal(TrajectoryGoal):
-    """A guarded move; it has no tolerances."""
+class TouchGoal(TrajectoryGoal):
+    """A goal that begins at once, and ends wherever forces have led it: it has no tolerances."""
+
+    start = 0
+
+    def path_violation(self, progress: GoalProgress) -> Violation | None:
+        """Look at what happens; it violates no path, see :class:`TrajectoryGoal`."""
+        return None
+
+    def goal_violation(self, progress: GoalProgress) -> Violation | None:
+        """Return None, see :class:`TrajectoryGoal`."""
+        return None
+
+
+class GuardedGoal(TouchGoal):
+    """A guarded move."""
 
     codes: ClassVar[Mapping[str, int]] = {
         "invalid": GuardedResult.INVALID_GOAL,
@@ -118,7 +132,6 @@ class GuardedGoal(TrajectoryGoal):
             context.period,
         )
         self.goal = Goal(self._move.reference, self._move.force_limits)
-        self.start = 0
         self.patience = context.defaults.patience
         self._touch = Touch(0.0, 0.0, math.nan)
         self._contact: ContactEstimate | None = None
@@ -130,10 +143,6 @@ class GuardedGoal(TrajectoryGoal):
             self._touch = self._move.watch(progress.position, progress.report.free_torque, contacts)
             touching = [c for c in contacts if c.link in self._move.force_limits]
             self._contact = touching[0] if touching else None
-        return None
-
-    def goal_violation(self, progress: GoalProgress) -> Violation | None:
-        """Return None: it ends wherever it is, see :class:`TrajectoryGoal`."""
         return None
 
     def reached(self, progress: GoalProgress) -> bool:
@@ -161,8 +170,8 @@ class GuardedGoal(TrajectoryGoal):
         )
 
 
-class CompliantGoal(TrajectoryGoal):
-    """A compliant move; it takes its time, wherever forces lead it."""
+class CompliantGoal(TouchGoal):
+    """A compliant move; it takes its time."""
 
     codes: ClassVar[Mapping[str, int]] = {
         "invalid": CompliantResult.INVALID_GOAL,
@@ -197,7 +206,6 @@ class CompliantGoal(TrajectoryGoal):
             number(request.force_limit, "force_limit", 0.0, STRONGEST),
         )
         self.goal = Goal(self._move.reference, self._move.force_limits)
-        self.start = 0
         self.patience = context.defaults.patience
         self._time = 0.0
 
@@ -215,10 +223,6 @@ class CompliantGoal(TrajectoryGoal):
                 () if report is None else report.contacts,
             )
             self.goal = Goal(reference, self._move.force_limits, refreshed=progress.stamp)
-        return None
-
-    def goal_violation(self, progress: GoalProgress) -> Violation | None:
-        """Return None: it ends wherever it is, see :class:`TrajectoryGoal`."""
         return None
 
     def reached(self, progress: GoalProgress) -> bool:
@@ -241,7 +245,7 @@ class CompliantGoal(TrajectoryGoal):
         )
 
 
-class GuidedGoal(TrajectoryGoal):
+class GuidedGoal(TouchGoal):
     """Hand guiding."""
 
     codes: ClassVar[Mapping[str, int]] = {
@@ -270,16 +274,7 @@ class GuidedGoal(TrajectoryGoal):
         duration = number(request.duration, "duration", 0.0, LONGEST) or FOR_EVER
         limits = dict.fromkeys(context.robot.link_names, force)
         self.goal = Goal(Guidance(command, free, force, duration), limits)
-        self.start = 0
         self.patience = context.defaults.patience
-
-    def path_violation(self, progress: GoalProgress) -> Violation | None:
-        """Return None: the arm may be led anywhere, see :class:`TrajectoryGoal`."""
-        return None
-
-    def goal_violation(self, progress: GoalProgress) -> Violation | None:
-        """Return None: it ends wherever it is, see :class:`TrajectoryGoal`."""
-        return None
 
     def feedback(self, progress: GoalProgress) -> Any:
         """Return the feedback message; see :class:`TrajectoryGoal`."""
