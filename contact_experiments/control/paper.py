@@ -195,14 +195,14 @@ FIGURES = {
     "touches": PaperFigure(
         "beyond the paper: what such arms feel while they move, and are touched",
         touches,
-        minutes=15.0,
+        minutes=7.0,
         claims=tuple(claim for arm in FAULTS for claim in _touch_claims(arm)),
         note=f"Pushes of 10 to 30 N on links 5 to 7, for a second each. {WRONG}",
     ),
     "moving ball": PaperFigure(
         "beyond the paper: a ball pushes the resting arm, and does not give way",
         moving_ball,
-        minutes=15.0,
+        minutes=10.0,
         claims=tuple(claim for speed in SPEEDS for claim in _ball_claims(name_of(speed))),
         note=(
             "Each of the links 2 to 7 in four directions, 0.2 m far, contact stiffness 1e4 N/m, "
