@@ -241,7 +241,6 @@ class ControlLoop:
         if guided:
             time = move.reference_time + self.config.period
             move = move._replace(reference_time=time, rate=1.0)
-            known = known._replace(leashed=False)
         elif known.mode in FOLLOWING:
             return self._follow(transition, known, move)
         if move.status in REACTED_TO and self._reflex.moves:

@@ -7,7 +7,7 @@ the one and passes the other on.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -147,6 +147,9 @@ class Yielding:
             What is wanted now; with the same command where nothing presses.
         """
         command = known.gate.command
+        if known.guidance is not None and known.leashed:
+            # A phantom must not lead the arm: the springs alone tell of a hand.
+            return move._replace(command=self._floats(known, move))
         controller, output = self._controller.give_way(
             move.controller, self.told(known, move, 0.0, *self._room(known))
         )
@@ -257,7 +260,10 @@ class Yielding:
         """
         if not contacts or not self._controller.limits_force:
             return 0.0
-        limits = goal.force_limits if goal is not None else {}
+        # A hand that leads the arm may push harder than it has to.
+        limits: Mapping[str, float] = {}
+        if goal is not None and not isinstance(goal.reference, Guidance):
+            limits = goal.force_limits
         default = self._config.force.limit
         return max(
             magnitude(contact.force_world)

@@ -7,6 +7,7 @@ import pytest
 from touch_bench import TouchBench
 
 from contact_aware_control.config import ControllerConfig
+from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.reference import Goal, Guidance
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import FOLLOWING, Status
@@ -21,8 +22,8 @@ GRIP = 200.0
 class Guided:
     """An arm that is led for two seconds, by a hand that goes at SPEED."""
 
-    def __init__(self, link, direction, free=None, force=FORCE, strength=40.0):
-        bench = TouchBench()
+    def __init__(self, link, direction, free=None, force=FORCE, strength=40.0, phantom=None):
+        bench = TouchBench(phantom=phantom)
         command = bench.loop_state.command
         free = np.ones(7, dtype=bool) if free is None else free
         limits = dict.fromkeys(bench.arm.link_names, force)
@@ -69,6 +70,20 @@ def test_only_the_joints_that_are_free_are_led():
     guided = Guided("lbr_link_7", (0.0, 0.0, 1.0), free)
     np.testing.assert_allclose(guided.turned[~free], 0.0, atol=1e-12)
     assert abs(guided.turned[3]) > 0.2
+
+
+def test_an_arm_that_is_not_calibrated_follows_its_springs_alone():
+    phantom = ContactEstimate(
+        number=0, link="lbr_link_6", joints_moving=6, point_world=np.array([0.5, 0.0, 0.6]),
+        point_link=np.zeros(3), normal_world=np.array([0.0, 0.0, 1.0]),
+        force_world=np.array([0.0, 0.0, -40.0]), point_covariance=np.zeros((3, 3)),
+        force_covariance=np.zeros((3, 3)), residual=0.0, effective_sample_size=1.0, spread=0.0,
+        identifiable=True, age=1.0, modes=(),
+    )  # fmt: skip
+    guided = Guided("lbr_link_7", (0.0, 1.0, 0.0), phantom=phantom)
+    assert guided.led[1] >= 0.4 * SPEED * 2.0
+    still = Guided("lbr_link_7", (0.0, 0.0, 0.0), strength=0.0, phantom=phantom)
+    np.testing.assert_array_equal(still.turned, 0.0)
 
 
 def test_an_arm_that_nobody_pushes_stays():

@@ -27,7 +27,9 @@ class TouchBench:
         commands: Of every tick so far.
     """
 
-    def __init__(self, height=0.2, seed=0):
+    def __init__(self, height=0.2, seed=0, phantom=None):
+        """Begin; with a phantom the arm is not calibrated, and that contact is reported too."""
+        self.phantom = phantom
         scene = Scene.load("mug_placement")
         table = ObjectConfig(urdf="urdf/table.urdf", xyz=(1.0, 0.0, height))
         scene = dataclasses.replace(scene, objects={"table": table})
@@ -53,7 +55,10 @@ class TouchBench:
             sensed.external_torque,
         )  # fmt: skip
         found = self.estimator.update(state.stamp, state.position, state.external_torque)
-        report = ContactReport(state.stamp, found.contacts, found.torque, calibrated=True)
+        phantoms = () if self.phantom is None else (self.phantom,)
+        report = ContactReport(
+            state.stamp, (*found.contacts, *phantoms), found.torque, calibrated=not phantoms
+        )
         inputs = LoopInputs(state.stamp, state, report, goal)
         self.loop_state, passed, status = self.loop.tick(self.loop_state, inputs)
         self.commands.append(self.loop_state.command)
