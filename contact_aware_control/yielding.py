@@ -135,6 +135,7 @@ class Yielding:
         self._softness = 1.0 / np.array(config.joint_stiffness)
         self._release_share = followed_share(config.period, config.force.release_time)
         self._levers = LeverArms(robot, config.reflex.held_reach)
+        self._most_torque = config.reflex.torque_share * robot.effort_limits
 
     def give_way(self, known: Known, move: Move) -> Move:
         """Follow nothing; yield where a contact force is above its limit.
@@ -147,8 +148,9 @@ class Yielding:
             What is wanted now; with the same command where nothing presses.
         """
         command = known.gate.command
-        if known.guidance is not None and known.leashed:
-            # A phantom must not lead the arm: the springs alone tell of a hand.
+        doubted = known.guidance is not None and known.leashed
+        if doubted or (np.abs(known.arm.external_torque) > self._most_torque).any():
+            # A phantom must not lead the arm: what presses shows in the springs, too.
             return move._replace(command=self._floats(known, move))
         controller, output = self._controller.give_way(
             move.controller, self.told(known, move, 0.0, *self._room(known))
