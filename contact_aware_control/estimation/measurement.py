@@ -110,10 +110,10 @@ class Torques:
             The torques without those of the others.
         """
         expected, covariance = self._expected(others)
-        precision = np.linalg.inv(covariance)
+        precision = _inverse(covariance)
         smooth = mean = self._measurement(self.smooth - expected, precision)
         if self.mean is not None:
-            sharper = np.linalg.inv(covariance - np.diag(self.mean.less_noise))
+            sharper = _inverse(covariance - np.diag(self.mean.less_noise))
             mean = self._measurement(self.mean.torque - expected, sharper)
         return Sample(self._measurement(self.measured - expected, precision), smooth, mean)
 
@@ -128,7 +128,7 @@ class Torques:
             (3) of each [N].
         """
         expected, covariance = self._expected(others)
-        weighted = np.linalg.solve(covariance, self.smooth - expected - explained)
+        weighted = _solve(covariance, self.smooth - expected - explained)
         return [o.force + o.deviation**2 * o.jacobian @ weighted for o in others]
 
     def _expected(self, others: Sequence[KnownContact]) -> tuple[np.ndarray, np.ndarray]:
@@ -190,3 +190,19 @@ def point_jacobian(
     for k in range(joints):
         jacobian[:, k] = np.cross(joint_axes[k], point - joint_origins[k])
     return jacobian
+
+
+def _inverse(covariance: np.ndarray) -> np.ndarray:
+    """Return the inverse; beside absurd forces rounding leaves a matrix that has none."""
+    try:
+        return np.linalg.inv(covariance)
+    except np.linalg.LinAlgError:
+        return np.linalg.pinv(covariance, hermitian=True)
+
+
+def _solve(covariance: np.ndarray, torque: np.ndarray) -> np.ndarray:
+    """Return the inverse times a torque (n), see :func:`_inverse`."""
+    try:
+        return np.linalg.solve(covariance, torque)
+    except np.linalg.LinAlgError:
+        return _inverse(covariance) @ torque

@@ -95,3 +95,14 @@ def test_jacobian_is_that_of_the_robot(robot, rng):
     point = robot.link_pose("lbr_link_5").act(rng.standard_normal(3))
     found = point_jacobian(robot.joint_origins, robot.joint_axes, 5, point)
     np.testing.assert_allclose(found, robot.point_jacobian("lbr_link_5", point), atol=1e-12)
+
+
+@pytest.mark.parametrize("deviation", [1e7, 1e12, 1e30])
+def test_absurd_forces_beside_a_contact_break_nothing(rng, deviation):
+    """Beside them the rounded covariance may have no inverse."""
+    for _ in range(20):
+        torques = random_torques(rng)
+        row = np.round(rng.standard_normal((1, 7)))
+        others = [KnownContact(np.repeat(row, 3, axis=0), np.full(3, deviation), deviation)] * 2
+        assert np.isfinite(torques.beside(others).measured.precision).all()
+        assert np.isfinite(np.array(torques.forces(others, np.zeros(7)))).all()
