@@ -19,7 +19,7 @@ import numpy as np
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.reference import PoseStream
 from contact_aware_control.reference.stream import Bounds
-from contact_aware_control.tool_force import force_along
+from contact_aware_control.tool_force import force_along, hand_links
 from contact_core.errors import TrajectoryError
 from contact_core.low_pass import followed_share
 from contact_core.robot import Robot
@@ -104,19 +104,11 @@ class CompliantMove:
         self._fastest = bounds.velocity[:3].min()
         robot.update(command)
         self._start = robot.tool_pose().copy()
-        slower = bounds.velocity.copy()
-        way = axes.T @ travel
-        length = float(np.linalg.norm(way))
-        if length > 0.0:
-            slower[:3] = np.maximum(np.abs(way) / length * speed, 1e-6)
-        end = self._start.copy()
-        end.translation += way
-        rests = PoseStream.at_rest(self._start, bounds._replace(velocity=slower))
-        self._way = rests.towards(0.0, end, np.zeros(6))
+        self._way = PoseStream.straight(self._start, axes.T @ travel, speed, bounds)
         self.reference = self._way
         self.duration = max(duration, self._way.duration)
         self._followed = PoseStream.at_rest(self._start, bounds)
-        self._hand = [link for link in robot.link_names if robot.joints_moving(link) == robot.n]
+        self._hand = hand_links(robot)
         most = max(force_limit, HEADROOM * float(np.linalg.norm(force)))
         self.force_limits = dict.fromkeys(self._hand, most) if most > 0.0 else {}
         self._offset = np.zeros(self._wanted.size)
@@ -156,15 +148,14 @@ class CompliantMove:
             torque: (n) external torque without bias and payload [Nm]; None: it is not known.
             contacts: Those that are estimated.
         """
-        speed = np.zeros(self._wanted.size)
+        now, ahead = (self._way.sample(t).translation for t in (time, time + self._period))
+        soft, speed = self._axes[self._soft], np.zeros(self._wanted.size)
         if torque is not None and passed > 0.0:
             self._robot.update(command)
-            lead = self._way.sample(time).translation - self._robot.tool_pose().translation
+            lead = soft @ (now - self._robot.tool_pose().translation) + self._offset
             self._robot.update(position)
-            speed = self._speed(self._axes[self._soft] @ lead + self._offset, torque, contacts)
+            speed = self._speed(lead, torque, contacts)
         self._offset = self._offset + self._period * speed
-        now, ahead = (self._way.sample(t).translation for t in (time, time + self._period))
-        soft = self._axes[self._soft]
         target = self._start.copy()
         target.translation = now + soft.T @ self._offset
         velocity = np.zeros(6)

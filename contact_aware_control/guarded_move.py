@@ -17,7 +17,7 @@ import numpy as np
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.reference import PoseStream
 from contact_aware_control.reference.stream import Bounds
-from contact_aware_control.tool_force import force_along
+from contact_aware_control.tool_force import force_along, hand_links
 from contact_core.errors import TrajectoryError
 from contact_core.low_pass import followed_share
 from contact_core.robot import Robot
@@ -95,20 +95,9 @@ class GuardedMove:
         self._wanted = force
         self._share = followed_share(period, FORCE_TIME)
         robot.update(command)
-        start = robot.tool_pose().copy()
-        goal = start.copy()
-        goal.translation += distance * self._along
-        slower = bounds.velocity.copy()
-        # Each axis moves in proportion, so the slowest bound is the speed's share along it.
-        slower[:3] = np.maximum(np.abs(self._along) * speed, 1e-6)
-        self.reference = PoseStream.at_rest(start, bounds._replace(velocity=slower)).towards(
-            0.0, goal, np.zeros(6)
-        )
-        self.force_limits = {
-            link: HEADROOM * force
-            for link in robot.link_names
-            if robot.joints_moving(link) == robot.n
-        }
+        way = distance * self._along
+        self.reference = PoseStream.straight(robot.tool_pose(), way, speed, bounds)
+        self.force_limits = dict.fromkeys(hand_links(robot), HEADROOM * force)
         self._force: float | None = None
         self._begin: np.ndarray | None = None
         self._samples: list[tuple[float, float]] = []

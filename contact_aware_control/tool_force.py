@@ -14,6 +14,15 @@ NOISE, LEVER = 0.1, 0.1
 """Of the torques, low-passed [Nm]; distance from the tool at which the hand may be touched [m]."""
 
 
+def hand_links(robot: Robot) -> list[str]:
+    """Return the links beyond the last joint: what a force on the tool may touch.
+
+    Args:
+        robot: The arm.
+    """
+    return [link for link in robot.link_names if robot.joints_moving(link) == robot.n]
+
+
 def force_along(robot: Robot, axes: np.ndarray, torque: np.ndarray, strength: float) -> np.ndarray:
     """Return the force on the tool along some axes.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from contact_stack_msgs.action import CompliantMove as CompliantMoveAction
 from contact_stack_msgs.action import GuardedMove as GuardedMoveAction
 from contact_stack_msgs.action import HandGuide
-from geometry_msgs.msg import Point, Vector3
+from geometry_msgs.msg import Point
 
 from contact_aware_control.compliant_move import CompliantMove
 from contact_aware_control.contact import ContactEstimate
@@ -28,7 +28,7 @@ from contact_aware_control.reference.stream import FOR_EVER, Bounds
 from contact_core.errors import TrajectoryError, choices
 from contact_core.robot import Robot
 from contact_ros.border import number, vector
-from contact_ros.geometry import to_point
+from contact_ros.geometry import to_point, to_vector
 
 GuardedResult = GuardedMoveAction.Result
 CompliantResult = CompliantMoveAction.Result
@@ -84,6 +84,22 @@ class TouchContext:
         return np.eye(3)
 
 
+def _codes(result: type[Any]) -> Mapping[str, int]:
+    """Return the server's error codes, by the names of an action's result."""
+    return {
+        "invalid": result.INVALID_GOAL,
+        "fault": result.FAULT,
+        "late": result.GOAL_TOLERANCE_VIOLATED,
+    }
+
+
+def _ending(violation: Violation | None, note: str) -> dict[str, Any]:
+    """Return what a result says of how a goal ended; the code of success is 0."""
+    if violation is None:
+        return {"error_code": 0, "error_string": ""}
+    return {"error_code": violation.code, "error_string": f"{violation.text}{note}"}
+
+
 class TouchGoal(TrajectoryGoal):
     """A goal that begins at once, and ends wherever forces have led it: it has no tolerances."""
 
@@ -101,11 +117,7 @@ class TouchGoal(TrajectoryGoal):
 class GuardedGoal(TouchGoal):
     """A guarded move."""
 
-    codes: ClassVar[Mapping[str, int]] = {
-        "invalid": GuardedResult.INVALID_GOAL,
-        "fault": GuardedResult.FAULT,
-        "late": GuardedResult.GOAL_TOLERANCE_VIOLATED,
-    }
+    codes = _codes(GuardedResult)
 
     def __init__(
         self, request: GuardedMoveAction.Goal, context: TouchContext, command: np.ndarray
@@ -159,8 +171,7 @@ class GuardedGoal(TouchGoal):
         touched = self._move.touched
         contact = self._contact if touched else None
         return GuardedResult(
-            error_code=violation.code if violation else GuardedResult.SUCCESSFUL,
-            error_string=f"{violation.text}{note}" if violation else "",
+            **_ending(violation, note),
             touched=touched,
             force=self._touch.force,
             distance=self._touch.distance,
@@ -173,11 +184,7 @@ class GuardedGoal(TouchGoal):
 class CompliantGoal(TouchGoal):
     """A compliant move; it takes its time."""
 
-    codes: ClassVar[Mapping[str, int]] = {
-        "invalid": CompliantResult.INVALID_GOAL,
-        "fault": CompliantResult.FAULT,
-        "late": CompliantResult.GOAL_TOLERANCE_VIOLATED,
-    }
+    codes = _codes(CompliantResult)
 
     def __init__(
         self, request: CompliantMoveAction.Goal, context: TouchContext, command: np.ndarray
@@ -232,27 +239,22 @@ class CompliantGoal(TouchGoal):
     def feedback(self, progress: GoalProgress) -> Any:
         """Return the feedback message; see :class:`TrajectoryGoal`."""
         return CompliantMoveAction.Feedback(
-            force=_vector(self._move.force), offset=_vector(self._move.offset)
+            force=to_vector(self._move.force), offset=to_vector(self._move.offset)
         )
 
     def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
         """Return the result message; see :class:`TrajectoryGoal`."""
         return CompliantResult(
-            error_code=violation.code if violation else CompliantResult.SUCCESSFUL,
-            error_string=f"{violation.text}{note}" if violation else "",
-            force=_vector(self._move.force),
-            offset=_vector(self._move.offset),
+            **_ending(violation, note),
+            force=to_vector(self._move.force),
+            offset=to_vector(self._move.offset),
         )
 
 
 class GuidedGoal(TouchGoal):
     """Hand guiding."""
 
-    codes: ClassVar[Mapping[str, int]] = {
-        "invalid": GuideResult.INVALID_GOAL,
-        "fault": GuideResult.FAULT,
-        "late": GuideResult.GOAL_TOLERANCE_VIOLATED,
-    }
+    codes = _codes(GuideResult)
 
     def __init__(self, request: HandGuide.Goal, context: TouchContext, command: np.ndarray) -> None:
         """Translate a goal.
@@ -283,12 +285,7 @@ class GuidedGoal(TouchGoal):
     def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
         """Return the result message; see :class:`TrajectoryGoal`."""
         return GuideResult(
-            error_code=violation.code if violation else GuideResult.SUCCESSFUL,
-            error_string=f"{violation.text}{note}" if violation else "",
+            **_ending(violation, note),
             joint_names=self._names,
             positions=progress.position,
         )
-
-
-def _vector(values: np.ndarray) -> Vector3:
-    return Vector3(**dict(zip("xyz", values.tolist(), strict=True)))

@@ -222,6 +222,26 @@ class PoseStream(PoseReference):
         start = MotionState.at_rest(np.concatenate((pose.translation, np.zeros(3))))
         return cls(pose.copy(), Approach(start, np.zeros(6), bounds))
 
+    @classmethod
+    def straight(cls, pose: pin.SE3, way: np.ndarray, speed: float, bounds: Bounds) -> PoseStream:
+        """Return a tool that goes straight ahead.
+
+        Args:
+            pose: Where it begins, world frame.
+            way: (3) to where it ends, world frame [m].
+            speed: Along the way [m/s].
+            bounds: Of its motion: (6) [m/s, rad/s] and so on; the speed is bounded by its own.
+        """
+        slower = bounds.velocity.copy()
+        length = float(np.linalg.norm(way))
+        if length > 0.0:
+            # Each axis moves in proportion, so the slowest bound is the speed's share along it.
+            slower[:3] = np.maximum(np.abs(way) / length * speed, 1e-6)
+        end = pose.copy()
+        end.translation += way
+        rests = cls.at_rest(pose, bounds._replace(velocity=slower))
+        return rests.towards(0.0, end, np.zeros(6))
+
     @property
     def duration(self) -> float:
         """Time until the target is reached [s]; very long if that moves on."""
