@@ -12,8 +12,6 @@ from contact_core.config import nested, parameter
 from contact_core.errors import ConfigError
 from contact_core.quadratic_program import SOLVERS
 
-JOINTS = 7
-
 
 @dataclass(frozen=True)
 class TrackingConfig:
@@ -235,14 +233,10 @@ class LimitsConfig:
         above=0.0,
         high=100.0,
     )
-    spring_torque: tuple[float, ...] = parameter(
-        (200.0, 200.0, 120.0, 120.0, 80.0, 30.0, 30.0),
-        "bound on |K (q_cmd - q)|",
-        unit="Nm",
-        above=0.0,
-        high=500.0,
-        size=JOINTS,
-    )
+    spring_torque_share: float = parameter(
+        1.0, "share of the robot file's joints.spring_torque that bounds |K (q_cmd - q)|",
+        above=0.0, high=1.0,
+    )  # fmt: skip
     distance: float = parameter(
         0.35, "bound on |q_cmd - q|, whatever the stiffness", unit="rad", above=0.0, high=2.0
     )
@@ -545,7 +539,7 @@ class SelfCollisionConfig:
         3,
         "links with fewer joints between them are not checked: the joint limits keep those apart",
         low=2,
-        high=7,
+        high=100,
     )
     pairs: str = parameter(
         "",
@@ -598,17 +592,6 @@ class ControllerConfig:
         False, "a real robot is driven: baselines without force limits are refused"
     )
     rate: float = parameter(200.0, "ticks per second", unit="Hz", low=20.0, high=1000.0)
-    joint_stiffness: tuple[float, ...] = parameter(
-        (800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0),
-        "diagonal of K, as set on the robot",
-        unit="Nm/rad",
-        above=0.0,
-        high=1e5,
-        size=JOINTS,
-    )
-    joint_damping: float = parameter(
-        0.7, "damping ratio of these springs, as set on the robot", low=0.0, high=1.0
-    )
     solver: str = parameter(
         "dual_active_set", "solver of the quadratic program", options=tuple(SOLVERS)
     )

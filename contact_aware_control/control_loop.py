@@ -106,7 +106,7 @@ class ControlLoop:
         self._checks = StateChecks(robot, config)
         self._gate = CommandGate(robot, config)
         self._watch = FollowWatch(robot, config)
-        self._softness = 1.0 / np.array(config.joint_stiffness)
+        self._softness = 1.0 / robot.stiffness
         self._patience = config.safety.state_timeout_periods * config.period
         self._fastest = Bound.TRACKING if self._controller.bounds_step else Bound.NONE
         self._clock = ReferenceClock(config.governor, config.period)
@@ -120,7 +120,7 @@ class ControlLoop:
         self._yielding = Yielding(
             robot, config, self._controller, self._gate, self._guard, self._leash
         )
-        self._reflex = Reflex(robot, config.reflex, np.array(config.joint_stiffness), config.period)
+        self._reflex = Reflex(robot, config.reflex, robot.stiffness, config.period)
 
     def start(self) -> LoopState:
         """Return the state of a loop that is active and waits for its first joint state."""
@@ -269,7 +269,8 @@ class ControlLoop:
         if self._controller.bounds_step:
             tool = self._guard.tool_at(command)
             rate = self._clock.rate(rate, known.goal, time, command, tool)
-        if known.leashed and known.ghost is not None and known.goal.refreshed is None:
+        pressed = move.reflex.unexplained_force > 0.0 or self._leash.is_pulled(known.report)
+        if known.leashed and pressed and known.ghost is not None and known.goal.refreshed is None:
             rate = min(rate, self._leash.rate(command, known.ghost))
         fraction = self._step_fraction(self._yielding.is_blind(known), known.ramp_ticks)
         lower, upper = self._gate.room(gate, position, self._fastest, fraction)

@@ -132,7 +132,7 @@ class Yielding:
         self._gate = gate
         self._guard = guard
         self._leash = leash
-        self._softness = 1.0 / np.array(config.joint_stiffness)
+        self._softness = 1.0 / robot.stiffness
         self._release_share = followed_share(config.period, config.force.release_time)
         self._levers = LeverArms(robot, config.reflex.held_reach)
         self._most_torque = config.reflex.torque_share * robot.effort_limits

@@ -9,13 +9,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 
 from contact_core.errors import ConfigError, choices
+from contact_core.files import share
 
 Config = TypeVar("Config")
 
@@ -34,6 +35,7 @@ class Range:
         open_low: True if ``low`` itself is not valid.
         options: The valid values of a parameter that is one of a few; a registry's may grow.
         size: The number of entries of a tuple.
+        per_joint: True for a tuple of one value a joint; a single one is that of every joint.
         live: True if the parameter may change while a node runs.
     """
 
@@ -44,6 +46,7 @@ class Range:
     open_low: bool = False
     options: Collection[Any] = ()
     size: int | None = None
+    per_joint: bool = False
     live: bool = False
 
     def __str__(self) -> str:
@@ -58,6 +61,8 @@ class Range:
             parts.append(f"<= {self.high:g}{unit}")
         if self.size is not None:
             parts.append(f"{self.size} values")
+        if self.per_joint:
+            parts.append("one value, or one a joint")
         return ", ".join(parts) or "finite"
 
 
@@ -71,6 +76,7 @@ def parameter(
     high: float = math.inf,
     options: Collection[Any] = (),
     size: int | None = None,
+    per_joint: bool = False,
     live: bool = False,
 ) -> Any:
     """Declare one field of a configuration.
@@ -84,6 +90,7 @@ def parameter(
         high: Largest valid value.
         options: The valid values, if they are few.
         size: The number of entries, for a tuple.
+        per_joint: True for a tuple of one value a joint, see :func:`per_joint`.
         live: True if it may change while a node runs.
 
     Returns:
@@ -97,6 +104,7 @@ def parameter(
         open_low=above is not None,
         options=options,
         size=size,
+        per_joint=per_joint,
         live=live,
     )
     return dataclasses.field(default=default, metadata={"range": valid})
@@ -155,6 +163,8 @@ def from_mapping(config_type: type[Config], values: Mapping[str, Any], where: st
 def _checked(name: str, value: Any, hint: Any, valid: Range) -> Any:
     """Return ``value`` as the type of its field, or raise a ConfigError."""
     if typing.get_origin(hint) is tuple:
+        if valid.per_joint and isinstance(value, int | float):
+            value = (value,)
         if isinstance(value, str) or not hasattr(value, "__len__"):
             raise ConfigError(f"parameter '{name}' must be a list, got {value!r}")
         if valid.size is not None and len(value) != valid.size:
@@ -192,16 +202,124 @@ def load(config_type: type[Config], path: str | Path) -> Config:
         ConfigError: If the file is missing, is not YAML, or has invalid values.
     """
     path = Path(path)
+    values = read_mapping(path)
+    try:
+        return from_mapping(config_type, values)
+    except ConfigError as error:
+        raise ConfigError(f"{path.name}: {error}") from error
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """Read a YAML file that maps names to values.
+
+    Args:
+        path: The file.
+
+    Returns:
+        What it says; empty if it says nothing.
+
+    Raises:
+        ConfigError: If it is missing, or no such YAML.
+    """
     try:
         values = yaml.safe_load(path.read_text())
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from error
-    try:
-        return from_mapping(config_type, values or {})
-    except ConfigError as error:
-        raise ConfigError(f"{path.name}: {error}") from error
+    if not isinstance(values or {}, dict):
+        raise ConfigError(f"{path} must map names to values, got {values!r}")
+    return values or {}
+
+
+def config_file(kind: str, name: str, folder: Path = Path()) -> Path:
+    """Return where a configuration is.
+
+    Args:
+        kind: Folder of ``config`` with those that are shipped.
+        name: One of them without ``.yaml``, or a path to a file.
+        folder: What a relative path starts from.
+    """
+    return folder / name if name.endswith(".yaml") else share("config", kind, f"{name}.yaml")
+
+
+FileEntries = Callable[[dict[str, Any]], Iterable[tuple[dict[str, Any], str]]]
+
+
+def read_extended(
+    kind: str, path: Path, files: FileEntries, seen: tuple[Path, ...] = ()
+) -> dict[str, Any]:
+    """Read a YAML file that may say ``extends: NAME``, on top of what the other one says.
+
+    Args:
+        kind: Folder of ``config`` with those that are shipped.
+        path: The file; what it extends, and other files, are looked for beside it first.
+        files: Finds the values that name other files, as (mapping, key).
+        seen: Those that extend this one.
+
+    Returns:
+        The values, without the key ``extends``.
+
+    Raises:
+        ConfigError: If a file is missing, or no such YAML, or they extend each other in a circle.
+    """
+    if path in seen:
+        chain = " -> ".join(file.name for file in (*seen, path))
+        raise ConfigError(f"these files extend each other in a circle: {chain}")
+    values = read_mapping(path)
+    for mapping, key in files(values):
+        beside = path.parent.resolve() / str(mapping[key])
+        if beside.is_file():
+            mapping[key] = str(beside)
+    if "extends" not in values:
+        return values
+    basis = config_file(kind, str(values.pop("extends")), path.parent)
+    return merged(read_extended(kind, basis, files, (*seen, path)), values)
+
+
+def merged(basis: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return nested mappings with the values of others on top.
+
+    Args:
+        basis: The values that stay where the others have none.
+        changes: The others.
+    """
+    values = dict(basis)
+    for key, value in changes.items():
+        below = values.get(key)
+        both = isinstance(below, Mapping) and isinstance(value, Mapping)
+        values[key] = merged(below, value) if both else value  # type: ignore[arg-type]
+    return values
+
+
+def for_joints(config: Config, joints: int, where: str = "") -> Config:
+    """Give every joint of an arm its value of the parameters that have one a joint.
+
+    Args:
+        config: A configuration, in which a single value is that of every joint.
+        joints: How many joints the arm has.
+        where: Prefix of the parameter names in error messages.
+
+    Returns:
+        The configuration with one value a joint.
+
+    Raises:
+        ConfigError: If a parameter has another number of values.
+    """
+    changes: dict[str, Any] = {}
+    for field in dataclasses.fields(config):  # type: ignore[arg-type]
+        value = getattr(config, field.name)
+        name = f"{where}.{field.name}" if where else field.name
+        if dataclasses.is_dataclass(value):
+            changes[field.name] = for_joints(value, joints, name)
+        elif field.metadata["range"].per_joint:
+            if len(value) not in (1, joints):
+                raise ConfigError(
+                    f"parameter '{name}' needs one value, or one for each of {joints} joints, "
+                    f"got {len(value)}"
+                )
+            changes[field.name] = value if len(value) == joints else value * joints
+    return dataclasses.replace(config, **changes)  # type: ignore[type-var]
 
 
 def flatten(config: Any, prefix: str = "") -> dict[str, tuple[Any, Range]]:

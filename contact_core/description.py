@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import coal
 import numpy as np
@@ -22,9 +24,16 @@ from contact_core.collision.shapes import (
     shape_from_coal,
     triangles_from_coal,
 )
-from contact_core.config import load, nested, parameter
+from contact_core.config import (
+    config_file,
+    for_joints,
+    from_mapping,
+    nested,
+    parameter,
+    read_extended,
+)
 from contact_core.errors import ConfigError, ModelError, ModelWarning, choices
-from contact_core.files import find_shared, share
+from contact_core.files import find_shared
 from contact_core.mjcf.model import read_mjcf
 from contact_core.model_file import MJCF, parse, self_contained
 
@@ -51,14 +60,89 @@ class Part:
 
 
 @dataclass(frozen=True)
+class JointFrictionConfig:
+    """Friction of the arm's joints; a zero leaves what the arm's description says."""
+
+    kinetic: tuple[float, ...] = parameter(
+        (0.0,), "friction while a joint slides", unit="Nm", low=0.0, per_joint=True
+    )
+    static_ratio: float = parameter(
+        1.0, "friction from which a joint breaks away, over the kinetic one", low=1.0, high=10.0
+    )
+    stribeck_velocity: float = parameter(
+        0.01, "at which 1/e of their difference is left", unit="rad/s", above=0.0
+    )
+    viscous: tuple[float, ...] = parameter(
+        (0.0,), "damping on top", unit="Nm s/rad", low=0.0, per_joint=True
+    )
+    presliding_stiffness: tuple[float, ...] = parameter(
+        (0.0,),
+        "of the spring that friction is before it slides; with 0 it is regularised, and creeps",
+        unit="Nm/rad",
+        low=0.0,
+        per_joint=True,
+    )
+
+
+@dataclass(frozen=True)
+class JointsConfig:
+    """What the arm's joints are like, and the controller of its factory that moves them."""
+
+    home: tuple[float, ...] = parameter(
+        description="where the arm stands at the start of a scene that does not say it",
+        unit="rad",
+        per_joint=True,
+    )
+    stiffness: tuple[float, ...] = parameter(
+        description="diagonal of K of the joint impedance control, as set on the robot",
+        unit="Nm/rad",
+        above=0.0,
+        high=1e5,
+        per_joint=True,
+    )
+    spring_torque: tuple[float, ...] = parameter(
+        description="largest torque that a controller may ask of these springs",
+        unit="Nm",
+        above=0.0,
+        high=1e4,
+        per_joint=True,
+    )
+    damping_ratio: float = parameter(
+        0.7,
+        "damping of these springs relative to critical, 2 ratio sqrt(K m_ii)",
+        low=0.0,
+        high=1.0,
+    )
+    effective_armature: tuple[float, ...] = parameter(
+        (0.0,),
+        "rotor inertia that a simulated arm feels at the joint under joint-torque feedback",
+        unit="kg m^2",
+        low=0.0,
+        per_joint=True,
+    )
+    friction: JointFrictionConfig = nested(JointFrictionConfig)
+    torque_noise: tuple[float, ...] = parameter(
+        (0.1,),
+        "standard deviation of white noise of the external torque",
+        unit="Nm",
+        low=0.0,
+        per_joint=True,
+    )
+
+
+@dataclass(frozen=True)
 class RobotConfig:
-    """The schema of ``config/robots/*.yaml``."""
+    """The schema of ``config/robots/*.yaml``.
+
+    A file may start from another one, ``extends: NAME``, and say only what differs.
+    """
 
     name: str = parameter(description="name of the composed robot")
     arm_joints: tuple[str, ...] = parameter(
-        description="arm joints from the base to the flange, the order of q", size=7
+        description="arm joints from the base to the flange, the order of q"
     )
     tool_link: str = parameter(description="link whose frame is the end effector")
+    joints: JointsConfig = parameter(description="what the joints are like")
     arm: Part = nested(Part)
     gripper: Part = nested(Part)
     gripper_joint: str = parameter("", "joint that opens the gripper; empty without gripper")
@@ -76,8 +160,9 @@ class RobotDescription:
     Attributes:
         name: Name of the robot.
         urdf: Text of the composed URDF, fit for ``robot_description``.
-        arm_joints: Names of the 7 arm joints in the order of q.
+        arm_joints: Names of the n arm joints in the order of q.
         tool_link: Link whose frame is the end effector (z = approach direction).
+        joints: What the joints are like, one value a joint.
         gripper_joint: Joint that opens the gripper; empty without gripper.
         calibration: File that says how wrong this description is of one arm, or None.
     """
@@ -86,6 +171,7 @@ class RobotDescription:
     urdf: str
     arm_joints: tuple[str, ...]
     tool_link: str
+    joints: JointsConfig
     gripper_joint: str
     calibration: Path | None = None
 
@@ -104,8 +190,13 @@ class RobotDescription:
             ModelError: If the parts do not fit together, or a joint or the tool link that
                 the file names does not exist.
         """
-        path = Path(name) if name.endswith(".yaml") else share("config", "robots", f"{name}.yaml")
-        config = load(RobotConfig, path)
+        path = config_file("robots", name)
+        values = read_extended("robots", path, _files)
+        try:
+            config = from_mapping(RobotConfig, values)
+            config = for_joints(config, len(config.arm_joints))
+        except ConfigError as error:
+            raise ConfigError(f"{path.name}: {error}") from error
         parts = [part for part in (config.arm, config.gripper) if part.urdf]
         urdf = compose(config.name, parts)
         model = pin.buildModelFromXML(urdf)
@@ -123,9 +214,16 @@ class RobotDescription:
             urdf,
             config.arm_joints,
             config.tool_link,
+            config.joints,
             config.gripper_joint,
             path.parent / config.calibration if config.calibration else None,
         )
+
+    @property
+    def fingerprint(self) -> str:
+        """Twelve digits that two robots share only if nothing a controller knows differs."""
+        known = (self.urdf, self.arm_joints, self.tool_link, self.joints, self.gripper_joint)
+        return hashlib.sha256(repr(known).encode()).hexdigest()[:12]
 
     @property
     def base_link(self) -> str:
@@ -137,13 +235,13 @@ class RobotDescription:
         return pin.buildModelFromXML(self.urdf, True)
 
     def arm_model(self, gripper_position: float = 0.0) -> pin.Model:
-        """Return the 7-joint model of the arm with the gripper as part of its last link.
+        """Return the model of the arm alone with the gripper as part of its last link.
 
         Args:
             gripper_position: Where the fingers are held [m].
 
         Returns:
-            A model with nq = nv = 7 whose joints are in the order of ``arm_joints``, and
+            A model with nq = nv = n whose joints are in the order of ``arm_joints``, and
             whose frames include every link of the arm and the gripper.
         """
         model = pin.buildModelFromXML(self.urdf)
@@ -157,6 +255,15 @@ class RobotDescription:
     def shapes(self) -> tuple[PlacedShape, ...]:
         """Return the collision shapes of all links, each placed in the frame of its link."""
         return collision_shapes(self.urdf)
+
+
+def _files(values: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """What names files in a robot's file."""
+    for part in (values.get("arm"), values.get("gripper")):
+        if isinstance(part, dict) and part.get("urdf"):
+            yield part, "urdf"
+    if values.get("calibration"):
+        yield values, "calibration"
 
 
 def collision_shapes(

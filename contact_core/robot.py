@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import pinocchio as pin
 
-from contact_core.description import RobotDescription, collision_shapes
-from contact_core.errors import ModelError, choices
+from contact_core.description import JointsConfig, RobotDescription, collision_shapes
+from contact_core.errors import ConfigError, ModelError, choices
 
 GRAVITY = 9.81
 """Gravitational acceleration [m/s^2], along -z of the world frame."""
@@ -32,6 +32,7 @@ class Robot:
         position_limits: (2, n) lower and upper joint positions [rad].
         velocity_limits: (n) [rad/s].
         effort_limits: (n) [Nm].
+        joints: What the robot's file says of the joints, None where there is no such file.
         link_names: The links that have a collision shape, base to tool, the tool and HELD_OBJECT.
         finger_links: Those that the gripper's joints move.
         tool_link: Name of the tool link.
@@ -40,7 +41,12 @@ class Robot:
     """
 
     def __init__(
-        self, urdf: str, joint_names: Sequence[str], tool_link: str, gripper_joint: str = ""
+        self,
+        urdf: str,
+        joint_names: Sequence[str],
+        tool_link: str,
+        gripper_joint: str = "",
+        joints: JointsConfig | None = None,
     ) -> None:
         """Build the arm from a URDF, the joints not named locked at their neutral position.
 
@@ -50,6 +56,7 @@ class Robot:
             tool_link: The link whose pose is tracked.
             gripper_joint: The joint that opens the gripper, by which other joints may go; empty
                 without gripper.
+            joints: What else is known of the joints, one value a joint.
 
         Raises:
             ModelError: If a joint or link is missing, the arm is not a serial chain of
@@ -64,6 +71,7 @@ class Robot:
         self.position_limits = np.array([model.lowerPositionLimit, model.upperPositionLimit])
         self.velocity_limits = np.array(model.velocityLimit)
         self.effort_limits = np.array(model.effortLimit)
+        self.joints = joints
         self.tool_link = tool_link
         self.collision_shapes = collision_shapes(urdf)
         bodies = {shape.body for shape in self.collision_shapes} | {tool_link, HELD_OBJECT}
@@ -94,7 +102,46 @@ class Robot:
             description.arm_joints,
             description.tool_link,
             description.gripper_joint,
+            description.joints,
         )
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """(n) diagonal of K, the stiffness of the joint impedance control [Nm/rad].
+
+        Raises:
+            ConfigError: If no robot file says it.
+        """
+        return np.array(self._known.stiffness)
+
+    @property
+    def damping_ratio(self) -> float:
+        """Damping of these springs relative to critical.
+
+        Raises:
+            ConfigError: If no robot file says it.
+        """
+        return self._known.damping_ratio
+
+    @property
+    def spring_torque(self) -> np.ndarray:
+        """(n) largest torque that a controller may ask of these springs [Nm].
+
+        Raises:
+            ConfigError: If no robot file says it.
+        """
+        return np.array(self._known.spring_torque)
+
+    @property
+    def torque_noise(self) -> np.ndarray:
+        """(n) standard deviation of the external torque's noise [Nm]; zero where none is known."""
+        return np.array(self.joints.torque_noise) if self.joints else np.zeros(self.n)
+
+    @property
+    def _known(self) -> JointsConfig:
+        if self.joints is None:
+            raise ConfigError("this robot comes without the section joints of a robot's file")
+        return self.joints
 
     def update(self, q: np.ndarray) -> None:
         """Compute poses and Jacobians at a configuration.

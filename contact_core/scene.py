@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import pinocchio as pin
-import yaml
 
-from contact_core.config import from_mapping
+from contact_core.config import config_file, for_joints, from_mapping, merged, read_extended
 from contact_core.description import RobotDescription, placement, read_urdf
 from contact_core.errors import ConfigError, choices
-from contact_core.files import share
 from contact_core.scene_config import (
     ENGINES,
     WORLD,
@@ -31,6 +28,11 @@ Link = tuple[str, str]
 """Names of an instance and of one of its links."""
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
+JOINT_KEYS = {
+    "initial_positions", "effective_armature", "stiffness", "damping_ratio", "friction", "errors",
+}  # fmt: skip
+"""What a scene says of its robot that holds for no other one."""
+
 Item = TypeVar("Item")
 
 
@@ -115,12 +117,21 @@ class Scene:
     objects: dict[str, ObjectConfig] = field(default_factory=dict)
     surfaces: dict[str, SurfaceConfig] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Give every joint its value of what the configuration says of joints.
+
+        Raises:
+            ConfigError: If it says it of another number of joints.
+        """
+        object.__setattr__(self, "config", for_joints(self.config, len(self.robot.arm_joints)))
+
     @staticmethod
-    def load(name: str) -> Scene:
+    def load(name: str, robot: str = "") -> Scene:
         """Read a scene.
 
         Args:
             name: File name in ``config/scenes`` without ``.yaml``, or a path to a file.
+            robot: Another robot in it, see :meth:`from_mapping`.
 
         Returns:
             The scene.
@@ -129,27 +140,22 @@ class Scene:
             ConfigError: If the file is missing, or a key or value is invalid.
             ModelError: If the robot's description is invalid.
         """
-        path = Path(name) if name.endswith(".yaml") else share("config", "scenes", f"{name}.yaml")
+        path = config_file("scenes", name)
+        values = read_extended("scenes", path, _files)
         try:
-            values = yaml.safe_load(path.read_text())
-        except OSError as error:
-            raise ConfigError(f"cannot read {path}: {error.strerror}") from error
-        except yaml.YAMLError as error:
-            raise ConfigError(f"{path} is not valid YAML: {error}") from error
-        try:
-            scene = Scene.from_mapping(values or {})
+            return Scene.from_mapping(values, robot)
         except ConfigError as error:
             raise ConfigError(f"{path.name}: {error}") from error
-        objects = {name: item.beside(path.parent) for name, item in scene.objects.items()}
-        return dataclasses.replace(scene, objects=objects)
 
     @staticmethod
-    def from_mapping(values: Mapping[str, Any]) -> Scene:
+    def from_mapping(values: Mapping[str, Any], robot: str = "") -> Scene:
         """Build a scene from nested mappings, e.g. of a YAML file.
 
         Args:
             values: The keys of :class:`SceneConfig`, and ``objects`` and ``surfaces``, each a
                 mapping from names to :class:`ObjectConfig` and :class:`SurfaceConfig`.
+            robot: Another robot in this scene, a file as of ``robot.description``. What the scene
+                says of its own one's joints is not said of this one.
 
         Returns:
             The scene.
@@ -161,9 +167,17 @@ class Scene:
         values = dict(values)
         objects = _named(ObjectConfig, values.pop("objects", {}), "objects")
         surfaces = _named(SurfaceConfig, values.pop("surfaces", {}), "surfaces")
-        config = from_mapping(SceneConfig, values)
-        robot = RobotDescription.load(config.robot.description)
-        scene = Scene(config, robot, objects, surfaces)
+        given = values.get("robot")
+        if not isinstance(given, Mapping) or not isinstance(given.get("description"), str):
+            raise ConfigError("parameter 'robot.description' is missing: the robot of the scene")
+        if robot:
+            given = {key: value for key, value in given.items() if key not in JOINT_KEYS}
+            given["description"] = robot
+        description = RobotDescription.load(given["description"])
+        config = from_mapping(
+            SceneConfig, merged(_of_robot(description), {**values, "robot": given})
+        )
+        scene = Scene(config, description, objects, surfaces)
         scene._check_names()
         return scene
 
@@ -243,6 +257,29 @@ class Scene:
         if self.robot.gripper_joint:
             joints[self.robot.gripper_joint] = config.gripper.initial_position
         return joints
+
+
+def _files(values: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """What names files in a scene's file."""
+    objects = values.get("objects")
+    for item in objects.values() if isinstance(objects, dict) else ():
+        if isinstance(item, dict) and item.get("urdf"):
+            yield item, "urdf"
+    if isinstance(values.get("robot"), dict) and values["robot"].get("description"):
+        yield values["robot"], "description"
+
+
+def _of_robot(robot: RobotDescription) -> dict[str, Any]:
+    """What a scene says that leaves all of the robot's joints to the robot's file."""
+    joints = robot.joints
+    arm = {
+        "initial_positions": joints.home,
+        "effective_armature": joints.effective_armature,
+        "stiffness": joints.stiffness,
+        "damping_ratio": joints.damping_ratio,
+        "friction": dataclasses.asdict(joints.friction),
+    }
+    return {"robot": arm, "torque_sensor": {"noise": joints.torque_noise}}
 
 
 def _named(kind: type[Item], values: Any, where: str) -> dict[str, Item]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 from contact_core.arm_state import CommandMode
 from contact_core.config import nested, parameter
+from contact_core.description import JointFrictionConfig
 
 ENGINES = ("tamsi", "drake")
 AXES = 6
@@ -78,15 +77,20 @@ class TorqueSensorConfig:
     delay: float = parameter(
         0.0, "pure delay, rounded to whole periods", unit="s", low=0.0, high=1.0
     )
-    bias: tuple[float, ...] = parameter((0.0,) * 7, "constant error", unit="Nm", size=7)
+    bias: tuple[float, ...] = parameter((0.0,), "constant error", unit="Nm", per_joint=True)
     drift: float = parameter(
         0.0,
         "standard deviation of the error's random walk after one second",
         unit="Nm/sqrt(s)",
         low=0.0,
     )
-    noise: float = parameter(
-        0.1, "standard deviation of white noise per sample and joint", unit="Nm", low=0.0
+    noise: tuple[float, ...] = parameter(
+        (0.1,),
+        "standard deviation of white noise per sample; a scene that leaves it out has that of the "
+        "robot's file",
+        unit="Nm",
+        low=0.0,
+        per_joint=True,
     )
 
 
@@ -125,31 +129,6 @@ class GripperConfig:
 
 
 @dataclass(frozen=True)
-class JointFrictionConfig:
-    """Friction of the arm's joints; a zero leaves what the arm's description says."""
-
-    kinetic: tuple[float, ...] = parameter(
-        (0.0,) * 7, "friction while a joint slides", unit="Nm", low=0.0, size=7
-    )
-    static_ratio: float = parameter(
-        1.0, "friction from which a joint breaks away, over the kinetic one", low=1.0, high=10.0
-    )
-    stribeck_velocity: float = parameter(
-        0.01, "at which 1/e of their difference is left", unit="rad/s", above=0.0
-    )
-    viscous: tuple[float, ...] = parameter(
-        (0.0,) * 7, "damping on top", unit="Nm s/rad", low=0.0, size=7
-    )
-    presliding_stiffness: tuple[float, ...] = parameter(
-        (0.0,) * 7,
-        "of the spring that friction is before it slides; with 0 it is regularised, and creeps",
-        unit="Nm/rad",
-        low=0.0,
-        size=7,
-    )
-
-
-@dataclass(frozen=True)
 class ArmErrorsConfig:
     """How the true arm differs from its description, which is all that its driver knows.
 
@@ -158,11 +137,11 @@ class ArmErrorsConfig:
     """
 
     mass_ratio: tuple[float, ...] = parameter(
-        (1.0,) * 7,
+        (1.0,),
         "mass and inertia of the link that each joint moves, over those described",
         low=0.1,
         high=10.0,
-        size=7,
+        per_joint=True,
     )
     tool_mass_ratio: float = parameter(
         1.0, "the same of what is mounted on the last one", low=0.0, high=100.0
@@ -176,47 +155,49 @@ class ArmErrorsConfig:
         "shows in the external torque",
     )
     gear_stiffness: tuple[float, ...] = parameter(
-        (0.0,) * 7,
+        (0.0,),
         "of the gears between encoders and links; 0 for rigid ones",
         unit="Nm/rad",
         low=0.0,
-        size=7,
+        per_joint=True,
     )
 
 
 @dataclass(frozen=True)
 class RobotSceneConfig:
-    """The robot, and the impedance controller of its factory that is part of the plant."""
+    """The robot, and the impedance controller of its factory that is part of the plant.
 
-    description: str = parameter(description="file in config/robots without .yaml")
+    What a scene leaves out is as in the robot's file.
+    """
+
+    description: str = parameter(description="the robot, a file of config/robots, or a path")
     initial_positions: tuple[float, ...] = parameter(
-        description="q at the start, and the first position command", unit="rad", size=7
+        description="q at the start, and the first position command", unit="rad", per_joint=True
     )
     effective_armature: tuple[float, ...] = parameter(
         description="rotor inertia felt at the joint under joint-torque feedback",
         unit="kg m^2",
         low=0.0,
-        size=7,
+        per_joint=True,
     )
+    stiffness: tuple[float, ...] = parameter(
+        description="joint stiffness K of the impedance controller",
+        unit="Nm/rad",
+        above=0.0,
+        per_joint=True,
+    )
+    damping_ratio: float = parameter(
+        description="its damping relative to critical, 2 ratio sqrt(K m_ii)", low=0.0, high=10.0
+    )
+    friction: JointFrictionConfig = parameter(description="of the joints")
     control_mode: str = parameter(
         JOINT_IMPEDANCE,
         "joint springs, springs at the tool that take a wrench on top, or joint springs turned "
         "down to nothing, which leaves the arm to the torques of its commands",
         options=tuple(COMMAND_MODES),
     )
-    stiffness: tuple[float, ...] = parameter(
-        (800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0),
-        "joint stiffness K of the impedance controller",
-        unit="Nm/rad",
-        above=0.0,
-        size=7,
-    )
-    damping_ratio: float = parameter(
-        0.7, "its damping relative to critical, 2 ratio sqrt(K m_ii)", low=0.0, high=10.0
-    )
     cartesian: CartesianImpedanceConfig = nested(CartesianImpedanceConfig)
     gripper: GripperConfig = nested(GripperConfig)
-    friction: JointFrictionConfig = nested(JointFrictionConfig)
     errors: ArmErrorsConfig = nested(ArmErrorsConfig)
 
     @property
@@ -239,15 +220,6 @@ class ObjectConfig:
     rpy: tuple[float, ...] = parameter(
         (0.0, 0.0, 0.0), "roll, pitch and yaw at the start", unit="rad", size=3
     )
-
-    def beside(self, folder: Path) -> ObjectConfig:
-        """Return the same object, with its file in a folder if it is there.
-
-        Args:
-            folder: Where the scene's file is.
-        """
-        file = folder.resolve() / self.urdf
-        return dataclasses.replace(self, urdf=str(file)) if file.is_file() else self
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,71 @@
-"""Whether a simulator stands in the robot's place: it says so beside the driver's topics.
+"""Which robot this is: the parameters that name it, and whether all nodes mean the same one.
 
-The driver's messages are the hardware's own, and do not tell. So a simulator also publishes a topic
-that no driver has; that it is there is enough, and no message of it has to arrive.
+Every node that has read a robot's file says so by its fingerprint, on a latched topic. Who commands
+the arm compares: a node that means another robot is named, and the arm is not commanded.
+
+The driver's messages are the hardware's own, and do not tell whether a simulator stands in the
+robot's place. So a simulator also publishes a topic that no driver has; that it is there is enough,
+and no message of it has to arrive.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
+from contact_core.config import parameter
+from contact_core.description import RobotDescription
+from contact_core.errors import ConfigError
+from contact_core.scene import Scene
+from contact_ros.border import MessageError, at_most
 from contact_ros.driver_profile import DriverProfile
 from contact_ros.qos import LATCHED
 
-TOPIC = "simulated_robot"
+SIMULATED_TOPIC = "simulated_robot"
+FINGERPRINT_TOPIC = "robot_fingerprint"
 
 PERIOD = 0.5
 """How often the graph is looked at [s]."""
+
+ANNOUNCEMENT = re.compile(r"(\w{1,256}) ([0-9a-f]{12}) ([^\n]{1,256})")
+"""Node, fingerprint and name of its robot."""
+
+FROM_ALL = QoSProfile(depth=50, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+"""For a listener: the last message of each of many nodes."""
+
+
+@dataclass(frozen=True)
+class RobotNodeConfig:
+    """A node that knows the robot."""
+
+    robot: str = parameter(
+        "", "the robot, a file of config/robots or a path; empty: that of the scene"
+    )
+    scene: str = parameter(
+        "", "the scene that is simulated, a file of config/scenes or a path; empty on a real robot"
+    )
+
+    def description(self) -> RobotDescription:
+        """Read the robot.
+
+        Raises:
+            ConfigError: If neither robot nor scene is set, or a file is missing or invalid.
+            ModelError: If the robot's parts do not fit together.
+        """
+        if self.robot:
+            return RobotDescription.load(self.robot)
+        if self.scene:
+            return Scene.load(self.scene).robot
+        raise ConfigError(
+            "which robot? set the parameter robot, or scene for the one that is simulated"
+        )
 
 
 def announce_simulator(node: Node, profile: DriverProfile, what: str) -> Publisher:
@@ -33,40 +79,80 @@ def announce_simulator(node: Node, profile: DriverProfile, what: str) -> Publish
     Returns:
         The publisher, to be kept.
     """
-    publisher = node.create_publisher(String, profile.topic(TOPIC), LATCHED)
+    publisher = node.create_publisher(String, profile.topic(SIMULATED_TOPIC), LATCHED)
     publisher.publish(String(data=what))
     return publisher
 
 
+def announce_robot(node: Node, description: RobotDescription) -> Publisher:
+    """Say which robot this node means.
+
+    Args:
+        node: The node.
+        description: Its robot.
+
+    Returns:
+        The publisher, to be kept.
+    """
+    publisher = node.create_publisher(String, FINGERPRINT_TOPIC, LATCHED)
+    publisher.publish(
+        String(data=f"{node.get_name()} {description.fingerprint} {description.name}")
+    )
+    return publisher
+
+
 class RobotIdentity:
-    """Tells a node that is for a real robot whether a simulator answers."""
+    """Tells whoever is to command the arm that it is not the robot that is meant."""
 
     def __init__(
         self,
         node: Node,
         profile: DriverProfile,
-        wanted: bool,
+        description: RobotDescription,
+        real: bool,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Prepare.
+        """Announce the robot, and listen to which one the others mean.
 
         Args:
             node: The node.
             profile: Its driver.
-            wanted: Whether only a real robot will do.
+            description: Its robot.
+            real: Whether only a real robot will do.
             clock: A steady clock [s].
         """
         self._node = node
-        self._topic = profile.topic(TOPIC)
-        self._wanted = wanted
+        self._topic = profile.topic(SIMULATED_TOPIC)
+        self._robot = description
+        self._real = real
         self._clock = clock
         self._looked: float | None = None
         self._simulated = False
+        self._others: dict[str, str] = {}
+        self._announcement = announce_robot(node, description)
+        self._subscription = node.create_subscription(
+            String, FINGERPRINT_TOPIC, self._announced, FROM_ALL
+        )
 
     @property
-    def wrong(self) -> bool:
-        """Whether a simulator is in the place of the robot that is wanted, or beside it."""
-        if self._wanted and (self._looked is None or self._clock() - self._looked >= PERIOD):
+    def problem(self) -> str:
+        """What is wrong, in words; empty if this is the robot that is meant."""
+        if self._real and (self._looked is None or self._clock() - self._looked >= PERIOD):
             self._looked = self._clock()
             self._simulated = self._node.count_publishers(self._topic) > 0
-        return self._simulated
+        if self._simulated:
+            return "a simulator answers where a real robot was asked for"
+        return next(iter(self._others.values()), "")
+
+    def _announced(self, message: String) -> None:
+        found = ANNOUNCEMENT.fullmatch(message.data)
+        if found is None:
+            raise MessageError("not of the form: node, twelve hexadecimal digits, robot")
+        who, fingerprint, name = found.groups()
+        self._others.pop(who, None)
+        if fingerprint != self._robot.fingerprint:
+            at_most(self._others, 10, "nodes that mean another robot")
+            self._others[who] = (
+                f"{who} means robot {name} ({fingerprint}), {self._node.get_name()} means "
+                f"{self._robot.name} ({self._robot.fingerprint})"
+            )

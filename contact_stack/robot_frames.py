@@ -29,16 +29,16 @@ from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
 from contact_ros.geometry import to_transform
 from contact_ros.guarded_node import GuardedNode
+from contact_ros.identity import RobotNodeConfig, announce_robot
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
 from contact_ros.stamps import to_time
 
 
 @dataclass(frozen=True)
-class RobotFramesConfig:
+class RobotFramesConfig(RobotNodeConfig):
     """The publisher of the robot's frames."""
 
-    robot: str = parameter("iiwa14_wsg50", "the robot, a file of config/robots")
     driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
     arm: DriverConfig = nested(DriverConfig)
     frame_prefix: str = parameter("", "put before every frame's name, e.g. left/")
@@ -106,9 +106,10 @@ class RobotFramesNode(GuardedNode):
         """
         super().__init__("robot_frames")
         config = read(self, RobotFramesConfig)
-        description = RobotDescription.load(config.robot)
+        description = config.description()
         self._prefix = config.frame_prefix
         self._tree = RobotTree(description)
+        self._announcement = announce_robot(self, description)
         self._arm_joints = description.arm_joints
         self._stamp: int | None = None
         self._description = self.create_publisher(String, "robot_description", LATCHED)
@@ -118,7 +119,7 @@ class RobotFramesNode(GuardedNode):
         self._tf = self.create_publisher(TFMessage, "/tf", QoSProfile(depth=100))
         self._tree.update()
         self._tf_static.publish(self._message(self._tree.fixed, Time()))
-        profile = driver_profile(config.driver, config.arm)
+        profile = driver_profile(config.driver, config.arm, joints=description.arm_joints)
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
         self._diagnostics = Diagnostics(self, self._reader.health)
         self.create_subscription(

@@ -29,7 +29,9 @@ SCENES = {
 }
 """Part of a scene's file -> the dataclass of its keys."""
 
-PLACES = {"<!-- parameters -->": NODES, "<!-- scenes -->": SCENES}
+ROBOTS = {"A robot": "contact_core.description.RobotConfig"}
+
+PLACES = {"<!-- parameters -->": NODES, "<!-- scenes -->": SCENES, "<!-- robots -->": ROBOTS}
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:

@@ -118,7 +118,7 @@ class ImpedanceController(Controller):
         """
         self._robot = robot
         self._period = config.period
-        self._stiffness = np.array(config.joint_stiffness)
+        self._stiffness = robot.stiffness
         own = config.impedance
         self._tool_stiffness = np.repeat([own.translation, own.rotation], 3)
         self._posture_stiffness = own.posture
@@ -167,7 +167,7 @@ class NullSpaceController(Baseline):
     def __init__(self, robot: Robot, config: ControllerConfig) -> None:
         """Set up, see :class:`Baseline`."""
         super().__init__(robot, config)
-        self._stiffness = np.array(config.joint_stiffness)
+        self._stiffness = robot.stiffness
         self._selection = ContactSelection(robot, self._stiffness, config.force, config.period)
         self.bounds_step = config.null_space.step > 0.0
 

@@ -82,7 +82,7 @@ class CondensedQpController(Controller):
         """
         self._robot = robot
         self._config = config
-        self._stiffness = np.array(config.joint_stiffness)
+        self._stiffness = robot.stiffness
         self._reach_gain = followed_share(config.period, config.force.bias_time)
         self._levers = LeverArms(robot, config.reflex.held_reach)
         self._identity = np.eye(robot.n)

@@ -122,8 +122,8 @@ class JointDamping:
             config: Has their stiffness and damping ratio.
         """
         self._model, self._data = robot.model, robot.model.createData()
-        self._stiffness = np.array(config.joint_stiffness)
-        self._ratio = config.joint_damping
+        self._stiffness = robot.stiffness
+        self._ratio = robot.damping_ratio
 
     def time(self, q: np.ndarray) -> np.ndarray:
         """Return T = D / K (n) [s].

@@ -147,7 +147,7 @@ class EstimateConfig:
         0.1, "time over which evidence against another explanation is summed", unit="s", above=0.0
     )
     identifiable_joints: int = parameter(
-        5, "contacts on links moved by fewer joints are not identifiable", low=1, high=7
+        5, "contacts on links moved by fewer joints are not identifiable", low=1, high=100
     )
     identifiable_residual: float = parameter(
         3.0, "residual above which a contact is not identifiable", above=0.0
@@ -226,11 +226,12 @@ class TareConfig:
         unit="Nm",
         above=0.0,
     )
-    largest_variation: float = parameter(
-        0.6,
-        "a larger standard deviation means that the robot is touched or moves",
-        unit="Nm",
-        above=0.0,
+    variation_ratio: float = parameter(
+        6.0,
+        "a standard deviation of more than this times the noise in the robot's file, or the "
+        "smallest noise, means that the robot is touched or moves",
+        low=1.0,
+        high=1000.0,
     )
 
 
@@ -329,11 +330,11 @@ class ObserverConfig:
 
     gain: float = parameter(50.0, "cut-off Ko of the observer", unit="1/s", above=0.0, high=1000.0)
     armature: tuple[float, ...] = parameter(
-        (0.0,) * 7,
+        (0.0,),
         "inertia of the drives seen by the joint torques; zero for torque sensors behind the gears",
         unit="kg m^2",
         low=0.0,
-        size=7,
+        per_joint=True,
     )
 
 

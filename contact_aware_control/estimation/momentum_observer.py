@@ -33,7 +33,7 @@ class MomentumObserver:
         self._model = robot.model
         self._data = robot.model.createData()
         self._gain = config.gain
-        self._armature = np.array(config.armature)
+        self._armature = np.broadcast_to(config.armature, robot.n)
         self.reset()
 
     def reset(self) -> None:

@@ -38,17 +38,18 @@ class Tare:
         measured: True once a measurement has succeeded.
     """
 
-    def __init__(self, joints: int, config: TareConfig, noise: NoiseConfig) -> None:
+    def __init__(self, known: np.ndarray, config: TareConfig, noise: NoiseConfig) -> None:
         """Start the first measurement.
 
         Args:
-            joints: Number of joints n.
+            known: (n) standard deviation of the torque as the robot's file has it [Nm].
             config: Duration and limits.
             noise: What to assume before, and at least.
         """
         self._config = config
         self._smallest_noise = noise.smallest
-        self.noise = np.full(joints, max(noise.before_tare, noise.smallest))
+        self.noise = np.maximum(known, max(noise.before_tare, noise.smallest))
+        self._largest_variation = config.variation_ratio * np.maximum(known, noise.smallest)
         self.measured = False
         self.start()
 
@@ -97,7 +98,7 @@ class Tare:
             return None
         mean, variation = self._mean, np.sqrt(self._squares / (self._count - 1))
         self._restart()
-        if np.any(variation > self._config.largest_variation):
+        if np.any(variation > self._largest_variation):
             self.status = TareStatus.VARIATION
             return None
         if np.any(np.abs(mean) > self._config.largest_bias):

@@ -56,7 +56,7 @@ class TorqueBalance:
         """
         self._robot = robot
         self._errors = TorqueErrors(robot, config.errors, config.tare.expected_bias, calibration)
-        self._tare = Tare(robot.n, config.tare, config.noise)
+        self._tare = Tare(robot.torque_noise, config.tare, config.noise)
         self._payload = Payload(config.payload)
         self._last_ns: int | None = None
         self._now = FreeTorque(

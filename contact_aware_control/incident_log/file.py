@@ -60,15 +60,15 @@ from contact_aware_control.safety.supervisor import (
 from contact_aware_control.safety.transition import TransitionState
 from contact_core.arm_state import ArmState, CommandMode, RobotCondition
 from contact_core.config import flatten, from_mapping, unflatten
-from contact_core.description import RobotDescription
+from contact_core.description import JointFrictionConfig, JointsConfig, RobotDescription
 from contact_core.errors import ConfigError, ModelError, choices
 from contact_core.files import replacement
 
-VERSION = 5
-"""Of the files written; 4 lost what memories of forces are, 2 kept another state of the loop, 1
-held pickled objects."""
+VERSION = 6
+"""Of the files written; 5 kept no joints of the robot, 4 lost what memories of forces are, 2 kept
+another state of the loop, 1 held pickled objects."""
 
-KNOWN_VERSIONS = (5,)
+KNOWN_VERSIONS = (6,)
 """Versions that can be read."""
 
 DATA: dict[str, type] = {
@@ -90,6 +90,8 @@ DATA: dict[str, type] = {
         GateState,
         Goal,
         Guidance,
+        JointFrictionConfig,
+        JointsConfig,
         LoopInputs,
         LoopState,
         MotionState,

@@ -9,6 +9,7 @@ from contact_aware_control.estimation.config import EstimatorConfig, ObserverCon
 from contact_aware_control.targets import StreamConfig
 from contact_core.config import nested, parameter
 from contact_ros.driver_profile import DriverConfig
+from contact_ros.identity import RobotNodeConfig
 from contact_ros.loop import RealTimeConfig
 
 DRIVER = "driver"
@@ -26,10 +27,9 @@ class DriverNodeConfig:
 
 
 @dataclass(frozen=True)
-class ArmNodeConfig(DriverNodeConfig):
+class ArmNodeConfig(DriverNodeConfig, RobotNodeConfig):
     """A node that knows the arm and handles every one of its states."""
 
-    robot: str = parameter("iiwa14_wsg50", "the robot, a file of config/robots")
     lockstep: bool = parameter(False, "wait for the simulator's ticks instead of real time")
 
 

@@ -34,7 +34,6 @@ from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Link, Mode, Request, Status
 from contact_aware_control.targets import StreamedTargets
 from contact_core.arm_state import ArmState, SoundCommand
-from contact_core.description import RobotDescription
 from contact_core.errors import ContactStackError
 from contact_core.robot import Robot
 from contact_ros.diagnostics import ClockMonitor, Diagnostics, Health, Level
@@ -67,7 +66,7 @@ class ControllerNode(ManagedNode):
         self._config = config = read(self, ControllerNodeConfig, self._change)
         # Even from the cache a kernel takes a while to load: not at the first contact.
         precompile_controller()
-        description = RobotDescription.load(config.robot)
+        description = config.description()
         self._robot = Robot.from_description(description)
         # For the loop, and for the next one: to read a robot takes several periods.
         ours, self._spare = (Robot.from_description(description) for _ in range(2))
@@ -85,9 +84,9 @@ class ControllerNode(ManagedNode):
         self._rate = _RateMeter()
         self._real_time: RealTimeReport | None = None
 
-        profile = driver_profile(config.driver, config.arm, config.period)
-        wanted = config.hardware and not config.accept_simulator
-        self._identity = RobotIdentity(self, profile, wanted)
+        profile = driver_profile(config.driver, config.arm, config.period, description.arm_joints)
+        real = config.hardware and not config.accept_simulator
+        self._identity = RobotIdentity(self, profile, description, real)
         self._writer = CommandWriter(self, profile, config.lockstep)
         self._status_publisher = self.create_publisher(
             ControllerStatus, "controller_status", signal_publisher(config.lockstep)
@@ -190,8 +189,8 @@ class ControllerNode(ManagedNode):
         self._real_time = enter_real_time(self._config.real_time)
 
     def _state_arrived(self, state: ArmState) -> None:
-        if self._identity.wrong:
-            self._ask(Request.FIND_SIMULATOR, "a simulator answers")
+        if problem := self._identity.problem:
+            self._ask(Request.FIND_WRONG_ROBOT, problem)
             return
         if self._participant is not None:
             self._inputs.put("state", state.stamp, state)

@@ -22,7 +22,6 @@ from contact_aware_control.node.config import MOMENTUM_OBSERVER, EstimatorNodeCo
 from contact_aware_control.node.messages import held_shapes, to_message
 from contact_aware_control.precompile import precompile_estimator
 from contact_core.arm_state import ArmState
-from contact_core.description import RobotDescription
 from contact_core.robot import Robot
 from contact_ros.border import (
     LARGEST_FORCE,
@@ -37,6 +36,7 @@ from contact_ros.driver_profile import NO_STATES, StateReader, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.geometry import to_array, to_point
 from contact_ros.guarded_node import GuardedNode
+from contact_ros.identity import announce_robot
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher, signal_subscription
@@ -115,8 +115,9 @@ class EstimatorNode(GuardedNode):
         config = read(self, EstimatorNodeConfig)
         # Even from the cache a kernel takes a while to load: not at the first contact.
         precompile_estimator()
-        description = RobotDescription.load(config.robot)
+        description = config.description()
         self._robot = Robot.from_description(description)
+        self._announcement = announce_robot(self, description)
         self._frame = description.base_link
         if not config.errors.calibration and description.calibration is not None:
             errors = replace(config.errors, calibration=str(description.calibration))
@@ -144,7 +145,7 @@ class EstimatorNode(GuardedNode):
         inputs = ["state", "gripper"] if self._gripper_joint else ["state"]
         self._inputs = TickInputs(inputs, self._handle_tick)
         self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
-        profile = driver_profile(config.driver, config.arm)
+        profile = driver_profile(config.driver, config.arm, joints=description.arm_joints)
         self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
         if self._gripper_joint:
             qos = signal_subscription(config.lockstep)

@@ -80,8 +80,8 @@ class CommandGate:
         self._period = config.period
         self._lowest = robot.position_limits[0] + limits.position_margin
         self._highest = robot.position_limits[1] - limits.position_margin
-        stiffness = np.array(config.joint_stiffness)
-        self._distance = np.minimum(limits.distance, np.array(limits.spring_torque) / stiffness)
+        torque = limits.spring_torque_share * robot.spring_torque
+        self._distance = np.minimum(limits.distance, torque / robot.stiffness)
         reach = config.period * robot.velocity_limits
         # (step [rad], acceleration [rad/s^2], jerk [rad/s^3]) of each bound.
         self._bounds = {

@@ -67,14 +67,14 @@ class FollowWatch:
         """Take the tolerances.
 
         Args:
-            robot: Has the joints' names and effort limits.
-            config: Stiffness, round trip and tolerances.
+            robot: Has the joints' names, stiffness and effort limits.
+            config: Round trip and tolerances.
         """
         self._names = robot.joint_names
         self._period = config.period
         self._window = max(1, round(config.safety.round_trip / config.period))
         self._tolerance = config.safety.command_tolerance
-        self._stiffness = np.array(config.joint_stiffness)
+        self._stiffness = robot.stiffness
         self._torque_margin = config.reflex.torque_margin_share * robot.effort_limits
         self._unknown = np.zeros(robot.n)
         self._distance = config.plausibility.follow_distance

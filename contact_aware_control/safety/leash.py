@@ -3,8 +3,8 @@
 At rest a hand and a load are the same torques, and a drift or friction in a joint looks like
 either. An arm that yields to them sinks, or walks away. So what nobody vouches for moves it by a
 bounded distance. The distance is that to a ghost, the command that there would be without any
-contact: of the elbow, the wrist and the tool, for an arm with redundant joints leaves its path
-with its elbow alone. It is one of commands: what a real load bends the springs by comes on top.
+contact: of the origins of joints and tool, for an arm with redundant joints leaves its path with
+its elbow alone. It is one of commands: what a real load bends the springs by comes on top.
 """
 
 from __future__ import annotations
@@ -18,10 +18,6 @@ from contact_aware_control.contact import ContactReport
 from contact_aware_control.controllers.contact_jacobian import magnitude
 from contact_core.robot import Robot
 
-ELBOW, WRIST = 4, 6
-"""Joints whose origins are watched, counted from 1."""
-
-
 KEPT = 0.95
 """Share of the length that commands use: an arm that stops swings a little farther than they."""
 
@@ -34,7 +30,7 @@ class Leash:
 
         Args:
             robot: The arm.
-            length: Largest distance of elbow, wrist and tool [m].
+            length: Largest distance of joints and tool [m].
             braking: Share of what is left of it that one tick may take, in (0, 1].
             least_force: Contacts with less deflect nothing [N].
         """
@@ -61,6 +57,15 @@ class Leash:
             for contact in report.contacts
         )
 
+    def is_pulled(self, report: ContactReport | None) -> bool:
+        """Tell whether a contact deflects the arm.
+
+        Args:
+            report: The last contacts; None if there are none.
+        """
+        contacts = () if report is None else report.contacts
+        return any(magnitude(contact.force_world) >= self._least_force for contact in contacts)
+
     def distance(self, command: np.ndarray, ghost: np.ndarray) -> float:
         """Return how far a command takes the arm from its path.
 
@@ -69,7 +74,7 @@ class Leash:
             ghost: (n) the command without contacts [rad].
 
         Returns:
-            The largest distance of elbow, wrist and tool [m].
+            The largest distance of joints and tool [m].
         """
         return _distance(self._points(command), self._points(ghost))
 
@@ -114,11 +119,10 @@ class Leash:
         return command + (1.0 - most / staying) * (ghosts[1] - command), True
 
     def _points(self, q: np.ndarray) -> np.ndarray:
-        """Return elbow, wrist and tool (3, 3), one a row [m]."""
+        """Return where joints and tool are (n + 1, 3) [m]."""
         pin.forwardKinematics(self._model, self._data, q)
         tool = pin.updateFramePlacement(self._model, self._data, self._tool).translation
-        placements = self._data.oMi
-        return np.array([placements[ELBOW].translation, placements[WRIST].translation, tool])
+        return np.array([*(joint.translation for joint in self._data.oMi[1:]), tool])
 
 
 def _distance(a: np.ndarray, b: np.ndarray) -> float:

@@ -21,7 +21,7 @@ class Request(IntEnum):
     PRESS_EXTERNAL_STOP = 6
     RELEASE_EXTERNAL_STOP = 7
     REJECT_INPUT = 8
-    FIND_SIMULATOR = 9
+    FIND_WRONG_ROBOT = 9
 
 
 class Mode(IntEnum):
@@ -145,15 +145,16 @@ _REMEDIES = {
     Status.FOREIGN_COMMAND: "the robot follows somebody else's commands: stop the other "
     "publisher, then call resume",
     Status.FOREIGN_STATE: "another node publishes states of this arm: stop it, then call resume",
-    Status.WRONG_ROBOT: "a simulator answers where a real robot was asked for: stop it and call "
-    "reset, or launch the simulation",
+    Status.WRONG_ROBOT: "this is not the robot that is meant, see the detail: give all nodes the "
+    "same robot, or stop the simulator, then call reset",
     Status.COMMAND_REFUSED: "a command was beyond the limits of the gate and was held: the "
     "detail names the rule; report it",
     Status.TORQUE_EXCEEDED: "free the arm, then call reset; raise reflex limits if such torques "
     "are expected",
     Status.REFERENCE_SLOWED: "the arm is held back by contact or limits; the reference waits",
     Status.UNBALANCED: "springs and external torque of a joint contradict each other: check the "
-    "torque's sign and source, joint_stiffness, the control mode and the encoder, then call resume",
+    "torque's sign and source, the stiffness in the robot's file, the control mode and the "
+    "encoder, then call resume",
     Status.AMBIGUOUS_LOAD: "a load, a drift or friction may be what looks like contact, so the arm "
     "yields no further: tare, set the payload, calibrate, or free the arm",
 }

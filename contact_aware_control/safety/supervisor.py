@@ -68,7 +68,7 @@ class Event(Enum):
     RESET = auto()
     PRESS_EXTERNAL_STOP = auto()
     RELEASE_EXTERNAL_STOP = auto()
-    FIND_SIMULATOR = auto()
+    FIND_WRONG_ROBOT = auto()
     STATE_LOST = auto()
     """States are missing, or something is wrong with them."""
     BROKEN = auto()
@@ -118,7 +118,7 @@ TRANSITIONS: dict[tuple[Enum, Event], Enum] = {
     (Latch.CLEAR, Event.OVERLOAD): Latch.FAULT,
     (Latch.CLEAR, Event.COMMANDS_UNSOUND): Latch.FAULT,
     (Latch.CLEAR, Event.TORQUE): Latch.FAULT,
-    (Latch.CLEAR, Event.FIND_SIMULATOR): Latch.FAULT,
+    (Latch.CLEAR, Event.FIND_WRONG_ROBOT): Latch.FAULT,
     (Latch.CLEAR, Event.PRESS_EXTERNAL_STOP): Latch.PRESSED,
     (Latch.FAULT, Event.PRESS_EXTERNAL_STOP): Latch.PRESSED,
     (Latch.FAULT, Event.RESET): Latch.CLEAR,
@@ -135,7 +135,7 @@ FAULTS = {
     Event.OVERLOAD: Status.FORCE_EXCEEDED,
     Event.COMMANDS_UNSOUND: Status.COMMAND_REFUSED,
     Event.TORQUE: Status.TORQUE_EXCEEDED,
-    Event.FIND_SIMULATOR: Status.WRONG_ROBOT,
+    Event.FIND_WRONG_ROBOT: Status.WRONG_ROBOT,
     Event.PRESS_EXTERNAL_STOP: Status.EXTERNAL_STOP,
 }
 """The reason that an event latches; the first one stays."""

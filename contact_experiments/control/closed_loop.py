@@ -144,9 +144,9 @@ class ClosedLoopRun:
             force_limits: Force limit [N] by link, where contact is planned.
             arm: Makes the arm that controller and estimator take it for, by default the
                 true one.
-            load: From q (7) to a torque (7) [Nm] that neither of them knows of; it acts on
+            load: From q (n) to a torque (n) [Nm] that neither of them knows of; it acts on
                 the joints and shows in the measured external torque.
-            signal: From the time since the start [s] to a torque (7) that shows in the measured
+            signal: From the time since the start [s] to a torque (n) that shows in the measured
                 external torque alone [Nm].
             calibrated: Whether the estimator is told that the arm is as described, unless its
                 parameters name a calibration.
@@ -214,7 +214,7 @@ class ClosedLoopRun:
                 self._before_tick(self.plant, moment)
             measurement, estimates, tick_time = self._tick(measurement, goal, gripper)
             truth = self.plant.truth()
-            self._tool.update(truth.joint_position[:7])
+            self._tool.update(truth.joint_position[: self.plant.n])
             error = pose_distance(
                 self._tool.tool_pose(), tool_at(motion, self._reference_arm, moment + period)
             )
@@ -222,7 +222,7 @@ class ClosedLoopRun:
                 (
                     moment + period,
                     truth.joint_position,
-                    truth.joint_velocity[:7],
+                    truth.joint_velocity[: self.plant.n],
                     tuple(_sample(c) for c in truth.contacts if c.body != self._held),
                     estimates,
                     *error,
@@ -244,7 +244,7 @@ class ClosedLoopRun:
     ) -> tuple[DriverReport, tuple[ContactSample, ...], float]:
         """Advance by one period; return what was measured, estimated, and the compute time."""
         now = measurement.time_ns
-        sag = np.zeros(7)
+        sag = np.zeros(self.plant.n)
         if self._load is not None:
             torque = self._load(measurement.position)
             sag = torque / self._plant_stiffness

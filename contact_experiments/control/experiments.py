@@ -71,13 +71,21 @@ class Experiment(ABC):
         release: When it is released, if it is.
     """
 
-    scene: ClassVar[str]
+    scene: str
     duration: ClassVar[float]
     settling: ClassVar[float] = SETTLING
     phases: ClassVar[Mapping[str, tuple[float, float]]]
     passes: ClassVar[Mapping[str, tuple[float, float]]]
     held: ClassVar[HeldObject | None] = None
     release: ClassVar[Release | None] = None
+
+    def __init__(self, scene: str = "") -> None:
+        """Choose where it takes place.
+
+        Args:
+            scene: Another scene than its own, e.g. with another arm; empty for its own.
+        """
+        self.scene = scene or type(self).scene
 
     @abstractmethod
     def motion(self, robot: Robot, q: np.ndarray) -> Motion:

@@ -272,7 +272,8 @@ def press(arm: str, seed: int, calibrated: bool, values: Mapping[str, Any]) -> P
         values: Dotted name of a parameter of the controller -> its value.
     """
     faults, experiment = FAULTS[arm], EXPERIMENTS[PLACEMENT]()
-    drift = faults.drifts(seed)
+    scene = faults.scene(experiment.scene, seed)
+    drift = faults.drifts(len(scene.robot.arm_joints), seed)
     with TemporaryDirectory() as folder:
         known = ErrorsConfig()
         if calibrated:
@@ -284,7 +285,7 @@ def press(arm: str, seed: int, calibrated: bool, values: Mapping[str, Any]) -> P
             controller_config(values),
             experiment,
             seed=seed,
-            scene=faults.scene(experiment.scene, seed),
+            scene=scene,
             estimator=EstimatorConfig(errors=known),
             calibrated=False,
             signal=lambda time: time * drift,

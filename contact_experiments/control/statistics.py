@@ -62,7 +62,7 @@ class Course(Protocol):
 
     @property
     def joint_velocity(self) -> np.ndarray:
-        """(n, 7) [rad/s]."""
+        """(ticks, n) [rad/s]."""
 
     @property
     def position_error(self) -> np.ndarray:
@@ -89,7 +89,7 @@ class ExperimentData:
         time: (n) simulated time since the start of the reference [s].
         period: Time between two ticks [s].
         joint_position: (n, nj) true positions of all joints [rad or m].
-        joint_velocity: (n, 7) true velocities of the arm's joints [rad/s].
+        joint_velocity: (ticks, n) true velocities of the arm's joints [rad/s].
         contacts: For each tick the true contacts between robot and environment; the
             object in the gripper does not count.
         estimates: For each tick the contacts the estimator believed in.

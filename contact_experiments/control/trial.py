@@ -27,7 +27,7 @@ class Trial:
     Attributes:
         time: (n) since the start of the reference [s].
         period: Time between two ticks [s].
-        joint_velocity: (n, 7) true velocities of the arm's joints [rad/s].
+        joint_velocity: (ticks, n) true velocities of the arm's joints [rad/s].
         position_error: (n) distance of the true tool from the reference [m].
         rotation_error: (n) angle between true and reference tool orientation [rad].
         force: (n) norm of the total true contact force on the robot [N].

@@ -24,9 +24,10 @@ from contact_aware_control.estimation.surface import (
     surface_of_robot,
     to_world,
 )
+from contact_core.description import JointFrictionConfig
 from contact_core.robot import Robot
 from contact_core.scene import Scene
-from contact_core.scene_config import ArmErrorsConfig, JointFrictionConfig, TorqueSensorConfig
+from contact_core.scene_config import ArmErrorsConfig, TorqueSensorConfig
 from contact_experiments.control.recording import record_simulated
 from tamsi_sim.robot.plant import Plant
 
@@ -76,23 +77,24 @@ class ArmFaults:
         """
         rng = np.random.default_rng([seed, 11])
         scene = Scene.load(name)
+        n = len(scene.robot.arm_joints)
         angle = rng.uniform(0.0, 2.0 * np.pi)
         errors = ArmErrorsConfig(
-            mass_ratio=tuple(1.0 + self.mass * rng.uniform(-1.0, 1.0, 7)),
+            mass_ratio=tuple(1.0 + self.mass * rng.uniform(-1.0, 1.0, n)),
             tool_mass_ratio=1.0 + self.tool * float(rng.uniform(-1.0, 1.0)),
             tilt=(self.tilt * np.cos(angle), self.tilt * np.sin(angle)),
             friction_seen=self.seen,
-            gear_stiffness=(self.gears,) * 7,
+            gear_stiffness=(self.gears,),
         )
         friction = JointFrictionConfig(
-            kinetic=tuple(self.friction * rng.uniform(0.3, 1.0, 7)),
+            kinetic=tuple(self.friction * rng.uniform(0.3, 1.0, n)),
             static_ratio=1.3,
             stribeck_velocity=0.02,
-            viscous=tuple(self.friction * rng.uniform(0.0, 1.0, 7)),
-            presliding_stiffness=(300.0,) * 7,
+            viscous=tuple(self.friction * rng.uniform(0.0, 1.0, n)),
+            presliding_stiffness=(300.0,),
         )
         sensor = TorqueSensorConfig(
-            cutoff=self.cutoff, delay=self.delay, bias=tuple(0.5 * rng.uniform(-1.0, 1.0, 7))
+            cutoff=self.cutoff, delay=self.delay, bias=tuple(0.5 * rng.uniform(-1.0, 1.0, n))
         )
         arm = dataclasses.replace(
             scene.config.robot,
@@ -102,13 +104,14 @@ class ArmFaults:
         config = dataclasses.replace(scene.config, robot=arm, torque_sensor=sensor)
         return dataclasses.replace(scene, config=config)
 
-    def drifts(self, seed: int) -> np.ndarray:
-        """Return how fast each joint's torque drifts (7) [Nm/s].
+    def drifts(self, joints: int, seed: int) -> np.ndarray:
+        """Return how fast each joint's torque drifts (n) [Nm/s].
 
         Args:
+            joints: Number of joints n.
             seed: Of the arm.
         """
-        return self.drift * np.random.default_rng([seed, 12]).uniform(-1.0, 1.0, 7)
+        return self.drift * np.random.default_rng([seed, 12]).uniform(-1.0, 1.0, joints)
 
 
 FAULTS: Mapping[str, ArmFaults] = {
@@ -179,7 +182,7 @@ def calibrate(
     home = np.array(scene.config.robot.initial_positions)
     motion = excitation(robot, home, 0.4, 0.35, duration, seed)
     still = record_simulated(scene, seed + 1000, lambda start: motion)
-    drifted = still.torque + np.outer(still.time, faults.drifts(seed + 1000))
+    drifted = still.torque + np.outer(still.time, faults.drifts(robot.n, seed + 1000))
     samples = dataclasses.replace(still, torque=drifted)
     return identify(robot, samples, EstimatorConfig()).calibration, robot.joint_names
 
@@ -207,7 +210,7 @@ def run_touched(
     robot = Robot.from_description(scene.robot)
     known = calibrate(faults, "free_space", seed)[0] if calibrated else None
     estimator = ContactEstimator(Robot.from_description(scene.robot), EstimatorConfig(), known)
-    plant, drift = Plant(scene, seed), faults.drifts(seed)
+    plant, drift = Plant(scene, seed), faults.drifts(robot.n, seed)
     report = plant.reset(seed)
     home = np.array(scene.config.robot.initial_positions)
     motion = excitation(robot, home, 0.5, 0.3, duration, seed + 500)
@@ -222,7 +225,7 @@ def run_touched(
         if touched and (not touches or time - touches[-1].began >= TOUCH):
             link = links[len(touches) % len(links)]
             touches.append(Touch(link, *draw_touch(robot, link, rng), time))
-        torque = np.zeros(7)
+        torque = np.zeros(robot.n)
         if touched:
             now = touches[-1]
             pose = robot.link_pose(now.link)

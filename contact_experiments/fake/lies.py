@@ -112,7 +112,7 @@ class HugeTorque(Fault):
 
     def altered(self, reading: Reading) -> Reading:
         """Put it in."""
-        return replace(reading, external_torque=np.full(7, 1e6))
+        return replace(reading, external_torque=np.full_like(reading.external_torque, 1e6))
 
 
 class TorqueSign(Fault):

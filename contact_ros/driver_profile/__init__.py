@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from contact_core.errors import ConfigError
 from contact_core.registry import Registry
 from contact_ros.border import MessageError, Rejections
 from contact_ros.driver_profile.base import DriverConfig, DriverProfile
@@ -40,7 +44,9 @@ PROFILES: Registry[type[DriverProfile]] = Registry(
 """The drivers that the parameter ``driver`` may name; other packages add theirs."""
 
 
-def driver_profile(name: str, config: DriverConfig, period: float | None = None) -> DriverProfile:
+def driver_profile(
+    name: str, config: DriverConfig, period: float | None = None, joints: Sequence[str] = ()
+) -> DriverProfile:
     """Build a driver profile.
 
     Args:
@@ -48,11 +54,23 @@ def driver_profile(name: str, config: DriverConfig, period: float | None = None)
         config: Names and signs.
         period: Period of the states [s], for the robot and for whoever commands it; None for a
             listener, who takes them as they come.
+        joints: The arm's joints in the robot's file, base to flange: their names for a driver
+            that has none of its own.
 
     Returns:
         The profile.
 
     Raises:
-        ConfigError: If there is no such profile or it does not support the configuration.
+        ConfigError: If there is no such profile, or it does not support the configuration or has
+            another number of joints.
     """
-    return PROFILES[name](config, period)
+    kind = PROFILES[name]
+    if not (config.joint_names or kind.default_joint_names):
+        config = replace(config, joint_names=tuple(joints))
+    profile = kind(config, period)
+    if joints and len(profile.joint_names) != len(joints):
+        raise ConfigError(
+            f"driver '{name}' has {len(profile.joint_names)} joints, the robot {len(joints)}: "
+            "choose another driver or robot, or set arm.joint_names"
+        )
+    return profile

@@ -23,7 +23,9 @@ class DriverConfig:
     """What differs between installations of one driver."""
 
     joint_names: tuple[str, ...] = parameter(
-        (), "names of the arm's joints, base to flange; empty: those this driver uses by default"
+        (),
+        "names of the arm's joints, base to flange; empty: those this driver has by "
+        "default, or those of the robot's file",
     )
     namespace: str = parameter(
         "", "namespace of the driver's topics; empty: that of the node that uses them"
@@ -56,7 +58,8 @@ class DriverProfile(ABC):
 
     Attributes:
         name: Value of the ``driver`` parameter that selects the profile.
-        default_joint_names: What the driver calls the arm's joints unless configured otherwise.
+        default_joint_names: What the driver calls the arm's joints unless configured otherwise;
+            empty if it takes them from the robot.
         state_topics: Topic -> message type of everything the robot publishes.
         needed_topics: The topics of them a controller reads.
         command_topic: Topic of the commands.

@@ -17,7 +17,8 @@ from contact_ros.driver_profile.base import DriverConfig, DriverProfile
 from contact_ros.driver_profile.messages import checked, joint_state
 from contact_ros.stamps import NANOSECONDS
 
-JOINTS = 7
+JOINTS = len(LBRJointPositionCommand().joint_position)
+"""Joints of an LBR, as its messages have them."""
 
 PERIOD_TOLERANCE = 0.1
 """By how much of itself the robot's period may differ from ours."""

@@ -21,7 +21,7 @@ from contact_ros.border import MessageError, Rejections, numbers
 from contact_ros.driver_profile.messages import checked
 from contact_ros.qos import signal_publisher, signal_subscription
 
-JOINTS = 7
+JOINTS = len(LBRTorqueCommand().torque)
 DRIVER = "lbr_fri"
 """The only driver with such commands."""
 
@@ -75,7 +75,7 @@ class OverlayWriter:
 
         Args:
             command: Where the springs are at rest, as a gate has passed it.
-            overlay: What the robot should exert on top of the springs: (7) joint torques [Nm],
+            overlay: What the robot should exert on top of the springs: (n) joint torques [Nm],
                 or (6) force [N] and torque [Nm] at the tool.
 
         Raises:
@@ -106,7 +106,7 @@ class OverlayReader:
             driver: The driver to be.
             mode: TORQUE or WRENCH.
             lockstep: True in lock-step, False in real time.
-            on_command: Called with position (7) [rad] and overlay, see
+            on_command: Called with position (n) [rad] and overlay, see
                 :meth:`OverlayWriter.publish_command`, of each valid command.
             rejections: Where the others are counted.
 

@@ -103,7 +103,7 @@ class Ros2Control(BroadcastDriver):
     """Commands go to a forward position controller."""
 
     name: ClassVar[str] = "ros2_control"
-    default_joint_names: ClassVar[tuple[str, ...]] = tuple(f"lbr_A{i}" for i in range(1, 8))
+    default_joint_names: ClassVar[tuple[str, ...]] = ()
     command_topic: ClassVar[str] = "forward_position_controller/commands"
     command_type: ClassVar[type] = Float64MultiArray
 

@@ -22,10 +22,11 @@ from contact_aware_control.estimation.identification import (
     identify,
 )
 from contact_aware_control.reference import JointTrajectory
+from contact_core.config import read_mapping
 from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError
 from contact_core.figures import save
-from contact_core.files import replacement, share
+from contact_core.files import replacement
 from contact_core.results import at_least, write_json
 from contact_core.robot import Robot
 from contact_core.scene import Scene
@@ -183,8 +184,9 @@ def _write(
     path: Path, name: str, robot: Robot, samples: Samples, found: Identification
 ) -> Iterator[Path]:
     """Write robot file, calibration and picture side by side."""
-    source = Path(name) if name.endswith(".yaml") else share("config", "robots", f"{name}.yaml")
-    values = yaml.safe_load(source.read_text())
+    basis = str(Path(name).resolve()) if name.endswith(".yaml") else name
+    again = basis == str(path.resolve())
+    values = read_mapping(path) if again else {"extends": basis}
     path.parent.mkdir(parents=True, exist_ok=True)
     calibration = path.with_suffix(".json")
     found.calibration.write(calibration, robot.joint_names)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
@@ -25,10 +27,10 @@ class SetpointGate:
         limits = {"step": 0.05, "velocity_fraction": 1.0, "position_margin": 0.0}
         values = {
             "rate": 1.0 / scene.config.period,
-            "joint_stiffness": scene.config.robot.stiffness,
             "limits": limits,
         }
-        robot = Robot.from_description(scene.robot)
+        joints = replace(scene.robot.joints, stiffness=scene.config.robot.stiffness)
+        robot = Robot.from_description(replace(scene.robot, joints=joints))
         self._gate = CommandGate(robot, from_mapping(ControllerConfig, values))
         self._passed: GateState | None = None
 

@@ -271,7 +271,7 @@ class PushTest:
         )
         wrong = np.abs(measured - wanted) > self._limits.stiffness_error * wanted
         if wrong.any():
-            remedy = "make joint_stiffness equal to what is set on the robot's panel"
+            remedy = "make joints.stiffness in the robot's file what is set on the robot's panel"
             return sign, Check("stiffness", CheckStatus.FAIL, f"{found} Nm/rad", remedy)
         return sign, Check("stiffness", CheckStatus.OK, f"{found} Nm/rad")
 

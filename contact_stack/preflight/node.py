@@ -17,7 +17,6 @@ from rclpy.task import Future
 from contact_aware_control.node.config import HeldConfig
 from contact_core.arm_state import ArmState
 from contact_core.config import nested, parameter
-from contact_core.description import RobotDescription
 from contact_core.errors import ContactStackError
 from contact_core.robot import Robot
 from contact_ros.border import LARGEST_FORCE, MessageError, ending, numbers
@@ -25,7 +24,7 @@ from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
 from contact_ros.guarded_node import GuardedNode
-from contact_ros.identity import RobotIdentity
+from contact_ros.identity import RobotIdentity, RobotNodeConfig
 from contact_ros.parameters import read
 from contact_ros.qos import signal_subscription
 from contact_stack.checks import Check, CheckStatus
@@ -41,21 +40,12 @@ ASK_FOR_PUSH = (
 
 
 @dataclass(frozen=True)
-class PreflightConfig:
+class PreflightConfig(RobotNodeConfig):
     """The pre-flight check."""
 
-    robot: str = parameter("iiwa14_wsg50", "the robot, a file of config/robots")
     driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
     arm: DriverConfig = nested(DriverConfig)
     rate: float = parameter(200.0, "rate of the states", unit="Hz", low=20.0, high=1000.0)
-    joint_stiffness: tuple[float, ...] = parameter(
-        (800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0),
-        "diagonal of K, as set on the robot and in the controller",
-        unit="Nm/rad",
-        above=0.0,
-        high=1e5,
-        size=7,
-    )
     held: HeldConfig = nested(HeldConfig)
     limits: PreflightLimits = nested(PreflightLimits)
     start_timeout: float = parameter(
@@ -88,7 +78,8 @@ class PreflightNode(GuardedNode):
         """
         super().__init__(NAME)
         self._config = config = read(self, PreflightConfig)
-        self._robot = Robot.from_description(RobotDescription.load(config.robot))
+        description = config.description()
+        self._robot = Robot.from_description(description)
         self._began = time.monotonic()
         self._arrivals: list[float] = []
         self._states: list[ArmState] = []
@@ -96,8 +87,10 @@ class PreflightNode(GuardedNode):
         self._rest_began = 0.0
         self._push: PushTest | None = None
         self._verdict = Health(Level.STALE, "waiting for driver and estimator")
-        profile = driver_profile(config.driver, config.arm, 1.0 / config.rate)
-        self._identity = RobotIdentity(self, profile, not config.accept_simulator)
+        profile = driver_profile(
+            config.driver, config.arm, 1.0 / config.rate, description.arm_joints
+        )
+        self._identity = RobotIdentity(self, profile, description, not config.accept_simulator)
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._state_arrived)
         self.create_subscription(
             ContactArray, "contacts", self._contacts_arrived, signal_subscription(lockstep=False)
@@ -127,9 +120,9 @@ class PreflightNode(GuardedNode):
 
     def _proceed(self) -> None:
         """Go on to the next phase when it is time."""
-        if self._identity.wrong:
-            remedy = "stop it, or launch the simulation instead"
-            self._judge((Check("robot", CheckStatus.FAIL, "a simulator answers", remedy),))
+        if problem := self._identity.problem:
+            remedy = "give all nodes the same robot, or stop the simulator"
+            self._judge((Check("robot", CheckStatus.FAIL, problem, remedy),))
         elapsed = time.monotonic() - self._began
         if self._push is None and self._rested():
             self._finish_rest()
@@ -166,7 +159,7 @@ class PreflightNode(GuardedNode):
             positions.mean(axis=0),
             torques.mean(axis=0),
             robot.joint_names,
-            config.joint_stiffness,
+            robot.stiffness.tolist(),
             config.limits,
         )
         self._verdict = Health(Level.WARN, ASK_FOR_PUSH)

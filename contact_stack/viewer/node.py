@@ -15,7 +15,7 @@ from tf2_msgs.msg import TFMessage
 
 from contact_core.arm_state import ArmState
 from contact_core.config import nested, parameter
-from contact_core.description import RobotDescription, read_urdf
+from contact_core.description import read_urdf
 from contact_core.errors import choices
 from contact_core.scene import Scene
 from contact_ros.border import (
@@ -34,6 +34,7 @@ from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
 from contact_ros.geometry import quaternion_to_array
 from contact_ros.guarded_node import GuardedNode
+from contact_ros.identity import RobotNodeConfig, announce_robot
 from contact_ros.parameters import read
 from contact_ros.qos import signal_subscription
 from contact_stack.viewer.page import Page, Snapshot
@@ -48,13 +49,11 @@ MODES = {
 
 
 @dataclass(frozen=True)
-class ViewerConfig:
+class ViewerConfig(RobotNodeConfig):
     """The live page in the browser."""
 
-    robot: str = parameter("iiwa14_wsg50", "robot to draw, a file of config/robots")
     driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
     arm: DriverConfig = nested(DriverConfig)
-    scene: str = parameter("", "scene whose objects are drawn; empty on a real robot")
     host: str = parameter("127.0.0.1", "address the page listens on")
     port: int = parameter(
         8080, "port of the page; the next free one if it is taken", low=1024, high=65535
@@ -80,7 +79,8 @@ class ViewerNode(GuardedNode):
         objects = Scene.load(config.scene).objects if config.scene else {}
         # What can be held is part of the robot's load, not of its environment.
         self._movable = {name for name, item in objects.items() if item.free}
-        robot = RobotDescription.load(config.robot)
+        robot = config.description()
+        self._announcement = announce_robot(self, robot)
         self._page = Page(
             robot.urdf,
             {name: read_urdf(item.urdf) for name, item in objects.items()},
@@ -100,7 +100,7 @@ class ViewerNode(GuardedNode):
             self.create_subscription(message_type, topic, callback, latest)
         # The driver's names of the joints need not be those of our description.
         self._arm_joints = robot.arm_joints
-        profile = driver_profile(config.driver, config.arm)
+        profile = driver_profile(config.driver, config.arm, joints=robot.arm_joints)
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
         self._diagnostics = Diagnostics(self, self._reader.health)
         self.create_timer(

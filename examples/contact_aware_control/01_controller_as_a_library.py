@@ -10,7 +10,7 @@ from contact_core import Robot, RobotDescription
 from contact_core.arm_state import ArmState
 
 description, config = RobotDescription.load("iiwa14_wsg50"), cac.ControllerConfig()
-arm, stiffness = Robot.from_description(description), np.array(config.joint_stiffness)
+arm, stiffness = Robot.from_description(description), np.array(description.joints.stiffness)
 loop = cac.ControlLoop(Robot.from_description(description), config)
 command = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 arm.update(command)

@@ -19,7 +19,7 @@ class YieldingController(Controller):
     def __init__(self, robot, config):
         """Set up."""
         self._robot, self._limit = robot, config.force.limit
-        self._stiffness = np.array(config.joint_stiffness)
+        self._stiffness = robot.stiffness
         self._greedy = GreedyController(robot, config)
 
     def step(self, state, inputs):

@@ -25,7 +25,7 @@ from contact_ros.border import ending, numbers, vector
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverConfig, OverlayReader, RobotSide, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
-from contact_ros.identity import announce_simulator
+from contact_ros.identity import announce_robot, announce_simulator
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import ANNOUNCEMENT, Barrier
 from contact_ros.loop import ErrorRelay, FixedRateLoop
@@ -65,6 +65,9 @@ class SimulatorConfig:
     """The simulator in the graph."""
 
     scene: str = parameter("mug_placement", "what to simulate, a file of config/scenes")
+    robot: str = parameter(
+        "", "another robot in this scene, a file of config/robots or a path; empty: the scene's"
+    )
     engine: str = parameter(
         "scene",
         "what simulates it: ours, Drake's SAP, or what the scene says",
@@ -110,7 +113,7 @@ class SimulatorNode(ManagedNode):
         """
         super().__init__(NAME)
         self._config = config = read(self, SimulatorConfig, self._change)
-        scene = Scene.load(config.scene)
+        scene = Scene.load(config.scene, config.robot)
         if config.engine in ENGINES:
             scene = scene.on(config.engine)
         self._plant = Plant(scene, config.seed)
@@ -129,7 +132,7 @@ class SimulatorNode(ManagedNode):
         self._lock = threading.Lock()
 
         states_period = 1e-9 * self._plant.period_ns * config.driver_faults.state_every
-        profile = driver_profile(config.driver, config.arm, states_period)
+        profile = driver_profile(config.driver, config.arm, states_period, scene.robot.arm_joints)
         self._arm = Robot.from_description(scene.robot)
         self._hand = np.zeros(3)
         self.create_subscription(Vector3, f"{NAME}/push", self._pushed, 1)
@@ -141,7 +144,10 @@ class SimulatorNode(ManagedNode):
         self._fault_services = FaultServices(
             self, f"{NAME}/driver", self._faults, config.lockstep, lambda: self._stamp
         )
-        self._announcement = announce_simulator(self, profile, f"{NAME}: {config.scene}")
+        self._announcements = (
+            announce_simulator(self, profile, f"{NAME}: {config.scene}"),
+            announce_robot(self, scene.robot),
+        )
         self._robot = RobotSide(self, profile, config.lockstep, self._command_arrived)
         if self._mode is not CommandMode.POSITION:
             self._overlays = OverlayReader(

@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pinocchio as pin
 
+from contact_core.config import for_joints
 from contact_core.description import RobotDescription
 from contact_core.scene import Scene
 from contact_core.scene_config import ArmErrorsConfig
@@ -28,11 +29,12 @@ class ArmErrors:
         Args:
             scene: The scene.
         """
+        self._n = len(scene.robot.arm_joints)
         config = scene.config.robot.errors
-        self._present = config != ArmErrorsConfig()
+        self._present = config != for_joints(ArmErrorsConfig(), self._n)
         self._friction_seen = config.friction_seen
         stiffness = np.array(config.gear_stiffness)
-        self._compliance = np.divide(1.0, stiffness, where=stiffness > 0.0, out=np.zeros(7))
+        self._compliance = np.divide(1.0, stiffness, where=stiffness > 0.0, out=np.zeros(self._n))
         opening = scene.config.robot.gripper.initial_position
         self._described = scene.robot.arm_model(opening)
         self._true = _true_arm(scene.robot, config).arm_model(opening)
@@ -48,15 +50,15 @@ class ArmErrors:
         It shows in the external torque, which drivers compute from the description.
 
         Args:
-            q: (7) [rad].
-            v: (7) [rad/s].
-            acceleration: (7) [rad/s^2].
+            q: (n) [rad].
+            v: (n) [rad/s].
+            acceleration: (n) [rad/s^2].
 
         Returns:
-            (7) [Nm].
+            (n) [Nm].
         """
         if not self._present:
-            return np.zeros(7)
+            return np.zeros(self._n)
         described, true = self._data
         expected = pin.rnea(self._described, described, q, v, acceleration)
         difference: np.ndarray = expected - pin.rnea(self._true, true, q, v, acceleration)
@@ -67,13 +69,13 @@ class ArmErrors:
 
         Args:
             engine: What is simulated.
-            arm: (7) degrees of freedom of the arm's joints.
+            arm: (n) degrees of freedom of the arm's joints.
 
         Returns:
-            (7) on the links [Nm].
+            (n) on the links [Nm].
         """
         if not self._friction_seen:
-            return np.zeros(7)
+            return np.zeros(self._n)
         joints, v = engine.built.arrays.joints, engine.v[arm]
         ratio = v / np.maximum(joints.stribeck_velocity[arm], 1e-9)
         reach = joints.friction[arm] + joints.static_excess[arm] * np.exp(-(ratio**2))
@@ -84,10 +86,10 @@ class ArmErrors:
         return seen
 
     def twist(self, joint_torque: np.ndarray) -> np.ndarray:
-        """Return how far the gears turn the encoders against the links (7) [rad].
+        """Return how far the gears turn the encoders against the links (n) [rad].
 
         Args:
-            joint_torque: (7) that they transmit [Nm].
+            joint_torque: (n) that they transmit [Nm].
         """
         return self._compliance * joint_torque
 

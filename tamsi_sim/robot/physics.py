@@ -6,9 +6,10 @@ from typing import Protocol
 
 import numpy as np
 
+from contact_core.config import for_joints
+from contact_core.description import JointFrictionConfig
 from contact_core.errors import ModelError
 from contact_core.scene import Scene
-from contact_core.scene_config import JointFrictionConfig
 from tamsi_sim.arrays.data import Drives
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.engine import Engine
@@ -70,7 +71,8 @@ def build_physics(scene: Scene) -> Physics:
         # Drake is big, and whoever uses our engine should not wait for it.
         from tamsi_sim.drake.drake_engine import DrakeEngine
 
-        if config.robot.friction != JointFrictionConfig():
+        frictionless = for_joints(JointFrictionConfig(), len(scene.robot.arm_joints))
+        if config.robot.friction != frictionless:
             raise ModelError("Drake has no friction in joints: robot.friction needs engine tamsi")
         engine = DrakeEngine(
             built, config.time_step, scene.surface_of, config.solver.stiction_velocity

@@ -53,6 +53,7 @@ class Plant:
             ConfigError: If the period is no multiple of the time step.
             ModelError: If a body of the scene cannot be simulated.
         """
+        self.n = len(scene.robot.arm_joints)
         config = scene.config
         self._steps = round(config.period / config.time_step)
         if abs(self._steps * config.time_step - config.period) > 1e-9:
@@ -111,9 +112,9 @@ class Plant:
         self._joint_sensor = JointTorqueSensor(self.scene, seed)
         self._ticks = 0
         self._status = StepStatus.OK
-        self._push = np.zeros(7)
-        self._unknown, self._twist = np.zeros(7), np.zeros(7)
-        self._acceleration = np.zeros(7)
+        self._push = np.zeros(self.n)
+        self._unknown, self._twist = np.zeros(self.n), np.zeros(self.n)
+        self._acceleration = np.zeros(self.n)
         engine.q[:] = self._start
         for array in (
             engine.v, engine.deflection, drives.target, drives.target_rate, engine.counters,
@@ -126,7 +127,7 @@ class Plant:
         if self._finger is not None:
             drives.target[self._finger] = gripper.initial_target
         self.engine.evaluate()
-        return self._measure(np.zeros(7), np.zeros(7))
+        return self._measure(np.zeros(self.n), np.zeros(self.n))
 
     def tick(
         self,
@@ -137,11 +138,11 @@ class Plant:
         """Advance by one period; the joints' target ramps from the last command to this one.
 
         Args:
-            position_command: (7) commanded q [rad].
+            position_command: (n) commanded q [rad].
             gripper: New command of the gripper; None keeps the last one.
             overlay: What the arm should exert besides, None for nothing: in Cartesian
                 impedance control (6) force [N] and torque [Nm] at the tool, axes of the base
-                frame; in joint torque control (7) torques [Nm], on top of gravity's.
+                frame; in joint torque control (n) torques [Nm], on top of gravity's.
 
         Returns:
             The measurement at the end of the tick. If its status is not OK the simulation
@@ -151,7 +152,7 @@ class Plant:
             CommandError: If a command has the wrong size or is not finite, or the arm takes
                 no overlay; nothing moved.
         """
-        command = _checked(position_command, gripper) - self._twist
+        command = _checked(position_command, self.n, gripper) - self._twist
         extra = self._checked_overlay(overlay)
         engine = self.engine
         if gripper is not None:
@@ -178,8 +179,8 @@ class Plant:
         The Cartesian controller is evaluated at every step of it.
         """
         engine = self.engine
-        drive = np.zeros(7)
-        control = overlay if self._mode is CommandMode.TORQUE else np.zeros(7)
+        drive = np.zeros(self.n)
+        control = overlay if self._mode is CommandMode.TORQUE else np.zeros(self.n)
         if self._impedance is not None:
             self._impedance.start_tick(engine.q[self._arm_q], command, overlay)
         for _ in range(self._steps):
@@ -194,7 +195,7 @@ class Plant:
 
     def _checked_overlay(self, overlay: np.ndarray | None) -> np.ndarray:
         """Return the overlay as an array, or raise a CommandError."""
-        size = AXES if self._mode is CommandMode.WRENCH else 7
+        size = AXES if self._mode is CommandMode.WRENCH else self.n
         if overlay is None:
             return np.zeros(size)
         if self._mode is CommandMode.POSITION:
@@ -214,7 +215,7 @@ class Plant:
         """Push the arm, as a hand does; it lasts until the next push or reset.
 
         Args:
-            torque: (7) tau = J^T f of the push [Nm]; part of the external torque.
+            torque: (n) tau = J^T f of the push [Nm]; part of the external torque.
         """
         self._push = np.array(torque, dtype=float)
 
@@ -316,11 +317,11 @@ def cartesian_impedance(scene: Scene) -> CartesianImpedance:
     )
 
 
-def _checked(command: np.ndarray, gripper: GripperCommand | None) -> np.ndarray:
+def _checked(command: np.ndarray, joints: int, gripper: GripperCommand | None) -> np.ndarray:
     """Return the position command as an array, or raise a CommandError."""
     array = np.asarray(command, dtype=float)
-    if array.shape != (7,):
-        raise CommandError(f"a position command needs 7 values, got shape {array.shape}")
+    if array.shape != (joints,):
+        raise CommandError(f"a position command needs {joints} values, got shape {array.shape}")
     if not np.isfinite(array).all():
         raise CommandError(f"a position command must be finite, got {array.tolist()}")
     if gripper is not None:

@@ -15,11 +15,11 @@ class DriverReport:
 
     Attributes:
         time_ns: Simulated time [ns].
-        position: (7) measured q [rad].
-        velocity: (7) [rad/s].
-        commanded_position: (7) the command the robot is at [rad].
-        external_torque: (7) tau_ext = J^T f, f of the environment on the robot [Nm].
-        joint_torque: (7) tau_m with M qdd + C qd + g = tau_m + tau_ext [Nm].
+        position: (n) measured q [rad].
+        velocity: (n) [rad/s].
+        commanded_position: (n) the command the robot is at [rad].
+        external_torque: (n) tau_ext = J^T f, f of the environment on the robot [Nm].
+        joint_torque: (n) tau_m with M qdd + C qd + g = tau_m + tau_ext [Nm].
         gripper_position: Finger position [m]; zero without gripper.
         gripper_velocity: [m/s].
         gripper_effort: Force of the drive per finger, positive when opening [N].

@@ -19,7 +19,9 @@ def external_torque_channel(scene: Scene, seed: int) -> SensorChannel:
         seed: Seed of the noise.
     """
     noise = SensorNoise(**asdict(scene.config.torque_sensor))
-    return SensorChannel(noise, 7, scene.config.period, seed, "external torque noise")
+    return SensorChannel(
+        noise, len(scene.robot.arm_joints), scene.config.period, seed, "external torque noise"
+    )
 
 
 class JointTorqueSensor:
@@ -43,7 +45,9 @@ class JointTorqueSensor:
         noise = SensorNoise(
             bias=[-bias for bias in faults.bias], drift=faults.drift, noise=faults.noise
         )
-        self._channel = SensorChannel(noise, 7, config.period, seed, "joint torque noise")
+        self._channel = SensorChannel(
+            noise, len(self._armature), config.period, seed, "joint torque noise"
+        )
         self._model = scene.robot.arm_model()
         self._model.gravity.linear = np.array(config.gravity)
         self._data = self._model.createData()
@@ -53,13 +57,13 @@ class JointTorqueSensor:
         """Return one measured sample.
 
         Args:
-            q: (7) joint positions [rad].
-            drive: (7) torque of the joints' drives without that against the arm's weight,
+            q: (n) joint positions [rad].
+            drive: (n) torque of the joints' drives without that against the arm's weight,
                 mean over the period [Nm].
-            acceleration: (7) mean over the period [rad/s^2].
+            acceleration: (n) mean over the period [rad/s^2].
 
         Returns:
-            (7) tau_m [Nm].
+            (n) tau_m [Nm].
         """
         torque = drive - self._armature * acceleration
         if self._compensated:

@@ -26,14 +26,14 @@ class SensorNoise:
         delay: Pure delay, rounded to whole periods [s].
         bias: Constant error, one number or one for each value.
         drift: Standard deviation of the error's random walk after one second [unit/sqrt(s)].
-        noise: Standard deviation of white noise of each sample.
+        noise: Standard deviation of white noise of each sample, one number or one for each value.
     """
 
     cutoff: float = 0.0
     delay: float = 0.0
     bias: float | Sequence[float] = 0.0
     drift: float = 0.0
-    noise: float = 0.0
+    noise: float | Sequence[float] = 0.0
 
     def __post_init__(self) -> None:
         """Check the numbers.
@@ -41,15 +41,20 @@ class SensorNoise:
         Raises:
             ConfigError: If one is not finite, or negative and no bias.
         """
-        for name in ("cutoff", "delay", "drift", "noise"):
+        for name in ("cutoff", "delay", "drift"):
             if real_number(getattr(self, name), name, "finite and >= 0") < 0.0:
                 raise ConfigError(f"{name} must be >= 0, got {getattr(self, name):g}")
-        try:
-            sound = bool(np.isfinite(np.asarray(self.bias, dtype=float)).all())
-        except (TypeError, ValueError):
-            sound = False
-        if not sound:
-            raise ConfigError(f"bias must be finite numbers, got {self.bias!r}")
+        for name, lowest in (("bias", -math.inf), ("noise", 0.0)):
+            values = getattr(self, name)
+            try:
+                sound = bool(np.isfinite(found := np.asarray(values, dtype=float)).all())
+            except (TypeError, ValueError):
+                sound = False
+            if not sound or np.any(found < lowest):
+                raise ConfigError(
+                    f"{name} must be finite numbers{' >= 0' if lowest == 0.0 else ''}, "
+                    f"got {values!r}"
+                )
 
 
 class SensorChannel:
@@ -68,10 +73,12 @@ class SensorChannel:
             purpose: Tells its random numbers from those of others, see :func:`generator`.
 
         Raises:
-            ConfigError: If there are neither one nor ``size`` biases, or the delay is too long.
+            ConfigError: If there are neither one nor ``size`` biases or deviations, or the delay
+                is too long.
         """
-        if np.shape(noise.bias) not in ((), (size,)):
-            raise ConfigError(f"bias must be 1 or {size} values, got {noise.bias}")
+        for name in ("bias", "noise"):
+            if np.shape(values := getattr(noise, name)) not in ((), (1,), (size,)):
+                raise ConfigError(f"{name} must be 1 or {size} values, got {values}")
         if not noise.delay / period < MOST_DELAYED:
             raise ConfigError(
                 f"delay must be < {MOST_DELAYED * period:g} s at a period of {period:g} s, "
@@ -81,6 +88,7 @@ class SensorChannel:
         self._low_pass = LowPass(noise.cutoff) if noise.cutoff > 0.0 else None
         self._delayed: deque[np.ndarray] = deque()
         self._error = np.array(np.broadcast_to(noise.bias, size), dtype=float)
+        self._deviation = np.asarray(noise.noise, dtype=float)
         self._white = generator(seed, purpose)
         self._walk = generator(seed, f"{purpose}, drift")
 
@@ -101,5 +109,5 @@ class SensorChannel:
         if noise.drift > 0.0:
             step = noise.drift * math.sqrt(self._period)
             self._error = self._error + step * self._walk.standard_normal(size)
-        white = noise.noise * self._white.standard_normal(size)
+        white = self._deviation * self._white.standard_normal(size)
         return self._delayed.popleft() + self._error + white

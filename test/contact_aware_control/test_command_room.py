@@ -17,8 +17,7 @@ class Limits:
 
     def __init__(self, robot, **values):
         limits = {"acceleration": 1e4, "jerk": 1e6, **values}
-        values = {"joint_stiffness": K.tolist(), "limits": limits}
-        self.gate = CommandGate(robot, from_mapping(ControllerConfig, values))
+        self.gate = CommandGate(robot, from_mapping(ControllerConfig, {"limits": limits}))
 
     def box(self, q, command, fraction=1.0):
         return self.gate.room(self.gate.start(command), q, fraction=fraction)
@@ -63,12 +62,12 @@ def test_command_beyond_a_joint_limit_comes_back(robot):
 
 def test_spring_torque_is_bounded(robot):
     """Pushing on against an arm that does not move, |K (q_cmd - q)| ends at its bound."""
-    limits = Limits(robot, spring_torque=(50.0,) * 7)
+    limits = Limits(robot, spring_torque_share=0.25)
     command = Q.copy()
     for _ in range(500):
         _, upper = limits.box(Q, command)
         command = command + upper
-    np.testing.assert_allclose(K * (command - Q), 50.0, rtol=1e-9)
+    np.testing.assert_allclose(K * (command - Q), 0.25 * robot.spring_torque, rtol=1e-9)
 
 
 def test_box_is_never_empty_nor_larger_than_the_step(robot):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from touch_bench import TouchBench
+from touch_bench import ASKED, Moved, TouchBench, check_force
 
 from contact_aware_control.compliant_move import (
     DAMPING,
@@ -13,66 +13,12 @@ from contact_aware_control.compliant_move import (
     CompliantMove,
 )
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.reference import Goal
-from contact_aware_control.safety.status import Mode
 from contact_aware_control.targets import StreamConfig, StreamedTargets
 from contact_core.errors import TrajectoryError
 
-BASE = np.eye(3)
 FREE = 1.0
 """So large a compliance that the force alone decides [m/N]."""
 TOOL = "lbr_link_7"
-ASKED = {
-    "axes": BASE,
-    "compliance": np.zeros(3),
-    "force": np.zeros(3),
-    "travel": np.zeros(3),
-    "speed": 0.03,
-    "duration": 0.0,
-    "force_limit": 0.0,
-}
-
-
-class Moved:
-    """A compliant move, done; what happened tick by tick."""
-
-    def __init__(self, bench, meanwhile=lambda time: None, **asked):
-        period = bench.config.period
-        asked = {name: np.asarray(value) for name, value in {**ASKED, **asked}.items()}
-        self.move = CompliantMove(
-            bench.arm, bench.loop_state.command, bounds=bench.bounds, period=period, **asked
-        )
-        goal = Goal(self.move.reference, self.move.force_limits)
-        start, tools, pressing, forces, offsets = bench.tool(), [], [], [], []
-        for tick in range(round(self.move.duration / period)):
-            meanwhile(tick * period)
-            position, found, status = bench.tick(goal)
-            assert status.mode in (Mode.TRACKING, Mode.CONSERVATIVE)
-            reference = self.move.step(
-                tick * period, status.reference_time, position, bench.loop_state.command,
-                found.torque, found.contacts,
-            )  # fmt: skip
-            goal = Goal(reference, self.move.force_limits, refreshed=bench.report.time_ns)
-            tools.append(bench.tool() - start)
-            pressing.append(bench.truly_pressing())
-            forces.append(self.move.force)
-            offsets.append(self.move.offset)
-        self.time = period * np.arange(len(tools))
-        self.tools, self.pressing = np.array(tools), np.array(pressing)
-        self.forces, self.offsets = np.array(forces), np.array(offsets)
-        assert bench.acceleration() <= bench.config.limits.acceleration + 1e-9
-
-
-def check_force(moved, wanted):
-    """The force (3) is there a second after the touch, and its peak is bounded."""
-    along = moved.pressing @ wanted / np.linalg.norm(wanted)
-    touched = moved.time[np.argmax(along > 0.0)]
-    late = along[moved.time > touched + 1.5]
-    assert late.size > 200
-    assert np.median(late) == pytest.approx(np.linalg.norm(wanted), rel=0.1)
-    assert along.max() <= 1.3 * np.linalg.norm(wanted)
-    limit = HEADROOM * np.linalg.norm(wanted)
-    assert np.linalg.norm(moved.pressing, axis=1).max() <= 1.3 * limit
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,6 @@ OTHER = {
     "controller": "greedy",
     "hardware": True,
     "rate": 100.0,
-    "joint_damping": 0.1,
-    "joint_stiffness": (400.0, 300.0, 300.0, 300.0, 200.0, 100.0, 100.0),
     "solver": "osqp",
     "tracking.reading": "incremental",
     "tracking.error_rate": 5.0,
@@ -62,7 +60,7 @@ OTHER = {
     "limits.velocity_fraction": 0.01,
     "limits.position_margin": 0.2,
     "limits.braking_rate": 1.0,
-    "limits.spring_torque": (1.0,) * 7,
+    "limits.spring_torque_share": 0.01,
     "limits.distance": 0.001,
     "limits.acceleration": 20.0,
     "limits.jerk": 1000.0,
@@ -210,9 +208,7 @@ class Script:
         loop = self._loop()
         for k in range(20):
             report = [self.contact(14.0 * UP, point, identifiable=k < 10, residual=3.0)]
-            self._tick(
-                loop, goal, report, offset=row / np.array(self.config.joint_stiffness) * 14.0
-            )
+            self._tick(loop, goal, report, offset=row / loop.robot.stiffness * 14.0)
 
     def _near_joint_limit(self):
         target = Q.copy()
@@ -447,8 +443,6 @@ def test_every_parameter_is_described_and_bounded(name):
     [
         ({"force": {"contact_on": 3.0, "contact_off": 4.0}}, "contact_off"),
         ({"tracking": {"position_weight": 0.0, "rotation_weight": 0.0}}, "both be 0"),
-        ({"joint_stiffness": [1.0] * 6}, "needs 7 values"),
-        ({"joint_stiffness": [0.0] * 7}, "joint_stiffness"),
         ({"no_such": 1.0}, "unknown parameter 'no_such'"),
     ],
 )

@@ -150,7 +150,7 @@ def test_held_arm_gives_way_to_a_hand_that_moves_it(bench, contact, arm_state, r
     robot.update(Q)
     point = robot.link_pose(WRIST).translation
     row = robot.torque_of_force(WRIST, point, UP)
-    softness = 1.0 / np.array(run.loop.config.joint_stiffness)
+    softness = 1.0 / run.loop.robot.stiffness
     compliance = row @ (softness * row)
     forces = []
     for k in range(400):

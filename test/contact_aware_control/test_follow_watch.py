@@ -8,6 +8,7 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.safety.follow_watch import FollowWatch
 from contact_aware_control.safety.status import Status
 from contact_core.arm_state import ArmState
+from contact_core.description import RobotDescription
 
 PERIOD = ControllerConfig().period
 
@@ -17,7 +18,7 @@ def only(joint, value):
     return np.where(np.arange(7) == joint, value, 0.0)
 
 
-STIFFNESS = np.array(ControllerConfig().joint_stiffness)
+STIFFNESS = np.array(RobotDescription.load("iiwa14_wsg50").joints.stiffness)
 PRESSED = only(1, 0.05)
 """How far the springs are bent [rad]: 30 Nm."""
 

@@ -10,8 +10,9 @@ from contact_aware_control.controllers import ControllerInput
 from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.reference import JointTrajectory
 from contact_core.config import from_mapping
+from contact_core.description import RobotDescription
 
-K = np.array(ControllerConfig().joint_stiffness)
+K = np.array(RobotDescription.load("iiwa14_wsg50").joints.stiffness)
 WRIST = "lbr_link_6"
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 BOUND = np.full(7, 0.01)

@@ -4,39 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from touch_bench import TouchBench
+from touch_bench import DOWN, TouchBench, guarded_move
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.guarded_move import GuardedMove
-from contact_aware_control.reference import Goal
-from contact_aware_control.safety.status import Mode
 from contact_aware_control.targets import StreamConfig, StreamedTargets
 from contact_core.errors import TrajectoryError
-
-DOWN = np.array([0.0, 0.0, -1.0])
-
-
-def move(bench, force, speed=0.02, distance=0.15, direction=DOWN):
-    """Return the last touch, the distance of the tool when it really touched, and forces."""
-    guarded = GuardedMove(
-        bench.arm, bench.loop_state.command, direction, speed, distance, force, bench.bounds,
-        bench.config.period,
-    )  # fmt: skip
-    goal = Goal(guarded.reference, guarded.force_limits)
-    real, forces = np.nan, []
-    for _ in range(round((distance / speed + 1.0) / bench.config.period)):
-        position, found, status = bench.tick(goal)
-        touch = guarded.watch(position, found.torque, found.contacts)
-        assert status.mode in (Mode.TRACKING, Mode.CONSERVATIVE)
-        forces.append(bench.pressing())
-        if np.isnan(real) and forces[-1] > 0.0:
-            real = touch.distance
-        if guarded.touched:
-            break
-    for _ in range(200):
-        bench.tick(None)
-        forces.append(bench.pressing())
-    return guarded, touch, real, np.array(forces)
 
 
 @pytest.mark.parametrize(
@@ -53,14 +26,14 @@ def move(bench, force, speed=0.02, distance=0.15, direction=DOWN):
 )
 def test_height_and_force_on_a_table_of_unknown_height(seed, force):
     height = np.random.default_rng(seed).uniform(0.42, 0.46)
-    guarded, touch, real, forces = move(TouchBench(height, seed), force)
+    guarded, touch, real, forces = guarded_move(TouchBench(height, seed), force)
     assert guarded.touched
     assert touch.surface == pytest.approx(real, abs=1e-3)
     assert forces.max() <= 1.3 * force
 
 
 def test_nothing_in_the_way_is_no_touch():
-    guarded, touch, real, _ = move(TouchBench(0.3), 10.0, speed=0.05, distance=0.05)
+    guarded, touch, real, _ = guarded_move(TouchBench(0.3), 10.0, speed=0.05, distance=0.05)
     assert not guarded.touched
     assert np.isnan(real)
     assert np.isnan(touch.surface)

@@ -4,48 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from touch_bench import TouchBench
+from touch_bench import FORCE, SPEED, Guided
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.reference import Goal, Guidance
 from contact_aware_control.safety.command_limits import GoalChecker
-from contact_aware_control.safety.status import FOLLOWING, Status
+from contact_aware_control.safety.status import Status
 from contact_core.errors import TrajectoryError
-
-FORCE = 8.0
-SPEED = 0.15
-GRIP = 200.0
-"""How firmly the hand keeps its speed [N s/m]."""
-
-
-class Guided:
-    """An arm that is led for two seconds, by a hand that goes at SPEED."""
-
-    def __init__(self, link, direction, free=None, force=FORCE, strength=40.0, phantom=None):
-        bench = TouchBench(phantom=phantom)
-        command = bench.loop_state.command
-        free = np.ones(7, dtype=bool) if free is None else free
-        limits = dict.fromkeys(bench.arm.link_names, force)
-        goal = Goal(Guidance(command, free, force, 60.0), limits)
-        places, forces, statuses = [bench.tool()], [], set()
-        for tick in range(700):
-            wanted = SPEED * np.array(direction)
-            push = np.clip(GRIP * (wanted - bench.velocity(link)), -strength, strength)
-            if not 100 <= tick < 500:
-                push = np.zeros(3)
-            bench.push(link, push)
-            _, _, status = bench.tick(goal)
-            assert status.mode in FOLLOWING
-            statuses.add(status.status)
-            places.append(bench.tool())
-            forces.append(np.linalg.norm(push))
-        self.bench, self.statuses = bench, statuses
-        self.led = places[500] - places[100]
-        self.left = places[-1] - places[500]
-        self.force = np.array(forces)
-        self.turned = bench.loop_state.command - command
-        assert bench.acceleration() <= bench.config.limits.acceleration + 1e-9
 
 
 @pytest.mark.parametrize(

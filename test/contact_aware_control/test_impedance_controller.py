@@ -9,9 +9,10 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers import ControllerInput, make_controller
 from contact_aware_control.reference import JointTrajectory
 from contact_core.config import from_mapping
+from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError
 
-K = np.array(ControllerConfig().joint_stiffness)
+K = np.array(RobotDescription.load("iiwa14_wsg50").joints.stiffness)
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 FREE = np.full(7, np.inf)
 SPRINGS = {"translation": 400.0, "rotation": 30.0, "posture": 7.0}

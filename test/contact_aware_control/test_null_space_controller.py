@@ -12,9 +12,10 @@ from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal, JointTrajectory
 from contact_core.config import from_mapping
+from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError
 
-K = np.array(ControllerConfig().joint_stiffness)
+K = np.array(RobotDescription.load("iiwa14_wsg50").joints.stiffness)
 LIMIT = ControllerConfig().force.limit
 WRIST = "lbr_link_6"
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])

@@ -105,11 +105,11 @@ def test_float_follows_the_springs_to_zero_torque(bench, robot):
     for _ in range(100):
         before = run.q
         shift = pushed - run.q
-        torque = payload + np.array(run.loop.config.joint_stiffness) * shift
+        torque = payload + run.loop.robot.stiffness * shift
         command, _ = run.feel(torque, shift=shift)
         speed = np.abs(command - before) / run.loop.config.period
         assert (speed <= 0.8 * robot.velocity_limits + 1e-9).all()
-    expected = pushed - payload / np.array(run.loop.config.joint_stiffness)
+    expected = pushed - payload / run.loop.robot.stiffness
     np.testing.assert_allclose(command, expected, atol=2e-3)
 
 
@@ -239,7 +239,7 @@ def test_wrist_gives_way_without_any_estimator(monkeypatch):
 
 def rough(scene, noise=0.3, bias=1.0):
     """Return a scene with worse torque sensors."""
-    sensor = dataclasses.replace(scene.config.torque_sensor, noise=noise, bias=(bias,) * 7)
+    sensor = dataclasses.replace(scene.config.torque_sensor, noise=(noise,), bias=(bias,) * 7)
     return dataclasses.replace(
         scene, config=dataclasses.replace(scene.config, torque_sensor=sensor)
     )

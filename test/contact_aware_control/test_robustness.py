@@ -16,7 +16,6 @@ import pytest
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.safety.status import Mode
-from contact_core.config import from_mapping
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_core.seeds import generator
@@ -33,8 +32,14 @@ Case = Callable[[Scene], dict[str, Any]]
 
 def stiffness(factor: float) -> Case:
     """K of the model off by a factor."""
-    values = [factor * k for k in ControllerConfig().joint_stiffness]
-    return lambda scene: {"controller": from_mapping(ControllerConfig, {"joint_stiffness": values})}
+
+    def case(scene: Scene) -> dict[str, Any]:
+        believed = tuple(factor * k for k in scene.robot.joints.stiffness)
+        joints = dataclasses.replace(scene.robot.joints, stiffness=believed)
+        robot = dataclasses.replace(scene.robot, joints=joints)
+        return {"scene": dataclasses.replace(scene, robot=robot)}
+
+    return case
 
 
 def gravity(size: float) -> Case:

@@ -272,7 +272,7 @@ def test_a_stop_stays_pressed_under_an_earlier_fault(supervisor):
 
 
 def test_a_simulator_in_the_place_of_the_robot_is_a_fault(supervisor):
-    supervisor.find_simulator("a simulator answers")
+    supervisor.find_wrong_robot("a simulator answers")
     assert supervisor.update(GOOD) == (Mode.FAULT, Status.WRONG_ROBOT)
     supervisor.reset()
     assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)

@@ -4,7 +4,16 @@ import dataclasses
 
 import pytest
 
-from contact_core.config import flatten, from_mapping, load, nested, parameter, unflatten
+from contact_core.config import (
+    flatten,
+    for_joints,
+    from_mapping,
+    load,
+    merged,
+    nested,
+    parameter,
+    unflatten,
+)
 from contact_core.errors import ConfigError
 
 
@@ -69,3 +78,35 @@ def test_load_names_the_file(tmp_path):
         load(Plant, path)
     with pytest.raises(ConfigError, match="cannot read"):
         load(Plant, tmp_path / "none.yaml")
+
+
+@dataclasses.dataclass(frozen=True)
+class Arm:
+    noise: tuple[float, ...] = parameter((0.1,), "Noise", unit="Nm", low=0.0, per_joint=True)
+    spring: Spring = nested(Spring)
+
+
+@dataclasses.dataclass(frozen=True)
+class Robot:
+    arm: Arm = nested(Arm)
+
+
+def test_a_value_of_all_joints_is_that_of_each():
+    assert for_joints(Robot(), 6).arm.noise == (0.1,) * 6
+    written = from_mapping(Robot, {"arm": {"noise": 0.2}})
+    assert for_joints(written, 3).arm.noise == (0.2,) * 3
+    each = from_mapping(Robot, {"arm": {"noise": [0.1, 0.2, 0.3]}})
+    assert for_joints(each, 3) == each
+    assert for_joints(Robot(), 3).arm.spring == Spring()
+
+
+def test_another_number_of_joints_is_named():
+    with pytest.raises(ConfigError, match=r"'arm.noise' .*each of 6 joints, got 7"):
+        for_joints(Robot(Arm(noise=(0.1,) * 7)), 6)
+
+
+def test_what_is_on_top_wins_and_the_rest_stays():
+    basis = {"a": 1, "b": {"c": 2, "d": 3}}
+    assert merged(basis, {"b": {"c": 4}, "e": 5}) == {"a": 1, "b": {"c": 4, "d": 3}, "e": 5}
+    assert merged(basis, {"b": 7}) == {"a": 1, "b": 7}
+    assert basis == {"a": 1, "b": {"c": 2, "d": 3}}

@@ -3,6 +3,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+import yaml
 
 from contact_core.collision.shapes import ShapeKind
 from contact_core.description import (
@@ -14,8 +15,10 @@ from contact_core.description import (
 )
 from contact_core.errors import ConfigError, ModelError
 from contact_core.files import share
+from contact_core.robot import Robot
 
 ARM = Part(urdf="urdf/iiwa14.urdf", prefix="lbr_")
+ROBOTS = share("config", "robots", "iiwa14.yaml").parent
 OBJECTS = ("mug", "table", "cart", "pedestal", "parallel_gripper", "box", "slab", "pusher")
 
 
@@ -146,6 +149,47 @@ def test_wrong_joint_and_link_names_are_listed(tmp_path):
     path.write_text(text.replace("tool_link: lbr_link_ee", "tool_link: tip"))
     with pytest.raises(ModelError, match="no link 'tip'"):
         RobotDescription.load(str(path))
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in ROBOTS.glob("*.yaml")))
+def test_every_shipped_robot_says_all_of_its_joints(name):
+    description = RobotDescription.load(name)
+    robot, joints = Robot.from_description(description), description.joints
+    lower, upper = robot.position_limits
+    assert np.all((lower < joints.home) & (joints.home < upper))
+    assert robot.stiffness.shape == robot.spring_torque.shape == (robot.n,)
+    assert np.all(robot.spring_torque < robot.effort_limits)
+
+
+def test_a_robot_extends_another_one_and_files_lie_beside_it(tmp_path):
+    own = RobotDescription.load("iiwa14").urdf
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "arm.urdf").write_text(own)
+    base = {
+        "extends": "iiwa14", "name": "mine", "arm": {"urdf": "arm.urdf", "prefix": ""},
+        "joints": {"stiffness": 300},
+    }  # fmt: skip
+    (tmp_path / "mine" / "base.yaml").write_text(yaml.safe_dump(base))
+    top = {"extends": "mine/base.yaml", "joints": {"damping_ratio": 0.9}}
+    (tmp_path / "top.yaml").write_text(yaml.safe_dump(top))
+    robot = RobotDescription.load(str(tmp_path / "top.yaml"))
+    assert (robot.name, robot.tool_link) == ("mine", "lbr_link_ee")
+    assert robot.joints.stiffness == (300.0,) * 7
+    assert robot.joints.damping_ratio == 0.9
+    assert robot.joints.home == RobotDescription.load("iiwa14").joints.home
+
+
+def test_robots_that_extend_each_other_are_refused(tmp_path):
+    (tmp_path / "a.yaml").write_text("extends: b.yaml")
+    (tmp_path / "b.yaml").write_text("extends: a.yaml")
+    with pytest.raises(ConfigError, match=r"circle: a.yaml -> b.yaml -> a.yaml"):
+        RobotDescription.load(str(tmp_path / "a.yaml"))
+
+
+def test_numbers_of_other_joints_are_named(tmp_path):
+    (tmp_path / "a.yaml").write_text("extends: ur5e\njoints: {stiffness: [1, 2, 3, 4, 5, 6, 7]}")
+    with pytest.raises(ConfigError, match=r"a.yaml.*'joints.stiffness' .*6 joints, got 7"):
+        RobotDescription.load(str(tmp_path / "a.yaml"))
 
 
 def test_installed_share_folder_is_found(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+import contact_ros.driver_profile
 from contact_core.arm_state import ArmState, RobotCondition, SoundCommand
 from contact_core.errors import ConfigError
 from contact_core.low_pass import LowPass
@@ -23,7 +25,6 @@ from contact_ros.driver_profile import (
     MessageError,
     RobotSide,
     StateReader,
-    driver_profile,
 )
 from contact_ros.driver_profile.messages import joint_state
 from contact_ros.driver_profile.ros2_control import STATE, TORQUE
@@ -32,6 +33,9 @@ PERIOD = 0.005
 STAMP = 1_234_567_890_123
 NAMES = [f"lbr_A{i}" for i in range(1, 8)]
 KUKA_NAMES = [f"joint_{i}" for i in range(1, 8)]
+
+
+driver_profile = partial(contact_ros.driver_profile.driver_profile, joints=NAMES)
 
 
 def arm_state(stamp: int = STAMP) -> ArmState:

@@ -47,11 +47,15 @@ NO_NODE = {"contact-stack"}
 """Executables that are commands."""
 
 SMALL_PLANS = ("limits.horizon:=20", "limits.iterations:=2", "limits.samples:=200")
+ROBOT = ("robot:=iiwa14_wsg50",)
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "irs_planner": SMALL_PLANS,
     "robust_planner": ("max_knots:=5", "max_samples:=50"),
     "viewer": ("port:=18080", "scene:=mug_placement"),
-    "preflight": ("start_timeout:=3600.0", "push_timeout:=3600.0", "activate:=''"),
+    "preflight": (*ROBOT, "start_timeout:=3600.0", "push_timeout:=3600.0", "activate:=''"),
+    "contact_aware_controller": ROBOT,
+    "contact_estimator": ROBOT,
+    "robot_frames": ROBOT,
 }
 """What makes a goal short, and a node wait for more than the test."""
 

@@ -73,7 +73,7 @@ def test_tools_can_ask_and_manage_the_nodes(running: GraphClient) -> None:
     assert "out of range" in set_parameter(client, controller, "clock_offset_limit", 50.0)
     assert set_parameter(client, controller, "force.limit", 25.0) == ""
     assert "out of range" in set_parameter(client, controller, "force.limit", -1.0)
-    assert "read-only" in set_parameter(client, controller, "joint_damping", 0.5)
+    assert "read-only" in set_parameter(client, controller, "rate", 0.5)
     assert set_parameter(client, simulator, "driver_faults.late", 0.2) == ""
 
 

@@ -167,7 +167,11 @@ def start_alone(
     processes = []
 
     def start(*parameters: str) -> FakeRobot:
-        words = [word for p in ("driver:=ros2_control", *parameters) for word in ("-p", p)]
+        words = [
+            word
+            for p in ("robot:=iiwa14_wsg50", "driver:=ros2_control", *parameters)
+            for word in ("-p", p)
+        ]
         processes.append(
             start_process(sys.executable, "-c", MAIN.format("controller"), *NAMESPACE, *words)
         )
@@ -319,7 +323,9 @@ def test_a_dead_controller_is_reported_and_a_new_one_takes_over(
 
     # The last words of the dead one may have come late.
     restarted = time.monotonic()
-    controller = start_process(sys.executable, "-c", MAIN.format("controller"), *NAMESPACE)
+    controller = start_process(
+        sys.executable, "-c", MAIN.format("controller"), *NAMESPACE, "-p", "robot:=iiwa14_wsg50"
+    )
     client.spin_until(lambda: alive[-1][1])
     commands = client.spin_until(lambda: commands_since(client, restarted, 1))
     np.testing.assert_allclose(commands[0], kept, atol=1e-12)

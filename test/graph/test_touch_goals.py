@@ -56,6 +56,7 @@ def test_it_ends_at_a_hand_or_at_its_distance(move: Any, client: Any, driver: st
     assert 10.0 <= met.force < 20.0
     assert met.distance < 0.2
 
+    client.spin_until(lambda: client.latest("controller_status").status_name == "OK")
     refused = move(force=-1.0)
     assert refused.error_code == GuardedMove.Result.INVALID_GOAL
     assert "force" in refused.error_string

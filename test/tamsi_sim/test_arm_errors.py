@@ -6,12 +6,13 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from contact_core.description import JointFrictionConfig
 from contact_core.scene import Scene
-from contact_core.scene_config import ArmErrorsConfig, JointFrictionConfig, TorqueSensorConfig
+from contact_core.scene_config import ArmErrorsConfig, TorqueSensorConfig
 from tamsi_sim.robot.plant import Plant
 
 HOME = np.array([0.0, 0.4, 0.0, -1.7, 0.3, -0.5, 0.2])
-PERFECT = TorqueSensorConfig(cutoff=0.0, noise=0.0)
+PERFECT = TorqueSensorConfig(cutoff=0.0, noise=(0.0,))
 
 
 def plant_with(errors, friction=None, description="iiwa14_wsg50"):
@@ -50,6 +51,7 @@ def test_an_arm_as_described_measures_nothing():
 def test_unknown_weight_bends_the_springs_and_shows_in_the_torque(errors):
     """Against Pinocchio, with inertias scaled and gravity turned by hand."""
     plant = plant_with(errors)
+    errors = plant.scene.config.robot.errors  # one value a joint
     report = settled(plant)
     described = plant.scene.robot.arm_model()
     true = described.copy()

@@ -26,7 +26,7 @@ def cartesian_scene(stiffness=STIFFNESS):
     robot = dataclasses.replace(
         scene.config.robot, control_mode=CARTESIAN_IMPEDANCE, cartesian=gains
     )
-    sensor = TorqueSensorConfig(cutoff=0.0, noise=0.0)
+    sensor = TorqueSensorConfig(cutoff=0.0, noise=(0.0,))
     config = dataclasses.replace(scene.config, robot=robot, torque_sensor=sensor)
     return dataclasses.replace(scene, config=config)
 

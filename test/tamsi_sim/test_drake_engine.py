@@ -17,7 +17,7 @@ from tamsi_sim.robot.plant import GripperCommand, Plant
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import build_model
 
-CLEAN = TorqueSensorConfig(cutoff=0.0, noise=0.0)
+CLEAN = TorqueSensorConfig(cutoff=0.0, noise=(0.0,))
 SURFACE = Surface(2e4, 5.0, 0.4)
 
 

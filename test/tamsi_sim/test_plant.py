@@ -12,7 +12,7 @@ from contact_core.scene_config import TorqueSensorConfig
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.robot.plant import CommandError, GripperCommand, Plant
 
-CLEAN = TorqueSensorConfig(cutoff=0.0, noise=0.0)
+CLEAN = TorqueSensorConfig(cutoff=0.0, noise=(0.0,))
 
 
 def quiet(name="mug_placement"):

@@ -10,7 +10,7 @@ from contact_core.scene import Scene
 from contact_core.scene_config import TorqueSensorConfig
 from tamsi_sim.robot.plant import GripperCommand, Plant
 
-CLEAN = TorqueSensorConfig(cutoff=0.0, noise=0.0)
+CLEAN = TorqueSensorConfig(cutoff=0.0, noise=(0.0,))
 
 
 def plant_with(sensor, gravity_compensated=True):
@@ -63,7 +63,7 @@ def test_in_motion_they_drive_the_links_but_not_the_rotors():
 
 def test_noise_and_bias_are_those_of_the_external_torque():
     bias = np.linspace(-0.3, 0.3, 7)
-    noisy = plant_with(TorqueSensorConfig(cutoff=0.0, noise=0.1, bias=tuple(bias)))
+    noisy = plant_with(TorqueSensorConfig(cutoff=0.0, noise=(0.1,), bias=tuple(bias)))
     clean = plant_with(CLEAN)
     q = noisy.reset(3).position
     clean.reset(3)

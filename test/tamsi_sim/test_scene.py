@@ -152,3 +152,23 @@ def test_only_link_6_is_in_the_tables_way_by_the_nominal_interference():
     assert nearest.pop(("link_5_shell", "table_top")) > -0.041
     assert nearest[("mug", "cart_top")] == pytest.approx(0.01, abs=1e-3)
     assert min(nearest.values()) > 0.009
+
+
+def test_another_robot_in_a_scene_has_its_own_joints():
+    values = mapping("bottle_shake")
+    values["robot"]["errors"] = {"mass_ratio": [1.1] * 7}
+    own, other = Scene.from_mapping(values), Scene.from_mapping(values, "ur5e_wsg50")
+    assert own.config.robot.stiffness[0] == 3000.0
+    assert other.config.robot.stiffness == other.robot.joints.stiffness
+    assert other.config.robot.initial_positions == other.robot.joints.home
+    assert other.config.robot.errors.mass_ratio == (1.0,) * 6
+    assert other.config.robot.gripper == own.config.robot.gripper
+    assert other.config.torque_sensor.noise == other.robot.joints.torque_noise
+
+
+def test_a_scene_extends_another_one():
+    ours, paper = Scene.load("mug_placement_fr3"), Scene.load("mug_placement")
+    assert ours.robot.name == "fr3_wsg50"
+    assert ours.objects["mug"] == paper.objects["mug"]
+    assert ours.objects["table"] != paper.objects["table"]
+    assert ours.surfaces == paper.surfaces

@@ -38,6 +38,13 @@ CONTROLLER = Option(
     {"choices": (*VARIANTS, *GROUPS)},
 )  # fmt: skip
 
+SCENE = Option(
+    "--scene", "",
+    "another scene for the same motion, a file of config/scenes or a path: another arm, for "
+    "instance mug_placement_fr3 (default: the demo's own)",
+    {"metavar": "SCENE"},
+)  # fmt: skip
+
 ROWS: Rows = (
     ("contact force, median", "contact.force_post_impact_p50_N", 1.0, "N"),
     ("contact force, 99 %", "contact.force_post_impact_p99_N", 1.0, "N"),
@@ -67,12 +74,12 @@ class ContactTracking(Demo[ExperimentData]):
         force_limit: The controllers' limit of the contact force [N].
     """
 
-    options = (ENGINE, DRIVER, REALTIME, CONTROLLER)
+    options = (ENGINE, DRIVER, REALTIME, CONTROLLER, SCENE)
 
     def __init__(self, args: argparse.Namespace) -> None:
         """Take the options, see :meth:`Demo.__init__`."""
         super().__init__(args)
-        self.experiment = EXPERIMENTS[self.name]()
+        self.experiment = EXPERIMENTS[self.name](args.scene)
         self.force_limit = force_limit()
         self._runs = selected(args.controller)
 

@@ -91,7 +91,7 @@ class PushData:
         pushes: What has been done.
         start: Stamp of the first push [ns].
         time: (n) of the joints and of the box [s].
-        joints: (n, 7) positions of the arm [rad].
+        joints: (ticks, n) positions of the arm [rad].
         box: (n) poses of the box, world frame.
         force_time: (m) of the forces [s].
         force: (m) on the pusher [N].
@@ -256,7 +256,7 @@ class PushNode(ClientNode[PushData]):
 
 
 def pusher_path(task: PushTask, joints: np.ndarray) -> np.ndarray:
-    """Return the path of the pusher, (n, 3) world frame [m], from joint positions (n, 7) [rad]."""
+    """Return the path of the pusher (ticks, 3), world frame [m], at joint positions (ticks, n)."""
     robot = Robot.from_description(task.model.scene.scene.robot)
     return np.array([tool_pose(robot, q[: robot.n]).translation for q in joints])
 

@@ -36,7 +36,7 @@ class Slide:
     Attributes:
         time: (n) from the start of the plan [s].
         distance: (n) that the sled has slid along the motion [m].
-        joints: (n, 7) measured positions of the arm [rad].
+        joints: (ticks, n) measured positions of the arm [rad].
         wall_time: Real time the run took [s].
     """
 

@@ -348,7 +348,7 @@ OTHER_VALUES = {
     "detection.memory_time": 0.0,
     "noise.smallest": 0.3,
     "tare.largest_bias": 0.05,
-    "tare.largest_variation": 0.01,
+    "tare.variation_ratio": 1.0,
     "load.farthest": 0.01,
     "load.window": 0.01,
     "load.distinct": 1e-3,

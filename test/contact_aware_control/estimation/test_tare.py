@@ -21,7 +21,7 @@ def feed(tare, mean, noise=0.1, ticks=60, seed=0, touched=False):
 
 @pytest.fixture
 def tare():
-    return Tare(7, TareConfig(), NoiseConfig(smallest=0.05))
+    return Tare(np.full(7, 0.1), TareConfig(), NoiseConfig(smallest=0.05))
 
 
 def test_bias_and_noise_are_measured(tare):

@@ -82,7 +82,7 @@ class Arm:
 
 @pytest.fixture
 def arm(ros_domain: int) -> Iterator[Arm]:
-    exact = ("-p", "errors.calibration:=exact")
+    exact = ("-p", "errors.calibration:=exact", "-p", "robot:=iiwa14_wsg50")
     rclpy.init(args=["--ros-args", "-r", "__ns:=/lbr", *exact])
     node = EstimatorNode()
     yield Arm(node)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from contact_core.arm_state import ArmState
+from contact_core.description import RobotDescription
 from contact_experiments.fake import DRIVERS, FakeConfig, FakeRobot
 from contact_ros.driver_profile import DriverConfig, DriverProfile, driver_profile
 
@@ -23,7 +24,8 @@ def robot(request: pytest.FixtureRequest) -> FakeRobot:
 @pytest.fixture
 def profile(robot: FakeRobot) -> DriverProfile:
     name = robot.driver.name
-    return driver_profile(PROFILE.get(name, name), DriverConfig(), robot.config.period)
+    joints = RobotDescription.load(robot.config.robot).arm_joints
+    return driver_profile(PROFILE.get(name, name), DriverConfig(), robot.config.period, joints)
 
 
 def received(robot: FakeRobot, profile: DriverProfile) -> ArmState:
