@@ -20,6 +20,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import wraps
 from typing import Any
 
@@ -27,6 +28,9 @@ from rcl_interfaces.msg import ParameterType, SetParametersResult
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
+from rclpy.callback_groups import CallbackGroup
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
 from rclpy.executors import (
     ConditionReachedException,
     ShutdownException,
@@ -55,6 +59,19 @@ LARGEST_MESSAGE = 65_536
 """Size above which a message is not taken apart [bytes], unless its reader says otherwise."""
 
 
+class _Unattended(CallbackGroup):
+    """Subscriptions that wake nobody: they are emptied by who polls them."""
+
+    def can_execute(self, entity: Any) -> bool:
+        return False
+
+    def beginning_execution(self, entity: Any) -> bool:
+        return False
+
+    def ending_execution(self, entity: Any) -> None:
+        pass
+
+
 class GuardedNode(Node):
     """A node that nothing that enters can end; see the module for the rule.
 
@@ -73,6 +90,7 @@ class GuardedNode(Node):
         # The constructor of rclpy's node makes the first services.
         self.rejections = Rejections(lambda text: self.get_logger().warning(text))
         self.internal_errors = InternalErrors(lambda text: self.get_logger().error(text))
+        self._unattended = _Unattended()
         super().__init__(*args, **kwargs)
         # Some services rclpy makes without asking the node.
         for service in self.services:
@@ -143,6 +161,68 @@ class GuardedNode(Node):
 
         return super().create_subscription(
             msg_type, topic, _marked(receive), *args, raw=True, **kwargs
+        )
+
+    def leave_waiting(self, *subscriptions: Any) -> None:
+        """Let messages wait until :meth:`take`, instead of waking the node by each of them.
+
+        Args:
+            subscriptions: Of this node.
+        """
+        for subscription in subscriptions:
+            # Events share a condition with messages: they would wake the node for nothing.
+            for entity in (subscription, *subscription.event_handlers):
+                entity.callback_group = self._unattended
+
+    def wait_for(self, seconds: float, *subscriptions: Any) -> None:
+        """Wait until one of them has a message; may be called from any thread.
+
+        An executor looks at everything a node has before each message, which takes longer than to
+        handle most of them.
+
+        Args:
+            seconds: At most.
+            subscriptions: That were left waiting.
+        """
+        with ExitStack() as stack:
+            handles = [subscription.handle for subscription in subscriptions]
+            for handle in handles:
+                stack.enter_context(handle)
+            context: Any = self.context.handle
+            stack.enter_context(context)
+            wait_set = rclpy_implementation.WaitSet(len(handles), 0, 0, 0, 0, 0, context)
+            wait_set.clear_entities()
+            for handle in handles:
+                wait_set.add_subscription(handle)
+            wait_set.wait(round(seconds * 1e9))
+
+    def take(self, *subscriptions: Any) -> None:
+        """Handle the messages that wait; may be called from any thread.
+
+        Args:
+            subscriptions: That were left waiting.
+        """
+        for subscription in subscriptions:
+            with subscription.handle:
+                while taken := subscription.handle.take_message(
+                    subscription.msg_type, subscription.raw
+                ):
+                    subscription.callback(taken[0])
+
+    def poll(self, rate: float, *subscriptions: Any) -> None:
+        """Look at subscriptions at a rate of the node's own.
+
+        A listener that shows 30 pictures a second has no use for 200 messages.
+
+        Args:
+            rate: How often [Hz].
+            subscriptions: Of this node; what is still in their queues is handled then.
+        """
+        self.leave_waiting(*subscriptions)
+        self.create_timer(
+            1.0 / rate,
+            lambda: self.take(*subscriptions),
+            clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
 
     def create_service(

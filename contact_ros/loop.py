@@ -1,4 +1,4 @@
-"""A loop of fixed rate in a thread of its own: timing, real-time priority, and its errors."""
+"""A loop in a thread of its own: timing by what arrives or by a clock, priority, and its errors."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from rclpy.node import Node
 
 from contact_core.config import parameter
 from contact_core.errors import ConfigError, choices
+from contact_ros.guarded_node import GuardedNode
 
 HISTORY = 4096
 """Number of the latest ticks the statistics are over."""
 
 NANOSECONDS = 1_000_000_000
+
+PATIENCE = 0.1
+"""How long a thread waits for a message before it looks whether it is to end [s]."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,23 @@ class LoopStatistics:
     tick_p99_us: float
 
 
+EARLIEST, LATEST = 0.25, 0.3
+"""A tick begins when its message arrives, so much of a period about its deadline."""
+
+PULL = 5e-3
+"""By this share of a period at most a deadline follows when messages arrive: clocks differ by
+less, and a sender that is too fast makes no faster loop."""
+
+
 class FixedRateLoop:
-    """Call a function at absolute deadlines of the steady clock.
+    """Call a function at absolute deadlines of the steady clock, or when a message arrives.
 
     Deadlines lie on a fixed grid. A tick that takes too long makes the loop skip the grid
     points it has passed: there is never a burst of ticks to catch up.
+
+    Where it is to wait for messages, a tick begins with the one that comes about its deadline, and
+    the grid follows them slowly, as a phase-locked loop does. If none comes the tick begins
+    without it.
 
     Attributes:
         delay: How long after its deadline the latest tick began [ns].
@@ -58,6 +75,7 @@ class FixedRateLoop:
         on_start: Callable[[], None] = lambda: None,
         clock: Callable[[], int] = time.monotonic_ns,
         sleep: Callable[[float], None] = time.sleep,
+        wait: Callable[[float], bool] | None = None,
     ) -> None:
         """Prepare the loop; it starts with :meth:`start`.
 
@@ -69,6 +87,7 @@ class FixedRateLoop:
             on_start: Called first in the loop's thread, e.g. to raise its priority.
             clock: A steady clock [ns].
             sleep: Waits a time [s] on that clock.
+            wait: Waits for a message, a time [s] at most; says whether one is there.
         """
         self._period = round(period * NANOSECONDS)
         self._tick = tick
@@ -76,6 +95,7 @@ class FixedRateLoop:
         self._on_start = on_start
         self._clock = clock
         self._sleep = sleep
+        self._wait_for_message = wait
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="fixed-rate loop", daemon=True)
         self.delay = 0
@@ -125,10 +145,19 @@ class FixedRateLoop:
                 self._tick()
                 end = self._clock()
                 self._record(end - start)
-                deadline = self._next_deadline(deadline, end)
-                self._sleep(max(0, deadline - self._clock()) * 1e-9)
+                deadline = self._wait(self._next_deadline(deadline, end))
         except BaseException as error:
             self._on_error(error)
+
+    def _wait(self, deadline: int) -> int:
+        """Wait until the next tick is to begin; return its deadline."""
+        if self._wait_for_message is None:
+            self._sleep(max(0, deadline - self._clock()) * 1e-9)
+            return deadline
+        early, late, most = (round(share * self._period) for share in (EARLIEST, LATEST, PULL))
+        self._sleep(max(0, deadline - early - self._clock()) * 1e-9)
+        came = self._wait_for_message(max(0, deadline + late - self._clock()) * 1e-9)
+        return deadline + (min(max(self._clock() - deadline, -most), most) if came else 0)
 
     def _next_deadline(self, deadline: int, now: int) -> int:
         """Return the first point of the grid after this one that is not a period old."""
@@ -140,6 +169,39 @@ class FixedRateLoop:
         self._ticks += 1
         if 2 * self.delay > self._period or duration > self._period:
             self._misses += 1
+
+
+class MessageThread:
+    """Handles the messages of some subscriptions in a thread of its own, past the executor."""
+
+    def __init__(
+        self, node: GuardedNode, on_error: Callable[[BaseException], None], *subscriptions: Any
+    ) -> None:
+        """Take the subscriptions from the executor.
+
+        Args:
+            node: Their node; its other callbacks go on in the executor's thread.
+            on_error: Called in this thread with an error that has ended it.
+            subscriptions: Their callbacks run in this thread.
+        """
+        self._node, self._on_error, self._subscriptions = node, on_error, subscriptions
+        node.leave_waiting(*subscriptions)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="messages", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread, and wait for it."""
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                self._node.wait_for(PATIENCE, *self._subscriptions)
+                self._node.take(*self._subscriptions)
+        except BaseException as error:
+            self._on_error(error)
 
 
 SWITCH_INTERVAL = 2e-4

@@ -122,9 +122,10 @@ class RobotFramesNode(GuardedNode):
         profile = driver_profile(config.driver, config.arm, joints=description.arm_joints)
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
         self._diagnostics = Diagnostics(self, self._reader.health)
-        self.create_subscription(
+        gripper = self.create_subscription(
             JointState, "gripper/joint_states", self._gripper, signal_subscription(lockstep=False)
         )
+        self.poll(config.rate, gripper, *self._reader.pollable)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0 / config.rate, self._publish, clock=steady)
 

@@ -132,7 +132,7 @@ class ControllerNode(ManagedNode):
         self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
         self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
         self._rivals = RivalWatch(self, profile, self._reader)
-        self.create_subscription(
+        self._contacts = self.create_subscription(
             ContactArray,
             "contacts",
             self._contacts_arrived,
@@ -143,11 +143,13 @@ class ControllerNode(ManagedNode):
         if self._participant is not None:
             self._participant.announce()
         else:
+            self.leave_waiting(self._contacts, *self._reader.subscriptions)
             self._timer = FixedRateLoop(
                 config.period,
                 lambda: self._tick(self._now()),
                 ErrorRelay(self),
                 on_start=self._enter_real_time,
+                wait=self._wait_for_state,
             )
             self._timer.start()
 
@@ -201,6 +203,16 @@ class ControllerNode(ManagedNode):
                 dataclasses.replace(state, stamp=self._now(), driver_stamp=state.stamp)
             )
 
+    def _wait_for_state(self, seconds: float) -> bool:
+        """Wait for a joint state in the loop's thread; say whether there is one."""
+        end = time.monotonic() + seconds
+        while True:
+            self.take(*self._reader.subscriptions)
+            left = end - time.monotonic()
+            if self._states or left <= 0.0:
+                return bool(self._states)
+            self.wait_for(left, *self._reader.subscriptions)
+
     def _contacts_arrived(self, message: ContactArray) -> None:
         stamp = to_nanoseconds(message.header.stamp)
         if self._participant is None:
@@ -227,6 +239,8 @@ class ControllerNode(ManagedNode):
     def _tick(self, now: int) -> None:
         """One period: decide, command, report."""
         self._external_stop.check()
+        if self._participant is None:
+            self.take(self._contacts)
         self._count_rejections()
         with self._lock:
             start = time.perf_counter()

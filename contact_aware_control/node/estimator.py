@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -38,6 +39,7 @@ from contact_ros.geometry import to_array, to_point
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.identity import announce_robot
 from contact_ros.lockstep import Participant, TickInputs
+from contact_ros.loop import ErrorRelay, MessageThread
 from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher, signal_subscription
 from contact_ros.stamps import to_nanoseconds
@@ -129,6 +131,8 @@ class EstimatorNode(GuardedNode):
             self._estimator.set_payload(
                 config.held.mass, np.array(config.held.center_of_mass), start_ns=0
             )
+        # States have a thread of their own in real time.
+        self._lock = threading.Lock()
         self._stamp = 0
         self._updates = 0
         self._last: EstimatorOutput | None = None
@@ -147,12 +151,25 @@ class EstimatorNode(GuardedNode):
         self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
         profile = driver_profile(config.driver, config.arm, joints=description.arm_joints)
         self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
+        heard = [*self._reader.subscriptions]
         if self._gripper_joint:
             qos = signal_subscription(config.lockstep)
-            self.create_subscription(JointState, "gripper/joint_states", self._gripper_moved, qos)
+            heard += [
+                self.create_subscription(
+                    JointState, "gripper/joint_states", self._gripper_moved, qos
+                )
+            ]
+        self._messages: MessageThread | None = None
         if self._participant is not None:
             self._participant.announce()
+        else:
+            self._messages = MessageThread(self, ErrorRelay(self), *heard)
         freeze_garbage_collector()
+
+    def close(self) -> None:
+        """Hear no more states."""
+        if self._messages is not None:
+            self._messages.stop()
 
     def _state_arrived(self, state: ArmState) -> None:
         for field, largest in BELIEVED.items():
@@ -174,7 +191,8 @@ class EstimatorNode(GuardedNode):
     def _open(self, moved: Mapping[str, float]) -> None:
         """Put the fingers where a message has them; without one they stay where they were."""
         if self._gripper_joint in moved:
-            self._estimator.set_gripper(moved[self._gripper_joint])
+            with self._lock:
+                self._estimator.set_gripper(moved[self._gripper_joint])
 
     def _handle_tick(self, k: int, samples: Mapping[str, Any]) -> None:
         assert self._participant is not None
@@ -183,6 +201,10 @@ class EstimatorNode(GuardedNode):
         self._participant.done(k)
 
     def _update(self, state: ArmState) -> None:
+        with self._lock:
+            self._estimate(state)
+
+    def _estimate(self, state: ArmState) -> None:
         torque = self._source.torque(state)
         if torque is None:
             return
@@ -199,14 +221,16 @@ class EstimatorNode(GuardedNode):
             self._markers.publish(_markers(message))
 
     def _tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._estimator.tare()
+        with self._lock:
+            self._estimator.tare()
         response.success = True
         response.message = "taring: keep the robot free of contact"
         return response
 
     def _reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._estimator.reset(self._seed)
-        self._source.reset()
+        with self._lock:
+            self._estimator.reset(self._seed)
+            self._source.reset()
         response.success = True
         response.message = "everything forgotten, payload included; taring"
         return response
@@ -217,7 +241,9 @@ class EstimatorNode(GuardedNode):
         mass = number(request.mass, "mass [kg]", 0.0, HEAVIEST)
         center = vector(request.center_of_mass, "center_of_mass [m]", FARTHEST_CENTER)
         start = to_nanoseconds(request.start) or self._stamp
-        self._estimator.set_payload(mass, center, start, held_shapes(request))
+        shapes = held_shapes(request)
+        with self._lock:
+            self._estimator.set_payload(mass, center, start, shapes)
         response.success = True
         return response
 

@@ -48,18 +48,20 @@ class WatchdogNode(GuardedNode):
         self._alive = self.create_publisher(Bool, ALIVE_TOPIC, LATCHED)
         self._diagnostics = Diagnostics(self, self._health)
         quality = signal_subscription(lockstep=False)
-        self.create_subscription(
+        status = self.create_subscription(
             ControllerStatus, "controller_status", self._status_arrived, quality
         )
-        self.create_subscription(
+        commands = self.create_subscription(
             profile.command_type,
             profile.topic(profile.command_topic),
             self._command_arrived,
             quality,
         )
+        look = 0.2 * self._timeout
+        self.poll(1.0 / look, status, commands)
         # The system clock may jump, and simulated time may stand still.
         self._timer = self.create_timer(
-            0.2 * self._timeout, self._check, clock=Clock(clock_type=ClockType.STEADY_TIME)
+            look, self._check, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
         self._last_check = time.monotonic()
 

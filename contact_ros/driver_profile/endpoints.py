@@ -26,6 +26,7 @@ class RobotSide:
 
     Attributes:
         rejections: The commands that could not be used.
+        subscription: Of the commands.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class RobotSide:
             )
             for topic, message_type in profile.state_topics.items()
         }
-        self._subscription = node.create_subscription(
+        self.subscription = node.create_subscription(
             profile.command_type,
             profile.topic(profile.command_topic),
             self._command,
@@ -153,6 +154,7 @@ class StateReader:
     Attributes:
         rejections: The messages that could not be used.
         others: Joints of the latest message that was not about this arm; empty without one.
+        subscriptions: One for each topic that is needed.
     """
 
     def __init__(
@@ -179,7 +181,7 @@ class StateReader:
         self._low_pass = LowPass(cutoff) if cutoff > 0.0 else None
         self._stamp: int | None = None
         self._sources = {topic: StampOrder() for topic in profile.needed_topics}
-        self._subscriptions = [
+        self.subscriptions = [
             node.create_subscription(
                 profile.state_topics[topic],
                 profile.topic(topic),
@@ -188,6 +190,14 @@ class StateReader:
             )
             for topic in profile.needed_topics
         ]
+
+    @property
+    def pollable(self) -> list[Any]:
+        """The subscriptions, if the latest message of each is a state.
+
+        Messages that only together are one must not be left in their queues.
+        """
+        return self.subscriptions if len(self.subscriptions) == 1 else []
 
     def health(self) -> Health:
         """Return how well states arrive, for a node that has nothing else to report."""

@@ -90,18 +90,21 @@ class ViewerNode(GuardedNode):
         )
         # In any mode the latest sample is enough: the page is no participant.
         latest = signal_subscription(lockstep=False)
-        for message_type, topic, callback in (
-            (JointState, "gripper/joint_states", self._gripper),
-            (TFMessage, "truth/objects", self._objects),
-            (ContactArray, "truth/contacts", self._true_contacts),
-            (ContactArray, "contacts", self._estimated_contacts),
-            (ControllerStatus, "controller_status", self._status),
-        ):
+        heard = [
             self.create_subscription(message_type, topic, callback, latest)
+            for message_type, topic, callback in (
+                (JointState, "gripper/joint_states", self._gripper),
+                (TFMessage, "truth/objects", self._objects),
+                (ContactArray, "truth/contacts", self._true_contacts),
+                (ContactArray, "contacts", self._estimated_contacts),
+                (ControllerStatus, "controller_status", self._status),
+            )
+        ]
         # The driver's names of the joints need not be those of our description.
         self._arm_joints = robot.arm_joints
         profile = driver_profile(config.driver, config.arm, joints=robot.arm_joints)
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
+        self.poll(config.rate, *heard, *self._reader.pollable)
         self._diagnostics = Diagnostics(self, self._reader.health)
         self.create_timer(
             1.0 / config.rate,

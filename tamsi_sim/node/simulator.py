@@ -192,6 +192,7 @@ class SimulatorNode(ManagedNode):
                 start_timeout=config.start_timeout,
             )
         else:
+            self.leave_waiting(self._robot.subscription)
             self._loop = FixedRateLoop(
                 1e-9 * self._plant.period_ns, self._real_time_tick, ErrorRelay(self)
             )
@@ -262,6 +263,7 @@ class SimulatorNode(ManagedNode):
         self._barrier.open(k, self._stamp)
 
     def _real_time_tick(self) -> None:
+        self.take(self._robot.subscription)
         with self._lock:
             if self._may_advance():
                 self._advance()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +29,7 @@ from contact_ros.border import LONGEST_TEXT, MessageError, ending, number
 from contact_ros.diagnostics import Health, Level
 from contact_ros.guarded_node import LARGEST_MESSAGE, GuardedExecutor, GuardedNode
 from contact_ros.lifecycle import ManagedNode
-from contact_ros.loop import ErrorRelay
+from contact_ros.loop import ErrorRelay, MessageThread
 
 PACKAGES = (
     "contact_aware_control",
@@ -327,3 +328,56 @@ def test_a_joint_state_of_200_000_names_is_not_even_taken_apart(listener: Listen
     subscription.callback(serialize_message(JointState(name=["x"] * 200_000)))
     assert not heard
     assert "bytes (valid: at most 65536)" in listener.rejections.reason
+
+
+def say(listener: Listener, word: str) -> None:
+    """Publish a word, and wait until it has arrived."""
+    publisher = listener.create_publisher(String, listener.subscription.topic_name, 1)
+    while publisher.get_subscription_count() == 0:
+        time.sleep(0.01)
+    publisher.publish(String(data=word))
+    time.sleep(0.2)
+
+
+@pytest.mark.graph
+def test_messages_that_wait_wake_nobody_and_are_guarded(
+    listener: Listener, executor: GuardedExecutor
+) -> None:
+    listener.leave_waiting(listener.subscription)
+    say(listener, "nonsense")
+    for _ in range(10):
+        executor.spin_once(timeout_sec=0.02)
+    assert listener.words == []
+    listener.wait_for(5.0, listener.subscription)
+    listener.take(listener.subscription)
+    assert listener.words == ["nonsense"]
+    assert listener.internal_errors.count == 1
+    before = time.monotonic()
+    listener.wait_for(0.05, listener.subscription)
+    assert time.monotonic() - before >= 0.04
+
+
+@pytest.mark.graph
+def test_a_thread_hands_messages_over_until_it_is_stopped_or_ended(listener: Listener) -> None:
+    errors: list[BaseException] = []
+    thread = MessageThread(listener, errors.append, listener.subscription)
+    say(listener, "yes")
+    thread.stop()
+    assert (listener.words, errors) == (["yes"], [])
+    thread = MessageThread(listener, errors.append, listener.subscription)
+    say(listener, "end")
+    thread.stop()
+    assert [str(error) for error in errors] == ["the last word"]
+
+
+@pytest.mark.graph
+def test_polled_messages_come_at_the_rate_of_the_node(
+    listener: Listener, executor: GuardedExecutor
+) -> None:
+    listener.poll(20.0, listener.subscription)
+    say(listener, "yes")
+    for _ in range(100):
+        executor.spin_once(timeout_sec=0.05)
+        if listener.words:
+            break
+    assert listener.words == ["yes"]

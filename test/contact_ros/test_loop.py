@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterable
 
+import numpy as np
 import pytest
 
 from contact_core.errors import ConfigError
@@ -80,6 +81,68 @@ def test_statistics_are_percentiles_of_the_tick_durations() -> None:
     assert statistics.ticks == 100  # the last one stops the loop
     assert statistics.tick_p50_us == pytest.approx(1000)
     assert 1000 < statistics.tick_p99_us <= 8000
+
+
+class _MessageLoop:
+    """A loop of 10 ms, and messages that arrive at times [ms]; a tick takes 1 ms."""
+
+    def __init__(self, arrivals_ms: Iterable[float], ticks: int) -> None:
+        self.now = 0
+        self.starts_ms: list[float] = []
+        self._arrivals = sorted(round(time * MS) for time in arrivals_ms)
+        self._left = ticks
+        self._there = False
+        self.loop = FixedRateLoop(
+            0.010, self._tick, pytest.fail, clock=lambda: self.now,
+            sleep=lambda seconds: self._pass(self.now + round(seconds * 1e9)), wait=self._wait,
+        )  # fmt: skip
+        self.loop.start()
+        self.loop._thread.join()
+
+    def _pass(self, end: int) -> None:
+        while self._arrivals and self._arrivals[0] <= end:
+            self.now = max(self.now, self._arrivals.pop(0))
+            self._there = True
+        self.now = max(self.now, end)
+
+    def _wait(self, seconds: float) -> bool:
+        end = self.now + round(seconds * 1e9)
+        if not self._there:
+            self._pass(min([end, *self._arrivals[:1]]))
+        came, self._there = self._there, False
+        return came
+
+    def _tick(self) -> None:
+        self.starts_ms.append(self.now / MS)
+        self._pass(self.now + MS)
+        self._left -= 1
+        if self._left == 0:
+            self.loop.stop()
+
+
+def test_a_tick_begins_with_its_message() -> None:
+    """Wherever the messages lie, and though their clock is off and they jitter."""
+    noise = np.random.default_rng(0).uniform(0.0, 1.0, 400)
+    arrivals = 7.0 + 10.002 * np.arange(400) + noise
+    starts = np.array(_MessageLoop(arrivals, 300).starts_ms)[60:]
+    late = starts[:, None] - arrivals
+    late = np.where(late >= -1e-6, late, np.inf).min(axis=1)
+    assert late.max() < 0.01
+
+
+def test_ticks_go_on_without_a_message() -> None:
+    arrivals = [7.0 + 10.0 * k for k in range(90) if k not in (50, 51, 60)]
+    script = _MessageLoop(arrivals, 80)
+    gaps = np.diff(script.starts_ms[30:])
+    assert gaps.max() <= 15.0
+    assert gaps.min() >= 5.0
+    assert script.starts_ms[-1] in arrivals
+    assert script.loop.deadline_misses == 0
+
+
+def test_a_fast_sender_makes_no_faster_loop() -> None:
+    starts = _MessageLoop(np.arange(0.0, 10000.0, 3.0), 500).starts_ms
+    assert (starts[-1] - starts[100]) / (len(starts) - 101) >= 0.99 * 10.0
 
 
 def test_an_error_of_a_tick_ends_the_loop_and_is_delivered() -> None:

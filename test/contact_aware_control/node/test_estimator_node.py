@@ -86,6 +86,7 @@ def arm(ros_domain: int) -> Iterator[Arm]:
     rclpy.init(args=["--ros-args", "-r", "__ns:=/lbr", *exact])
     node = EstimatorNode()
     yield Arm(node)
+    node.close()
     node.destroy_node()
     rclpy.shutdown()
 
