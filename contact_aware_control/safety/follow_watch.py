@@ -33,6 +33,12 @@ RETURNING, SLOW = 0.01, 0.1
 DAMPING_TIME = 0.15
 """Damping over stiffness of joint springs, at most: so far a joint that moves lags behind [s]."""
 
+TORQUE_TIME = 0.06
+"""Delay and low-pass of torques, at most [s]."""
+
+RETURN_TIME = 2.0 * DAMPING_TIME
+"""A joint on its way to balance is there after this time, at its speed [s]."""
+
 STIFFNESS_ERROR = 0.25
 """How much larger or smaller springs and torque seem of each other, where K is known to 20 %."""
 
@@ -147,10 +153,14 @@ class FollowWatch:
             return state, None
         moved = arm.position - since
         speed = moved[joint] * np.sign(value) / (state.astray * self._period)
-        if speed > RETURNING or (verdict == UNBALANCED and speed < -SLOW):
+        unit = 1.0 if verdict == FAR else self._stiffness[joint]
+        # Whoever returns is there in a time; what creeps follows its command astray.
+        returning = speed > max(RETURNING, abs(value) / unit / RETURN_TIME)
+        if returning or (verdict == UNBALANCED and speed < -SLOW):
             return replace(state, astray=0), None
-        # What a contact moves is damped as well: (2) is out of balance by D qd.
-        lag = DAMPING_TIME * abs(speed) * (1.0 if verdict == FAR else self._stiffness[joint])
+        # What a contact moves is damped as well: (2) is out of balance by D qd; and torques come
+        # late, which is the other way round.
+        lag = abs(speed) * unit * (DAMPING_TIME if speed > 0.0 else TORQUE_TIME)
         if abs(value) <= limit + lag:
             return state, None
         return state, self._astray(verdict, joint, abs(value), limit, np.abs(moved), speed)

@@ -166,11 +166,12 @@ class FaultRun:
         self._state = self.loop.start()
         self._wire = Wire()
         node, name = self._wire.node(), PROFILE.get(driver, driver)
-        profile = driver_profile(name, DriverConfig(), config.period)
+        joints = description.arm_joints
+        profile = driver_profile(name, DriverConfig(), config.period, joints)
         self._writer = CommandWriter(node, profile, False)
         self._reader = StateReader(node, profile, False, self._state_arrived)
         self._estimator_reader = StateReader(
-            node, driver_profile(name, DriverConfig()), False, self._estimate
+            node, driver_profile(name, DriverConfig(), joints=joints), False, self._estimate
         )
         self._wire.create_subscription(
             profile.command_type, profile.command_topic, self._command_sent, None

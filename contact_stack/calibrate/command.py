@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +109,7 @@ def main(args: argparse.Namespace) -> int:
     def motion(start: np.ndarray) -> JointTrajectory:
         return excitation(robot, start, args.amplitude, args.speed, args.duration, args.seed)
 
-    samples = _record(args, scene, motion)
+    samples = _record(args, scene, robot.joint_names, motion)
     found = identify(robot, samples, EstimatorConfig())
     print("\n".join(_table(robot, found)))
     for path in _write(args.out, name, robot, samples, found):
@@ -124,7 +124,9 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def _record(args: argparse.Namespace, scene: Scene | None, motion: Motion) -> Samples:
+def _record(
+    args: argparse.Namespace, scene: Scene | None, joints: Sequence[str], motion: Motion
+) -> Samples:
     """Move the arm, with a progress bar."""
     with tqdm(total=REST + args.duration, desc="calibrate", unit="s", bar_format=BAR) as bar:
 
@@ -134,7 +136,7 @@ def _record(args: argparse.Namespace, scene: Scene | None, motion: Motion) -> Sa
 
         if scene is not None:
             return record_simulated(scene, args.seed, motion, show)
-        return record_on_graph(args.driver, args.robot_name, motion, show)
+        return record_on_graph(args.driver, joints, args.robot_name, motion, show)
 
 
 def _table(robot: Robot, found: Identification) -> Iterator[str]:

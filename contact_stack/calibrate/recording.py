@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
@@ -22,11 +23,14 @@ SILENCE = 10.0
 """How long the arm's states and the controller may take to appear [s]."""
 
 
-def record_on_graph(driver: str, namespace: str, motion: Motion, on_time: OnTime) -> Samples:
+def record_on_graph(
+    driver: str, joints: Sequence[str], namespace: str, motion: Motion, on_time: OnTime
+) -> Samples:
     """Move the arm of the running graph by its controller; Ctrl-C cancels the goal.
 
     Args:
         driver: Driver profile that the robot or simulator speaks.
+        joints: The arm's joints in the robot's file, base to flange.
         namespace: Namespace of the robot.
         motion: How it shall move.
         on_time: Called from time to time.
@@ -48,7 +52,7 @@ def record_on_graph(driver: str, namespace: str, motion: Motion, on_time: OnTime
         on_time(time)
 
     with GraphClient("calibrate", namespace) as client:
-        profile = driver_profile(driver, DriverConfig())
+        profile = driver_profile(driver, DriverConfig(), joints=joints)
         StateReader(client.node, profile, False, take)
         client.wait_until(
             lambda: states and states[-1][0] > REST,

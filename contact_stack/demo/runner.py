@@ -38,6 +38,7 @@ from tqdm import tqdm
 from contact_core.errors import CommunicationError, ContactStackError
 from contact_core.files import share
 from contact_core.results import write_json
+from contact_core.scene import Scene
 from contact_core.scene_config import ENGINES
 from contact_core.signals import deferred
 from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
@@ -229,7 +230,8 @@ def run_graph(demo: Demo[Data], run: str, out: Path) -> Data:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
             with deferred():
-                profile = driver_profile(demo.driver, DriverConfig())
+                joints = Scene.load(arguments["scene"], arguments.get("robot", "")).robot.arm_joints
+                profile = driver_profile(demo.driver, DriverConfig(), joints=joints)
                 client = demo.client(run, Connection(recorder, demo.lockstep, profile))
             _spin(client, graph, run)
             client.destroy_node()

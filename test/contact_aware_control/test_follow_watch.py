@@ -86,3 +86,20 @@ def test_a_joint_on_its_way_to_balance_is_no_finding(robot):
 
 def test_an_unknown_torque_is_never_out_of_balance(robot):
     assert watched(robot, np.full(7, np.nan)) is None
+
+
+def test_a_joint_that_leaves_its_balance_is_named_and_one_with_late_torques_is_not(robot):
+    """An arm that presses without a torque creeps away; one that yields has its torque later."""
+    away = only(1, -0.05)  # rad/s, and every tick the springs are bent farther
+    lost = watched(robot, np.zeros(7), PRESSED / 2, drift=away, states=60)
+    assert lost.status is Status.UNBALANCED
+    late = 0.05 * away
+    torque = lambda q: STIFFNESS * (q - Q - late)  # noqa: E731
+    assert watched(robot, torque, PRESSED / 2, drift=away, states=60) is None
+
+
+def test_a_joint_that_would_take_long_is_not_on_its_way(robot):
+    slowly = only(1, 0.02)
+    found = watched(robot, np.zeros(7), PRESSED / 2, drift=slowly, states=30)
+    assert found.status is Status.UNBALANCED
+    assert "A2" in found.detail
