@@ -54,7 +54,6 @@ SILENT = ("kuka_drivers", "ros2_control")
 KNOWN = {
     **{(driver, False, "position_mode"): ("step",) for driver in SILENT},
     **{(driver, True, "position_mode"): ("step", "force") for driver in SILENT},
-    ("lbr_fri", True, "pushed"): ("force",),
 }
 """Bounds that do not hold, by driver, contact and fault; the page says why."""
 
