@@ -28,11 +28,6 @@ Link = tuple[str, str]
 """Names of an instance and of one of its links."""
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
-JOINT_KEYS = {
-    "initial_positions", "effective_armature", "stiffness", "damping_ratio", "friction", "errors",
-}  # fmt: skip
-"""What a scene says of its robot that holds for no other one."""
-
 Item = TypeVar("Item")
 
 
@@ -170,13 +165,12 @@ class Scene:
         given = values.get("robot")
         if not isinstance(given, Mapping) or not isinstance(given.get("description"), str):
             raise ConfigError("parameter 'robot.description' is missing: the robot of the scene")
+        description = RobotDescription.load(robot or given["description"])
+        known = _of_robot(description)
         if robot:
-            given = {key: value for key, value in given.items() if key not in JOINT_KEYS}
+            given = {k: v for k, v in given.items() if k not in {*known["robot"], "errors"}}
             given["description"] = robot
-        description = RobotDescription.load(given["description"])
-        config = from_mapping(
-            SceneConfig, merged(_of_robot(description), {**values, "robot": given})
-        )
+        config = from_mapping(SceneConfig, merged(known, {**values, "robot": given}))
         scene = Scene(config, description, objects, surfaces)
         scene._check_names()
         return scene

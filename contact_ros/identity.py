@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
 from contact_core.config import parameter
@@ -26,7 +25,7 @@ from contact_core.errors import ConfigError
 from contact_core.scene import Scene
 from contact_ros.border import MessageError, at_most
 from contact_ros.driver_profile import DriverProfile
-from contact_ros.qos import LATCHED
+from contact_ros.qos import LATCHED, LATCHED_BY_MANY
 
 SIMULATED_TOPIC = "simulated_robot"
 FINGERPRINT_TOPIC = "robot_fingerprint"
@@ -36,9 +35,6 @@ PERIOD = 0.5
 
 ANNOUNCEMENT = re.compile(r"(\w{1,256}) ([0-9a-f]{12}) ([^\n]{1,256})")
 """Node, fingerprint and name of its robot."""
-
-FROM_ALL = QoSProfile(depth=50, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-"""For a listener: the last message of each of many nodes."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +127,7 @@ class RobotIdentity:
         self._others: dict[str, str] = {}
         self._announcement = announce_robot(node, description)
         self._subscription = node.create_subscription(
-            String, FINGERPRINT_TOPIC, self._announced, FROM_ALL
+            String, FINGERPRINT_TOPIC, self._announced, LATCHED_BY_MANY
         )
 
     @property

@@ -26,6 +26,9 @@ LOCKSTEP = _profile(depth=10, reliable=True, latched=True)
 LATCHED = _profile(depth=1, reliable=True, latched=True)
 """Messages that stay valid, e.g. the robot description."""
 
+LATCHED_BY_MANY = _profile(depth=50, reliable=True, latched=True)
+"""For a listener to messages that stay valid, one of each of many nodes."""
+
 DIAGNOSTICS = _profile(depth=10, reliable=True, latched=False)
 """Diagnostics."""
 
