@@ -196,18 +196,25 @@ class GuardedNode(Node):
                 wait_set.add_subscription(handle)
             wait_set.wait(round(seconds * 1e9))
 
-    def take(self, *subscriptions: Any) -> None:
+    def take(self, *subscriptions: Any) -> int:
         """Handle the messages that wait; may be called from any thread.
 
         Args:
             subscriptions: That were left waiting.
+
+        Returns:
+            When the last of them was sent, by the system clock of its sender [ns]; 0 for none.
         """
+        sent = 0
         for subscription in subscriptions:
             with subscription.handle:
                 while taken := subscription.handle.take_message(
                     subscription.msg_type, subscription.raw
                 ):
-                    subscription.callback(taken[0])
+                    message, information = taken
+                    subscription.callback(message)
+                    sent = information["source_timestamp"]
+        return sent
 
     def poll(self, rate: float, *subscriptions: Any) -> None:
         """Look at subscriptions at a rate of the node's own.
@@ -218,10 +225,14 @@ class GuardedNode(Node):
             rate: How often [Hz].
             subscriptions: Of this node; what is still in their queues is handled then.
         """
+
+        def look() -> None:
+            self.take(*subscriptions)
+
         self.leave_waiting(*subscriptions)
         self.create_timer(
             1.0 / rate,
-            lambda: self.take(*subscriptions),
+            look,
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
 

@@ -1,9 +1,7 @@
-"""A loop in a thread of its own: timing by what arrives or by a clock, priority, and its errors."""
+"""Threads of a node: a loop timed by what arrives or by a clock, messages, and their errors."""
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -13,8 +11,6 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 
-from contact_core.config import parameter
-from contact_core.errors import ConfigError, choices
 from contact_ros.guarded_node import GuardedNode
 
 HISTORY = 4096
@@ -47,6 +43,9 @@ class LoopStatistics:
 EARLIEST, LATEST = 0.25, 0.3
 """A tick begins when its message arrives, so much of a period about its deadline."""
 
+GIVEN_WAY = 2e-4
+"""How long other threads wait before they look again whether a tick has ended [s]."""
+
 PULL = 5e-3
 """By this share of a period at most a deadline follows when messages arrive: clocks differ by
 less, and a sender that is too fast makes no faster loop."""
@@ -72,7 +71,7 @@ class FixedRateLoop:
         tick: Callable[[], None],
         on_error: Callable[[BaseException], None],
         *,
-        on_start: Callable[[], None] = lambda: None,
+        on_start: Callable[[], object] = lambda: None,
         clock: Callable[[], int] = time.monotonic_ns,
         sleep: Callable[[float], None] = time.sleep,
         wait: Callable[[float], bool] | None = None,
@@ -97,6 +96,7 @@ class FixedRateLoop:
         self._sleep = sleep
         self._wait_for_message = wait
         self._stopping = threading.Event()
+        self._ticking = False
         self._thread = threading.Thread(target=self._run, name="fixed-rate loop", daemon=True)
         self.delay = 0
         self._durations = np.zeros(HISTORY, dtype=np.int64)
@@ -112,6 +112,15 @@ class FixedRateLoop:
         self._stopping.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()
+
+    def give_way(self) -> None:
+        """Wait while a tick is due; called now and then by long work in another thread.
+
+        A tick hands the interpreter over at every call that does without it, and may have to wait
+        a switch interval to get it back, tens of times.
+        """
+        while self._ticking and self.running:
+            time.sleep(GIVEN_WAY)
 
     @property
     def running(self) -> bool:
@@ -142,7 +151,9 @@ class FixedRateLoop:
             while not self._stopping.is_set():
                 start = self._clock()
                 self.delay = start - deadline
+                self._ticking = True
                 self._tick()
+                self._ticking = False
                 end = self._clock()
                 self._record(end - start)
                 deadline = self._wait(self._next_deadline(deadline, end))
@@ -153,9 +164,11 @@ class FixedRateLoop:
         """Wait until the next tick is to begin; return its deadline."""
         if self._wait_for_message is None:
             self._sleep(max(0, deadline - self._clock()) * 1e-9)
+            self._ticking = True
             return deadline
         early, late, most = (round(share * self._period) for share in (EARLIEST, LATEST, PULL))
         self._sleep(max(0, deadline - early - self._clock()) * 1e-9)
+        self._ticking = True
         came = self._wait_for_message(max(0, deadline + late - self._clock()) * 1e-9)
         return deadline + (min(max(self._clock() - deadline, -most), most) if came else 0)
 
@@ -175,7 +188,11 @@ class MessageThread:
     """Handles the messages of some subscriptions in a thread of its own, past the executor."""
 
     def __init__(
-        self, node: GuardedNode, on_error: Callable[[BaseException], None], *subscriptions: Any
+        self,
+        node: GuardedNode,
+        on_error: Callable[[BaseException], None],
+        *subscriptions: Any,
+        on_start: Callable[[], object] = lambda: None,
     ) -> None:
         """Take the subscriptions from the executor.
 
@@ -183,8 +200,10 @@ class MessageThread:
             node: Their node; its other callbacks go on in the executor's thread.
             on_error: Called in this thread with an error that has ended it.
             subscriptions: Their callbacks run in this thread.
+            on_start: Called first in this thread, e.g. to raise its priority.
         """
         self._node, self._on_error, self._subscriptions = node, on_error, subscriptions
+        self._on_start = on_start
         node.leave_waiting(*subscriptions)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="messages", daemon=True)
@@ -197,96 +216,12 @@ class MessageThread:
 
     def _run(self) -> None:
         try:
+            self._on_start()
             while not self._stopping.is_set():
                 self._node.wait_for(PATIENCE, *self._subscriptions)
                 self._node.take(*self._subscriptions)
         except BaseException as error:
             self._on_error(error)
-
-
-SWITCH_INTERVAL = 2e-4
-"""Longest time another Python thread may keep the interpreter from the loop [s]."""
-
-
-@dataclass(frozen=True)
-class RealTimeConfig:
-    """How the operating system runs a loop's thread."""
-
-    priority: int = parameter(
-        # Off by default: with shared processors the node's other threads were starved.
-        0,
-        "priority of the loop among real-time threads; 0: an ordinary thread",
-        low=0,
-        high=98,
-    )
-    processors: str = parameter(
-        "", "numbers of the processors that may run the loop, e.g. `2,3`; empty: any"
-    )
-
-    def __post_init__(self) -> None:
-        """Check the processors.
-
-        Raises:
-            ConfigError: If this machine does not have one of them.
-        """
-        available = sorted(os.sched_getaffinity(0))
-        for word in self.processors.split(",") if self.processors else ():
-            if not word.strip().isdecimal() or int(word) not in available:
-                raise ConfigError(f"real_time.processors: '{word}' ({choices(available)})")
-
-    @property
-    def processor_set(self) -> frozenset[int]:
-        """The processors as numbers; empty for any."""
-        return frozenset(int(word) for word in self.processors.split(",") if word)
-
-
-@dataclass(frozen=True)
-class RealTimeReport:
-    """What the system granted.
-
-    Attributes:
-        scheduling: "real time, priority 60", "ordinary", or what was not permitted.
-        processors: The processors that may run the thread.
-        granted: Whether everything that was asked for was granted.
-    """
-
-    scheduling: str
-    processors: str
-    granted: bool
-
-
-def enter_real_time(config: RealTimeConfig) -> RealTimeReport:
-    """Change the calling thread; a refusal is reported, not raised.
-
-    Threads it starts later are ordinary again. Other Python threads of the process also
-    give way sooner.
-
-    Args:
-        config: What is wanted.
-
-    Returns:
-        What was granted.
-    """
-    sys.setswitchinterval(SWITCH_INTERVAL)
-    granted = True
-    # The system calls mean the calling thread when they are given 0.
-    if config.processor_set:
-        try:
-            os.sched_setaffinity(0, config.processor_set)
-        except OSError:
-            granted = False
-    scheduling = "ordinary"
-    if config.priority > 0:
-        scheduling = f"real time, priority {config.priority}"
-        try:
-            os.sched_setscheduler(
-                0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(config.priority)
-            )
-        except OSError:
-            granted = False
-            scheduling = "ordinary: real-time priority is not permitted, see contact-stack doctor"
-    processors = ",".join(str(number) for number in sorted(os.sched_getaffinity(0)))
-    return RealTimeReport(scheduling, processors, granted)
 
 
 class ErrorRelay:

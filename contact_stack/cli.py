@@ -69,6 +69,10 @@ BENCHMARKS = Group(
             "contact_experiments.bench.faults",
             "every fault of a robot and its driver, and what it does to the arm",
         ),
+        "graph": Command(
+            "contact_experiments.bench.graph",
+            "the whole graph in real time: missed ticks, age of the state, processor time",
+        ),
         "irs": Command(
             "contact_experiments.bench.irs",
             "every example of the planner through contact, in every mode",

@@ -10,7 +10,7 @@ from contact_aware_control.targets import StreamConfig
 from contact_core.config import nested, parameter
 from contact_ros.driver_profile import DriverConfig
 from contact_ros.identity import RobotNodeConfig
-from contact_ros.loop import RealTimeConfig
+from contact_ros.real_time import RealTimeConfig
 
 DRIVER = "driver"
 MOMENTUM_OBSERVER = "momentum_observer"
@@ -123,6 +123,7 @@ class EstimatorNodeConfig(ArmNodeConfig, EstimatorConfig):
         DRIVER, "who estimates the external torque: the driver, or this node", options=SOURCES
     )
     observer: ObserverConfig = nested(ObserverConfig)
+    real_time: RealTimeConfig = nested(RealTimeConfig)
 
 
 @dataclass(frozen=True)

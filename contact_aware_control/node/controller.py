@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import threading
 import time
 from collections import deque
@@ -42,9 +43,10 @@ from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.identity import RobotIdentity
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import Participant, TickInputs
-from contact_ros.loop import ErrorRelay, FixedRateLoop, RealTimeReport, enter_real_time
+from contact_ros.loop import ErrorRelay, FixedRateLoop
 from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher, signal_subscription
+from contact_ros.real_time import RealTimeReport, enter_real_time
 from contact_ros.stamps import to_nanoseconds, to_time
 
 NAME = "contact_aware_controller"
@@ -77,6 +79,7 @@ class ControllerNode(ManagedNode):
         self._lock = threading.Lock()
         self._state: ArmState | None = None
         self._states: deque[ArmState] = deque(maxlen=MOST_STATES)
+        self._sent = 0
         self._report: ContactReport | None = None
         self._rejected = 0
         self._kept: SoundCommand | None = None
@@ -106,6 +109,7 @@ class ControllerNode(ManagedNode):
             config.goal,
             description.base_link,
             targets.tool_bounds,
+            lambda: self._timer.give_way() if self._timer is not None else None,
         )
         self._targets = TargetTopics(
             self,
@@ -207,7 +211,7 @@ class ControllerNode(ManagedNode):
         """Wait for a joint state in the loop's thread; say whether there is one."""
         end = time.monotonic() + seconds
         while True:
-            self.take(*self._reader.subscriptions)
+            self._sent = self.take(*self._reader.subscriptions) or self._sent
             left = end - time.monotonic()
             if self._states or left <= 0.0:
                 return bool(self._states)
@@ -238,6 +242,7 @@ class ControllerNode(ManagedNode):
 
     def _tick(self, now: int) -> None:
         """One period: decide, command, report."""
+        age = 1e-9 * (time.time_ns() - self._sent) if self._sent else math.nan
         self._external_stop.check()
         if self._participant is None:
             self.take(self._contacts)
@@ -263,7 +268,7 @@ class ControllerNode(ManagedNode):
             self._report_change(status)
             if self._log.tick(inputs, self._loop_state, command, status):
                 self._incidents.write(status.status.name)
-        self._publish_status(now, status, duration)
+        self._publish_status(now, status, duration, age)
 
     def _answer_simulator(self) -> None:
         """Give the robot back the command it has: in lock-step it waits for one."""
@@ -299,7 +304,7 @@ class ControllerNode(ManagedNode):
             self._ask(Request.REJECT_INPUT, self._reader.rejections.reason)
         self._rejected = rejected
 
-    def _publish_status(self, now: int, status: LoopStatus, duration: float) -> None:
+    def _publish_status(self, now: int, status: LoopStatus, duration: float, age: float) -> None:
         output, held = status.output, self._loop_state.command
         message = ControllerStatus(
             mode=int(status.mode),
@@ -318,6 +323,7 @@ class ControllerNode(ManagedNode):
             position_error=float(output.position_error),
             rotation_error=float(output.rotation_error),
             reference_rate=status.reference_rate,
+            state_age=age,
             tick_time=duration,
             ticks=status.ticks,
             deadline_misses=self._deadline_misses(),
@@ -370,6 +376,7 @@ class ControllerNode(ManagedNode):
         if self._real_time is not None:
             values["scheduling"] = self._real_time.scheduling
             values["processors"] = self._real_time.processors
+            values["memory"] = self._real_time.memory
         if status is None:
             return Health(Level.STALE, "waiting for the simulator's ticks", values)
         if status.status is Status.WAITING_FOR_STATE and self._reader.others:

@@ -42,6 +42,7 @@ from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.loop import ErrorRelay, MessageThread
 from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher, signal_subscription
+from contact_ros.real_time import enter_real_time
 from contact_ros.stamps import to_nanoseconds
 
 NAME = "contact_estimator"
@@ -163,7 +164,12 @@ class EstimatorNode(GuardedNode):
         if self._participant is not None:
             self._participant.announce()
         else:
-            self._messages = MessageThread(self, ErrorRelay(self), *heard)
+            self._messages = MessageThread(
+                self,
+                ErrorRelay(self),
+                *heard,
+                on_start=lambda: enter_real_time(config.real_time),
+            )
         freeze_garbage_collector()
 
     def close(self) -> None:

@@ -43,6 +43,7 @@ from contact_aware_control.node.trajectory_goals import (
     Violation,
 )
 from contact_aware_control.reference import Goal
+from contact_aware_control.reference.base import GiveWay
 from contact_aware_control.reference.stream import Bounds
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Mode, Status
@@ -114,6 +115,7 @@ class GoalServer:
         defaults: GoalConfig,
         base: str,
         bounds: Bounds,
+        give_way: GiveWay,
     ) -> None:
         """Create the action servers.
 
@@ -133,6 +135,7 @@ class GoalServer:
             defaults: What holds for goals that do not say it themselves.
             base: Name of the arm's base.
             bounds: Of the tool's motion where forces lead it.
+            give_way: Lets a tick go before the check of a goal.
         """
         self._node = node
         self._present_command = command
@@ -145,6 +148,7 @@ class GoalServer:
         self._local_time = local_time
         self._obstacle = obstacle
         self._defaults = defaults
+        self._give_way = give_way
         self._touch = TouchContext(robot, base, joint_names, bounds, period, defaults)
         self._running: _RunningGoal | None = None
         self._servers = [
@@ -263,40 +267,45 @@ class GoalServer:
         running.ended.set_result(running.goal.result(progress, violation, note))
 
     async def _follow_pose(self, handle: ServerGoalHandle) -> Any:
-        def translate() -> TrajectoryGoal:
-            self._robot.update(self._command())
-            return PoseGoal(handle.request, self._robot, self._robot.tool_pose(), self._defaults)
+        def translate(command: np.ndarray) -> TrajectoryGoal:
+            with self._lock:
+                self._robot.update(command)
+                start = self._robot.tool_pose()
+            return PoseGoal(handle.request, self._robot, start, self._defaults)
 
         return await self._run(handle, translate, FollowPoseTrajectory.Result())
 
     async def _follow_joints(self, handle: ServerGoalHandle) -> Any:
-        def translate() -> TrajectoryGoal:
-            return JointGoal(handle.request, self._joint_names, self._command(), self._defaults)
+        def translate(command: np.ndarray) -> TrajectoryGoal:
+            return JointGoal(handle.request, self._joint_names, command, self._defaults)
 
         return await self._run(handle, translate, FollowJointTrajectory.Result())
 
     async def _guarded_move(self, handle: ServerGoalHandle) -> Any:
-        def translate() -> TrajectoryGoal:
-            return GuardedGoal(handle.request, self._touch, self._command())
+        def translate(command: np.ndarray) -> TrajectoryGoal:
+            with self._lock:
+                return GuardedGoal(handle.request, self._touch, command)
 
         return await self._run(handle, translate, GuardedMove.Result())
 
     async def _compliant_move(self, handle: ServerGoalHandle) -> Any:
-        def translate() -> TrajectoryGoal:
-            return CompliantGoal(handle.request, self._touch, self._command())
+        def translate(command: np.ndarray) -> TrajectoryGoal:
+            with self._lock:
+                return CompliantGoal(handle.request, self._touch, command)
 
         return await self._run(handle, translate, CompliantMove.Result())
 
     async def _hand_guide(self, handle: ServerGoalHandle) -> Any:
-        def translate() -> TrajectoryGoal:
-            return GuidedGoal(handle.request, self._touch, self._command())
+        def translate(command: np.ndarray) -> TrajectoryGoal:
+            with self._lock:
+                return GuidedGoal(handle.request, self._touch, command)
 
         return await self._run(handle, translate, HandGuide.Result())
 
     async def _run(
         self,
         handle: ServerGoalHandle,
-        translate: Callable[[], TrajectoryGoal],
+        translate: Callable[[np.ndarray], TrajectoryGoal],
         refusal: Any,
     ) -> Any:
         """Start a goal and wait for its end."""
@@ -304,9 +313,10 @@ class GoalServer:
             with self._lock:
                 if obstacle := self._obstacle():
                     raise TrajectoryError(f"the arm would not move: {obstacle}")
-                goal, command = translate(), self._command().copy()
+                command = self._command().copy()
             # Only the loop's own work may make it wait.
-            self._checker.check(goal.goal, command)
+            goal = translate(command)
+            self._checker.check(goal.goal, command, self._give_way)
             with self._lock:
                 running = self._start(handle, goal)
         except TrajectoryError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -14,6 +14,13 @@ import pinocchio as pin
 from contact_aware_control.config import StartTolerance
 from contact_core.errors import TrajectoryError
 from contact_core.robot import Robot
+
+GiveWay = Callable[[], None]
+"""Lets what is urgent go first: a loop that needs the interpreter, too."""
+
+
+def at_once() -> None:
+    """Give way to nobody."""
 
 
 class Reference(ABC):
@@ -31,13 +38,20 @@ class Reference(ABC):
         """Time from start to end [s]."""
 
     @abstractmethod
-    def check(self, robot: Robot, q_start: np.ndarray, tolerance: StartTolerance) -> None:
+    def check(
+        self,
+        robot: Robot,
+        q_start: np.ndarray,
+        tolerance: StartTolerance,
+        give_way: GiveWay = at_once,
+    ) -> None:
         """Check that the arm can follow, before it moves.
 
         Args:
             robot: The arm.
             q_start: (n) where it is commanded to be now [rad].
             tolerance: How far from there the reference may start.
+            give_way: Called often, at least every millisecond of work.
 
         Raises:
             TrajectoryError: If the reference starts too far away or violates a limit.
@@ -101,7 +115,13 @@ class Guidance(JointReference):
         """Return where it began, see :meth:`JointReference.sample`."""
         return self.start
 
-    def check(self, robot: Robot, q_start: np.ndarray, tolerance: StartTolerance) -> None:
+    def check(
+        self,
+        robot: Robot,
+        q_start: np.ndarray,
+        tolerance: StartTolerance,
+        give_way: GiveWay = at_once,
+    ) -> None:
         """Check the numbers, see :meth:`Reference.check`."""
         if self.free.shape != (robot.n,) or not self.free.any():
             raise TrajectoryError(f"hand guiding needs a joint that is free, of {robot.n}")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from contact_aware_control.config import StartTolerance
-from contact_aware_control.reference.base import JointReference
+from contact_aware_control.reference.base import GiveWay, JointReference, at_once
 from contact_core.errors import TrajectoryError
 from contact_core.robot import Robot
 
@@ -120,7 +120,13 @@ class JointTrajectory(JointReference):
         segment = bisect_right(self.times, time) - 1
         return _evaluate(self._coefficients[segment], time - self.times[segment])
 
-    def check(self, robot: Robot, q_start: np.ndarray, tolerance: StartTolerance) -> None:
+    def check(
+        self,
+        robot: Robot,
+        q_start: np.ndarray,
+        tolerance: StartTolerance,
+        give_way: GiveWay = at_once,
+    ) -> None:
         """Check start, position and velocity limits, see :meth:`Reference.check`."""
         n = self.positions.shape[1]
         if n != robot.n:
@@ -134,6 +140,7 @@ class JointTrajectory(JointReference):
             )
         self._check_positions(self.positions[:1], 0, robot)
         for segment, coefficients in enumerate(self._coefficients):
+            give_way()
             length = self.times[segment + 1] - self.times[segment]
             grid = np.linspace(0.0, length, max(2, round(length / CHECK_STEP) + 1))
             path = np.array([_evaluate(coefficients, time) for time in grid])

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.config import StartTolerance
-from contact_aware_control.reference.base import PoseReference
+from contact_aware_control.reference.base import GiveWay, PoseReference, at_once
 from contact_core.errors import TrajectoryError
 from contact_core.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
 from contact_core.robot import Robot
@@ -94,7 +94,13 @@ class PoseTrajectory(PoseReference):
             start.translation + share * (end.translation - start.translation),
         )
 
-    def check(self, robot: Robot, q_start: np.ndarray, tolerance: StartTolerance) -> None:
+    def check(
+        self,
+        robot: Robot,
+        q_start: np.ndarray,
+        tolerance: StartTolerance,
+        give_way: GiveWay = at_once,
+    ) -> None:
         """Check start, reach, joint limits and joint speeds, see :meth:`Reference.check`."""
         robot.update(q_start)
         difference = robot.tool_pose().actInv(self.poses[0])
@@ -111,6 +117,7 @@ class PoseTrajectory(PoseReference):
             length = self.times[segment + 1] - self.times[segment]
             step = length / CHECKS_PER_SEGMENT
             for k in range(1, CHECKS_PER_SEGMENT + 1):
+                give_way()
                 found = search.solve(self.sample(self.times[segment] + k * step), q)
                 if found.status is not InverseKinematicsStatus.CONVERGED:
                     raise TrajectoryError(f"pose {segment + 1}: {found.status.value}")

@@ -20,7 +20,7 @@ import pinocchio as pin
 from ruckig import ControlInterface, InputParameter, Result, Ruckig, Trajectory
 
 from contact_aware_control.config import StartTolerance
-from contact_aware_control.reference.base import JointReference, PoseReference
+from contact_aware_control.reference.base import GiveWay, JointReference, PoseReference, at_once
 from contact_core.errors import TrajectoryError
 from contact_core.robot import Robot
 
@@ -189,7 +189,13 @@ class JointStream(JointReference):
         start, bounds = self.approach.at(time), self.approach.bounds
         return JointStream(Approach(start, velocity, bounds, position, least))
 
-    def check(self, robot: Robot, q_start: np.ndarray, tolerance: StartTolerance) -> None:
+    def check(
+        self,
+        robot: Robot,
+        q_start: np.ndarray,
+        tolerance: StartTolerance,
+        give_way: GiveWay = at_once,
+    ) -> None:
         """Check the number of joints; the gate bounds the rest, see :meth:`Reference.check`."""
         n = len(self.approach.velocity)
         if n != robot.n:
@@ -283,7 +289,13 @@ class PoseStream(PoseReference):
             velocity = np.concatenate((velocity[:3], pin.Jlog3(pin.exp3(way)) @ velocity[3:]))
         return PoseStream(now, Approach(start, velocity, self.approach.bounds, wanted, least))
 
-    def check(self, robot: Robot, q_start: np.ndarray, tolerance: StartTolerance) -> None:
+    def check(
+        self,
+        robot: Robot,
+        q_start: np.ndarray,
+        tolerance: StartTolerance,
+        give_way: GiveWay = at_once,
+    ) -> None:
         """There is nothing to check: it is led from where the tool is."""
 
 

@@ -15,11 +15,13 @@ import pinocchio as pin
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference.base import (
+    GiveWay,
     Goal,
     Guidance,
     JointReference,
     PoseReference,
     Reference,
+    at_once,
 )
 from contact_aware_control.safety.clearances import SelfCollision, WorkspaceLimits
 from contact_aware_control.safety.status import Status
@@ -120,17 +122,19 @@ class CommandGuard:
         """
         return self._at(command).tool
 
-    def check(self, reference: Reference) -> None:
+    def check(self, reference: Reference, give_way: GiveWay = at_once) -> None:
         """Check a goal before the arm moves.
 
         Args:
             reference: The motion. Of a tool motion only the workspace is checked, the joint
                 positions are not known yet.
+            give_way: Called often.
 
         Raises:
             TrajectoryError: If it leaves the workspace, or links would be too close.
         """
         for time in np.arange(0.0, reference.duration + CHECK_STEP, CHECK_STEP):
+            give_way()
             if isinstance(reference, PoseReference):
                 outside = -self._workspace.clearance_at(reference.sample(time).translation)
             elif isinstance(reference, JointReference):
@@ -179,12 +183,13 @@ class GoalChecker:
         self._start_tolerance = config.safety.start
         self._guard = CommandGuard(robot, config)
 
-    def check(self, goal: Goal, command: np.ndarray) -> None:
+    def check(self, goal: Goal, command: np.ndarray, give_way: GiveWay = at_once) -> None:
         """Check a goal.
 
         Args:
             goal: The goal.
             command: (n) commanded joint positions now [rad].
+            give_way: Called often, so that a check in Python delays no tick.
 
         Raises:
             TrajectoryError: If the reference starts too far away or violates a limit, or a
@@ -199,9 +204,9 @@ class GoalChecker:
                 raise TrajectoryError(f"planned contact of '{link}': force limit {limit} N")
         if goal.posture is not None:
             self._check_posture(goal.posture)
-        goal.reference.check(self._robot, command, self._start_tolerance)
+        goal.reference.check(self._robot, command, self._start_tolerance, give_way)
         if not isinstance(goal.reference, Guidance):
-            self._guard.check(goal.reference)
+            self._guard.check(goal.reference, give_way)
 
     def _check_posture(self, posture: np.ndarray) -> None:
         """Check joint positions (n) [rad] that the arm is to stay near."""

@@ -11,7 +11,8 @@ from contact_aware_control import ControllerConfig
 from contact_core.config import from_mapping
 from contact_experiments.bench.control_case import MOST_CONTACTS, ControlCase, Timing
 from contact_ros.entry_point import freeze_garbage_collector
-from contact_ros.loop import FixedRateLoop, RealTimeConfig, RealTimeReport, enter_real_time
+from contact_ros.loop import FixedRateLoop
+from contact_ros.real_time import RealTimeConfig, RealTimeReport, enter_real_time
 
 LOOP_CONTACTS = MOST_CONTACTS
 """Contacts of the loop that runs in real time."""

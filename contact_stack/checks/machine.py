@@ -116,5 +116,6 @@ def _real_time() -> Check:
         name,
         CheckStatus.WARN,
         "not permitted: on hardware, deadlines may be missed under load",
-        "add `@realtime - rtprio 98` to /etc/security/limits.conf and yourself to that group",
+        "add `@realtime - rtprio 98` and `@realtime - memlock unlimited` to "
+        "/etc/security/limits.conf and yourself to that group",
     )

@@ -32,6 +32,7 @@ from contact_ros.loop import ErrorRelay, FixedRateLoop
 from contact_ros.network import LOCALHOST
 from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher
+from contact_ros.real_time import RealTimeConfig, enter_real_time
 from contact_ros.stamps import NANOSECONDS, to_time
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.node.driver_faults import (
@@ -76,6 +77,7 @@ class SimulatorConfig:
     driver: str = parameter("lbr_fri", "driver profile to speak")
     arm: DriverConfig = nested(DriverConfig)
     driver_faults: DriverFaultsConfig = nested(DriverFaultsConfig)
+    real_time: RealTimeConfig = nested(RealTimeConfig)
     seed: int = parameter(0, "seed of the sensor noise", low=0)
     lockstep: bool = parameter(False, "wait for the participants instead of real time")
     autostart: bool = parameter(
@@ -194,7 +196,10 @@ class SimulatorNode(ManagedNode):
         else:
             self.leave_waiting(self._robot.subscription)
             self._loop = FixedRateLoop(
-                1e-9 * self._plant.period_ns, self._real_time_tick, ErrorRelay(self)
+                1e-9 * self._plant.period_ns,
+                self._real_time_tick,
+                ErrorRelay(self),
+                on_start=lambda: enter_real_time(config.real_time),
             )
             self._loop.start()
 

@@ -1,23 +1,14 @@
-"""The fixed-rate loop on a clock that only the test moves, its thread's priority, its errors."""
+"""The fixed-rate loop on a clock that only the test moves, and its errors."""
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterable
 
 import numpy as np
 import pytest
 
-from contact_core.errors import ConfigError
-from contact_ros import loop
-from contact_ros.loop import (
-    ErrorRelay,
-    FixedRateLoop,
-    LoopStatistics,
-    RealTimeConfig,
-    enter_real_time,
-)
+from contact_ros.loop import ErrorRelay, FixedRateLoop, LoopStatistics
 
 MS = 1_000_000
 
@@ -176,53 +167,6 @@ def test_a_stopped_loop_ticks_no_more() -> None:
     loop.stop()
 
 
-def in_a_thread(function):
-    """Run in a thread of its own, so that nothing of it is left; return the result."""
-    results = []
-    thread = threading.Thread(target=lambda: results.append(function()))
-    thread.start()
-    thread.join()
-    return results[0]
-
-
-def test_a_refusal_is_reported_and_nothing_else_happens(monkeypatch):
-    def refuse(*args):
-        raise PermissionError
-
-    monkeypatch.setattr(loop.os, "sched_setscheduler", refuse)
-    report = in_a_thread(lambda: enter_real_time(RealTimeConfig(priority=50)))
-    assert not report.granted
-    assert "not permitted" in report.scheduling
-
-
-def test_only_the_calling_thread_changes():
-    """Whether it is permitted or not, the report says what is the case."""
-
-    def change():
-        report = enter_real_time(RealTimeConfig(priority=5))
-        return report, os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK
-
-    report, policy = in_a_thread(change)
-    assert report.granted == (policy == os.SCHED_FIFO)
-    assert os.sched_getscheduler(0) == os.SCHED_OTHER
-
-
-def test_processors_are_those_asked_for():
-    before = os.sched_getaffinity(0)
-    first = min(before)
-    report = in_a_thread(lambda: enter_real_time(RealTimeConfig(0, str(first))))
-    assert report.granted
-    assert report.processors == str(first)
-    assert report.scheduling == "ordinary"
-    assert os.sched_getaffinity(0) == before
-
-
-@pytest.mark.parametrize("processors", ["one", "4711", "-1"])
-def test_processors_that_do_not_exist_are_refused(processors):
-    with pytest.raises(ConfigError, match=r"real_time\.processors"):
-        RealTimeConfig(processors=processors)
-
-
 @pytest.mark.graph
 @pytest.mark.parametrize("spinning", [True, False])
 def test_an_error_of_another_thread_is_raised_in_the_executor(graph, spinning: bool) -> None:
@@ -236,3 +180,24 @@ def test_an_error_of_another_thread_is_raised_in_the_executor(graph, spinning: b
     with pytest.raises(ZeroDivisionError, match="in the loop"):
         graph.spin_until(lambda: False)
     thread.join()
+
+
+def test_long_work_gives_way_to_a_tick_and_to_no_loop_that_has_ended() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def tick() -> None:
+        begun.set()
+        go_on.wait(10)
+
+    loop = FixedRateLoop(0.001, tick, pytest.fail)
+    loop.start()
+    assert begun.wait(10)
+    waiting = threading.Thread(target=loop.give_way)
+    waiting.start()
+    waiting.join(0.05)
+    assert waiting.is_alive()
+    go_on.set()
+    waiting.join(10)
+    assert not waiting.is_alive()
+    loop.stop()
+    loop.give_way()

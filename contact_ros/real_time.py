@@ -1,0 +1,141 @@
+"""What the operating system can do for a loop: priority, processors, memory that stays."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from contact_core.config import parameter
+from contact_core.errors import ConfigError, choices
+
+SWITCH_INTERVAL = 2e-4
+"""Longest time another Python thread may keep the interpreter from the loop [s]."""
+
+LOCK_CURRENT, LOCK_FUTURE, LOCK_ON_FAULT = 1, 2, 4
+"""Flags of ``mlockall``: pages stay from when they are first used, now and later."""
+
+
+@dataclass(frozen=True)
+class RealTimeConfig:
+    """What a node asks of the operating system; without permission it runs as any other."""
+
+    priority: int = parameter(
+        40,
+        "priority of the loop among real-time threads, if permitted; 0: an ordinary thread",
+        low=0,
+        high=98,
+    )
+    processors: str = parameter(
+        "", "numbers of the processors that may run the loop, e.g. `2,3`; empty: any"
+    )
+    lock_memory: bool = parameter(True, "keep memory from being swapped out, if permitted")
+
+    def __post_init__(self) -> None:
+        """Check the processors.
+
+        Raises:
+            ConfigError: If this machine does not have one of them.
+        """
+        available = sorted(os.sched_getaffinity(0))
+        for word in self.processors.split(",") if self.processors else ():
+            if not word.strip().isdecimal() or int(word) not in available:
+                raise ConfigError(f"real_time.processors: '{word}' ({choices(available)})")
+
+    @property
+    def processor_set(self) -> frozenset[int]:
+        """The processors as numbers; empty for any."""
+        return frozenset(int(word) for word in self.processors.split(",") if word)
+
+
+@dataclass(frozen=True)
+class RealTimeReport:
+    """What the system granted.
+
+    Attributes:
+        scheduling: "real time, priority 60", "ordinary", or what was not permitted.
+        processors: The processors that may run the loop.
+        memory: "locked", "ordinary", or what was not permitted.
+        granted: Whether everything that was asked for was granted.
+    """
+
+    scheduling: str
+    processors: str
+    memory: str
+    granted: bool
+
+
+def enter_real_time(config: RealTimeConfig) -> RealTimeReport:
+    """Raise the calling thread, a loop's, and what it waits for; a refusal is reported, not raised.
+
+    A loop waits for messages, which threads of DDS receive, and for the interpreter, which the
+    main thread may hold: they are raised with it, the main thread to one less. Other threads of
+    Python, for files for instance, and those that are started later stay ordinary.
+
+    Args:
+        config: What is wanted.
+
+    Returns:
+        What was granted.
+    """
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    refused = [
+        not _pin(config.processor_set),
+        config.priority > 0 and not _raise_threads(config.priority),
+        config.lock_memory and not _lock_memory(),
+    ]
+    processors = ",".join(str(number) for number in sorted(os.sched_getaffinity(0)))
+    return RealTimeReport(
+        _in_words(f"real time, priority {config.priority}", config.priority > 0, refused[1]),
+        processors,
+        _in_words("locked", config.lock_memory, refused[2]),
+        not any(refused),
+    )
+
+
+def _in_words(granted: str, wanted: bool, refused: bool) -> str:
+    if refused:
+        return f"ordinary: {granted} is not permitted, see contact-stack doctor"
+    return granted if wanted else "ordinary"
+
+
+def _pin(processors: frozenset[int]) -> bool:
+    try:
+        if processors:
+            # The system call means the calling thread when it is given 0.
+            os.sched_setaffinity(0, processors)
+    except OSError:
+        return False
+    return True
+
+
+def _raise_threads(priority: int) -> bool:
+    main = threading.main_thread().native_id
+    ordinary = {thread.native_id for thread in threading.enumerate()}
+    ordinary -= {main, threading.get_native_id()}
+    policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+    try:
+        for task in Path("/proc/self/task").iterdir():
+            number = int(task.name)
+            if number not in ordinary:
+                least = max(1, priority - 1) if number == main else priority
+                os.sched_setscheduler(number, policy, os.sched_param(least))
+    except ProcessLookupError:
+        # A thread has ended meanwhile.
+        return _raise_threads(priority)
+    except OSError:
+        return False
+    return True
+
+
+def _lock_memory() -> bool:
+    # Below a limit, memory that is asked for later would be refused.
+    limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+    if os.geteuid() != 0 and limit != resource.RLIM_INFINITY:
+        return False
+    flags = LOCK_CURRENT | LOCK_FUTURE | LOCK_ON_FAULT
+    return ctypes.CDLL(None).mlockall(flags) == 0
