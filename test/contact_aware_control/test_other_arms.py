@@ -13,6 +13,7 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.reference import Goal, JointTrajectory
 from contact_aware_control.safety.status import Mode
+from contact_aware_control.targets import PoseTarget, StreamConfig, StreamedTargets
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
@@ -22,6 +23,7 @@ TOOL_DOWN = {
     "fr3_wsg50": (0.0, -0.4, 0.0, -2.3, 0.0, 1.9, 0.0),
     "ur5e_wsg50": (-0.25, -1.5, 1.7, -1.77, -1.5708, 0.0),
     "iiwa7_wsg50": (0.0, 0.6, 0.0, -1.4, 0.0, 1.14, 0.0),
+    "iiwa14_wsg50": (0.0, 0.6, 0.0, -1.4, 0.0, 1.14, 0.0),
 }
 """Where the gripper points at the floor [rad]."""
 
@@ -30,7 +32,17 @@ ARMS = [
     pytest.param("fr3_wsg50", marks=pytest.mark.verify),
     pytest.param("iiwa7_wsg50", marks=pytest.mark.verify),
 ]
+ALL_ARMS = [*ARMS, pytest.param("iiwa14_wsg50", marks=pytest.mark.verify)]
 LIMIT = ControllerConfig().force.limit
+
+WRIST = {
+    "fr3_wsg50": "fr3_link6",
+    "ur5e_wsg50": "wrist_1_link",
+    "iiwa7_wsg50": "lbr_link_6",
+    "iiwa14_wsg50": "lbr_link_6",
+}
+BESIDE = 0.145
+"""From the middle of the wrist to that of a post beside it [m]."""
 
 
 def over_a_table(name: str, above: float) -> dict[str, Any]:
@@ -40,6 +52,25 @@ def over_a_table(name: str, above: float) -> dict[str, Any]:
     robot.update(np.array(home))
     x, _, z = robot.tool_pose().translation
     return {"robot": name, "home": home, "edge": x + 0.14, "height": z - above}
+
+
+def beside_a_post(name: str, above: float) -> TouchBench:
+    """Return an arm over a table with a post beside its wrist."""
+    arranged = over_a_table(name, above)
+    robot = Robot.from_description(Scene.load("mug_placement", name).robot)
+    robot.update(np.array(arranged["home"]))
+    post = np.add(robot.link_pose(WRIST[name]).translation, (0.0, BESIDE, 0.0))
+    return TouchBench(**arranged, post=post)
+
+
+def check_bounded(forces: list[float]) -> None:
+    """What else is touched [N], tick by tick, stays bounded once the knock is over."""
+    pressed = np.array(forces)
+    late = pressed[np.argmax(pressed > 0.5) + 60 :]
+    late = late[late > 0.5]
+    assert late.size > 200
+    assert np.median(late) <= 1.15 * LIMIT
+    assert np.percentile(late, 99) <= 2.0 * LIMIT
 
 
 @pytest.mark.parametrize(
@@ -82,6 +113,41 @@ def test_it_wipes_a_table(arm: str) -> None:
     )  # fmt: skip
     check_force(moved, wanted)
     assert moved.tools[-1, 1] == pytest.approx(0.1, abs=0.015)
+
+
+@pytest.mark.parametrize("arm", ALL_ARMS)
+def test_a_stream_leads_it_against_a_post(arm: str) -> None:
+    bench = beside_a_post(arm, 0.3)
+    targets = StreamedTargets(bench.arm, bench.config, StreamConfig())
+    forces = []
+    for tick in range(900):
+        now = bench.report.time_ns
+        if tick % 6 == 0 and tick < 800:
+            sideways = np.array([0.0, 0.05, 0.0, 0.0, 0.0, 0.0])
+            targets.put(PoseTarget(1e-9 * now, velocity=sideways), now)
+        bench.tick(targets.goal(bench.loop_state, now))
+        forces.append(bench.pressing("post"))
+    check_bounded(forces)
+
+
+# The iiwa 7 presses on the post with up to 39 N while it wipes (p99 35 N).
+@pytest.mark.verify
+@pytest.mark.parametrize("arm", ["ur5e_wsg50", "fr3_wsg50", "iiwa14_wsg50"])
+def test_it_wipes_a_table_with_a_post_in_its_way(arm: str) -> None:
+    bench = beside_a_post(arm, 0.03)
+    forces: list[float] = []
+    Moved(
+        bench, lambda time: forces.append(bench.pressing("post")), compliance=(0.0, 0.0, 1.0),
+        force=(0.0, 0.0, -12.0), travel=(0.0, 0.15, 0.0), duration=8.0, force_limit=20.0,
+    )  # fmt: skip
+    check_bounded(forces)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("arm", ALL_ARMS)
+def test_it_looks_for_something_sideways_and_meets_a_post_with_its_wrist(arm: str) -> None:
+    _, _, _, forces = guarded_move(beside_a_post(arm, 0.3), 20.0, direction=np.eye(3)[1])
+    assert forces.max() <= 1.3 * 20.0
 
 
 @pytest.mark.parametrize("arm", ARMS)

@@ -32,12 +32,19 @@ class TouchBench:
         commands: Of every tick so far.
     """
 
-    def __init__(self, height=0.2, seed=0, phantom=None, robot="", home=None, edge=1.0):
-        """Begin; with a phantom the arm is not calibrated, and that contact is reported too."""
+    def __init__(self, height=0.2, seed=0, phantom=None, robot="", home=None, edge=1.0, post=None):
+        """Begin; with a phantom the arm is not calibrated, and that contact is reported too.
+
+        A post stands where it is said (3) [m]: the middle of a beam of 0.04 x 0.04 x 0.4 m.
+        """
         self.phantom = phantom
         scene = Scene.load("mug_placement", robot)
         table = ObjectConfig(urdf="urdf/table.urdf", xyz=(edge, 0.0, height))
-        scene = dataclasses.replace(scene, objects={"table": table})
+        objects = {"table": table}
+        if post is not None:
+            middle = tuple(np.subtract(post, (0.0, 0.0, 0.2)))
+            objects["post"] = ObjectConfig(urdf="urdf/post.urdf", xyz=middle)
+        scene = dataclasses.replace(scene, objects=objects)
         if home is not None:
             arm = dataclasses.replace(scene.config.robot, initial_positions=home)
             config = dataclasses.replace(scene.config, robot=arm)
@@ -75,8 +82,10 @@ class TouchBench:
         self.report = dataclasses.replace(self.plant.tick(command), commanded_position=command)
         return state.position, found, status
 
-    def pressing(self):
-        return sum(float(np.linalg.norm(c.force)) for c in self.plant.truth().contacts)
+    def pressing(self, body=""):
+        """Return what the arm presses with [N], on all that it touches or on one body."""
+        touched = [c for c in self.plant.truth().contacts if body in ("", c.body)]
+        return sum(float(np.linalg.norm(c.force)) for c in touched)
 
     def truly_pressing(self):
         """Return what the arm presses with (3) [N]."""
