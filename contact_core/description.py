@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
@@ -229,6 +230,15 @@ class RobotDescription:
     def base_link(self) -> str:
         """Name of the root link, whose frame is the world frame."""
         return _root_link(ElementTree.fromstring(self.urdf), self.name)
+
+    @property
+    def open_position(self) -> float:
+        """Largest position of a finger [m]; infinite without a gripper."""
+        model = self.model()
+        if not model.existJointName(self.gripper_joint):
+            return math.inf
+        joint = model.joints[model.getJointId(self.gripper_joint)]
+        return float(model.upperPositionLimit[joint.idx_q])
 
     def model(self) -> pin.Model:
         """Return the kinematic tree of arm and gripper, one finger following the other."""

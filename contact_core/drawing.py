@@ -30,7 +30,7 @@ def draw_solid(
     color: Color,
     placement: pin.SE3,
     opacity: float | None = None,
-) -> None:
+) -> list[viser.SceneNodeHandle]:
     """Draw a solid at a node of its own.
 
     Args:
@@ -40,38 +40,50 @@ def draw_solid(
         color: Of its surface.
         placement: Its pose in the parent node.
         opacity: Of its surface; None if nothing is seen through it.
+
+    Returns:
+        The meshes it is made of.
     """
     scene, paint = server.scene, (float(color[0]), float(color[1]), float(color[2]))
     position, wxyz = pose_of(placement)
     scene.add_frame(name, show_axes=False, position=position, wxyz=wxyz)
     match solid:
         case coal.Sphere():
-            scene.add_icosphere(f"{name}/ball", solid.radius, paint, opacity=opacity)
+            return [scene.add_icosphere(f"{name}/ball", solid.radius, paint, opacity=opacity)]
         case coal.Ellipsoid():
             a, b, c = (float(radius) for radius in solid.radii)
-            scene.add_icosphere(f"{name}/ball", 1.0, paint, scale=(a, b, c), opacity=opacity)
+            return [
+                scene.add_icosphere(f"{name}/ball", 1.0, paint, scale=(a, b, c), opacity=opacity)
+            ]
         case coal.Box():
-            scene.add_box(f"{name}/box", paint, 2.0 * solid.halfSide, opacity=opacity)
+            return [scene.add_box(f"{name}/box", paint, 2.0 * solid.halfSide, opacity=opacity)]
         case coal.Halfspace():
             below = (0.0, 0.0, -0.5 * PLANE[2])
-            scene.add_box(f"{name}/plane", paint, PLANE, opacity=opacity, position=below)
+            return [scene.add_box(f"{name}/plane", paint, PLANE, opacity=opacity, position=below)]
         case coal.Cylinder() | coal.Capsule():
             radius, half = solid.radius, solid.halfLength
-            scene.add_cylinder(f"{name}/side", radius, 2.0 * half, paint, opacity=opacity)
             caps = (("top", half), ("bottom", -half)) if isinstance(solid, coal.Capsule) else ()
-            for cap, z in caps:
-                scene.add_icosphere(
-                    f"{name}/{cap}", radius, paint, opacity=opacity, position=(0.0, 0.0, z)
-                )
+            return [
+                scene.add_cylinder(f"{name}/side", radius, 2.0 * half, paint, opacity=opacity),
+                *(
+                    scene.add_icosphere(
+                        f"{name}/{cap}", radius, paint, opacity=opacity, position=(0.0, 0.0, z)
+                    )
+                    for cap, z in caps
+                ),
+            ]
         case coal.BVHModelBase() | coal.ConvexBase():
             points, triangles = triangles_from_coal(solid)
             if not len(triangles):
                 triangles = _hull_triangles(points)
             # Files do not agree on which side of a triangle is outside.
-            scene.add_mesh_simple(
-                f"{name}/mesh", points, triangles, color=paint, flat_shading=True, side="double",
-                opacity=opacity,
-            )  # fmt: skip
+            return [
+                scene.add_mesh_simple(
+                    f"{name}/mesh", points, triangles, color=paint, flat_shading=True,
+                    side="double", opacity=opacity,
+                )
+            ]  # fmt: skip
+    return []
 
 
 def _hull_triangles(points: np.ndarray) -> np.ndarray:

@@ -14,7 +14,11 @@ from contact_core.drawing import draw_solid, pose_of
 
 
 class UrdfScene:
-    """The visual shapes of one URDF, drawn under one name."""
+    """The visual shapes of one URDF, drawn under one name.
+
+    Attributes:
+        solids: Link -> what it looks like, on the page.
+    """
 
     def __init__(self, server: viser.ViserServer, name: str, urdf: str) -> None:
         """Draw the URDF at its neutral configuration.
@@ -33,12 +37,16 @@ class UrdfScene:
             server.scene.add_frame(f"{name}/{joint}", show_axes=False)
             for joint in self._model.names
         ]
+        self.solids: dict[str, list[viser.SceneNodeHandle]] = {}
         geometry = pin.buildGeomFromUrdfString(self._model, urdf, pin.GeometryType.VISUAL)
         for shape in geometry.geometryObjects:
             joint = self._model.names[shape.parentJoint]
             red, green, blue, _ = shape.meshColor
             path = f"{name}/{joint}/{shape.name}"
-            draw_solid(server, path, shape.geometry, (red, green, blue), shape.placement)
+            link = self._model.frames[shape.parentFrame].name
+            self.solids.setdefault(link, []).extend(
+                draw_solid(server, path, shape.geometry, (red, green, blue), shape.placement)
+            )
         self.move_joints({})
 
     def move_root(self, position: np.ndarray, quaternion: np.ndarray) -> None:
@@ -50,6 +58,11 @@ class UrdfScene:
         """
         self._root.position = position
         self._root.wxyz = np.roll(quaternion, 1)
+
+    def pose(self, link: str) -> pin.SE3:
+        """Return where a link is, in the frame of the root."""
+        frame = self._model.frames[self._model.getFrameId(link)]
+        return self._data.oMi[frame.parentJoint] * frame.placement
 
     def move_joints(self, positions: Mapping[str, float]) -> None:
         """Move joints; those that are not named, or not in the URDF, stay.
@@ -67,6 +80,8 @@ class UrdfScene:
 
 
 MINIMUM_POINTS = 2
+LAST = 10.0
+"""Order of plots on the page: below everything else."""
 
 
 class RollingPlot:
@@ -96,6 +111,7 @@ class RollingPlot:
             scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
             legend=uplot.Legend(show=True),
             aspect=2.0,
+            order=LAST,
         )
 
     def append(self, time: float, values: Mapping[str, float]) -> None:

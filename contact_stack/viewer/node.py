@@ -1,4 +1,4 @@
-"""The node behind the live page: it listens to the graph, and speaks of itself only."""
+"""The node behind the live page: it listens to the graph, and asks it what a person wants."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from contact_stack_msgs.msg import Contact, ContactArray, ControllerStatus
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
+from contact_aware_control.config import ControllerConfig
 from contact_core.arm_state import ArmState
 from contact_core.config import nested, parameter
 from contact_core.description import read_urdf
 from contact_core.errors import choices
+from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_ros.border import (
     LARGEST_FORCE,
@@ -34,9 +37,10 @@ from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
 from contact_ros.geometry import quaternion_to_array
 from contact_ros.guarded_node import GuardedNode
-from contact_ros.identity import RobotNodeConfig, announce_robot
+from contact_ros.identity import SIMULATED_TOPIC, RobotNodeConfig, announce_robot
 from contact_ros.parameters import read
-from contact_ros.qos import signal_subscription
+from contact_ros.qos import LATCHED, signal_subscription
+from contact_stack.viewer.commands import GraphCommands
 from contact_stack.viewer.page import Page, Snapshot
 
 MODES = {
@@ -46,6 +50,10 @@ MODES = {
     ControllerStatus.CONSERVATIVE: "CONSERVATIVE",
     ControllerStatus.FAULT: "FAULT",
 }
+
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+"""Hosts that nobody else reaches."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,9 @@ class ViewerConfig(RobotNodeConfig):
     rate: float = parameter(30.0, "how often the page is brought up to date", unit="Hz",
                             low=1.0, high=60.0)  # fmt: skip
     history: float = parameter(15.0, "time shown in the plots", unit="s", low=1.0, high=120.0)
+    commands: bool = parameter(
+        True, "offer buttons and links to drag, where a simulator is heard and the host is local"
+    )
 
 
 class ViewerNode(GuardedNode):
@@ -105,6 +116,11 @@ class ViewerNode(GuardedNode):
         profile = driver_profile(config.driver, config.arm, joints=robot.arm_joints)
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
         self.poll(config.rate, *heard, *self._reader.pollable)
+        self._robot = robot
+        self._offered = not config.commands or config.host not in LOCAL
+        self._simulator = self.create_subscription(
+            String, profile.topic(SIMULATED_TOPIC), self._simulated, LATCHED
+        )
         self._diagnostics = Diagnostics(self, self._reader.health)
         self.create_timer(
             1.0 / config.rate,
@@ -116,6 +132,16 @@ class ViewerNode(GuardedNode):
     def close(self) -> None:
         """Close the page."""
         self._page.close()
+
+    def _simulated(self, message: String) -> None:
+        """Offer commands: what moves is no robot."""
+        if self._offered:
+            return
+        self._offered = True
+        robot, page = self._robot, self._page
+        commands = GraphCommands(self, robot.base_link, robot.open_position, page.say)
+        links = Robot.from_description(robot).link_names
+        page.offer(commands, robot.tool_link, links, ControllerConfig().force.limit)
 
     def _arm(self, state: ArmState) -> None:
         # The driver's clock may count from 1970, which nobody can read off an axis.

@@ -6,14 +6,19 @@ ROS-free: it is fed with numbers and draws what it has at the rate its owner ask
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
-from contextlib import redirect_stdout
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import viser
+import websockets.asyncio.server
 
+from contact_aware_control.controllers import CONTROLLERS
 from contact_core.drawing import ForceArrows
+from contact_stack.viewer.controls import Commands, Controls
 from contact_stack.viewer.drawing import RollingPlot, UrdfScene
 
 TRUE_COLOR = (217, 115, 13)
@@ -23,6 +28,10 @@ ARROW_OFFSET = 0.015
 FLOOR_HEIGHT = -0.47
 CAMERA_POSITION = (1.45, -1.35, 0.95)
 CAMERA_TARGET = (0.5, 0.0, 0.3)
+NOTICE = 6.0
+"""How long a notice stays on the page [s]."""
+OURS = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
+"""Pages that may talk to this one."""
 
 
 @dataclass
@@ -71,6 +80,8 @@ class Page:
     ) -> None:
         """Open the page; the first free port from ``port`` on is taken.
 
+        Pages of other sites may not talk to it.
+
         Args:
             robot_urdf: URDF text of the robot.
             object_urdfs: Object name -> URDF text.
@@ -78,7 +89,8 @@ class Page:
             port: First port to try.
             history: Points kept in the plots.
         """
-        with redirect_stdout(io.StringIO()):  # Viser greets with a box of its own.
+        # Viser greets with a box of its own.
+        with redirect_stdout(io.StringIO()), _foreign_pages_refused():
             self._server = viser.ViserServer(host, port, label="contact stack")
         self._server.scene.set_up_direction("+z")
         self._server.scene.add_grid(
@@ -95,7 +107,7 @@ class Page:
         self._estimated = ForceArrows(
             self._server, "/contacts/estimated", ESTIMATE_COLOR, -ARROW_OFFSET
         )
-        self._status = self._server.gui.add_markdown("waiting for the graph")
+        self._status = self._server.gui.add_markdown("waiting for the graph", order=0.0)
         true, estimated = _css(TRUE_COLOR), _css(ESTIMATE_COLOR)
         self._force = RollingPlot(
             self._server,
@@ -110,6 +122,25 @@ class Page:
             history,
         )
         self.address = f"http://{host}:{self._server.get_port()}"
+        self._controls: Controls | None = None
+
+    def offer(self, commands: Commands, tool: str, links: Sequence[str], limit: float) -> None:
+        """Offer buttons, and links that can be dragged.
+
+        Args:
+            commands: Does what is asked.
+            tool: Link that is the tool.
+            links: Those of the arm.
+            limit: Force limit at the start [N].
+        """
+        self._controls = Controls(
+            self._server, self._robot, commands, tool, links, tuple(CONTROLLERS), limit
+        )
+
+    def say(self, text: str) -> None:
+        """Tell everybody who looks at the page."""
+        for client in self._server.get_clients().values():
+            client.add_notification("", text, auto_close_seconds=NOTICE)
 
     def draw(self, now: Snapshot) -> None:
         """Bring the page up to date.
@@ -118,6 +149,8 @@ class Page:
             now: What to show.
         """
         self._robot.move_joints(now.joints)
+        if self._controls is not None:
+            self._controls.draw()
         for name, (position, quaternion) in now.objects.items():
             if name in self._objects:
                 self._objects[name].move_root(position, quaternion)
@@ -145,6 +178,21 @@ class Page:
     def close(self) -> None:
         """Close the page."""
         self._server.stop()
+
+
+@contextmanager
+def _foreign_pages_refused() -> Iterator[None]:
+    """Let a page that is opened in the block refuse connections from pages of other sites.
+
+    A browser lets any site connect to this machine, and tells which one it was.
+    """
+    serve = websockets.asyncio.server.serve
+    ours = partial(serve, origins=[None, OURS])
+    websockets.asyncio.server.serve = ours  # type: ignore[misc, assignment]
+    try:
+        yield
+    finally:
+        websockets.asyncio.server.serve = serve  # type: ignore[misc]
 
 
 def _status_text(now: Snapshot) -> str:

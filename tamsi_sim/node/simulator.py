@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from dataclasses import dataclass
 
 import numpy as np
 from contact_stack_msgs.srv import Pause, Reset, Step
-from geometry_msgs.msg import Vector3
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -16,12 +14,11 @@ from sensor_msgs.msg import JointState
 
 from contact_core.arm_state import ArmState, CommandMode, RobotCondition
 from contact_core.config import nested, parameter
-from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError, ContactStackError
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_core.scene_config import ENGINES
-from contact_ros.border import ending, numbers, vector
+from contact_ros.border import ending, numbers
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverConfig, OverlayReader, RobotSide, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
@@ -47,15 +44,13 @@ from tamsi_sim.node.gripper import (
     ParallelGripperServer,
     gripper_state,
 )
+from tamsi_sim.node.hand import Hands
 from tamsi_sim.node.truth_topics import TruthTopics
 from tamsi_sim.robot.plant import Plant
 from tamsi_sim.robot.report import DriverReport
 
 NAME = "tamsi_sim"
 COMMAND = "a command"
-
-STRONGEST_PUSH = 1e3
-"""Largest component of a push that is believed [N]."""
 
 FARTHEST_COMMAND = 100.0
 """Farthest commanded position that is believed [rad]; the driver's guard has its own limits."""
@@ -136,8 +131,7 @@ class SimulatorNode(ManagedNode):
         states_period = 1e-9 * self._plant.period_ns * config.driver_faults.state_every
         profile = driver_profile(config.driver, config.arm, states_period, scene.robot.arm_joints)
         self._arm = Robot.from_description(scene.robot)
-        self._hand = np.zeros(3)
-        self.create_subscription(Vector3, f"{NAME}/push", self._pushed, 1)
+        self._hands = Hands(self, NAME, self._arm, self._lock, lambda: self._stamp)
         lowest, highest = self._arm.position_limits
         self._faults = DriverFaults(
             config.driver_faults,
@@ -161,7 +155,7 @@ class SimulatorNode(ManagedNode):
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 1)
         self._gripper_joint = scene.robot.gripper_joint
         self._gripper = GripperMotion(
-            _widest(scene.robot),
+            scene.robot.open_position,
             gripper_state(self._measurement, self._gripper_joint, to_time(self._stamp)),
         )
         self._gripper_servers = [
@@ -281,8 +275,8 @@ class SimulatorNode(ManagedNode):
     def _advance(self) -> None:
         """Simulate one tick."""
         gripper = self._gripper.command(self._stamp)
-        if self._hand.any():
-            self._push()
+        measured = self._measurement
+        self._plant.push(self._hands.torque(measured.position, measured.velocity))
         self._measurement = self._plant.tick(self._command, gripper, self._overlay)
         if self._measurement.status is not StepStatus.OK:
             seconds = 1e-9 * self._stamp
@@ -304,18 +298,6 @@ class SimulatorNode(ManagedNode):
             state = _arm_state(self._measurement, stamp, self._faults.commanding, self._mode)
             self._robot.publish_state(state)
         self._gripper.update(stamp, gripper)
-
-    def _pushed(self, force: Vector3) -> None:
-        """A hand pushes the tool with a force [N], world frame; zero ends it."""
-        hand = vector(force, "push", STRONGEST_PUSH)
-        with self._lock:
-            self._hand = hand
-            self._push()
-
-    def _push(self) -> None:
-        self._arm.update(self._measurement.position)
-        tool = self._arm.tool_pose().translation
-        self._plant.push(self._arm.torque_of_force(self._arm.tool_link, tool, self._hand))
 
     def _pause(self, request: Pause.Request, response: Pause.Response) -> Pause.Response:
         with self._lock:
@@ -342,7 +324,7 @@ class SimulatorNode(ManagedNode):
             # Stamps go on: a clock that jumps back would confuse the other nodes.
             self._origin = self._stamp + self._plant.period_ns
             self._measurement = self._plant.reset(request.seed)
-            self._hand = np.zeros(3)
+            self._hands.let_go()
             self._command, self._overlay = self._measurement.commanded_position, None
         response.success = True
         return response
@@ -364,16 +346,6 @@ class SimulatorNode(ManagedNode):
         if not self._active:
             return Health(Level.WARN, "inactive", values)
         return Health(Level.OK, "paused" if self._paused else "running", values)
-
-
-def _widest(robot: RobotDescription) -> float:
-    """Return the largest position of a finger [m]; infinite without a gripper."""
-    model = robot.model()
-    if not model.existJointName(robot.gripper_joint):
-        return math.inf
-    return float(
-        model.upperPositionLimit[model.joints[model.getJointId(robot.gripper_joint)].idx_q]
-    )
 
 
 class SimulationError(ContactStackError):

@@ -1,0 +1,138 @@
+"""What the page asks, on the topics, services and actions that everybody else uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from contact_stack_msgs.msg import Pull
+from contact_stack_msgs.srv import Pause, Reset, Step
+from control_msgs.action import ParallelGripperCommand
+from geometry_msgs.msg import Point, PoseStamped
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+from rclpy.action import ActionClient
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from rclpy.task import Future
+from std_srvs.srv import Trigger
+
+from contact_ros.geometry import to_pose
+from contact_stack.viewer.controls import ARM, Grip
+
+CONTROLLER, SIMULATOR = "contact_aware_controller", "tamsi_sim"
+RATE = 30.0
+"""How often pulls and goals of the tool are sent [Hz]."""
+GRIP_EFFORT = 20.0
+"""Of a finger that closes [N]."""
+
+
+class GraphCommands:
+    """Commands of the page, sent by its node."""
+
+    def __init__(self, node: Node, base: str, widest: float, say: Callable[[str], None]) -> None:
+        """Connect to the graph; whoever is asked may come later.
+
+        Args:
+            node: The page's node.
+            base: Name of the arm's base.
+            widest: Where a finger is when the gripper is open [m].
+            say: Tells the person at the page what was refused.
+        """
+        self._node, self._base, self._widest, self._say = node, base, widest, say
+        self._grip: Grip | None = None
+        self._goal: pin.SE3 | None = None
+        self._pulls = node.create_publisher(Pull, f"{SIMULATOR}/pull", 1)
+        self._targets = node.create_publisher(PoseStamped, "target_pose", 1)
+        self._arm = {name: node.create_client(Trigger, f"{CONTROLLER}/{name}") for name in ARM}
+        self._parameters = node.create_client(SetParameters, f"{CONTROLLER}/set_parameters")
+        self._pause = node.create_client(Pause, f"{SIMULATOR}/pause")
+        self._step = node.create_client(Step, f"{SIMULATOR}/step")
+        self._reset = node.create_client(Reset, f"{SIMULATOR}/reset")
+        self._gripper = ActionClient(node, ParallelGripperCommand, "gripper")
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(1.0 / RATE, self._send, clock=steady)
+
+    def pull(self, grip: Grip | None) -> None:
+        """Hold a link from now on, or none, see :class:`Commands`."""
+        if grip is None and self._grip is not None:
+            self._pulls.publish(Pull(link=self._grip.link))
+        self._grip = grip
+
+    def drive(self, pose: pin.SE3 | None) -> None:
+        """Lead the tool to a pose from now on, or nowhere, see :class:`Commands`."""
+        self._goal = pose
+
+    def ask_arm(self, request: str) -> None:
+        """Make a request of the controller, see :class:`Commands`."""
+        self._ask(request, self._arm[request], Trigger.Request())
+
+    def ask_simulation(self, request: str) -> None:
+        """Make a request of the simulator, see :class:`Commands`."""
+        match request:
+            case "step":
+                self._ask(request, self._step, Step.Request(ticks=1))
+            case "start again":
+                self._ask(request, self._reset, Reset.Request())
+            case _:
+                self._ask(request, self._pause, Pause.Request(pause=request == "pause"))
+
+    def choose_controller(self, name: str) -> None:
+        """Let another controller take over, see :class:`Commands`."""
+        value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=name)
+        self._set("controller", value)
+
+    def limit_force(self, newtons: float) -> None:
+        """Set the force limit, see :class:`Commands`."""
+        value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=newtons)
+        self._set("force.limit", value)
+
+    def grip(self, opened: bool) -> None:
+        """Open or close the gripper, see :class:`Commands`."""
+        if not self._gripper.server_is_ready():
+            self._say("there is no gripper")
+            return
+        goal = ParallelGripperCommand.Goal()
+        goal.command.position = [self._widest if opened else 0.0]
+        goal.command.effort = [GRIP_EFFORT]
+        self._gripper.send_goal_async(goal)
+
+    def _send(self) -> None:
+        grip, goal = self._grip, self._goal
+        if grip is not None:
+            point, hand = _point(grip.point), _point(grip.hand)
+            self._pulls.publish(
+                Pull(link=grip.link, point=point, hand=hand, stiffness=grip.stiffness)
+            )
+        if goal is not None:
+            target = PoseStamped(pose=to_pose(goal))
+            target.header.frame_id = self._base
+            target.header.stamp = self._node.get_clock().now().to_msg()
+            self._targets.publish(target)
+
+    def _set(self, name: str, value: ParameterValue) -> None:
+        request = SetParameters.Request(parameters=[Parameter(name=name, value=value)])
+        self._ask(f"set {name}", self._parameters, request)
+
+    def _ask(self, what: str, client: Any, request: Any) -> None:
+        if not client.service_is_ready():
+            self._say(f"{what}: nobody answers")
+            return
+        client.call_async(request).add_done_callback(lambda future: self._tell(what, future))
+
+    def _tell(self, what: str, future: Future) -> None:
+        """Say what was refused."""
+        answer = future.result()
+        for one in getattr(answer, "results", [answer]):
+            done = getattr(one, "successful", getattr(one, "success", True))
+            if not done:
+                reason = getattr(one, "reason", "") or getattr(one, "message", "")
+                self._say(f"{what}: {reason}")
+
+
+def _point(place: np.ndarray) -> Point:
+    x, y, z = (float(value) for value in place)
+    return Point(x=x, y=y, z=z)

@@ -1,0 +1,168 @@
+"""What a person does on the page: drag a link, move the tool's goal, press buttons.
+
+ROS-free: it asks a :class:`Commands` for everything. Whoever may not command sees none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pinocchio as pin
+import viser
+
+from contact_core.drawing import ForceArrows, pose_of
+from contact_stack.viewer.drawing import UrdfScene
+
+HAND_COLOR = (120, 60, 160)
+SOFTEST, STIFFEST, SPRING = 50.0, 1000.0, 300.0
+"""Stiffness of the hand's spring [N/m]: its range, and at the start."""
+LARGEST_LIMIT = 40.0
+"""End of the slider of the force limit [N]."""
+ARM = ("hold", "resume", "stop", "reset")
+SIMULATION = ("pause", "go on", "step", "start again")
+FIRST = 1.0
+"""Order of the controls on the page: below the state, above the plots."""
+GIZMO = 0.2
+"""Size of the tool's goal [m]."""
+
+
+@dataclass(frozen=True)
+class Grip:
+    """A link that is held with the mouse.
+
+    Attributes:
+        link: Its name.
+        point: (3) where it is held, in the frame of the link [m].
+        hand: (3) where the mouse has the hand, world frame [m].
+        stiffness: Of the spring between them [N/m].
+    """
+
+    link: str
+    point: np.ndarray
+    hand: np.ndarray
+    stiffness: float
+
+
+class Commands(Protocol):
+    """What the page asks of the graph; nothing waits for an answer."""
+
+    def pull(self, grip: Grip | None) -> None:
+        """Hold a link from now on, or none."""
+
+    def drive(self, pose: pin.SE3 | None) -> None:
+        """Lead the tool to a pose from now on, world frame, or nowhere."""
+
+    def ask_arm(self, request: str) -> None:
+        """Make one of the requests ARM of the controller."""
+
+    def ask_simulation(self, request: str) -> None:
+        """Make one of the requests SIMULATION of the simulator."""
+
+    def choose_controller(self, name: str) -> None:
+        """Let another controller take over."""
+
+    def limit_force(self, newtons: float) -> None:
+        """Set the force limit of contacts that nobody planned [N]."""
+
+    def grip(self, opened: bool) -> None:
+        """Open or close the gripper."""
+
+
+class Controls:
+    """Buttons, sliders, the tool's goal, and links that can be dragged."""
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        robot: UrdfScene,
+        commands: Commands,
+        tool: str,
+        links: Sequence[str],
+        controllers: Sequence[str],
+        limit: float,
+    ) -> None:
+        """Add them to the page.
+
+        Args:
+            server: The page.
+            robot: The robot on it.
+            commands: Does what is asked.
+            tool: Link that is the tool.
+            links: Those that can be dragged.
+            controllers: Names to choose from, the present one first.
+            limit: Force limit at the start [N].
+        """
+        self._server, self._robot, self._commands, self._tool = server, robot, commands, tool
+        self._grip: Grip | None = None
+        self._arrow = ForceArrows(server, "/hand", HAND_COLOR)
+        self._goal: viser.TransformControlsHandle | None = None
+        gui = server.gui
+        with gui.add_folder("touch", order=FIRST):
+            self._hand = gui.add_markdown("")
+            self._spring = gui.add_slider("spring [N/m]", SOFTEST, STIFFEST, 10.0, SPRING)
+            led = gui.add_checkbox("move the tool", False, hint="Drag the arrows at the tool.")
+            led.on_update(lambda event: self._show_goal(bool(event.target.value)))
+        with gui.add_folder("arm", order=FIRST + 1):
+            arm = gui.add_button_group("", ARM)
+            arm.on_click(lambda event: commands.ask_arm(str(event.target.value)))
+            chosen = gui.add_dropdown("controller", tuple(controllers))
+            chosen.on_update(lambda event: commands.choose_controller(str(event.target.value)))
+            force = gui.add_slider("force limit [N]", 1.0, LARGEST_LIMIT, 0.5, limit)
+            force.on_update(lambda event: commands.limit_force(float(event.target.value)))
+            fingers = gui.add_button_group("gripper", ("open", "close"))
+            fingers.on_click(lambda event: commands.grip(event.target.value == "open"))
+        with gui.add_folder("simulation", order=FIRST + 2):
+            simulation = gui.add_button_group("", SIMULATION)
+            simulation.on_click(lambda event: commands.ask_simulation(str(event.target.value)))
+        for link in links:
+            for handle in robot.solids.get(link, ()):
+                self._let_drag(handle, link)
+        self.draw()
+
+    def draw(self) -> None:
+        """Show the hand and its force."""
+        grip = self._grip
+        if grip is None:
+            self._hand.content = "Drag any link of the arm with the mouse."
+            self._arrow.draw([], [])
+            return
+        point = self._robot.pose(grip.link).act(grip.point)
+        force = grip.stiffness * (grip.hand - point)
+        self._hand.content = f"pulls **{grip.link}** with **{np.linalg.norm(force):.1f} N**"
+        self._arrow.draw([point], [force], 1.0 / grip.stiffness)
+
+    def _let_drag(self, handle: Any, link: str) -> None:
+        # Only asynchronous callbacks come in the order of the mouse.
+        async def drag(event: Any) -> None:
+            hand = np.array(event.end_position)
+            if event.phase == "start":
+                held = self._robot.pose(link).actInv(np.array(event.start_position))
+                self._grip = Grip(link, held, hand, float(self._spring.value))
+            elif event.phase == "end":
+                self._grip = None
+            elif self._grip is not None:
+                self._grip = Grip(link, self._grip.point, hand, float(self._spring.value))
+            self._commands.pull(self._grip)
+
+        handle.on_drag("left")(drag)
+
+    def _show_goal(self, shown: bool) -> None:
+        if self._goal is not None:
+            self._goal.remove()
+            self._goal = None
+            self._commands.drive(None)
+        if shown:
+            position, wxyz = pose_of(self._robot.pose(self._tool))
+            goal = self._server.scene.add_transform_controls(
+                "/goal", scale=GIZMO, position=position, wxyz=wxyz, depth_test=False
+            )
+            goal.on_update(lambda event: self._commands.drive(_pose(event.target)))
+            self._goal = goal
+
+
+def _pose(goal: Any) -> pin.SE3:
+    w, x, y, z = goal.wxyz
+    return pin.SE3(pin.Quaternion(w, x, y, z).normalized().matrix(), np.array(goal.position))

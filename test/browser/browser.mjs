@@ -1,0 +1,60 @@
+// Drives a headless Chromium for tests: a command a line in, an answer a line out, both JSON.
+import { createInterface } from "node:readline";
+import chromium from "@sparticuz/chromium";
+import { chromium as launcher } from "playwright-core";
+
+const SOFTWARE_RENDERING = [
+  "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist",
+];
+const browser = await launcher.launch({
+  executablePath: await chromium.executablePath(),
+  args: [...SOFTWARE_RENDERING, "--no-sandbox", "--lang=en-US"],
+});
+const errors = [];
+let page;
+
+const commands = {
+  async open({ address, width = 1100, height = 700 }) {
+    page = await browser.newPage({ locale: "en-US", viewport: { width, height } });
+    page.on("pageerror", (error) => errors.push(String(error)));
+    await page.goto(address);
+  },
+  async wait({ text, seconds }) {
+    await page.getByText(text).first().waitFor({ timeout: 1e3 * seconds });
+  },
+  async drag({ from, to, steps = 10, seconds = 1.0 }) {
+    await page.mouse.move(...from);
+    await page.mouse.down();
+    for (let k = 1; k <= steps; k++) {
+      await page.mouse.move(
+        from[0] + ((to[0] - from[0]) * k) / steps, from[1] + ((to[1] - from[1]) * k) / steps,
+      );
+      await page.waitForTimeout((1e3 * seconds) / steps);
+    }
+  },
+  async release() {
+    await page.mouse.up();
+  },
+  async click({ text }) {
+    await page.getByText(text, { exact: true }).first().click();
+  },
+  async text() {
+    return await page.innerText("body");
+  },
+  async screenshot({ path }) {
+    await page.screenshot({ path, timeout: 120e3 });
+  },
+  async errors() {
+    return errors;
+  },
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { command, ...options } = JSON.parse(line);
+  try {
+    console.log(JSON.stringify({ answer: (await commands[command](options)) ?? null }));
+  } catch (error) {
+    console.log(JSON.stringify({ error: String(error) }));
+  }
+}
+await browser.close();

@@ -1,0 +1,60 @@
+"""The page in a real browser: a person pulls the arm with the mouse, and presses buttons."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import Browser
+from contact_stack_msgs.msg import ControllerStatus
+
+pytestmark = [pytest.mark.graph, pytest.mark.timeout(300)]
+
+PICTURES = Path("out/test/page")
+ELBOW, ASIDE = (470, 230), (400, 285)
+"""Where the elbow is on the page at the start, and where it is dragged to [pixels]."""
+ADDRESS = re.compile(r"live page at (http://\S+)")
+
+
+def test_a_person_pulls_the_elbow_and_holds_the_arm(launch, client, output) -> None:
+    launch(view="true")
+    client.wait_until_ready()
+    client.spin_until(lambda: ADDRESS.search(output.getvalue()))
+    address = ADDRESS.search(output.getvalue())
+    assert address is not None
+    with Browser() as browser:
+        browser.do("open", address=address[1])
+        browser.do("wait", text="Drag any link", seconds=60)
+        client.spin_for(5.0)
+        before, start = browser.picture(PICTURES / "before.png"), joints(client)
+
+        browser.do("drag", **{"from": ELBOW, "to": ASIDE})
+        client.spin_for(2.0)
+        pulled, turned = browser.picture(PICTURES / "pulled.png"), joints(client)
+        assert re.search(r"pulls lbr_link_[345] with \d+\.\d N", browser.do("text"))
+        # What the person sees moves as the arm does, which gives way.
+        assert np.abs(turned - start).max() > 0.1
+        arm = np.s_[150:400, 320:640]
+        assert (np.abs(pulled[arm] - before[arm]).max(axis=2) > 0.1).mean() > 0.05
+
+        browser.do("release")
+        client.spin_for(1.5)
+        assert "Drag any link" in browser.do("text")
+        left = joints(client)
+        client.spin_for(0.5)
+        assert np.abs(joints(client) - left).max() < 0.01
+
+        browser.do("click", text="stop")
+        client.spin_until(lambda: client.latest("controller_status").mode == ControllerStatus.FAULT)
+        client.spin_for(0.5)
+        assert "FAULT" in browser.do("text")
+        browser.do("click", text="reset")
+        client.spin_until(lambda: client.latest("controller_status").mode != ControllerStatus.FAULT)
+        assert browser.do("errors") == []
+
+
+def joints(client) -> np.ndarray:
+    """Return where the joints of the arm and the gripper truly are [rad], [m]."""
+    return np.array(client.latest("truth/joint_states").position)
