@@ -19,7 +19,7 @@ from contact_core.arm_state import ArmState
 from contact_core.config import nested, parameter
 from contact_core.description import read_urdf
 from contact_core.errors import choices
-from contact_core.robot import Robot
+from contact_core.robot import HELD_OBJECT, Robot
 from contact_core.scene import Scene
 from contact_ros.border import (
     LARGEST_FORCE,
@@ -85,7 +85,7 @@ class ViewerNode(GuardedNode):
         """
         super().__init__("viewer")
         config = read(self, ViewerConfig)
-        self._now = Snapshot()
+        self._now = Snapshot(force_limit=ControllerConfig().force.limit)
         self._first: int | None = None
         objects = Scene.load(config.scene).objects if config.scene else {}
         # What can be held is part of the robot's load, not of its environment.
@@ -117,6 +117,7 @@ class ViewerNode(GuardedNode):
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
         self.poll(config.rate, *heard, *self._reader.pollable)
         self._robot = robot
+        self._links = (*Robot.from_description(robot).link_names, HELD_OBJECT)
         self._offered = not config.commands or config.host not in LOCAL
         self._simulator = self.create_subscription(
             String, profile.topic(SIMULATED_TOPIC), self._simulated, LATCHED
@@ -140,8 +141,7 @@ class ViewerNode(GuardedNode):
         self._offered = True
         robot, page = self._robot, self._page
         commands = GraphCommands(self, robot.base_link, robot.open_position, page.say)
-        links = Robot.from_description(robot).link_names
-        page.offer(commands, robot.tool_link, links, ControllerConfig().force.limit)
+        page.offer(commands, robot.tool_link, self._links, ControllerConfig().force.limit)
 
     def _arm(self, state: ArmState) -> None:
         # The driver's clock may count from 1970, which nobody can read off an axis.
@@ -171,9 +171,17 @@ class ViewerNode(GuardedNode):
         self._now.true_points, self._now.true_forces = _points_and_forces(contacts)
 
     def _estimated_contacts(self, message: ContactArray) -> None:
-        self._now.estimated_points, self._now.estimated_forces = _points_and_forces(
-            message.contacts
-        )
+        contacts = message.contacts
+        self._now.estimated_points, self._now.estimated_forces = _points_and_forces(contacts)
+        self._now.felt = [
+            f"feels **{np.linalg.norm(force):.1f} N** at {self._called(contact.link)}"
+            + ("" if contact.identifiable else ", or elsewhere")
+            for contact, force in zip(contacts, self._now.estimated_forces, strict=True)
+        ]
+
+    def _called(self, link: str) -> str:
+        """Return a link's name as it is shown; a sender may call it anything."""
+        return link if link in self._links else "a link that this robot does not have"
 
     def _status(self, message: ControllerStatus) -> None:
         if message.mode not in MODES:

@@ -46,6 +46,7 @@ class Snapshot:
         true_forces: (3) true contact forces on the robot [N], world frame.
         estimated_points: (3) estimated contact points [m], world frame.
         estimated_forces: (3) estimated contact forces on the robot [N], world frame.
+        felt: What the estimator feels, a line of text for each contact.
         force_limit: [N].
         position_error: Of the measured tool from the reference [m], NaN without one.
         rotation_error: Likewise [rad].
@@ -60,6 +61,7 @@ class Snapshot:
     true_forces: Sequence[np.ndarray] = ()
     estimated_points: Sequence[np.ndarray] = ()
     estimated_forces: Sequence[np.ndarray] = ()
+    felt: Sequence[str] = ()
     force_limit: float = 0.0
     position_error: float = np.nan
     rotation_error: float = np.nan
@@ -196,14 +198,9 @@ def _foreign_pages_refused() -> Iterator[None]:
 
 
 def _status_text(now: Snapshot) -> str:
-    lines = [
-        f"**{now.state}** at {now.time:.2f} s",
-        "",
-        "Arrows: orange the true contact force, blue the estimated one.",
-    ]
-    if now.remedy:
-        lines.insert(1, f"\n{now.remedy}")
-    return "\n".join(lines)
+    lines = [f"**{now.state}** at {now.time:.2f} s", now.remedy, *now.felt]
+    lines.append("Arrows: orange the true contact force, blue the estimated one.")
+    return "\n\n".join(filter(None, lines))
 
 
 def _total(forces: Sequence[np.ndarray]) -> float:

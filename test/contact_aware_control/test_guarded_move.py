@@ -26,7 +26,8 @@ from contact_core.errors import TrajectoryError
 )
 def test_height_and_force_on_a_table_of_unknown_height(seed, force):
     height = np.random.default_rng(seed).uniform(0.42, 0.46)
-    guarded, touch, real, forces = guarded_move(TouchBench(height, seed), force)
+    # Pressed with 30 N, the arm's springs are up to 5 cm behind the commands.
+    guarded, touch, real, forces = guarded_move(TouchBench(height, seed), force, distance=0.2)
     assert guarded.touched
     assert touch.surface == pytest.approx(real, abs=1e-3)
     assert forces.max() <= 1.3 * force
