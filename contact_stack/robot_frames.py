@@ -119,7 +119,9 @@ class RobotFramesNode(GuardedNode):
         self._tf = self.create_publisher(TFMessage, "/tf", QoSProfile(depth=100))
         self._tree.update()
         self._tf_static.publish(self._message(self._tree.fixed, Time()))
-        profile = driver_profile(config.driver, config.arm, joints=description.arm_joints)
+        profile = driver_profile(
+            config.driver, config.arm, None, description.arm_joints, self.get_namespace()
+        )
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
         self._diagnostics = Diagnostics(self, self._reader.health)
         gripper = self.create_subscription(

@@ -87,7 +87,13 @@ class ControllerNode(ManagedNode):
         self._rate = _RateMeter()
         self._real_time: RealTimeReport | None = None
 
-        profile = driver_profile(config.driver, config.arm, config.period, description.arm_joints)
+        profile = driver_profile(
+            config.driver,
+            config.arm,
+            config.period,
+            description.arm_joints,
+            self.get_namespace(),
+        )
         real = config.hardware and not config.accept_simulator
         self._identity = RobotIdentity(self, profile, description, real)
         self._writer = CommandWriter(self, profile, config.lockstep)

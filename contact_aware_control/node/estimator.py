@@ -150,7 +150,9 @@ class EstimatorNode(GuardedNode):
         inputs = ["state", "gripper"] if self._gripper_joint else ["state"]
         self._inputs = TickInputs(inputs, self._handle_tick)
         self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
-        profile = driver_profile(config.driver, config.arm, joints=description.arm_joints)
+        profile = driver_profile(
+            config.driver, config.arm, None, description.arm_joints, self.get_namespace()
+        )
         self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
         heard = [*self._reader.subscriptions]
         if self._gripper_joint:

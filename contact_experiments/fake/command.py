@@ -171,6 +171,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(f"name the driver to be: {', '.join(DRIVERS)}")
     config = FakeConfig(
         driver=args.driver,
+        namespace=args.namespace,
         robot=args.robot,
         surface=None if args.surface is None else floor(args.surface),
         period=1.0 / args.rate,

@@ -79,6 +79,7 @@ class Driver(ABC):
 
     Attributes:
         name: What the command line calls it.
+        namespace: Where it runs, without slashes around it; empty for the root.
         joint_names: What it calls the joints.
         state_topics: Topic -> type of its states.
         command_topic: Where it takes commands.
@@ -89,13 +90,21 @@ class Driver(ABC):
     """
 
     name: ClassVar[str]
-    joint_names: ClassVar[tuple[str, ...]]
+    joint_names: tuple[str, ...]
     state_topics: ClassVar[Mapping[str, type]]
     command_topic: ClassVar[str]
     command_type: ClassVar[type]
     depth: ClassVar[int] = 1
     smoothing: ClassVar[float] = 0.0
     has_guard: ClassVar[bool] = False
+
+    def __init__(self, namespace: str = "/") -> None:
+        """Start in a namespace.
+
+        Args:
+            namespace: That of the driver, from the root.
+        """
+        self.namespace = namespace.strip("/")
 
     @abstractmethod
     def encode(self, reading: Reading) -> list[tuple[str, Any]]:
@@ -225,13 +234,21 @@ class Ros2ControlDriver(Broadcasters):
 
 
 class KukaSunriseDriver(Broadcasters):
-    """A joint trajectory controller; trajectories of one point, a period ahead."""
+    """A joint trajectory controller; trajectories of one point, a period ahead.
+
+    The launch file of the driver puts its namespace before the names of the joints.
+    """
 
     name = "kuka_drivers"
-    joint_names = tuple(f"joint_{i}" for i in range(1, JOINTS + 1))
     command_topic = "joint_trajectory_controller/joint_trajectory"
     command_type = JointTrajectory
     has_velocity = False
+
+    def __init__(self, namespace: str = "/") -> None:
+        """Start in a namespace; see :class:`Driver`."""
+        super().__init__(namespace)
+        prefix = f"{self.namespace}_" if self.namespace else ""
+        self.joint_names = tuple(f"{prefix}joint_{i}" for i in range(1, JOINTS + 1))
 
     def decode(self, message: Any) -> np.ndarray | None:
         """Take a command; one that does not name every joint is refused."""

@@ -34,6 +34,7 @@ class FakeConfig:
 
     Attributes:
         driver: One of DRIVERS.
+        namespace: Of the driver.
         robot: The robot's description.
         position: (7) where it stands at the start [rad].
         stiffness: (7) of its joint impedance control [Nm/rad].
@@ -51,6 +52,7 @@ class FakeConfig:
     """
 
     driver: str = "lbr_fri"
+    namespace: str = "/"
     robot: str = "iiwa14_wsg50"
     position: tuple[float, ...] = START
     stiffness: tuple[float, ...] = STIFFNESS
@@ -112,7 +114,7 @@ class FakeRobot:
         self.config = config = config or FakeConfig()
         if config.driver not in DRIVERS:
             raise ConfigError(f"unknown driver '{config.driver}' ({choices(DRIVERS)})")
-        self.driver = DRIVERS[config.driver]()
+        self.driver = DRIVERS[config.driver](config.namespace)
         description = RobotDescription.load(config.robot)
         self.arm = FakeArm(description, np.array(config.position), config.stiffness)
         self.arm.surface = config.surface

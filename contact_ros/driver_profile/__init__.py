@@ -45,7 +45,11 @@ PROFILES: Registry[type[DriverProfile]] = Registry(
 
 
 def driver_profile(
-    name: str, config: DriverConfig, period: float | None = None, joints: Sequence[str] = ()
+    name: str,
+    config: DriverConfig,
+    period: float | None = None,
+    joints: Sequence[str] = (),
+    namespace: str = "/",
 ) -> DriverProfile:
     """Build a driver profile.
 
@@ -56,6 +60,8 @@ def driver_profile(
             listener, who takes them as they come.
         joints: The arm's joints in the robot's file, base to flange: their names for a driver
             that has none of its own.
+        namespace: Namespace of the node that uses the profile: that of the driver too, unless the
+            configuration names another.
 
     Returns:
         The profile.
@@ -65,8 +71,9 @@ def driver_profile(
             another number of joints.
     """
     kind = PROFILES[name]
-    if not (config.joint_names or kind.default_joint_names):
-        config = replace(config, joint_names=tuple(joints))
+    if not config.joint_names:
+        names = kind.joints_in(config.namespace or namespace) or tuple(joints)
+        config = replace(config, joint_names=names)
     profile = kind(config, period)
     if joints and len(profile.joint_names) != len(joints):
         raise ConfigError(

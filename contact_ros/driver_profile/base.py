@@ -58,8 +58,8 @@ class DriverProfile(ABC):
 
     Attributes:
         name: Value of the ``driver`` parameter that selects the profile.
-        default_joint_names: What the driver calls the arm's joints unless configured otherwise;
-            empty if it takes them from the robot.
+        default_joint_names: What the driver calls the arm's joints in the root namespace; empty
+            if it takes them from the robot.
         state_topics: Topic -> message type of everything the robot publishes.
         needed_topics: The topics of them a controller reads.
         command_topic: Topic of the commands.
@@ -90,6 +90,19 @@ class DriverProfile(ABC):
         self.joint_names = config.joint_names or self.default_joint_names
         if len(set(self.joint_names)) != len(self.joint_names):
             raise ConfigError(f"joint_names must be all different, got {self.joint_names}")
+
+    @classmethod
+    def joints_in(cls, namespace: str) -> tuple[str, ...]:
+        """Return what the driver calls the arm's joints unless configured otherwise.
+
+        Args:
+            namespace: The namespace the driver runs in, from the root; some put it before the
+                names of the joints.
+
+        Returns:
+            The names, base to flange; empty if the driver takes them from the robot.
+        """
+        return cls.default_joint_names
 
     @property
     def period(self) -> float:

@@ -28,6 +28,12 @@ class KukaDrivers(BroadcastDriver):
     command_topic: ClassVar[str] = "joint_trajectory_controller/joint_trajectory"
     command_type: ClassVar[type] = JointTrajectory
 
+    @classmethod
+    def joints_in(cls, namespace: str) -> tuple[str, ...]:
+        """Return the names of the joints, after the namespace; see :class:`DriverProfile`."""
+        prefix = namespace.strip("/")
+        return tuple(f"{prefix}_{name}" if prefix else name for name in cls.default_joint_names)
+
     def __init__(self, config: DriverConfig, period: float | None = None) -> None:
         """Set the profile up; see :class:`DriverProfile`."""
         super().__init__(config, period)

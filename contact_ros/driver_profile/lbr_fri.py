@@ -20,6 +20,12 @@ from contact_ros.stamps import NANOSECONDS
 JOINTS = len(LBRJointPositionCommand().joint_position)
 """Joints of an LBR, as its messages have them."""
 
+COMMANDED = "commanded_joint_position"
+REPORTS_COMMAND = COMMANDED in LBRState.get_fields_and_field_types()
+"""Whether the installed messages are those of FRI 1; those of FRI 2 have no command."""
+
+UNKNOWN = np.full(JOINTS, np.nan)
+
 PERIOD_TOLERANCE = 0.1
 """By how much of itself the robot's period may differ from ours."""
 
@@ -76,13 +82,11 @@ class LbrFri(DriverProfile):
             time_stamp_sec=seconds,
             time_stamp_nano_sec=nanoseconds,
             measured_joint_position=state.position,
-            commanded_joint_position=state.commanded_position,
             ipo_joint_position=state.commanded_position,
             external_torque=torque,
-            measured_torque=np.full(JOINTS, np.nan)
-            if state.joint_torque is None
-            else state.joint_torque,
+            measured_torque=UNKNOWN if state.joint_torque is None else state.joint_torque,
             tracking_performance=1.0,
+            **({COMMANDED: state.commanded_position} if REPORTS_COMMAND else {}),
         )
         joints = joint_state(
             state.stamp,
@@ -100,8 +104,8 @@ class LbrFri(DriverProfile):
         return ArmState(
             stamp=message.time_stamp_sec * NANOSECONDS + message.time_stamp_nano_sec,
             position=checked(message.measured_joint_position, JOINTS, "measured_joint_position"),
-            velocity=np.full(JOINTS, np.nan),
-            commanded_position=np.array(message.commanded_joint_position),
+            velocity=UNKNOWN.copy(),
+            commanded_position=np.array(getattr(message, COMMANDED, UNKNOWN)),
             external_torque=self.config.torque_sign * torque,
             joint_torque=_known(message.measured_torque),
             condition=RobotCondition(

@@ -52,7 +52,7 @@ def record_on_graph(
         on_time(time)
 
     with GraphClient("calibrate", namespace) as client:
-        profile = driver_profile(driver, DriverConfig(), joints=joints)
+        profile = driver_profile(driver, DriverConfig(), None, joints, namespace)
         StateReader(client.node, profile, False, take)
         client.wait_until(
             lambda: states and states[-1][0] > REST,

@@ -231,7 +231,7 @@ def run_graph(demo: Demo[Data], run: str, out: Path) -> Data:
         try:
             with deferred():
                 joints = Scene.load(arguments["scene"], arguments.get("robot", "")).robot.arm_joints
-                profile = driver_profile(demo.driver, DriverConfig(), joints=joints)
+                profile = driver_profile(demo.driver, DriverConfig(), None, joints, NAMESPACE)
                 client = demo.client(run, Connection(recorder, demo.lockstep, profile))
             _spin(client, graph, run)
             client.destroy_node()

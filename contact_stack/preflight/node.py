@@ -88,7 +88,11 @@ class PreflightNode(GuardedNode):
         self._push: PushTest | None = None
         self._verdict = Health(Level.STALE, "waiting for driver and estimator")
         profile = driver_profile(
-            config.driver, config.arm, 1.0 / config.rate, description.arm_joints
+            config.driver,
+            config.arm,
+            1.0 / config.rate,
+            description.arm_joints,
+            self.get_namespace(),
         )
         self._identity = RobotIdentity(self, profile, description, not config.accept_simulator)
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._state_arrived)

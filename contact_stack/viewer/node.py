@@ -113,7 +113,9 @@ class ViewerNode(GuardedNode):
         ]
         # The driver's names of the joints need not be those of our description.
         self._arm_joints = robot.arm_joints
-        profile = driver_profile(config.driver, config.arm, joints=robot.arm_joints)
+        profile = driver_profile(
+            config.driver, config.arm, None, robot.arm_joints, self.get_namespace()
+        )
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
         self.poll(config.rate, *heard, *self._reader.pollable)
         self._robot = robot

@@ -129,7 +129,13 @@ class SimulatorNode(ManagedNode):
         self._lock = threading.Lock()
 
         states_period = 1e-9 * self._plant.period_ns * config.driver_faults.state_every
-        profile = driver_profile(config.driver, config.arm, states_period, scene.robot.arm_joints)
+        profile = driver_profile(
+            config.driver,
+            config.arm,
+            states_period,
+            scene.robot.arm_joints,
+            self.get_namespace(),
+        )
         self._arm = Robot.from_description(scene.robot)
         self._hands = Hands(self, NAME, self._arm, self._lock, lambda: self._stamp)
         lowest, highest = self._arm.position_limits

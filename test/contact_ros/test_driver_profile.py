@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,6 +27,7 @@ from contact_ros.driver_profile import (
     MessageError,
     RobotSide,
     StateReader,
+    lbr_fri,
 )
 from contact_ros.driver_profile.messages import joint_state
 from contact_ros.driver_profile.ros2_control import STATE, TORQUE
@@ -276,12 +279,50 @@ def test_a_trajectory_may_name_the_joints_in_another_order() -> None:
     np.testing.assert_array_equal(command, np.arange(7.0)[::-1])
 
 
+def test_a_state_of_fri_2_has_no_command() -> None:
+    """Its message has no such field."""
+    profile = driver_profile("lbr_fri", DriverConfig(), PERIOD)
+    message = profile.encode_state(arm_state())["state"]
+    fields = set(LBRState.get_fields_and_field_types()) - {"commanded_joint_position"}
+    state = profile.decode_state(
+        "state", SimpleNamespace(**{name: getattr(message, name) for name in fields})
+    )
+    assert np.isnan(state.commanded_position).all()
+    np.testing.assert_array_equal(state.position, arm_state().position)
+
+
+def test_a_state_is_encoded_for_fri_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the installed message has no field for the command, none is set."""
+    monkeypatch.setattr(lbr_fri, "REPORTS_COMMAND", False)
+    message = driver_profile("lbr_fri", DriverConfig(), PERIOD).encode_state(arm_state())["state"]
+    assert not message.commanded_joint_position.any()
+    np.testing.assert_array_equal(message.measured_joint_position, arm_state().position)
+
+
 @pytest.mark.parametrize("name", PROFILES)
 def test_joints_have_the_drivers_names_unless_configured_otherwise(name: str) -> None:
     own = tuple(f"axis_{i}" for i in range(7))
     assert driver_profile(name, DriverConfig(joint_names=own), PERIOD).joint_names == own
     expected = KUKA_NAMES if name == "kuka_drivers" else NAMES
     assert list(driver_profile(name, DriverConfig(), PERIOD).joint_names) == expected
+
+
+@pytest.mark.parametrize(
+    ("config", "node", "prefix"),
+    [
+        (DriverConfig(), "/left", "left_"),
+        (DriverConfig(), "/", ""),
+        (DriverConfig(namespace="/"), "/left", ""),
+        (DriverConfig(namespace="/right"), "/left", "right_"),
+    ],
+)
+def test_kuka_drivers_put_their_namespace_before_the_joints(
+    config: DriverConfig, node: str, prefix: str
+) -> None:
+    profile = driver_profile("kuka_drivers", config, PERIOD, namespace=node)
+    assert list(profile.joint_names) == [prefix + name for name in KUKA_NAMES]
+    own = replace(config, joint_names=tuple(NAMES))
+    assert list(driver_profile("kuka_drivers", own, namespace=node).joint_names) == NAMES
 
 
 @pytest.mark.parametrize("name", PROFILES)

@@ -83,7 +83,8 @@ def joint_goal(
     """A goal at which the arm already is; the joints have the driver's names."""
     position = np.array(client.latest("truth/joint_states").position[:7])
     goal = FollowJointTrajectory.Goal()
-    goal.trajectory.joint_names = list(driver_profile(driver, DriverConfig(), 0.005).joint_names)
+    profile = driver_profile(driver, DriverConfig(), namespace=client.node.get_namespace())
+    goal.trajectory.joint_names = list(profile.joint_names)
     goal.trajectory.points = [
         JointTrajectoryPoint(
             positions=position.tolist(), time_from_start=Duration(seconds=duration).to_msg()
@@ -178,7 +179,7 @@ def test_a_command_that_is_not_finite_never_reaches_the_arm(
     client = held_arm
     client.spin_until(lambda: at_rest(client))
     start = np.array(client.latest("truth/joint_states").position)
-    profile = driver_profile(driver, DriverConfig(), 0.005)
+    profile = driver_profile(driver, DriverConfig(), 0.005, namespace=client.node.get_namespace())
     publisher = client.node.create_publisher(profile.command_type, profile.command_topic, 1)
     client.spin_until(publisher.get_subscription_count)
     bad = profile.encode_command(np.full(7, np.nan))

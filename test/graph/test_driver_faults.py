@@ -133,7 +133,7 @@ def test_each_misbehaviour(moving: GraphClient, driver: str) -> None:
 
 def command_beyond_limits(client: GraphClient, driver: str) -> None:
     """Command until the driver's guard has ended it."""
-    profile = driver_profile(driver, DriverConfig(), 0.005)
+    profile = driver_profile(driver, DriverConfig(), 0.005, namespace=client.node.get_namespace())
     publisher: Any = client.node.create_publisher(profile.command_type, profile.command_topic, 1)
     client.spin_until(publisher.get_subscription_count)
     command = np.array(client.latest("truth/joint_states").position[:7])
@@ -155,7 +155,7 @@ def test_a_second_commander_is_named_and_the_arm_held(moving: GraphClient, drive
     """It need not say anything; others' joints on a shared topic, and listeners, are welcome."""
     client = moving
     began = time.monotonic()
-    profile = driver_profile(driver, DriverConfig(), 0.005)
+    profile = driver_profile(driver, DriverConfig(), 0.005, namespace=client.node.get_namespace())
     publisher: Any = client.node.create_publisher(profile.command_type, profile.command_topic, 1)
     held_because(client, "FOREIGN_COMMAND", began)
     client.spin_until(

@@ -13,11 +13,18 @@ from contact_experiments.fake import DRIVERS, FakeConfig, FakeRobot
 from contact_ros.driver_profile import DriverConfig, DriverProfile, driver_profile
 
 PROFILE = {"lbr_fri2": "lbr_fri"}
+NAMESPACE = "/left"
 
 
 @pytest.fixture(params=DRIVERS)
 def robot(request: pytest.FixtureRequest) -> FakeRobot:
-    config = FakeConfig(driver=request.param, position_noise=0.0, torque_noise=0.0, torque_time=0.0)
+    config = FakeConfig(
+        driver=request.param,
+        namespace=NAMESPACE,
+        position_noise=0.0,
+        torque_noise=0.0,
+        torque_time=0.0,
+    )
     return FakeRobot(replace(config, guard=False))
 
 
@@ -25,7 +32,9 @@ def robot(request: pytest.FixtureRequest) -> FakeRobot:
 def profile(robot: FakeRobot) -> DriverProfile:
     name = robot.driver.name
     joints = RobotDescription.load(robot.config.robot).arm_joints
-    return driver_profile(PROFILE.get(name, name), DriverConfig(), robot.config.period, joints)
+    return driver_profile(
+        PROFILE.get(name, name), DriverConfig(), robot.config.period, joints, NAMESPACE
+    )
 
 
 def received(robot: FakeRobot, profile: DriverProfile) -> ArmState:
