@@ -7,8 +7,10 @@ import dataclasses
 import json
 from collections.abc import Iterable
 from itertools import chain
+from pathlib import Path
 
 from contact_stack.checks import Check, CheckStatus
+from contact_stack.checks.driver_source import driver_source
 from contact_stack.checks.machine import machine
 from contact_stack.checks.network import network
 from contact_stack.checks.software import interface_packages, software
@@ -19,6 +21,7 @@ EPILOG = """examples:
   contact-stack doctor
   contact-stack doctor --json
   contact-stack doctor --types
+  contact-stack doctor --driver-source src/lbr_fri_ros2_stack
 
 The exit code is 1 if anything FAILs: the stack cannot run then. A WARN names what you
 will miss."""
@@ -34,6 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--types", action="store_true", help="list the interface types with their hashes instead"
     )
+    parser.add_argument(
+        "--driver-source",
+        type=Path,
+        metavar="FOLDER",
+        help="compare a driver's checkout, or a folder of some, with what we know of it instead",
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -45,12 +54,16 @@ def main(args: argparse.Namespace) -> int:
 
     Returns:
         0, or 1 if a check failed.
+
+    Raises:
+        ConfigError: If there is no driver in the folder that is to be compared.
     """
     if args.types:
         _show_types(args.json)
         return 0
     checks = []
-    for check in chain(software(), network(), machine()):
+    here = chain(software(), network(), machine())
+    for check in driver_source(args.driver_source) if args.driver_source else here:
         checks.append(check)
         if not args.json:
             print(check, flush=True)

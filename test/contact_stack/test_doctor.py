@@ -34,10 +34,10 @@ def findings(monkeypatch) -> list[Check]:
 @pytest.mark.parametrize(("status", "code"), [("OK", 0), ("WARN", 0), ("FAIL", 1)])
 def test_only_a_failure_gives_exit_code_1(findings, status: str, code: int) -> None:
     findings += [Check("a", CheckStatus.OK, "fine"), Check("b", CheckStatus(status), "found")]
-    assert doctor.main(argparse.Namespace(json=True, types=False)) == code
+    assert doctor.main(argparse.Namespace(json=True, types=False, driver_source=None)) == code
 
 
 def test_a_person_reads_the_status_and_the_remedy(findings, capsys) -> None:
     findings.append(Check("numba", CheckStatus.FAIL, "not installed", "run `make setup`"))
-    doctor.main(argparse.Namespace(json=False, types=False))
+    doctor.main(argparse.Namespace(json=False, types=False, driver_source=None))
     assert capsys.readouterr().out == "FAIL  numba: not installed\n      -> run `make setup`\n"
