@@ -111,6 +111,9 @@ COMMANDS: dict[str, Command | Group] = {
     "fake": Command(
         "contact_experiments.fake.command", "stand in for a driver, and misbehave on request"
     ),
+    "driver-config": Command(
+        "contact_stack.driver_config", "configure a driver for one robot and our rate"
+    ),
     "bench": BENCHMARKS,
     "paper": Command(
         "contact_experiments.papers.command", "make the figures of the papers again", EXPERIMENTS

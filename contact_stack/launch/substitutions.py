@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import os
+import shlex
+import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -119,25 +121,52 @@ def _environment(values: Mapping[str, str], name: str, default: str | None = Non
     return value
 
 
-def _package_share(values: Mapping[str, str], package: str) -> str:
-    """Return the share folder of a package; ours may also be a checkout."""
+def package_share(package: str) -> str:
+    """Locate the share folder of a package; ours may also be a checkout.
+
+    Args:
+        package: Its name.
+
+    Returns:
+        The folder.
+
+    Raises:
+        LaunchError: If it is not installed.
+    """
     if package == "contact_stack":
         try:
             return str(share("launch").parent)
         except ConfigError as error:
             raise LaunchError(str(error)) from error
+    return str(_prefix(package) / "share" / package)
+
+
+def _prefix(package: str) -> Path:
     prefixes = ament_prefixes()
     for prefix in prefixes:
         if (prefix / "share/ament_index/resource_index/packages" / package).exists():
-            return str(prefix / "share" / package)
+            return prefix
     raise LaunchError(
         f"package '{package}' is not installed below any of: {', '.join(map(str, prefixes))}"
     )
 
 
+def _output(values: Mapping[str, str], command: str) -> str:
+    """Return what a command prints."""
+    done = subprocess.run(shlex.split(command), capture_output=True, text=True)
+    if done.returncode != 0 or done.stderr:
+        raise LaunchError(f"'{command}' failed: {done.stderr.strip() or done.returncode}")
+    return done.stdout
+
+
 SUBSTITUTIONS: Mapping[str, tuple[Callable[..., str], tuple[int, ...]]] = {
     "var": (_variable, (1, 2)),
-    "find-pkg-share": (_package_share, (1,)),
+    "find-pkg-share": (lambda values, package: package_share(package), (1,)),
+    "exec-in-pkg": (
+        lambda values, name, package: str(_prefix(package) / "lib" / package / name),
+        (2,),
+    ),
+    "command": (_output, (1,)),
     "env": (_environment, (1, 2)),
     "eval": (lambda values, expression: evaluate(expression), (1,)),
 }

@@ -112,6 +112,23 @@ def test_find_pkg_share_finds_other_packages_by_the_ament_index(
     assert parse(file, {}).nodes[0].executable == str(expected)
 
 
+def test_a_command_gives_what_it_prints(launch_file, make_executable) -> None:
+    make_executable("say", "print(sys.argv[1], end='')")
+    text = "$(command '$(exec-in-pkg say throw_away) hello')"
+    file = launch_file(f'<node pkg="p" exec="{text}"/>')
+    assert parse(file, {}).nodes[0].executable == "hello"
+
+
+def test_a_command_that_fails_or_complains_is_an_error(launch_file, make_executable) -> None:
+    make_executable("fail", "sys.exit('no such driver')")
+    make_executable("complain", "print('careful', file=sys.stderr)")
+    for name, message in (("fail", "no such driver"), ("complain", "careful")):
+        text = f"$(command '$(exec-in-pkg {name} throw_away)')"
+        file = launch_file(f'<node pkg="p" exec="{text}"/>')
+        with pytest.raises(LaunchError, match=message):
+            parse(file, {})
+
+
 @pytest.mark.parametrize(
     ("expression", "value"),
     [
@@ -204,7 +221,7 @@ BAD_FILES = {
     "unknown attribute 'type' of <param>": (
         "<node pkg='p' exec='e'><param name='a' value='1' type='str'/></node>"
     ),
-    r"unknown substitution '\$\(command": "<let name='x' value='$(command ls)'/>",
+    r"unknown substitution '\$\(dirname": "<let name='x' value='$(dirname)'/>",
     r"unknown substitution '\$\(anon": (
         "<group if='false'><let name='x' value='$(anon x)'/></group>"
     ),
