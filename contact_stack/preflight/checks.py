@@ -182,6 +182,8 @@ def tare(tared: bool, free_torques: NDArray[np.float64], limits: PreflightLimits
 
 
 MIN_SAMPLES = 50
+RELEASED = 0.5
+"""Share of a push that is left when the hand has let go."""
 """Samples of a push at a joint before it counts."""
 
 
@@ -215,6 +217,7 @@ class PushTest:
         # Sums of dq^2 and dq dtau over the samples of a joint's pushes.
         self._bend = np.zeros(joints)
         self._work = np.zeros(joints)
+        self._free = 0
 
     def add(self, position: NDArray[np.float64], torque: NDArray[np.float64]) -> None:
         """Take a sample.
@@ -228,6 +231,13 @@ class PushTest:
         self._count += pushed
         self._bend += np.where(pushed, bend**2, 0.0)
         self._work += np.where(pushed, bend * change, 0.0)
+        still = np.abs(change).max() < RELEASED * self._limits.push_torque
+        self._free = self._free + 1 if still else 0
+
+    @property
+    def released(self) -> bool:
+        """Whether the hand has let go, so that commands can begin where the arm is."""
+        return self._free >= MIN_SAMPLES
 
     @property
     def reached(self) -> NDArray[np.intp]:
@@ -257,6 +267,9 @@ class PushTest:
             found = f"{len(self.reached)} of {self._limits.pushed_joints} joints were pushed"
             remedy = "push the wrist harder, sideways and down, and hold each push for a second"
             return (Check("torque sign", CheckStatus.FAIL, found, remedy),)
+        if not self.released:
+            found = "it never let go"
+            return (Check("hand", CheckStatus.FAIL, found, "push, and then let go of the arm"),)
         measured = self.stiffness()
         names = [self._names[joint] for joint in self.reached]
         if (measured <= 0.0).any():

@@ -133,7 +133,7 @@ class PreflightNode(GuardedNode):
         elif self._push is None and elapsed > self._config.start_timeout:
             self._fail_start()
         elif self._push is not None and (
-            self._push.complete or elapsed > self._config.push_timeout
+            (self._push.complete and self._push.released) or elapsed > self._config.push_timeout
         ):
             self._judge(self._push.checks())
             self._activate()

@@ -15,6 +15,7 @@ from contact_stack.preflight.checks import PreflightLimits, PushTest
 LIMITS = PreflightLimits()
 K = np.array([800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0])
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
+BIAS = np.random.default_rng(5).normal(size=7)
 REST = np.tile(Q, (50, 1))
 
 
@@ -72,15 +73,17 @@ def test_the_tare() -> None:
 
 
 def push(sign: float = 1.0, stiffness: np.ndarray = K, joints: int = 4) -> PushTest:
-    """A hand pushes the first joints of an arm of some stiffness; torques are biased and noisy."""
+    """A hand pushes the first joints of an arm of some stiffness; torques are biased and noisy.
+
+    It lets go at the end.
+    """
     random = np.random.default_rng(5)
     names = [f"lbr_A{i}" for i in range(1, 8)]
-    bias = random.normal(size=7)
-    test = PushTest(Q, bias, names, K, LIMITS)
-    for time in np.arange(0.0, 2.0, 0.005):
+    test = PushTest(Q, BIAS, names, K, LIMITS)
+    for time in np.arange(0.0, 2.5, 0.005):
         torque = np.zeros(7)
-        torque[:joints] = 6.0 * np.sin(np.pi * time)
-        noisy = sign * torque + bias + random.normal(scale=0.1, size=7)
+        torque[:joints] = 6.0 * np.sin(np.pi * min(time, 2.0))
+        noisy = sign * torque + BIAS + random.normal(scale=0.1, size=7)
         test.add(Q + torque / stiffness, noisy)
     return test
 
@@ -89,6 +92,20 @@ def test_a_push_tells_sign_and_stiffness() -> None:
     test = push()
     np.testing.assert_allclose(test.stiffness(), K[:4], rtol=0.01)
     assert [check.status for check in test.checks()] == [CheckStatus.OK, CheckStatus.OK]
+
+
+def test_the_hand_has_to_let_go() -> None:
+    """Commands would else begin where the hand holds the arm, and jump there."""
+    test = push()
+    assert test.released
+    test.add(Q + 4.0 / K, BIAS + 4.0)
+    assert not test.released
+    (check,) = test.checks()
+    assert check.status is CheckStatus.FAIL
+    assert "let go" in check.remedy
+    for _ in range(100):
+        test.add(Q, BIAS)
+    assert test.released
 
 
 def test_a_torque_of_the_other_sign_is_found() -> None:
