@@ -8,6 +8,7 @@ import time
 from functools import partial
 from typing import Any
 
+from geometry_msgs.msg import Vector3
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from std_msgs.msg import String
@@ -17,6 +18,7 @@ from contact_experiments.fake.arm import Wall
 from contact_experiments.fake.drivers import DRIVERS
 from contact_experiments.fake.faults import FAULTS, summary
 from contact_experiments.fake.robot import FakeConfig, FakeRobot
+from contact_ros.border import vector
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.loop import ErrorRelay, FixedRateLoop
@@ -24,6 +26,8 @@ from contact_ros.network import LOCALHOST
 from contact_ros.qos import LATCHED
 
 NAME = "fake_robot"
+STRONGEST_PUSH = 200.0
+"""Strongest push that is taken [N]."""
 
 EPILOG = """examples:
   contact-stack fake lbr_fri
@@ -31,7 +35,8 @@ EPILOG = """examples:
   contact-stack fake kuka_drivers --surface 0.2
   contact-stack fake --list-faults
 
-It stands where a driver stands: start estimator and controller beside it. No physics of the
+It stands where a driver stands: start estimator and controller beside it. A hand pushes its tool
+with what is published on fake_robot/push (geometry_msgs/Vector3, newton). No physics of the
 simulator and no code of the driver profiles is in it. It talks on this machine only, and a
 hardware launch refuses it as it refuses the simulator."""
 
@@ -67,6 +72,7 @@ class FakeRobotNode(GuardedNode):
         self._topics = {0: self._publishers_of(self)}
         self._intruder: Any = None
         self.create_subscription(driver.command_type, driver.command_topic, self._take, self._qos)
+        self.create_subscription(Vector3, f"{NAME}/push", self._push, 1)
         freeze_garbage_collector()
         self._stopped = ""
         self._loop = FixedRateLoop(config.period, self._step, ErrorRelay(self))
@@ -101,6 +107,11 @@ class FakeRobotNode(GuardedNode):
     def _take(self, message: Any) -> None:
         with self._lock:
             self._robot.take(message)
+
+    def _push(self, force: Vector3) -> None:
+        push = vector(force, "push", STRONGEST_PUSH)
+        with self._lock:
+            self._robot.arm.push = push
 
     def _step(self) -> None:
         robot = self._robot
