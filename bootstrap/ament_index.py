@@ -1,7 +1,8 @@
 """Tells the ament index of the virtual environment about an editable installation.
 
 pip knows nothing of the index, so what ``colcon build`` would copy is linked here. Changes of
-launch files, configurations and descriptions therefore take effect at once.
+launch files, configurations and descriptions therefore take effect at once; for a new file
+``make setup`` is run again.
 """
 
 from __future__ import annotations
@@ -27,11 +28,28 @@ def link_package(root: Path, venv: Path) -> None:
 
     share = _empty_folder(venv / "share" / PACKAGE)
     for name in SHARED:
-        _link(share / name, root / name)
+        for file in shared_files(root / name):
+            link = share / file.relative_to(root)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            _link(link, file)
 
     executables = _empty_folder(venv / "lib" / PACKAGE)
     for name in console_scripts(venv):
         _link(executables / name, venv / "bin" / name)
+
+
+def shared_files(path: Path) -> list[Path]:
+    """List the files that are linked, each by itself: `ros2 launch` enters no linked folder.
+
+    Args:
+        path: A file, or a folder.
+
+    Returns:
+        The file, or all files in the folder.
+    """
+    if path.is_file():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.is_file())
 
 
 def console_scripts(venv: Path) -> list[str]:

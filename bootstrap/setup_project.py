@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from bootstrap import contact_stack_environment, machine
-from bootstrap.ament_index import link_package
+from bootstrap.ament_index import SHARED, link_package, shared_files
 from bootstrap.interfaces import build_interfaces, interface_packages, is_provided
 from bootstrap.step import Log, Step, StepRunner
 
@@ -93,6 +93,7 @@ def steps() -> Iterator[Step]:
             *(ROOT / name for name in ("setup.py", "setup.cfg", "package.xml", "pyproject.toml")),
             ROOT / "bootstrap/ament_index.py",
             "\n".join(folder.name for folder in package_folders()),
+            "\n".join(str(file) for name in SHARED for file in shared_files(ROOT / name)),
         ),
         install_package,
         "correct setup.py",

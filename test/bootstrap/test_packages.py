@@ -140,6 +140,13 @@ def test_the_ament_index_knows_every_shared_file():
         assert (share / name).read_bytes() == (ROOT / name).read_bytes()
 
 
+def test_no_shared_folder_is_a_link():
+    """`ros2 launch` looks for launch files in folders only."""
+    share = Path(ament_index_python.get_package_share_directory("contact_stack"))
+    walked = {Path(folder, file) for folder, _, files in os.walk(share) for file in files}
+    assert walked == {share / name for name in shared_names()}
+
+
 def test_the_ament_index_knows_every_node():
     executables = Path(ament_index_python.get_package_prefix("contact_stack")) / "lib/contact_stack"
     for name in NODES:
