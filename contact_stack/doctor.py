@@ -11,6 +11,7 @@ from pathlib import Path
 
 from contact_stack.checks import Check, CheckStatus
 from contact_stack.checks.driver_source import driver_source
+from contact_stack.checks.install import install_command
 from contact_stack.checks.machine import machine
 from contact_stack.checks.network import network
 from contact_stack.checks.software import interface_packages, software
@@ -22,6 +23,7 @@ EPILOG = """examples:
   contact-stack doctor --json
   contact-stack doctor --types
   contact-stack doctor --driver-source src/lbr_fri_ros2_stack
+  contact-stack doctor --install-hints
 
 The exit code is 1 if anything FAILs: the stack cannot run then. A WARN names what you
 will miss."""
@@ -43,6 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="compare a driver's checkout, or a folder of some, with what we know of it instead",
     )
+    parser.add_argument(
+        "--install-hints",
+        action="store_true",
+        help="print the pip command for what rosdep does not install, and nothing else",
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -58,6 +65,9 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         ConfigError: If there is no driver in the folder that is to be compared.
     """
+    if args.install_hints:
+        print(install_command())
+        return 0
     if args.types:
         _show_types(args.json)
         return 0
