@@ -54,7 +54,8 @@ def lbr_fri(args: argparse.Namespace) -> Files:
         ``controllers.yaml`` for its argument ``ctrl_cfg`` and ``system.yaml`` for ``sys_cfg``.
 
     Raises:
-        ConfigError: If the driver is not installed, or too old.
+        LaunchError: If the driver is not installed.
+        ConfigError: If it is too old, or a file of it cannot be read.
     """
     folder = Path(package_share("lbr_description"), "ros2_control")
     controllers = [folder / name for name in LBR_CONTROLLERS if (folder / name).is_file()]
@@ -93,7 +94,8 @@ def kuka_drivers(args: argparse.Namespace) -> Files:
         The files of its folder of controllers, under their own names.
 
     Raises:
-        ConfigError: If the driver is not installed.
+        LaunchError: If the driver is not installed.
+        ConfigError: If it has not the files we know, or one cannot be read.
     """
     folder = Path(package_share(KUKA_PACKAGE), "config")
     files = {path.name: _read(path) for path in sorted(folder.glob("*.yaml"))}
@@ -137,7 +139,8 @@ def main(args: argparse.Namespace) -> int:
         The exit code.
 
     Raises:
-        ConfigError: If the driver is not installed or unknown, or an argument is wrong.
+        LaunchError: If the driver is not installed.
+        ConfigError: If it is of an unknown version, or an argument is wrong.
     """
     if not re.fullmatch(r"\d+\.\d+", args.fri):
         raise ConfigError(f"--fri '{args.fri}' is no version (valid: e.g. 1.15 or 2.5)")

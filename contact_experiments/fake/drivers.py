@@ -155,7 +155,6 @@ class LbrFri1(Driver):
     def encode(self, reading: Reading) -> list[tuple[str, Any]]:
         """Turn a reading into messages; see :class:`Driver`."""
         seconds, nanoseconds = divmod(reading.stamp, 1_000_000_000)
-        unknown = np.full(JOINTS, np.nan)
         state = LBRState(
             sample_time=reading.sample_time,
             session_state=reading.session,
@@ -169,13 +168,16 @@ class LbrFri1(Driver):
             time_stamp_sec=seconds,
             time_stamp_nano_sec=nanoseconds,
             measured_joint_position=reading.position,
-            commanded_joint_position=reading.command if self.reports_command else unknown,
             measured_torque=reading.joint_torque,
             commanded_torque=np.zeros(JOINTS),
             external_torque=reading.external_torque,
             ipo_joint_position=reading.interpolator,
             tracking_performance=1.0 if reading.session == COMMANDING_ACTIVE else 0.0,
         )
+        # The messages of FRI 2 have no such field.
+        if hasattr(state, "commanded_joint_position"):
+            unknown = np.full(JOINTS, np.nan)
+            state.commanded_joint_position = reading.command if self.reports_command else unknown
         joints = _joint_state(
             self, reading, reading.position, reading.velocity, reading.joint_torque
         )

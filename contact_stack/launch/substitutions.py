@@ -153,7 +153,10 @@ def _prefix(package: str) -> Path:
 
 def _output(values: Mapping[str, str], command: str) -> str:
     """Return what a command prints."""
-    done = subprocess.run(shlex.split(command), capture_output=True, text=True)
+    try:
+        done = subprocess.run(shlex.split(command), capture_output=True, text=True)
+    except (OSError, ValueError) as error:
+        raise LaunchError(f"cannot run '{command}': {error}") from error
     if done.returncode != 0 or done.stderr:
         raise LaunchError(f"'{command}' failed: {done.stderr.strip() or done.returncode}")
     return done.stdout

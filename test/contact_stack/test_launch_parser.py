@@ -122,7 +122,8 @@ def test_a_command_gives_what_it_prints(launch_file, make_executable) -> None:
 def test_a_command_that_fails_or_complains_is_an_error(launch_file, make_executable) -> None:
     make_executable("fail", "sys.exit('no such driver')")
     make_executable("complain", "print('careful', file=sys.stderr)")
-    for name, message in (("fail", "no such driver"), ("complain", "careful")):
+    missing = ("missing", "cannot run")
+    for name, message in (("fail", "no such driver"), ("complain", "careful"), missing):
         text = f"$(command '$(exec-in-pkg {name} throw_away)')"
         file = launch_file(f'<node pkg="p" exec="{text}"/>')
         with pytest.raises(LaunchError, match=message):
