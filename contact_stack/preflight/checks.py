@@ -182,9 +182,10 @@ def tare(tared: bool, free_torques: NDArray[np.float64], limits: PreflightLimits
 
 
 MIN_SAMPLES = 50
+"""Samples of a push at a joint before it counts."""
+
 RELEASED = 0.5
 """Share of a push that is left when the hand has let go."""
-"""Samples of a push at a joint before it counts."""
 
 
 class PushTest:

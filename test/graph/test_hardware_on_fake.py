@@ -28,14 +28,13 @@ from contact_ros.geometry import to_pose
 from contact_stack.launch import NodeGraph, find_launch_file, parse
 
 CHECKS = ("state rate", "joints", "limits", "tare", "payload", "torque sign", "stiffness")
-# The machine of a test may be busy: how often states arrive is checked elsewhere.
-PATIENT = """/**:
+ACCEPTING = """/**:
   ros__parameters:
-    limits: {rate_error: 1.0, gap: 100.0}
     accept_simulator: true
 """
 
-ATTEMPTS = 10
+ATTEMPTS = 2
+"""On a busy machine a state may be late, and the arm is held."""
 
 pytestmark = [pytest.mark.graph, pytest.mark.verify]
 
@@ -89,7 +88,7 @@ def fake(
 
 def test_only_after_the_push_the_arm_may_move(fake: str, tmp_path: Path) -> None:
     preflight, controller = tmp_path / "preflight.yaml", tmp_path / "controller.yaml"
-    preflight.write_text(PATIENT)
+    preflight.write_text(ACCEPTING)
     accepting = "ros__parameters:\n    accept_simulator: true\n"
     for_hardware = share("config", "contact_aware_controller_hardware.yaml").read_text()
     controller.write_text(for_hardware.replace("ros__parameters:\n", accepting))
