@@ -137,6 +137,7 @@ setup(
             "setuptools>=68,<80",
             "types-markdown>=3.6,<4",
             "types-pyyaml>=6.0,<7",
+            "uv>=0.9,<0.14",
             "wheel>=0.43,<1",
         ],
         # By this name `colcon test` recognises what runs the tests.
