@@ -449,8 +449,8 @@ class ReflexConfig:
     )
     torque_margin_share: float = parameter(
         0.02,
-        "share of the effort limits that sensors and friction may be wrong by; the force that "
-        "torques prove is computed from what exceeds it",
+        "share of the effort limits that sensors and friction may be wrong by, or more where the "
+        "robot's file says so; the force that torques prove is computed from what exceeds it",
         low=0.0,
         high=1.0,
     )

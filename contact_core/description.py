@@ -154,6 +154,38 @@ class RobotConfig:
     )
 
 
+def _check_joints(file: str, model: pin.Model, config: RobotConfig) -> None:
+    """Compare what a robot's file says of joints with the limits of the URDF.
+
+    Raises:
+        ModelError: If a limit of speed or effort is missing, or a value beyond its limit.
+    """
+    joints = config.joints
+    for name, home, spring in zip(
+        config.arm_joints, joints.home, joints.spring_torque, strict=True
+    ):
+        joint = model.joints[model.getJointId(name)]
+        if joint.nq != 1:
+            continue  # a robot says what is wrong with it
+        speed, effort = model.velocityLimit[joint.idx_v], model.effortLimit[joint.idx_v]
+        low, high = model.lowerPositionLimit[joint.idx_q], model.upperPositionLimit[joint.idx_q]
+        if not (0.0 < speed < math.inf and 0.0 < effort < math.inf):
+            raise ModelError(
+                f"{file}: joint '{name}' has a velocity limit of {speed:g} rad/s and an effort "
+                f"limit of {effort:g} Nm in the URDF (valid: > 0)"
+            )
+        if not low <= home <= high:
+            raise ModelError(
+                f"{file}: joints.home has joint '{name}' at {home:g} rad "
+                f"(valid: {low:g} to {high:g} rad)"
+            )
+        if spring > effort:
+            raise ModelError(
+                f"{file}: joints.spring_torque of '{name}' is {spring:g} Nm (valid: at most its "
+                f"effort limit, {effort:g} Nm)"
+            )
+
+
 @dataclass(frozen=True)
 class RobotDescription:
     """A robot as simulator, controller, estimator and viewer share it.
@@ -210,6 +242,7 @@ class RobotDescription:
         if not model.existBodyName(config.tool_link):
             links = [frame.name for frame in model.frames if frame.type == pin.FrameType.BODY]
             raise ModelError(f"{path.name}: no link '{config.tool_link}' ({choices(links)})")
+        _check_joints(path.name, model, config)
         return RobotDescription(
             config.name,
             urdf,

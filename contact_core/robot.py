@@ -17,6 +17,9 @@ from contact_core.errors import ConfigError, ModelError, choices
 GRAVITY = 9.81
 """Gravitational acceleration [m/s^2], along -z of the world frame."""
 
+NOISE_PEAK = 4.0
+"""Peak of a noise over its standard deviation."""
+
 HELD_OBJECT = "held_object"
 """Link that stands for whatever the gripper holds; its frame is that of the tool."""
 
@@ -136,6 +139,19 @@ class Robot:
     def torque_noise(self) -> np.ndarray:
         """(n) standard deviation of the external torque's noise [Nm]; zero where none is known."""
         return np.array(self.joints.torque_noise) if self.joints else np.zeros(self.n)
+
+    @property
+    def torque_error(self) -> np.ndarray:
+        """(n) what noise and joint friction make of an external torque, at most [Nm].
+
+        As far as the robot's file and its URDF say it.
+        """
+        described = self.model.upperDryFrictionLimit
+        if self.joints is None:
+            return np.array(described)
+        friction = self.joints.friction
+        static = friction.static_ratio * np.maximum(described, friction.kinetic)
+        return np.asarray(static + NOISE_PEAK * self.torque_noise)
 
     @property
     def _known(self) -> JointsConfig:
@@ -382,8 +398,14 @@ def _reduced_model(urdf: str, joint_names: Sequence[str]) -> pin.Model:
         raise ModelError(
             f"arm joints {list(joint_names)} are not in chain order {list(model.names[1:])}"
         )
-    if any(parent != i for i, parent in enumerate(model.parents[1:])) or model.nq != model.nv:
-        raise ModelError("the arm must be a serial chain of joints with one coordinate each")
-    if any(not joint.shortname().startswith("JointModelR") for joint in model.joints[1:]):
-        raise ModelError("the arm's joints must all be revolute")
+    for i, (name, joint) in enumerate(zip(model.names[1:], model.joints[1:], strict=True)):
+        kind = joint.shortname()
+        if kind.startswith("JointModelRUB") or joint.nq != joint.nv:
+            raise ModelError(
+                f"arm joint '{name}' has no end stops: make it revolute in the URDF, with limits"
+            )
+        if not kind.startswith("JointModelR"):
+            raise ModelError(f"arm joint '{name}' is not revolute")
+        if model.parents[i + 1] != i:
+            raise ModelError(f"arm joint '{name}' does not follow the one before: it is no chain")
     return model

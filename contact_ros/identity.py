@@ -133,12 +133,19 @@ class RobotIdentity:
     @property
     def problem(self) -> str:
         """What is wrong, in words; empty if this is the robot that is meant."""
-        if self._real and (self._looked is None or self._clock() - self._looked >= PERIOD):
+        if self._looked is None or self._clock() - self._looked >= PERIOD:
             self._looked = self._clock()
-            self._simulated = self._node.count_publishers(self._topic) > 0
+            self._simulated = self._real and self._node.count_publishers(self._topic) > 0
+            self._forget_who_has_gone()
         if self._simulated:
             return "a simulator answers where a real robot was asked for"
         return next(iter(self._others.values()), "")
+
+    def _forget_who_has_gone(self) -> None:
+        if self._others:
+            topic = self._node.resolve_topic_name(FINGERPRINT_TOPIC)
+            there = {i.node_name for i in self._node.get_publishers_info_by_topic(topic)}
+            self._others = {who: what for who, what in self._others.items() if who in there}
 
     def _announced(self, message: String) -> None:
         found = ANNOUNCEMENT.fullmatch(message.data)

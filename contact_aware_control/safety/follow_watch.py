@@ -81,7 +81,8 @@ class FollowWatch:
         self._window = max(1, round(config.safety.round_trip / config.period))
         self._tolerance = config.safety.command_tolerance
         self._stiffness = robot.stiffness
-        self._torque_margin = config.reflex.torque_margin_share * robot.effort_limits
+        share = config.reflex.torque_margin_share
+        self._torque_margin = np.maximum(share * robot.effort_limits, robot.torque_error)
         self._unknown = np.zeros(robot.n)
         self._distance = config.plausibility.follow_distance
         self._time = config.plausibility.follow_time

@@ -87,6 +87,7 @@ class Reflex:
             config.offset_share,
         )
         self._bounds = np.outer(shares, robot.effort_limits)
+        self._bounds[2] = np.maximum(self._bounds[2], robot.torque_error)
         self._retract_step = config.retract_speed * period
         self._levers = LeverArms(robot, config.held_reach)
 

@@ -142,7 +142,9 @@ def shape_from_coal(geometry: coal.CollisionGeometry, name: str) -> Shape:
         case coal.Halfspace() if geometry.d == 0.0 and geometry.n[2] == 1.0:
             return Shape(ShapeKind.HALF_SPACE)
     kinds = [kind.name.lower() for kind in ShapeKind if kind is not ShapeKind.MESH]
-    raise ModelError(f"collision '{name}' is a {type(geometry).__name__} ({choices(kinds)})")
+    mesh = isinstance(geometry, coal.BVHModelBase | coal.ConvexBase)
+    kind = "mesh" if mesh else type(geometry).__name__
+    raise ModelError(f"collision '{name}' is a {kind} ({choices(kinds)})")
 
 
 def triangles_from_coal(

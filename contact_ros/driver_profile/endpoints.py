@@ -142,10 +142,11 @@ class StampOrder:
             shortest: Time between two messages of one source [s]; a repeated stamp is that of
                 a hung driver, and no second source.
         """
-        odd = sum(step < shortest and step != 0.0 for step in self._steps)
-        heard = len(self._steps)
+        # Messages may be heard in another thread meanwhile; a copy is made in one go.
+        steps = list(self._steps)
         self._steps.clear()
-        return odd > max(2, 0.1 * heard)
+        odd = sum(step < shortest and step != 0.0 for step in steps)
+        return odd > max(2, 0.1 * len(steps))
 
 
 class StateReader:

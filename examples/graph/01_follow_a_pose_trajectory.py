@@ -1,4 +1,9 @@
-"""Move the tool along a triangle in the air; run `contact-stack launch sim` first."""
+"""Move the tool along a triangle in the air; run `contact-stack launch sim` first.
+
+Another robot than the default one is named as for the launch: `python 01_... fr3_wsg50`.
+"""
+
+import sys
 
 import numpy as np
 import pinocchio as pin
@@ -11,7 +16,8 @@ from contact_ros import NANOSECONDS, GraphClient, to_duration, to_pose
 
 CORNERS = [(2.0, (0.0, 0.03, 0.0)), (4.0, (0.0, 0.0, 0.03)), (6.0, (0.0, 0.0, 0.0))]
 
-robot = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
+name = sys.argv[1] if len(sys.argv) > 1 else "iiwa14_wsg50"
+robot = Robot.from_description(RobotDescription.load(name))
 goal = FollowPoseTrajectory.Goal(position_tolerance=0.01)
 with GraphClient() as client:
     client.wait_for(

@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 import yaml
 
-from contact_core.collision.shapes import ShapeKind
+from contact_core.collision.shapes import ShapeKind, shape_from_coal, triangles_to_coal
 from contact_core.description import (
     Part,
     RobotDescription,
@@ -190,6 +190,50 @@ def test_numbers_of_other_joints_are_named(tmp_path):
     (tmp_path / "a.yaml").write_text("extends: ur5e\njoints: {stiffness: [1, 2, 3, 4, 5, 6, 7]}")
     with pytest.raises(ConfigError, match=r"a.yaml.*'joints.stiffness' .*6 joints, got 7"):
         RobotDescription.load(str(tmp_path / "a.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"home": [0.0, 9.0, 0.0, -1.2, 0.0, 1.0, 0.0]}, "joints.home has joint 'lbr_A2' at 9 rad"),
+        ({"spring_torque": 400.0}, "joints.spring_torque of 'lbr_A1' is 400 Nm"),
+    ],
+)
+def test_what_the_joints_cannot_do_is_refused(tmp_path, change, reason):
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump({"extends": "iiwa14", "name": "mine", "joints": change}))
+    with pytest.raises(ModelError, match=reason):
+        RobotDescription.load(str(path))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('effort="176"', 'effort="0"', "effort limit of 0 Nm"),
+        ('type="revolute"', 'type="continuous"', "'lbr_A1' has no end stops: make it revolute"),
+        ('type="revolute"', 'type="prismatic"', "'lbr_A1' is not revolute"),
+    ],
+)
+def test_joints_that_no_arm_has_are_named(tmp_path, old, new, reason):
+    urdf = share("description", "urdf", "iiwa14.urdf").read_text().replace(old, new, 1)
+    (tmp_path / "mine.urdf").write_text(urdf)
+    path = tmp_path / "mine.yaml"
+    path.write_text("extends: iiwa14\nname: mine\narm: {urdf: mine.urdf}\n")
+    with pytest.raises(ModelError, match=reason):
+        Robot.from_description(RobotDescription.load(str(path)))
+
+
+def test_a_mesh_is_called_one():
+    with pytest.raises(ModelError, match="collision 'shell' is a mesh"):
+        shape_from_coal(triangles_to_coal(np.eye(3), np.array([[0, 1, 2]])), "shell")
+
+
+def test_noise_and_friction_say_how_wrong_torques_may_be(tmp_path):
+    path = tmp_path / "mine.yaml"
+    joints = {"torque_noise": 0.1, "friction": {"kinetic": 0.2, "static_ratio": 1.5}}
+    path.write_text(yaml.safe_dump({"extends": "iiwa14", "name": "mine", "joints": joints}))
+    robot = Robot.from_description(RobotDescription.load(str(path)))
+    np.testing.assert_allclose(robot.torque_error, 0.3 + 4.0 * 0.1)
 
 
 def test_installed_share_folder_is_found(tmp_path, monkeypatch):

@@ -97,6 +97,25 @@ def test_a_node_that_means_another_robot_is_named_until_it_agrees(graph: Graph) 
 
 
 @pytest.mark.graph
+def test_a_node_that_means_another_robot_is_forgotten_once_it_has_gone(graph: Graph) -> None:
+    now = [0.0]
+    profile = driver_profile("lbr_fri", DriverConfig(), 0.005)
+    identity = RobotIdentity(graph.node, profile, IIWA, False, lambda: now[0])
+    estimator = graph.other("estimator")
+    announcement = announce_robot(estimator, FR3)
+    graph.until_problem(identity, present=True)
+    now[0] += PERIOD
+    assert identity.problem
+    estimator.destroy_publisher(announcement)
+    for _ in range(100):
+        now[0] += PERIOD
+        if not identity.problem:
+            break
+        graph._executor.spin_once(0.05)
+    assert not identity.problem
+
+
+@pytest.mark.graph
 def test_what_is_no_announcement_is_rejected(graph: Graph) -> None:
     profile = driver_profile("lbr_fri", DriverConfig(), 0.005)
     identity = RobotIdentity(graph.node, profile, IIWA, real=False)

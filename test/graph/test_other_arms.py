@@ -39,8 +39,8 @@ def test_six_joints_move_until_somebody_means_another_robot(
 
     other = RobotDescription.load("iiwa14_wsg50")
     somebody = client.node.create_publisher(String, FINGERPRINT_TOPIC, LATCHED)
-    somebody.publish(String(data=f"somebody {other.fingerprint} {other.name}"))
+    somebody.publish(String(data=f"{client.node.get_name()} {other.fingerprint} {other.name}"))
     client.spin_until(lambda: client.latest("controller_status").status_name == "WRONG_ROBOT")
     assert client.latest("controller_status").mode == ControllerStatus.FAULT
     said = client.spin_until(lambda: diagnostic(client, "contact_aware_controller")[1].get("fault"))
-    assert "somebody means robot iiwa14_wsg50" in said
+    assert "test_client means robot iiwa14_wsg50" in said
