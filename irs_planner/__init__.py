@@ -28,6 +28,7 @@ from irs_planner.scenes import (
     PlanarObject,
     PlanarRobot,
     PlanarScene,
+    Polygon,
     load_scene,
     load_spatial_scene,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "PlanarRobot",
     "PlanarScene",
     "PlannerSettings",
+    "Polygon",
     "QuadraticCost",
     "SmoothingMode",
     "SpatialQuasiDynamics",

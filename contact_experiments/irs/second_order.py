@@ -21,6 +21,7 @@ from irs_planner.scenes.planar_scene import (
     Link,
     PlanarRobot,
     PlanarScene,
+    Polygon,
     Shape,
 )
 from tamsi_sim.arrays.status import StepStatus
@@ -125,6 +126,8 @@ def _add_shape(
         case Box():
             pose = (*shape.center, shape.angle)
             kind, size = "box", {"size": f"{DEPTH} {shape.size[0]} {shape.size[1]}"}
+        case Polygon():
+            raise ModelError("polygons have no second-order model (valid: circle, box, half plane)")
         case HalfPlane():
             normal = np.array(shape.normal) / np.linalg.norm(shape.normal)
             center = np.array(shape.point) - 0.5 * GROUND * normal

@@ -15,7 +15,7 @@ from scipy.spatial import ConvexHull
 from contact_core.collision.shapes import ShapeKind
 from contact_core.figures import GREEN, RED
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
-from irs_planner.scenes.planar_arrays import BOX, CIRCLE, SceneArrays
+from irs_planner.scenes.planar_arrays import BOX, CIRCLE, POLYGON, SceneArrays
 from irs_planner.scenes.planar_contacts import place_bodies
 from irs_planner.scenes.spatial_contacts import place_spatial_bodies
 
@@ -154,6 +154,10 @@ def _planar_patch(scene: SceneArrays, shape: int) -> Patch | None:
     """Return the outline of a shape in its body frame, None for points."""
     y, z, angle = scene.shape_pose[shape]
     half_width, half_height = scene.shape_size[shape]
+    if scene.shape_kind[shape] == POLYGON:
+        first, count = scene.shape_size[shape].astype(int)
+        turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+        return Polygon(scene.vertex[first : first + count] @ turn + (y, z))
     if scene.shape_kind[shape] == CIRCLE:
         return Circle((y, z), half_width) if half_width > 0.0 else None
     if scene.shape_kind[shape] == BOX:
@@ -180,7 +184,8 @@ def _poses(scene: SceneArrays, state: np.ndarray) -> np.ndarray:
 
 def _planar_window(scene: SceneArrays, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the corner points of a window that contains everything that moves."""
-    bounded = [i for i, body in enumerate(scene.shape_body) if body > 0]
+    moves = (scene.shape_body > 0) & (scene.shape_kind != POLYGON)  # their corners are points
+    bounded = np.flatnonzero(moves)
     points = []
     for state in states:
         poses = _poses(scene, state)

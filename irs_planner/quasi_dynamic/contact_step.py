@@ -86,6 +86,7 @@ class ContactFrames(NamedTuple):
 
     Attributes:
         gap: (K, P) signed distance phi [m], negative inside.
+        point: (K, P, D) the point of the first part nearest to the second one, world [m].
         frame: (K, P, D, D) unit vectors in the world: the normal n, which points from the
             second part into the first, then the tangents.
         normal: (K, P, n) Jn, normal velocity of the first relative to the second part.
@@ -93,6 +94,7 @@ class ContactFrames(NamedTuple):
     """
 
     gap: np.ndarray
+    point: np.ndarray
     frame: np.ndarray
     normal: np.ndarray
     tangent: np.ndarray

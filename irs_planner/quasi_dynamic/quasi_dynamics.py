@@ -33,6 +33,10 @@ class QuasiDynamics(ContactDynamics):
     Attributes:
         coordinates: The number n_q of object coordinates and robot joints.
         joint_names: (n_a) names of the robot joints.
+        object_names: (O) names of the objects.
+        object_radii: (O) how far each reaches from its origin [m].
+        position_limits: (2, n_a) lower and upper joint positions [m, rad], infinite where the
+            scene knows none.
         pair_names: (P) names of the two parts of every contact pair; "" for anything fixed.
         time_step: h [s].
         load: (n_u) tau_u [N, Nm].
@@ -41,6 +45,9 @@ class QuasiDynamics(ContactDynamics):
     """
 
     joint_names: tuple[str, ...]
+    object_names: tuple[str, ...]
+    object_radii: np.ndarray
+    position_limits: np.ndarray
     pair_names: tuple[tuple[str, str], ...]
 
     def __init__(

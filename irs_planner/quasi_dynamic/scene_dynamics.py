@@ -15,7 +15,8 @@ import pinocchio as pin
 from contact_core.kernel import kernel
 from irs_planner.quasi_dynamic.contact_step import PLANAR_EDGES, ContactFrames, spatial_edges
 from irs_planner.quasi_dynamic.quasi_dynamics import QUASI_STATIC_INERTIA, QuasiDynamics
-from irs_planner.scenes.planar_arrays import build_scene_arrays, part_names
+from irs_planner.scenes import spatial_scene
+from irs_planner.scenes.planar_arrays import build_scene_arrays, object_radii, part_names
 from irs_planner.scenes.planar_contacts import find_contacts_batch
 from irs_planner.scenes.planar_scene import PlanarScene
 from irs_planner.scenes.spatial_contacts import find_spatial_contacts, find_tool, place_rotation
@@ -44,6 +45,9 @@ class PlanarQuasiDynamics(QuasiDynamics):
         self.state_names = scene.state_names
         # Joints are named as the links they move.
         self.joint_names = self.link_names = tuple(link.name for link in scene.links)
+        self.object_names = tuple(item.name for item in scene.objects)
+        self.object_radii = object_radii(self.arrays)
+        self.position_limits = np.multiply.outer((-np.inf, np.inf), np.ones(len(scene.links)))
         parts = part_names(scene)
         names = [parts[body] for body in self.arrays.shape_body]
         self.pair_names = tuple((names[a], names[b]) for a, b in self.arrays.pair)
@@ -68,10 +72,11 @@ class PlanarQuasiDynamics(QuasiDynamics):
     def contact_frames(self, coordinates: np.ndarray) -> ContactFrames:
         """Return the contact geometry, see :meth:`QuasiDynamics.contact_frames`."""
         (count, n), pairs = coordinates.shape, len(self.arrays.pair)
-        gap, frame = np.empty((count, pairs)), np.empty((count, pairs, 2, 2))
+        gap, point = np.empty((count, pairs)), np.empty((count, pairs, 2))
+        frame = np.empty((count, pairs, 2, 2))
         normal, tangent = np.empty((2, count, pairs, n))
-        find_contacts_batch(self.arrays, coordinates, gap, frame, normal, tangent)
-        return ContactFrames(gap, frame, normal, tangent[:, :, np.newaxis])
+        find_contacts_batch(self.arrays, coordinates, gap, point, frame, normal, tangent)
+        return ContactFrames(gap, point, frame, normal, tangent[:, :, np.newaxis])
 
     def inertia(self, coordinates: np.ndarray) -> np.ndarray:
         """Return the constant inertia, see :meth:`QuasiDynamics.inertia`."""
@@ -109,6 +114,9 @@ class SpatialQuasiDynamics(QuasiDynamics):
         self.arrays, self.pair_names = build_spatial_arrays(scene)
         self.state_names, self.link_names = scene.state_names, scene.config.contact_links
         self.joint_names = scene.scene.robot.arm_joints
+        self.object_names, self.object_radii = scene.object_names, spatial_scene.object_radii(scene)
+        arm = scene.scene.robot.arm_model(scene.scene.config.robot.gripper.initial_position)
+        self.position_limits = np.array([arm.lowerPositionLimit, arm.upperPositionLimit])
         inertias = object_inertias(scene)
         scale = QUASI_STATIC_INERTIA if quasi_static else 1.0
         self._levers = np.array([inertia.lever for inertia in inertias]).reshape(-1, 3)
@@ -129,6 +137,7 @@ class SpatialQuasiDynamics(QuasiDynamics):
         (count, n), pairs = coordinates.shape, len(self.friction)
         frames = ContactFrames(
             np.empty((count, pairs)),
+            np.empty((count, pairs, 3)),
             np.empty((count, pairs, 3, 3)),
             np.empty((count, pairs, n)),
             np.empty((count, pairs, 2, n)),

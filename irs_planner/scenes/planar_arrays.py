@@ -10,9 +10,16 @@ from typing import NamedTuple
 import numpy as np
 
 from contact_core.errors import ModelError
-from irs_planner.scenes.planar_scene import Box, Circle, HalfPlane, PlanarScene, Shape
+from irs_planner.scenes.planar_scene import (
+    Box,
+    Circle,
+    HalfPlane,
+    PlanarScene,
+    Polygon,
+    Shape,
+)
 
-CIRCLE, BOX, HALF_PLANE = 0, 1, 2
+CIRCLE, BOX, HALF_PLANE, POLYGON = 0, 1, 2, 3
 REVOLUTE, PRISMATIC_Y, PRISMATIC_Z = 0, 1, 2
 JOINTS = {"revolute": REVOLUTE, "prismatic_y": PRISMATIC_Y, "prismatic_z": PRISMATIC_Z}
 WORLD = 0
@@ -27,10 +34,12 @@ class SceneArrays(NamedTuple):
         joint: (L) REVOLUTE, PRISMATIC_Y or PRISMATIC_Z.
         origin: (L, 3) joint frame in the parent link, or in the world for a root.
         moves: (L, L) True if joint [column] moves link [row].
-        shape_kind: (S) CIRCLE, BOX or HALF_PLANE.
+        shape_kind: (S) CIRCLE, BOX, HALF_PLANE or POLYGON.
         shape_body: (S) body of every shape.
         shape_pose: (S, 3) y, z, angle in the body frame; a half plane's normal is its z axis.
-        shape_size: (S, 2) radius and 0, or half width and half height.
+        shape_size: (S, 2) radius and 0, half width and half height, or the number of the first
+            vertex of a polygon and how many it has.
+        vertex: (V, 2) y, z of the vertices of all polygons, in the frames of the shapes [m].
         pair: (P, 2) shapes that can touch; the first one is a circle.
         friction: (P) friction coefficient of every pair.
     """
@@ -44,6 +53,7 @@ class SceneArrays(NamedTuple):
     shape_body: np.ndarray
     shape_pose: np.ndarray
     shape_size: np.ndarray
+    vertex: np.ndarray
     pair: np.ndarray
     friction: np.ndarray
 
@@ -52,7 +62,7 @@ class SceneArrays(NamedTuple):
 class _PlacedShape:
     """A shape on a numbered body; ``neighbours`` are part names it may overlap.
 
-    A box touches half planes and other boxes with its corners, circles with its sides.
+    A box or polygon touches half planes and its like with its corners, circles with its sides.
     """
 
     kind: int
@@ -63,11 +73,12 @@ class _PlacedShape:
     part: str
     neighbours: tuple[str, ...]
     corner: bool = False
+    vertices: tuple[tuple[float, float], ...] = ()
 
     @property
     def takes_corners(self) -> bool:
-        """Whether the corners of boxes touch this shape."""
-        return self.kind in (BOX, HALF_PLANE)
+        """Whether corners touch this shape."""
+        return self.kind != CIRCLE
 
 
 def build_scene_arrays(scene: PlanarScene) -> SceneArrays:
@@ -101,6 +112,11 @@ def build_scene_arrays(scene: PlanarScene) -> SceneArrays:
                 moves[i] |= moves[parent[i]]
     shapes = _place_shapes(scene, number)
     pairs, friction = _pair_shapes(shapes)
+    sizes: list[tuple[float, float]] = []
+    vertices: list[tuple[float, float]] = []
+    for shape in shapes:
+        sizes.append((len(vertices), len(shape.vertices)) if shape.kind == POLYGON else shape.size)
+        vertices += shape.vertices
     return SceneArrays(
         len(scene.objects),
         parent,
@@ -110,7 +126,8 @@ def build_scene_arrays(scene: PlanarScene) -> SceneArrays:
         np.array([s.kind for s in shapes], dtype=np.int64),
         np.array([s.body for s in shapes], dtype=np.int64),
         np.array([s.pose for s in shapes], dtype=float).reshape(-1, 3),
-        np.array([s.size for s in shapes], dtype=float).reshape(-1, 2),
+        np.array(sizes, dtype=float).reshape(-1, 2),
+        np.array(vertices, dtype=float).reshape(-1, 2),
         pairs,
         friction,
     )
@@ -123,6 +140,23 @@ def part_names(scene: PlanarScene) -> tuple[str, ...]:
         scene: The scene.
     """
     return ("", *(item.name for item in scene.objects), *(link.name for link in scene.links))
+
+
+def object_radii(arrays: SceneArrays) -> np.ndarray:
+    """Return how far every object reaches from its origin.
+
+    Args:
+        arrays: The scene; the corners of boxes are circles of radius 0 in it.
+
+    Returns:
+        (O) [m].
+    """
+    round_ = arrays.shape_kind == CIRCLE
+    reach = np.hypot(arrays.shape_pose[:, 0], arrays.shape_pose[:, 1]) + arrays.shape_size[:, 0]
+    bodies = range(1, 1 + arrays.objects)
+    return np.array(
+        [reach[round_ & (arrays.shape_body == body)].max(initial=0.0) for body in bodies]
+    )
 
 
 def compose(frame: tuple[float, ...], local: tuple[float, ...]) -> tuple[float, float, float]:
@@ -169,25 +203,32 @@ def _place(
 ) -> list[_PlacedShape]:
     placed = []
     for shape in shapes:
+        corners: tuple[tuple[float, float], ...] = ()
+        vertices: tuple[tuple[float, float], ...] = ()
         match shape:
             case Circle():
                 kind, local, size = CIRCLE, (*shape.center, 0.0), (shape.radius, 0.0)
             case Box():
                 half = (0.5 * shape.size[0], 0.5 * shape.size[1])
                 kind, local, size = BOX, (*shape.center, shape.angle), half
+                corners = tuple(itertools.product((-half[0], half[0]), (-half[1], half[1])))
+            case Polygon():
+                kind, local, size = POLYGON, (0.0, 0.0, 0.0), (0.0, 0.0)
+                corners = vertices = shape.points
             case HalfPlane():
                 angle = math.atan2(-shape.normal[0], shape.normal[1])
                 kind, local, size = HALF_PLANE, (*shape.point, angle), (0.0, 0.0)
         pose = compose(frame, local)
-        placed.append(_PlacedShape(kind, body, pose, size, friction, part, neighbours))
-        if isinstance(shape, Box):
-            for y, z in itertools.product((-size[0], size[0]), (-size[1], size[1])):
-                corner = compose(pose, (y, z, 0.0))
-                placed.append(
-                    _PlacedShape(
-                        CIRCLE, body, corner, (0.0, 0.0), friction, part, neighbours, corner=True
-                    )
+        placed.append(
+            _PlacedShape(kind, body, pose, size, friction, part, neighbours, vertices=vertices)
+        )
+        for corner in corners:
+            place = compose(pose, (*corner, 0.0))
+            placed.append(
+                _PlacedShape(
+                    CIRCLE, body, place, (0.0, 0.0), friction, part, neighbours, corner=True
                 )
+            )
     return placed
 
 

@@ -7,7 +7,14 @@ import math
 import numpy as np
 
 from contact_core.kernel import kernel
-from irs_planner.scenes.planar_arrays import BOX, CIRCLE, PRISMATIC_Y, REVOLUTE, SceneArrays
+from irs_planner.scenes.planar_arrays import (
+    BOX,
+    CIRCLE,
+    POLYGON,
+    PRISMATIC_Y,
+    REVOLUTE,
+    SceneArrays,
+)
 
 
 @kernel
@@ -73,6 +80,7 @@ def find_contacts(
     scene: SceneArrays,
     state: np.ndarray,
     gap: np.ndarray,
+    point: np.ndarray,
     direction: np.ndarray,
     normal: np.ndarray,
     tangent: np.ndarray,
@@ -86,6 +94,7 @@ def find_contacts(
         scene: The scene.
         state: (n) q = [q_u; q_a] [m, rad].
         gap: (P) output: signed distance phi [m], negative inside.
+        point: (P, 2) output: the point of the first shape nearest to the second one [m].
         direction: (P, 2) output: n, world frame.
         normal: (P, n) output: Jn, normal velocity of the first relative to the second body.
         tangent: (P, n) output: Jt, tangential velocity likewise.
@@ -100,13 +109,14 @@ def find_contacts(
         a, b = scene.pair[i, 0], scene.pair[i, 1]
         y, z, radius = shapes[a, 0], shapes[a, 1], scene.shape_size[a, 0]
         distance, ny, nz = _distance_to_shape(
-            scene.shape_kind[b], scene.shape_size[b], shapes[b], y, z
+            scene.shape_kind[b], scene.shape_size[b], scene.vertex, shapes[b], y, z
         )
         gap[i] = distance - radius
         direction[i, 0], direction[i, 1] = ny, nz
         # Witness points: the nearest point of each shape to the other one.
         ay, az = y - radius * ny, z - radius * nz
         by, bz = y - distance * ny, z - distance * nz
+        point[i, 0], point[i, 1] = ay, az
         twist_a, twist_b = twist[scene.shape_body[a]], twist[scene.shape_body[b]]
         for k in range(states):
             along_y = twist_a[k, 0] - twist_a[k, 2] * az - twist_b[k, 0] + twist_b[k, 2] * bz
@@ -120,6 +130,7 @@ def find_contacts_batch(
     scene: SceneArrays,
     states: np.ndarray,
     gap: np.ndarray,
+    point: np.ndarray,
     frame: np.ndarray,
     normal: np.ndarray,
     tangent: np.ndarray,
@@ -130,13 +141,14 @@ def find_contacts_batch(
         scene: The scene.
         states: (K, n) q.
         gap: (K, P) output.
+        point: (K, P, 2) output.
         frame: (K, P, 2, 2) output: n, then n turned by +90 degrees.
         normal: (K, P, n) output: Jn.
         tangent: (K, P, n) output: Jt.
     """
     direction = np.empty((gap.shape[1], 2))
     for k in range(states.shape[0]):
-        find_contacts(scene, states[k], gap[k], direction, normal[k], tangent[k])
+        find_contacts(scene, states[k], gap[k], point[k], direction, normal[k], tangent[k])
         for i in range(gap.shape[1]):
             ny, nz = direction[i, 0], direction[i, 1]
             frame[k, i, 0, 0], frame[k, i, 0, 1] = ny, nz
@@ -158,7 +170,7 @@ def _place_shapes(
 
 @kernel
 def _distance_to_shape(
-    kind: int, size: np.ndarray, pose: np.ndarray, y: float, z: float
+    kind: int, size: np.ndarray, vertex: np.ndarray, pose: np.ndarray, y: float, z: float
 ) -> tuple[float, float, float]:
     """Return the signed distance [m] of a point to a shape and the outward normal."""
     dy, dz = y - pose[0], z - pose[1]
@@ -171,6 +183,12 @@ def _distance_to_shape(
     if kind == BOX:
         distance, ny, nz = _distance_to_box(
             size[0], size[1], cosine * dy + sine * dz, cosine * dz - sine * dy
+        )
+        return distance, cosine * ny - sine * nz, sine * ny + cosine * nz
+    if kind == POLYGON:
+        first, count = int(size[0]), int(size[1])
+        distance, ny, nz = _distance_to_polygon(
+            vertex, first, count, cosine * dy + sine * dz, cosine * dz - sine * dy
         )
         return distance, cosine * ny - sine * nz, sine * ny + cosine * nz
     return cosine * dz - sine * dy, -sine, cosine
@@ -189,3 +207,28 @@ def _distance_to_box(
     if outside_y >= outside_z:
         return outside_y, side_y, 0.0
     return outside_z, 0.0, side_z
+
+
+@kernel
+def _distance_to_polygon(
+    vertex: np.ndarray, first: int, count: int, y: float, z: float
+) -> tuple[float, float, float]:
+    """Return signed distance [m] and normal of a point in the frame of a convex polygon."""
+    deepest, nearest = -np.inf, np.inf
+    side_y, side_z, out_y, out_z = 0.0, 0.0, 0.0, 0.0
+    for i in range(count):
+        a, b = vertex[first + i], vertex[first + (i + 1) % count]
+        along_y, along_z = b[0] - a[0], b[1] - a[1]
+        length = math.hypot(along_y, along_z)
+        dy, dz = y - a[0], z - a[1]
+        height = (along_z * dy - along_y * dz) / length
+        if height > deepest:
+            deepest, side_y, side_z = height, along_z / length, -along_y / length
+        share = min(max((along_y * dy + along_z * dz) / length**2, 0.0), 1.0)
+        dy, dz = dy - share * along_y, dz - share * along_z
+        distance = math.hypot(dy, dz)
+        if distance < nearest:
+            nearest, out_y, out_z = distance, dy, dz
+    if deepest <= 0.0 or nearest == 0.0:
+        return deepest, side_y, side_z
+    return nearest, out_y / nearest, out_z / nearest

@@ -37,6 +37,36 @@ class Box:
 
 
 @dataclass(frozen=True)
+class Polygon:
+    """A convex polygon."""
+
+    vertices: tuple[float, ...] = parameter(
+        description="y, z of one corner after the other, counterclockwise, in the body frame",
+        unit="m",
+    )
+
+    def __post_init__(self) -> None:
+        """Check that it is convex.
+
+        Raises:
+            ConfigError: If there are fewer than three corners, or one that does not turn left.
+        """
+        points = self.points
+        if len(self.vertices) % 2 or len(points) < 3:
+            raise ConfigError(f"a polygon needs y, z of three corners, got {self.vertices}")
+        for i, (y, z) in enumerate(points):
+            (before_y, before_z), (after_y, after_z) = points[i - 1], points[(i + 1) % len(points)]
+            turn = (y - before_y) * (after_z - z) - (z - before_z) * (after_y - y)
+            if turn <= 0.0:
+                raise ConfigError(f"the polygon is not convex and counterclockwise at ({y}, {z})")
+
+    @property
+    def points(self) -> tuple[tuple[float, float], ...]:
+        """Its corners, y and z [m]."""
+        return tuple(zip(self.vertices[::2], self.vertices[1::2], strict=False))
+
+
+@dataclass(frozen=True)
 class HalfPlane:
     """Everything behind a straight line: ground or a wall."""
 
@@ -44,7 +74,7 @@ class HalfPlane:
     normal: tuple[float, ...] = parameter((0.0, 1.0), "y, z, out of the solid", size=2)
 
 
-Shape = Circle | Box | HalfPlane
+Shape = Circle | Box | Polygon | HalfPlane
 
 
 @dataclass(frozen=True)
@@ -151,7 +181,12 @@ class PlanarScene:
 Config = TypeVar("Config")
 Reader = Callable[[Any, str], Any]
 
-SHAPES: dict[str, type] = {"circle": Circle, "box": Box, "half_plane": HalfPlane}
+SHAPES: dict[str, type] = {
+    "circle": Circle,
+    "box": Box,
+    "polygon": Polygon,
+    "half_plane": HalfPlane,
+}
 
 
 def scene_names() -> tuple[str, ...]:

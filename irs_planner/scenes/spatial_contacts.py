@@ -19,6 +19,7 @@ def find_spatial_contacts(
     scene: SpatialArrays,
     states: np.ndarray,
     gap: np.ndarray,
+    point: np.ndarray,
     frame: np.ndarray,
     normal: np.ndarray,
     tangent: np.ndarray,
@@ -32,6 +33,7 @@ def find_spatial_contacts(
         scene: The scene.
         states: (K, n) q.
         gap: (K, P) output: signed distance phi [m], negative inside.
+        point: (K, P, 3) output: the point of the probe nearest to the shape [m].
         frame: (K, P, 3, 3) output: rows n and two tangents, world.
         normal: (K, P, n) output: Jn, normal velocity of the probe relative to the shape.
         tangent: (K, P, 2, n) output: Jt, tangential velocities likewise.
@@ -59,6 +61,7 @@ def find_spatial_contacts(
             # Witness points: the nearest point of each surface to the other one.
             for k in range(3):
                 sides[0, k] = center[k] - scene.probe_radius[probe] * frame[s, i, 0, k]
+                point[s, i, k] = sides[0, k]
                 sides[1, k] = center[k] - distance * frame[s, i, 0, k]
             rows[:] = 0.0
             _add_motion(scene, position, axis, a, sides[0], 1.0, rows)

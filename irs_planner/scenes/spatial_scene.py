@@ -232,6 +232,16 @@ def object_inertias(scene: SpatialScene) -> list[pin.Inertia]:
     return inertias
 
 
+def object_radii(scene: SpatialScene) -> np.ndarray:
+    """Return how far every free object reaches from its centre of mass, (O) [m]."""
+    radii = dict.fromkeys(scene.object_names, 0.0)
+    for part in _parts(scene):
+        if part.instance in radii:
+            reach = np.linalg.norm(part.placement.translation) + part.shape.bounding_radius
+            radii[part.instance] = max(radii[part.instance], float(reach))
+    return np.array(list(radii.values()))
+
+
 def _parts(scene: SpatialScene) -> list[BodyShape]:
     """Return the shapes of objects, in body frames at the centre of mass, and of the robot."""
     source, numbers = scene.scene, {name: 1 + i for i, name in enumerate(scene.object_names)}

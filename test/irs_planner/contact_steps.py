@@ -11,6 +11,10 @@ STARTS = {
     "planar_hand": [0.0, 0.35, 0.0, -0.8, -0.8, 0.8, 0.8],
     "box_pushing": [0.0, 0.5, 0.0, 0.0, -0.2],
     "box_pivoting": [0.0, 0.5, 0.0, -0.7, 0.5],
+    **{name: [0.0, 0.0, 0.0, 0.0, 0.2] for name in ("push_t", "push_l", "push_disc", "push_wedge")},
+    "push_capsule": [0.0, 0.0, 0.0, 0.0, 0.1],
+    "push_t_two_fingers": [0.0, 0.0, 0.0, -0.05, 0.2, 0.05, 0.2],
+    "wall_flip": [0.0, 0.1, 0.0, -0.2, 0.3],
     "plate": [-0.15, 0.01, 0.0, 0.02, 0.04, -1.2, -0.03, 0.03],
 }
 
@@ -18,9 +22,9 @@ STARTS = {
 def contacts(model, state):
     """Return gap, direction, normal and tangent Jacobian of every pair."""
     pairs, n = len(model.arrays.pair), model.state_size
-    gap, direction = np.empty(pairs), np.empty((pairs, 2))
+    gap, point, direction = np.empty(pairs), np.empty((pairs, 2)), np.empty((pairs, 2))
     normal, tangent = np.empty((pairs, n)), np.empty((pairs, n))
-    find_contacts(model.arrays, state, gap, direction, normal, tangent)
+    find_contacts(model.arrays, state, gap, point, direction, normal, tangent)
     return gap, direction, normal, tangent
 
 

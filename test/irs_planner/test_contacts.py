@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from contact_steps import STARTS, contacts
 
+from contact_core.errors import ConfigError
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
-from irs_planner.scenes import load_scene, scene_from_mapping, scene_names
+from irs_planner.scenes import Polygon, load_scene, scene_from_mapping, scene_names
 
 
 @pytest.mark.parametrize("name", scene_names())
@@ -87,3 +88,45 @@ def test_circle_and_box_distance_against_coal():
 def rotation(angle):
     cosine, sine = math.cos(angle), math.sin(angle)
     return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+
+
+def test_a_square_polygon_is_a_box():
+    def scene(shape):
+        values = {
+            "gravity": [0.0, 0.0],
+            "objects": [
+                {"name": "o", "mass": 1.0, "inertia": 1.0, "friction": 0.5, "shapes": [shape]}
+            ],
+            "robots": [
+                {
+                    "name": "hand",
+                    "friction": 0.5,
+                    "links": [
+                        {
+                            "name": "y",
+                            "joint": "prismatic_y",
+                            "stiffness": 1.0,
+                            "shapes": [{"circle": {"radius": 0.01}}],
+                        }
+                    ],
+                }
+            ],
+        }
+        return PlanarQuasiDynamics(scene_from_mapping(values))
+
+    corners = [-0.2, -0.1, 0.2, -0.1, 0.2, 0.1, -0.2, 0.1]
+    models = [scene({"polygon": {"vertices": corners}}), scene({"box": {"size": [0.4, 0.2]}})]
+    assert models[0].object_radii == pytest.approx(np.hypot(0.2, 0.1))
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        state = rng.normal(scale=0.3, size=4)
+        for a, b in zip(*(contacts(model, state) for model in models), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "corners", [[0, 0, 1, 0], [0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 0.4, 0.4, 0, 1]]
+)
+def test_polygons_have_to_be_convex_and_counterclockwise(corners):
+    with pytest.raises(ConfigError, match="polygon"):
+        Polygon(tuple(map(float, corners)))
