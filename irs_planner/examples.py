@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,7 +115,9 @@ class ExampleConfig:
         0.01, "deepest overlap of the initial state that is accepted", unit="m", low=0.0
     )
     tolerance: tuple[float, ...] = parameter(
-        (), "largest final error of every state; empty: no goal region", above=0.0
+        (),
+        "largest final error of every state, 0 where it does not matter; empty: no goal region",
+        low=0.0,
     )
 
 
@@ -197,7 +198,7 @@ def build_problem(config: ExampleConfig, dynamics: Dynamics | None = None) -> Ir
     last = config.last_input or config.first_input
     progress = np.arange(1, config.horizon + 1)[:, np.newaxis] / config.horizon
     first_guess = np.array(config.first_input) + progress * np.subtract(last, config.first_input)
-    tolerance = np.array(config.tolerance or [math.inf] * dynamics.state_size)
+    tolerance = np.array(config.tolerance or np.zeros(dynamics.state_size))
     bounds = config.bounds
     return IrsProblem(
         dynamics,
@@ -216,7 +217,7 @@ def build_problem(config: ExampleConfig, dynamics: Dynamics | None = None) -> Ir
         ),
         config.schedule,
         _cost(config.reported_cost) if config.reported_cost.state else cost,
-        tolerance,
+        np.where(tolerance > 0.0, tolerance, np.inf),
         allowed_penetration=config.allowed_penetration,
     )
 
