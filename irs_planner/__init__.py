@@ -1,8 +1,9 @@
 """Planning through contact with bundled gradients.
 
 H. J. T. Suh, T. Pang and R. Tedrake, "Bundled Gradients through Contact via Randomized
-Smoothing" (2022), cited as ``bundled_gradients``. Start with :func:`plan` and
-:func:`load_example`; nothing in this package but its node needs ROS.
+Smoothing" (2022), cited as ``bundled_gradients``. Start with :func:`plan`, or with
+:func:`plan_globally` if the robot has to let go and push elsewhere; nothing in this package but
+its node needs ROS.
 """
 
 from contact_core.planning import PlanStatus, StopCondition
@@ -18,7 +19,7 @@ from irs_planner.problem import (
     VarianceSchedule,
 )
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
-from irs_planner.result import IrsPlan, IterationReport
+from irs_planner.result import IrsPlan, IterationReport, Segment
 from irs_planner.scenes import (
     Box,
     Circle,
@@ -32,6 +33,7 @@ from irs_planner.scenes import (
     load_scene,
     load_spatial_scene,
 )
+from irs_planner.search import SearchReport, SearchSettings, plan_globally
 from irs_planner.smoothing import (
     Perturbations,
     first_order_bundle,
@@ -65,6 +67,9 @@ __all__ = [
     "PlannerSettings",
     "Polygon",
     "QuadraticCost",
+    "SearchReport",
+    "SearchSettings",
+    "Segment",
     "SmoothingMode",
     "SpatialQuasiDynamics",
     "StopCondition",
@@ -80,6 +85,7 @@ __all__ = [
     "multi_start",
     "plan",
     "plan_all",
+    "plan_globally",
     "run_task",
     "zero_order_bundle",
     "zero_order_jacobians",

@@ -5,15 +5,21 @@ from __future__ import annotations
 from irs_planner.examples import build_problem, load_example
 from irs_planner.irs_lqr import plan
 from irs_planner.problem import PlannerSettings
+from irs_planner.search import SearchSettings, plan_globally
 from irs_planner.smoothing_modes import mode_names
 
 EXAMPLES = ("pendulum", "pushing", "iiwa_push")
 """One without contact, one in the plane and one in space."""
 
+SEARCHED = ("push_t", "iiwa_push")
+"""Likewise, with tolerances."""
+
 
 def precompile() -> None:
-    """Plan one iteration of a small example in every mode."""
+    """Plan one iteration of a small example in every mode, and search for three attempts."""
     for name in EXAMPLES:
         problem = build_problem(load_example(name))
         for mode in mode_names(problem.dynamics):
             plan(problem, PlannerSettings(mode=mode, iterations=1, samples=2))
+    for name in SEARCHED:
+        plan_globally(build_problem(load_example(name)), SearchSettings(attempts=3))

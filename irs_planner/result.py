@@ -75,6 +75,25 @@ class IterationReport:
     final_error: np.ndarray
 
 
+TRANSIT, CONTACT = "transit", "contact"
+"""Kinds of segments."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of a plan.
+
+    Attributes:
+        kind: TRANSIT, where the robot moves and no object does, or CONTACT.
+        start: First of its inputs.
+        stop: The one after its last input.
+    """
+
+    kind: str
+    start: int
+    stop: int
+
+
 @dataclass(frozen=True)
 class IrsPlan:
     """The best iterate, and how planning went.
@@ -93,6 +112,8 @@ class IrsPlan:
         link_forces: Link name -> (T, D) sum of the contact forces on it [N]; empty
             for systems without contact.
         seconds: Planning time [s].
+        segments: Transits and contact in their order, where global planning found the motion;
+            empty for local plans, which do not tell.
     """
 
     status: PlanStatus
@@ -106,6 +127,7 @@ class IrsPlan:
     iterations: tuple[IterationReport, ...]
     link_forces: dict[str, np.ndarray]
     seconds: float
+    segments: tuple[Segment, ...] = ()
 
     @property
     def usable(self) -> bool:

@@ -1,0 +1,317 @@
+"""Global planning through contact: a tree of pushes and regrasps over smoothed local models.
+
+T. Pang, H. J. T. Suh, L. Yang and R. Tedrake, "Global Planning for Contact-Rich Manipulation via
+Local Smoothing of Quasi-Dynamic Contact Models", IEEE T-RO 39(6), 2023. As there, the next node
+is chosen by the local metric (B B^T + gamma I)^-1 of the smoothed step and extended by the
+bounded input of least squares, and other contacts are sampled. Otherwise an edge here is a whole
+push, out of several grasps the one that comes nearest to its target, after a transit whose
+path is checked at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Event
+
+import numpy as np
+
+from contact_core.planning import PlanStatus, StopCondition
+from contact_core.seeds import generator
+from irs_planner.diagnosis import check_start, goal_reached, link_forces, remedy_of
+from irs_planner.irs_lqr import plan
+from irs_planner.linear_algebra import factor_cholesky
+from irs_planner.problem import IrsProblem, PlannerSettings
+from irs_planner.result import IrsPlan, Rollout, Segment
+from irs_planner.search.grasps import choose_joints, draw_grasps
+from irs_planner.search.push import push
+from irs_planner.search.search_model import SearchModel
+from irs_planner.search.settings import SearchReport, SearchSettings
+from irs_planner.search.transit import Motion, find_transit, follow, let_go, stays
+from irs_planner.search.tree import Edge, Tree, motion_of
+
+# A push has to come nearer by this [tolerances].
+PROGRESS = 0.2
+# The best pushes for which a transit is sought before the attempt fails.
+TRANSITS = 4
+
+
+def plan_globally(
+    problem: IrsProblem,
+    settings: SearchSettings | None = None,
+    *,
+    callback: Callable[[SearchReport], None] | None = None,
+    cancel: Event | None = None,
+    stop: StopCondition | None = None,
+) -> IrsPlan:
+    """Plan a motion from anywhere: let go, go round and push elsewhere as often as it takes.
+
+    Horizon, reference and first guess of the problem do not matter, its goal, tolerances and
+    bounds do. The same seed gives the same plan, if no time budget ends the search.
+
+    Args:
+        problem: A scene with contact, start, goal, tolerances, bounds and cost.
+        settings: How to search; None for the defaults.
+        callback: Called after every attempt, in the calling thread.
+        cancel: Set it from another thread to stop after the present attempt.
+        stop: A clock that runs already, instead of ``cancel`` and the settings' time budget.
+
+    Returns:
+        The shortest plan that was found, with its segments; if the goal was not reached, the
+        motion to the node nearest to it. Failures are a status.
+
+    Raises:
+        ConfigError: If the problem cannot be planned globally; the message says what it lacks.
+    """
+    settings = settings or SearchSettings()
+    stop = stop or StopCondition(
+        settings.time_budget or math.inf, cancel.is_set if cancel else None
+    )
+    search = _Search(problem, settings, stop, callback)
+    status = check_start(problem) or search.grow()
+    search.shorten()
+    edges = search.tree.path(search.best)
+    if search.reached:
+        edges = _refine(search.model, settings, edges, stop)
+    return _result(problem, motion_of(search.model, edges), status, stop)
+
+
+class _Search:
+    """A tree while it grows.
+
+    Attributes:
+        model: The problem.
+        tree: All nodes.
+        best: The node where the shortest plan ends, or else the one nearest to the goal.
+        reached: Whether there is a plan.
+    """
+
+    def __init__(
+        self,
+        problem: IrsProblem,
+        settings: SearchSettings,
+        stop: StopCondition,
+        callback: Callable[[SearchReport], None] | None,
+    ) -> None:
+        self.model = SearchModel(problem, settings)
+        self.tree = Tree(self.model)
+        self.best, self.reached = 0, self.model.reached(problem.initial_state)
+        self._settings, self._stop, self._callback = settings, stop, callback
+        self._generator = generator(settings.seed, "global search")
+        self._attempts = 0
+        self._distance = float(self.model.distance(problem.initial_state, problem.goal))
+        self._spread = self._draw_spread()
+
+    def grow(self) -> PlanStatus:
+        """Extend the tree until the goal is reached, and say why growing ended."""
+        goal, settings, draw = self.model.problem.goal, self._settings, self._generator
+        while not self.reached:
+            if self._stop.reason is not None:
+                return self._stop.reason
+            if self._attempts == settings.attempts:
+                return PlanStatus.NO_CONTACT if len(self.tree) == 1 else PlanStatus.CONVERGED_SHORT
+            target = goal if draw.random() < settings.goal_bias else self._draw_target()
+            regrasp = bool(draw.random() < settings.regrasp)
+            self._attempt(self.tree.nearest(target, regrasp=regrasp), target, regrasp=regrasp)
+        return PlanStatus.SUCCEEDED
+
+    def shorten(self) -> None:
+        """Try to reach the goal directly from nodes of the plan."""
+        for _ in range(self._settings.shortcuts if self.reached else 0):
+            nodes = [0, *(edge.parent for edge in self.tree.path(self.best)[1:])]
+            if self._stop.reason is not None:
+                return
+            node = int(nodes[self._generator.integers(len(nodes))])
+            self._attempt(node, self.model.problem.goal, regrasp=True)
+
+    def _attempt(self, node: int, target: np.ndarray, *, regrasp: bool) -> None:
+        self._attempts += 1
+        edge = self._extend(node, target, regrasp=regrasp)
+        if edge is None:
+            self.tree.fail(node)
+        else:
+            self._add(edge)
+        if self._callback is not None:
+            steps = self.tree.steps[self.best] if self.reached else 0
+            self._callback(
+                SearchReport(
+                    self._attempts, len(self.tree), self._distance, steps, self._stop.elapsed
+                )
+            )
+
+    def _add(self, edge: Edge) -> None:
+        """Add an edge, and keep it in mind if it leads to the best node."""
+        model, node = self.model, self.tree.add(edge)
+        distance = float(model.distance(edge.end, model.problem.goal))
+        if model.reached(edge.end):
+            if not self.reached or self.tree.steps[node] < self.tree.steps[self.best]:
+                self.best, self.reached = node, True
+        elif not self.reached and distance < self._distance:
+            self.best = node
+        self._distance = min(self._distance, distance)
+
+    def _extend(self, node: int, target: np.ndarray, *, regrasp: bool) -> Edge | None:
+        """Push from a node towards a target, with the present grasp or with another one."""
+        model, state, command = self.model, self.tree.states[node], self.tree.commands[node]
+        nearer = float(model.distance(state, target)) - PROGRESS
+        if not regrasp:
+            stay = Motion(state[np.newaxis], np.empty((0, len(model.joints))))
+            (motion,) = push(model, state[np.newaxis], command[np.newaxis], target)
+            near = model.distance(motion.states[-1], target) <= nearer
+            nothing = np.zeros(len(model.joints), dtype=bool)
+            return Edge(node, nothing, stay, stay, motion) if near else None
+        draw, moved = self._generator, choose_joints(model, self._generator)
+        release = let_go(model, state, command, moved)
+        if release is None:
+            return None
+        state = release.states[-1]
+        grasps = draw_grasps(model, state, moved, draw, self._settings.grasps)
+        if not len(grasps):
+            return None
+        commands = model.hold(grasps, np.where(moved, grasps[:, model.joints], command))
+        ranking = np.argsort(model.reach_distances(model.reach(grasps, commands), target))
+        chosen = ranking[: self._settings.pushes]
+        pushes = push(model, grasps[chosen], commands[chosen], target)
+        ends = model.distance(np.array([motion.states[-1] for motion in pushes]), target)
+        for i in np.argsort(ends)[:TRANSITS]:
+            if ends[i] > nearer:
+                return None
+            joints = grasps[chosen[i], model.joints]
+            transit = find_transit(model, state, command, joints, moved, draw)
+            if transit is not None:
+                # The object may have moved a little: what counts is the push from there.
+                (motion,) = push(
+                    model, transit.states[-1:], commands[chosen[i]][np.newaxis], target
+                )
+                if len(motion.inputs) and model.distance(motion.states[-1], target) <= nearer:
+                    return Edge(node, moved, release, transit, motion)
+        return None
+
+    def _draw_spread(self) -> np.ndarray:
+        """Return L, L L^T the mean reach of grasps at the start, of unit size.
+
+        Targets are spread where contact can bring the objects: not into the table.
+        """
+        model, rows = self.model, len(self.model.placed)
+        everything = np.ones(len(model.joints), dtype=bool)
+        grasps = draw_grasps(
+            model, self.tree.states[0], everything, self._generator, self._settings.grasps
+        )
+        if not len(grasps):
+            return np.eye(rows) / math.sqrt(rows)
+        factor = model.reach(grasps, grasps[:, model.joints]).factor
+        mean = np.mean(factor @ factor.transpose(0, 2, 1), axis=0)
+        mean /= np.trace(mean)
+        factor_cholesky(mean, rows)
+        return np.tril(mean)
+
+    def _draw_target(self) -> np.ndarray:
+        """Draw poses of the objects around the straight way to the goal."""
+        model, draw = self.model, self._generator
+        start, goal, placed = model.problem.initial_state, model.problem.goal, model.placed
+        length = float(model.distance(start, goal))
+        offset = self._spread @ draw.standard_normal(len(placed))
+        target = goal.copy()
+        target[placed] = start[placed] + draw.random() * (goal - start)[placed]
+        target[placed] += self._settings.spread * length * offset * model.problem.tolerance[placed]
+        return target
+
+
+def _refine(
+    model: SearchModel, settings: SearchSettings, edges: list[Edge], stop: StopCondition
+) -> list[Edge]:
+    """Improve every push by iRS-LQR, from where the one before really ends.
+
+    Args:
+        model: The problem.
+        settings: Iterations.
+        edges: The plan.
+        stop: Asked at every step.
+
+    Returns:
+        The better plan, or the same one if a transit moves an object now, the goal is no longer
+        reached, or time is up.
+    """
+    state, refined = model.problem.initial_state, []
+    for edge in edges:
+        release, transit = edge.release, edge.transit
+        if not np.array_equal(state, release.states[0]):
+            release = follow(model, state, release.inputs)
+            transit = follow(model, release.states[-1], transit.inputs)
+            same = np.array_equal(transit.inputs, edge.transit.inputs)
+            if not same or not stays(model, transit.states):
+                return edges
+        end = model.problem.goal if edge is edges[-1] else edge.end
+        begin = transit.states[-1]
+        better = _refine_push(model, settings, begin, edge.push.inputs, end, stop)
+        if stop.reason is not None:
+            return edges
+        state = better.states[-1]
+        refined.append(replace(edge, release=release, transit=transit, push=better))
+    return refined if model.reached(state) else edges
+
+
+def _refine_push(
+    model: SearchModel,
+    settings: SearchSettings,
+    state: np.ndarray,
+    inputs: np.ndarray,
+    end: np.ndarray,
+    stop: StopCondition,
+) -> Motion:
+    """Improve a push towards a pose of the objects with the problem's own cost."""
+    problem = model.problem
+    reference = problem.goal.copy()
+    reference[model.placed] = end[model.placed]
+    local = replace(
+        problem,
+        initial_state=state,
+        initial_inputs=inputs,
+        reference=np.tile(reference, (len(inputs) + 1, 1)),
+        schedule=replace(
+            problem.schedule, state_std=(), input_std=tuple(settings.smoothing * model.step)
+        ),
+    )
+    result = plan(
+        local,
+        PlannerSettings(mode="log_barrier", iterations=settings.refinements),
+        stop=stop,
+    )
+    return follow(model, state, result.inputs)  # MPC does not keep bounds to the last digit
+
+
+def _result(
+    problem: IrsProblem,
+    motions: list[tuple[str, Motion]],
+    status: PlanStatus,
+    stop: StopCondition,
+) -> IrsPlan:
+    """Return a plan; what it says of the goal is of a new rollout of all inputs."""
+    inputs = np.concatenate(
+        [np.empty((0, problem.dynamics.input_size)), *(motion.inputs for _, motion in motions)]
+    )
+    states = problem.dynamics.rollout(problem.initial_state, inputs)
+    problem = replace(
+        problem, initial_inputs=inputs, reference=np.tile(problem.goal, (len(states), 1))
+    )
+    rollout = Rollout(states, inputs, problem.evaluate(states, inputs))
+    segments, begin = [], 0
+    for kind, motion in motions:
+        segments.append(Segment(kind, begin, begin + len(motion.inputs)))
+        begin += len(motion.inputs)
+    result = IrsPlan(
+        status,
+        "",
+        states,
+        inputs,
+        rollout.cost,
+        (rollout.cost,),
+        states[-1] - problem.goal,
+        goal_reached(problem, rollout),
+        (),
+        link_forces(problem, rollout) if len(inputs) else {},
+        stop.elapsed,
+        tuple(segments),
+    )
+    return replace(result, message=f"{status.name}: {remedy_of(result, problem) or status.remedy}")

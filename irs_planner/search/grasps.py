@@ -1,0 +1,162 @@
+"""Grasps: robot configurations at an object, where it could be pushed next."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irs_planner.search.kernels import approach
+from irs_planner.search.search_model import SearchModel
+
+LEAD_STEPS = 8
+CLOSE_STEPS = 10
+LARGEST_STEPS = 10.0
+"""Limit of one step of inverse kinematics, in largest steps of the joints."""
+
+# A grasp counts if it is this near to its clearance, and the outputs to their tolerances.
+NEAR = 0.3
+# Robots keep this share of the clearance wherever they do not touch on purpose.
+ROOM = 0.5
+
+
+def choose_joints(model: SearchModel, generator: np.random.Generator) -> np.ndarray:
+    """Choose the joints that let go of the objects: all, or those that move one link.
+
+    The others hold still, for instance to hold an object.
+
+    Args:
+        model: The problem.
+        generator: Source of the samples.
+
+    Returns:
+        (n_a) whether a joint takes part.
+    """
+    pair = generator.choice(model.grasp_pairs)
+    if generator.random() < 0.5:
+        return np.ones(len(model.joints), dtype=bool)
+    return np.asarray(model.pair_joints[pair])
+
+
+def draw_grasps(
+    model: SearchModel,
+    state: np.ndarray,
+    moved: np.ndarray,
+    generator: np.random.Generator,
+    count: int,
+) -> np.ndarray:
+    """Draw grasps of the objects where they are.
+
+    One or two links are led to random places around an object, then to its surface.
+
+    Args:
+        model: The problem.
+        state: (n) x, poses of the objects and where the robot comes from.
+        moved: (n_a) joints that take part.
+        generator: Source of the samples.
+        count: Number of draws.
+
+    Returns:
+        (K, n) states with the robot near the objects, of the draws that succeeded.
+    """
+    chosen, place = _draw_contacts(model, state, moved, generator, count)
+    joints = np.repeat(state[np.newaxis, model.joints], count, axis=0)
+    radius = float(model.dynamics.object_radii.max())
+    for i in range(LEAD_STEPS + CLOSE_STEPS):
+        _approach(model, state, joints, chosen, place, moved, radius if i < LEAD_STEPS else 0.0)
+    states = model.complete(state, joints)
+    error = model.errors(states, model.problem.goal)[:, model.dynamics.coordinates :]
+    good = _touches(model, states, chosen) & _clear(model, states, moved)
+    return np.asarray(states[good & (np.abs(error) <= 1.0).all(axis=1)])
+
+
+def retreat(model: SearchModel, state: np.ndarray, moved: np.ndarray) -> np.ndarray | None:
+    """Lead a robot away from what it touches, along the normals.
+
+    Args:
+        model: The problem.
+        state: (n) x.
+        moved: (n_a) joints that take part.
+
+    Returns:
+        (n_a) q_a with room around, or None.
+    """
+    joints = state[np.newaxis, model.joints].copy()
+    nothing, nowhere = np.full((1, 1), -1), np.zeros((1, 1, 3))
+    for _ in range(CLOSE_STEPS):
+        _approach(model, state, joints, nothing, nowhere, moved, 0.0)
+    return joints[0] if _clear(model, model.complete(state, joints), moved)[0] else None
+
+
+def _draw_contacts(
+    model: SearchModel,
+    state: np.ndarray,
+    moved: np.ndarray,
+    generator: np.random.Generator,
+    count: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw pairs (count, 2) that are to touch, -1 for none, and places for them."""
+    dynamics, pairs = model.dynamics, model.grasp_pairs
+    pairs = pairs[(model.pair_joints[pairs] <= moved).all(axis=1)]
+    dimensions = dynamics.find_contacts(state[np.newaxis]).point.shape[2]
+    coordinates = len(dynamics.load) // len(dynamics.object_names)
+    chosen = generator.choice(pairs, size=(count, 2))
+    links = np.array([a if a in dynamics.link_names else b for a, b in dynamics.pair_names])
+    alone = (links[chosen[:, 0]] == links[chosen[:, 1]]) | (generator.random(count) < 0.5)
+    item = model.pair_object[chosen]
+    center = state[coordinates * item[..., np.newaxis] + np.arange(dimensions)]
+    direction = generator.standard_normal((count, 2, dimensions))
+    direction /= np.linalg.norm(direction, axis=2, keepdims=True)
+    distance = dynamics.object_radii[item] * generator.uniform(0.3, 1.5, size=(count, 2))
+    chosen[alone, 1] = -1
+    return chosen, center + distance[..., np.newaxis] * direction
+
+
+def _approach(
+    model: SearchModel,
+    state: np.ndarray,
+    joints: np.ndarray,
+    chosen: np.ndarray,
+    place: np.ndarray,
+    moved: np.ndarray,
+    radius: float,
+) -> None:
+    """Take one step of :func:`approach` and stay within the limits."""
+    dynamics = model.dynamics
+    states = model.complete(state, joints)
+    frames = dynamics.find_contacts(states)
+    _, slope = dynamics.outputs(np.ascontiguousarray(states[:, : dynamics.coordinates]))
+    outputs = slice(dynamics.coordinates, None)
+    approach(
+        frames.gap,
+        frames.point,
+        frames.frame,
+        np.ascontiguousarray(frames.normal[..., model.joints]),
+        np.ascontiguousarray(frames.tangent[..., model.joints]),
+        model.robot_first,
+        model.robot_pairs,
+        chosen,
+        place,
+        radius,
+        model.settings.clearance,
+        np.ascontiguousarray(-model.errors(states, model.problem.goal)[:, outputs]),
+        slope[..., model.joints] / model.problem.tolerance[outputs, np.newaxis],
+        moved.astype(float),
+        LARGEST_STEPS * model.step,
+        joints,
+    )
+    np.clip(joints, *model.limits, out=joints)
+
+
+def _touches(model: SearchModel, states: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Return (K) whether all chosen pairs are at the clearance."""
+    clearance = model.settings.clearance
+    gap = model.dynamics.find_contacts(states).gap[np.arange(len(states))[:, np.newaxis], chosen]
+    near = np.abs(gap - clearance) <= NEAR * clearance
+    return np.asarray((near | (chosen < 0)).all(axis=1))
+
+
+def _clear(model: SearchModel, states: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """Return (K) whether the joints that move keep their room."""
+    frames = model.dynamics.find_contacts(states)
+    affected = (frames.normal[..., model.joints[moved]] != 0.0).any(axis=2)
+    tight = frames.gap < ROOM * model.settings.clearance
+    return np.asarray(~(tight & affected & model.robot_pairs).any(axis=1))

@@ -1,0 +1,213 @@
+"""A planning problem as the search sees it: units of tolerances and of largest steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from contact_core.errors import ConfigError
+from irs_planner.problem import IrsProblem
+from irs_planner.quasi_dynamic import QuasiDynamics
+from irs_planner.search.kernels import bounded_inputs, reach_distances, reach_factors
+from irs_planner.search.settings import SearchSettings
+
+EFFORT = 1e-2
+"""Weight of a largest step, in squares of tolerances."""
+BESIDE = 0.1
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What one step can do to the objects at several states.
+
+    Attributes:
+        center: (K, r) where the objects go if the commands stay, in tolerances.
+        factor: (K, r, r) L L^T = B B^T + gamma I, B in tolerances per largest step.
+    """
+
+    center: np.ndarray
+    factor: np.ndarray
+
+
+class SearchModel:
+    """Errors count in tolerances, inputs in largest steps, so that every scene looks alike.
+
+    Attributes:
+        problem: The problem.
+        dynamics: Its contact model.
+        joints: Indices of the robot's states.
+        tracked: Indices of the states that have a tolerance.
+        placed: Those of them that belong to objects.
+        step: (n_a) largest |u - q_a| [m, rad].
+        limits: (2, n_a) lowest and highest commands.
+        robot_pairs: (P) whether a robot is part of the pair.
+        grasp_pairs: Indices of the pairs of a robot and an object.
+        robot_first: (P) whether the first part is a robot's.
+        pair_object: (P) number of the object of a pair, -1 for none.
+        pair_joints: (P, n_a) whether a joint moves one of the parts.
+    """
+
+    def __init__(self, problem: IrsProblem, settings: SearchSettings) -> None:
+        """Look at a problem.
+
+        Args:
+            problem: The problem.
+            settings: Smoothing and regularisation.
+
+        Raises:
+            ConfigError: If the problem has no contact model, no tolerance for an object, no
+                largest step, or no link that can touch an object.
+        """
+        dynamics, bounds = problem.dynamics, problem.bounds
+        if not isinstance(dynamics, QuasiDynamics):
+            raise ConfigError(
+                f"global planning needs a quasi-dynamic scene, got {type(dynamics).__name__}"
+            )
+        self.problem, self.dynamics, self.settings = problem, dynamics, settings
+        self.joints = np.array(dynamics.commanded_states)
+        self.tracked = np.flatnonzero(np.isfinite(problem.tolerance))
+        self.placed = self.tracked[np.isin(self.tracked, dynamics.object_states)]
+        if not self.placed.size:
+            raise ConfigError(
+                "global planning needs a tolerance for the states of an object, got "
+                f"{problem.tolerance}"
+            )
+        steps = [b for b in (bounds.increment, bounds.around_actual) if b.size]
+        if not steps:
+            raise ConfigError("global planning needs bounds.increment or bounds.around_actual")
+        self.step = np.min(steps, axis=0)
+        low, high = dynamics.position_limits
+        self.limits = np.array(
+            [
+                np.maximum(low, bounds.input_low) if bounds.input_low.size else low,
+                np.minimum(high, bounds.input_high) if bounds.input_high.size else high,
+            ]
+        )
+        self._width = settings.smoothing * self.step
+        first, second = np.array(dynamics.pair_names).reshape(-1, 2).T
+        links, names = list(dynamics.link_names), list(dynamics.object_names)
+        self.robot_first = np.isin(first, links)
+        self.robot_pairs = self.robot_first | np.isin(second, links)
+        other = np.where(self.robot_first, second, first)
+        self.pair_object = np.array([names.index(o) if o in names else -1 for o in other])
+        self.grasp_pairs = np.flatnonzero(self.robot_pairs & (self.pair_object >= 0))
+        if not self.grasp_pairs.size:
+            raise ConfigError("global planning needs a link that can touch an object")
+        # Beside the start, where no axis points at a link by chance.
+        beside = problem.initial_state[self.joints] + BESIDE * self.step
+        frames = dynamics.find_contacts(self.complete(problem.initial_state, beside[np.newaxis]))
+        rows = np.concatenate((frames.normal[0, :, np.newaxis], frames.tangent[0]), axis=1)
+        self.pair_joints = (rows[..., self.joints] != 0.0).any(axis=1)
+
+    def complete(self, state: np.ndarray, joints: np.ndarray) -> np.ndarray:
+        """Return (K, n) states that differ from one in the robot's positions.
+
+        Args:
+            state: (n) x.
+            joints: (K, n_a) q_a.
+        """
+        q = np.repeat(state[np.newaxis, : self.dynamics.coordinates], len(joints), axis=0)
+        q[:, self.joints] = joints
+        return self.dynamics.complete(q)
+
+    def distance(self, states: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Return the distances of objects from a target, in tolerances.
+
+        Args:
+            states: (..., n) x.
+            target: (n) p.
+
+        Returns:
+            (...) root of the sum of squares.
+        """
+        error = self.errors(states, target)[..., self.placed]
+        return np.asarray(np.sqrt(np.sum(error**2, axis=-1)))
+
+    def errors(self, states: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Return the errors in tolerances, 0 where there is none; arguments as above."""
+        return (states - target) / self.problem.tolerance
+
+    def reached(self, state: np.ndarray) -> bool:
+        """Return whether a state is within all tolerances of the goal."""
+        return bool((np.abs(self.errors(state, self.problem.goal)) <= 1.0).all())
+
+    def reach(self, states: np.ndarray, commands: np.ndarray) -> Reach:
+        """Return what one step can do to the objects.
+
+        Args:
+            states: (K, n) x.
+            commands: (K, n_a) u of the step before.
+        """
+        slope, center = self._linearize(states, commands, self.placed)
+        factor = np.empty((len(states), len(self.placed), len(self.placed)))
+        reach_factors(slope, self.settings.regularization, factor)
+        return Reach(center, factor)
+
+    def reach_distances(self, reach: Reach, target: np.ndarray) -> np.ndarray:
+        """Return the distances of a target in the local metrics.
+
+        Args:
+            reach: Of K states.
+            target: (n) p.
+
+        Returns:
+            (K) |p - c| in the metric (B B^T + gamma I)^-1.
+        """
+        distance = np.empty(len(reach.center))
+        goal = target[self.placed] / self.problem.tolerance[self.placed]
+        reach_distances(reach.factor, reach.center, goal, distance)
+        return distance
+
+    def best_inputs(
+        self, states: np.ndarray, commands: np.ndarray, target: np.ndarray
+    ) -> np.ndarray:
+        """Return the bounded inputs after which the smoothed step is nearest to a target.
+
+        Args:
+            states: (K, n) x.
+            commands: (K, n_a) u of the step before.
+            target: (n) p.
+
+        Returns:
+            (K, n_a) u.
+        """
+        slope, center = self._linearize(states, commands, self.tracked)
+        error = center - target[self.tracked] / self.problem.tolerance[self.tracked]
+        low, high = self._command_bounds(states)
+        change = np.empty(commands.shape)
+        bounded_inputs(
+            slope,
+            error,
+            EFFORT,
+            (low - commands) / self.step,
+            (high - commands) / self.step,
+            change,
+        )
+        return np.asarray(np.clip(commands + change * self.step, low, high))
+
+    def hold(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """Return the commands within bounds that are nearest to those of the step before."""
+        return np.asarray(np.clip(commands, *self._command_bounds(states)))
+
+    def _command_bounds(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (K, n_a) the lowest and highest commands: near the actual positions."""
+        actual = states[:, self.joints]
+        low, high = np.clip([actual - self.step, actual + self.step], *self.limits[:, np.newaxis])
+        return low, high
+
+    def _linearize(
+        self, states: np.ndarray, commands: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return B [tolerances per largest step] and c [tolerances] of some rows of x+.
+
+        Where there is no smoothed step B is 0, where there is no step at all c is x.
+        """
+        tolerance = self.problem.tolerance[rows]
+        slope = self.dynamics.barrier_jacobians(states, commands, self._width).input[:, rows]
+        center = self.dynamics.step_batch(states, commands)[:, rows]
+        center = np.where(np.isfinite(center), center, states[:, rows])
+        return (
+            np.nan_to_num(slope) * self.step / tolerance[:, np.newaxis],
+            np.ascontiguousarray(center / tolerance),
+        )

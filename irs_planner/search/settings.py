@@ -1,0 +1,69 @@
+"""How a motion is searched for, and what a search reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contact_core.config import parameter
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """Settings of the global planner; none of them knows the scale of a scene but clearance."""
+
+    seed: int = parameter(0, "seed of all samples", low=0)
+    time_budget: float = parameter(
+        0.0, "time after which the best plan so far is returned; 0 for no limit", unit="s", low=0.0
+    )
+    attempts: int = parameter(2000, "attempts to extend the tree before the search gives up", low=1)
+    goal_bias: float = parameter(
+        0.5, "share of the attempts that aim at the goal itself", low=0.0, high=1.0
+    )
+    spread: float = parameter(
+        0.5,
+        "standard deviation of other targets about the straight way to the goal, as a share of "
+        "its length",
+        low=0.0,
+    )
+    regrasp: float = parameter(
+        0.5, "share of the attempts that touch the object elsewhere first", low=0.0, high=1.0
+    )
+    grasps: int = parameter(64, "grasps that are drawn for such an attempt", low=1)
+    pushes: int = parameter(16, "grasps of these that are pushed with", low=1)
+    push_steps: int = parameter(30, "longest push", unit="steps", low=1)
+    smoothing: float = parameter(
+        0.5, "width of the log barriers, as a share of the largest step", above=0.0
+    )
+    regularization: float = parameter(
+        0.1,
+        "gamma of the metric, square of a motion in tolerances that is free anywhere",
+        above=0.0,
+    )
+    clearance: float = parameter(
+        0.005, "distance at which a robot passes objects and begins to push", unit="m", above=0.0
+    )
+    slack: float = parameter(
+        1.0, "largest motion of an object while nothing should touch it, in tolerances", above=0.0
+    )
+    shortcuts: int = parameter(20, "attempts to shorten the first plan", low=0)
+    refinements: int = parameter(5, "iterations of iRS-LQR for every contact segment", low=0)
+
+
+@dataclass(frozen=True)
+class SearchReport:
+    """One attempt of a search, as the callback sees it.
+
+    Attributes:
+        attempt: Its number, starting at 1.
+        nodes: Nodes of the tree.
+        distance: From the goal to the nearest node, root of the sum of squares of the objects'
+            errors in tolerances.
+        steps: Length of the best plan, 0 as long as there is none.
+        elapsed: Time since planning began [s].
+    """
+
+    attempt: int
+    nodes: int
+    distance: float
+    steps: int
+    elapsed: float

@@ -1,0 +1,217 @@
+"""Global planning: kernels against oracles, what a plan promises, and seeds over problems."""
+
+import dataclasses
+import threading
+
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear
+
+from contact_core.errors import ConfigError
+from contact_core.seeds import generator
+from irs_planner import (
+    PlannerSettings,
+    PlanStatus,
+    SearchSettings,
+    build_problem,
+    load_example,
+    plan,
+    plan_globally,
+)
+from irs_planner.result import CONTACT, TRANSIT
+from irs_planner.search.grasps import draw_grasps
+from irs_planner.search.kernels import bounded_inputs, reach_distances, reach_factors
+from irs_planner.search.search_model import SearchModel
+from irs_planner.search.transit import find_transit
+
+SCENES = (
+    *("push_t", "push_l", "push_capsule", "push_disc", "push_wedge"),
+    *("push_t_two_fingers", "wall_flip"),
+)
+IIWA_GOALS = (
+    *((0.15, 0.0, 0.0), (-0.15, 0.0, 0.0), (0.0, 0.15, 0.0), (0.0, -0.15, 0.0), (0.0, 0.3, 0.0)),
+    *((0.0, 0.0, 90.0), (0.0, 0.0, -90.0), (0.0, 0.15, 90.0), (0.0, 0.15, -90.0)),
+)
+
+
+def problem(name, goal=()):
+    config = load_example(name)
+    state = (*goal, *config.goal_state[len(goal) :])
+    return build_problem(dataclasses.replace(config, goal_state=state))
+
+
+def push_of_iiwa(dx, dy, turn):
+    start = load_example("iiwa_push").initial_state
+    goal = (start[0] + dx, start[1] + dy, start[2], 0.0, 0.0, np.deg2rad(turn))
+    return problem("iiwa_push", goal)
+
+
+def check(given, result):
+    """Check all that a plan which reached its goal promises."""
+    model, dynamics = SearchModel(given, SearchSettings()), given.dynamics
+    assert result.goal_reached
+    assert result.status is PlanStatus.SUCCEEDED
+    assert (np.abs(result.final_error) <= given.tolerance).all()
+    states = dynamics.rollout(given.initial_state, result.inputs)  # without smoothing
+    np.testing.assert_array_equal(states, result.states)
+    deflection = np.abs(result.inputs - states[:-1, model.joints])
+    assert (deflection <= (1.0 + 1e-9) * model.step).all()
+    low, high = dynamics.position_limits
+    assert ((result.inputs >= low) & (result.inputs <= high)).all()
+    ends = [0, *(segment.stop for segment in result.segments)]
+    assert [segment.start for segment in result.segments] == ends[:-1]
+    assert ends[-1] == len(result.inputs)
+    assert result.segments[-1].kind == CONTACT
+    for segment in result.segments:
+        moved = states[segment.start : segment.stop + 1] - states[segment.start]
+        if segment.kind == TRANSIT:
+            shift = np.abs(moved[:, model.placed]) / given.tolerance[model.placed]
+            # Letting go and moving on may each use up the slack.
+            assert shift.max() <= 2.0 * SearchSettings().slack
+
+
+def test_bounded_inputs_are_those_of_scipy():
+    draw = np.random.default_rng(0)
+    slope, error = draw.standard_normal((50, 4, 3)), 3.0 * draw.standard_normal((50, 4))
+    low, high = -draw.random((50, 3)), draw.random((50, 3))
+    result = np.empty((50, 3))
+    bounded_inputs(slope, error, 0.01, low, high, result)
+    for k in range(50):
+        rows = np.vstack((slope[k], 0.1 * np.eye(3)))
+        exact = lsq_linear(rows, np.append(-error[k], np.zeros(3)), (low[k], high[k]))
+        np.testing.assert_allclose(result[k], exact.x, atol=1e-3)
+
+
+def test_distances_are_those_of_the_metric():
+    draw = np.random.default_rng(0)
+    slope, center, target = (draw.standard_normal(n) for n in ((20, 3, 2), (20, 3), 3))
+    factor, distance = np.empty((20, 3, 3)), np.empty(20)
+    reach_factors(slope, 0.1, factor)
+    reach_distances(factor, center, target, distance)
+    for k in range(20):
+        metric = np.linalg.inv(slope[k] @ slope[k].T + 0.1 * np.eye(3))
+        error = target - center[k]
+        assert distance[k] == pytest.approx(np.sqrt(error @ metric @ error))
+
+
+@pytest.mark.parametrize("name", ["push_l", "push_t_two_fingers", "iiwa_push"])
+def test_grasps_nearly_touch_and_transits_move_nothing(name):
+    given, settings = problem(name), SearchSettings()
+    model, state = SearchModel(given, settings), given.initial_state
+    command, draw = state[model.joints], generator(0, "test")
+    moved = np.ones(len(command), dtype=bool)
+    grasps = draw_grasps(model, state, moved, draw, 64)
+    assert len(grasps) >= 32
+    gap = given.dynamics.find_contacts(grasps).gap[:, model.grasp_pairs].min(axis=1)
+    assert (np.abs(gap - settings.clearance) <= 0.5 * settings.clearance).all()
+    objects = list(given.dynamics.object_states)
+    np.testing.assert_array_equal(grasps[:, objects] - state[objects], 0.0)
+    found = 0
+    for joints in grasps[:10, model.joints]:
+        transit = find_transit(model, state, command, joints, moved, draw)
+        if transit is not None:
+            found += 1
+            assert np.abs(transit.inputs[-1] - joints).max() <= 1e-9
+            gaps = given.dynamics.find_contacts(transit.states).gap[:, model.robot_pairs]
+            assert gaps.min() >= 0.0
+    assert found >= 8
+
+
+def test_a_pusher_goes_round_where_a_local_plan_fails():
+    given = problem("push_t")
+    assert not plan(given, PlannerSettings(mode="log_barrier", iterations=10)).goal_reached
+    reports = []
+    result = plan_globally(given, callback=reports.append)
+    check(given, result)
+    kinds = [segment.kind for segment in result.segments]
+    assert kinds == [TRANSIT, CONTACT] * (len(kinds) // 2)
+    assert reports[-1].steps > 0
+    assert [report.attempt for report in reports] == list(range(1, len(reports) + 1))
+
+
+def test_the_arm_goes_round_the_box():
+    given = push_of_iiwa(-0.15, 0.0, 0.0)
+    result = plan_globally(given, SearchSettings(shortcuts=0, refinements=0))
+    check(given, result)
+    assert np.abs(result.link_forces["pusher"]).max() > 1.0
+
+
+def test_the_same_seed_gives_the_same_bits():
+    first, second = (
+        plan_globally(problem("push_l"), SearchSettings(seed=3, shortcuts=3)) for _ in range(2)
+    )
+    assert first.inputs.tobytes() == second.inputs.tobytes()
+    other = plan_globally(problem("push_l"), SearchSettings(seed=4, shortcuts=3))
+    assert other.inputs.tobytes() != first.inputs.tobytes()
+
+
+def test_a_search_that_ends_early_says_so():
+    given = problem("push_t", (30.0, 0.0, 0.0))
+    few = plan_globally(given, SearchSettings(attempts=3))
+    assert few.status is PlanStatus.CONVERGED_SHORT
+    assert not few.goal_reached
+    assert "from its goal (tolerance 0.01)" in few.message
+    late = plan_globally(given, SearchSettings(time_budget=0.2))
+    assert late.status is PlanStatus.TIME_BUDGET_REACHED
+    assert late.seconds < 2.0
+    cancel = threading.Event()
+    cancel.set()
+    assert plan_globally(given, cancel=cancel).status is PlanStatus.CANCELED
+
+
+def test_a_goal_that_is_reached_needs_no_motion():
+    given = problem("push_t", (0.0, 0.0, 0.0))
+    result = plan_globally(given)
+    assert result.goal_reached
+    assert result.status is PlanStatus.SUCCEEDED
+    assert len(result.inputs) == 0
+
+
+def test_problems_that_cannot_be_searched_are_refused():
+    with pytest.raises(ConfigError, match="needs a quasi-dynamic scene, got Pendulum"):
+        plan_globally(problem("pendulum"))
+    with pytest.raises(ConfigError, match="needs a tolerance"):
+        plan_globally(problem("pushing"))
+    given = problem("push_t")
+    bounds = dataclasses.replace(given.bounds, increment=np.empty(0))
+    with pytest.raises(ConfigError, match=r"needs bounds\.increment"):
+        plan_globally(dataclasses.replace(given, bounds=bounds))
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("name", SCENES)
+def test_random_goals_are_reached(name):
+    start, draw, count = load_example(name).initial_state, generator(0, "goals"), 20
+    reached = 0
+    for seed in range(count):
+        turn = 0.5 * np.pi if name == "wall_flip" else draw.uniform(-np.pi, np.pi)
+        offset = (0.2, 0.0) if name == "wall_flip" else draw.uniform(-0.3, 0.3, 2)
+        goal = (start[0] + offset[0], start[1] + offset[1], -turn)
+        given = problem(name, goal)
+        result = plan_globally(given, SearchSettings(seed=seed))
+        if result.goal_reached:
+            check(given, result)
+            reached += 1
+    assert reached >= 0.95 * count
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(("dx", "dy", "turn"), IIWA_GOALS)
+def test_the_arm_pushes_the_box_anywhere(dx, dy, turn):
+    given = push_of_iiwa(dx, dy, turn)
+    results = [plan_globally(given, SearchSettings(seed=seed)) for seed in range(9)]
+    reached = [result for result in results if result.goal_reached]
+    for result in reached:
+        check(given, result)
+    assert len(reached) >= 8
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("turn", [45.0, 90.0, 180.0])
+def test_a_hand_turns_a_ball(turn):
+    given = problem("hand_turn", (0.0, 0.35, -np.deg2rad(turn)))
+    results = [plan_globally(given, SearchSettings(seed=seed)) for seed in range(10)]
+    reached = [result for result in results if result.goal_reached]
+    for result in reached:
+        check(given, result)
+    assert len(reached) >= 9
