@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib
 import math
 from dataclasses import replace
@@ -21,6 +22,7 @@ from contact_stack.plan.request import (
     plan_from_seeds,
     plan_locally,
     problem_of,
+    search_settings,
 )
 from irs_planner import SMOOTHING_MODES, IrsProblem, example_names, load_example
 from irs_planner.examples import example_settings
@@ -33,9 +35,11 @@ EPILOG = """examples:
   contact-stack plan pushing
   contact-stack plan pushing --local --mode zero --seed 3 --out out/pushing
   contact-stack plan pushing --starts 8 --cluster tcp://192.168.1.5:8786
+  contact-stack plan push_t --global --seed 1 --out out/push_t
   contact-stack plan hand_move --budget 0.5 --json plan.json
 
-Ctrl-C cancels the goal. Exit code: 0 if there is a plan, else 1."""
+Ctrl-C cancels the goal. Exit code: 0 if there is a plan, with --global one that
+reaches the goal, else 1."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "name", choices=example_names(), metavar="NAME", help=f"one of {', '.join(example_names())}"
     )
     parser.add_argument("--local", action="store_true", help="plan in this process, without ROS")
+    parser.add_argument(
+        "--global", dest="search", action="store_true",
+        help="search for a motion that may let go and push elsewhere, in this process; of the "
+        "settings seed, starts and budget count",
+    )  # fmt: skip
     parser.add_argument("--robot-name", default="lbr", help="namespace of the robot (default lbr)")
     parser.add_argument(
         "--goal", type=float, nargs="+", default=(), metavar="X",
@@ -100,14 +109,14 @@ def main(args: argparse.Namespace) -> int:
         seed=args.seed,
         time_budget=args.budget,
     )
-    request = PlanRequest(args.name, tuple(args.goal), settings)
+    request = PlanRequest(args.name, tuple(args.goal), settings, args.search)
     problem = problem_of(request)
     if args.starts > 1:
         outcome = _plan_from_seeds(request, args)
     else:
-        with tqdm(
-            total=settings.iterations + settings.refinements, desc=args.name, unit="iteration"
-        ) as bar:
+        steps = settings.iterations + settings.refinements
+        total = search_settings(request).attempts if args.search else steps
+        with tqdm(total=total, desc=args.name, unit="iteration") as bar:
             outcome = _plan(request, problem, args, _show_in(bar))
     print(_summary_line(outcome))
     write_json(_as_dict(request, outcome), args.json)
@@ -124,7 +133,7 @@ def _plan(
     args: argparse.Namespace,
     on_iteration: OnIteration,
 ) -> PlanOutcome:
-    if args.local:
+    if args.local or args.search:
         return plan_locally(request, on_iteration)
     network = importlib.import_module("contact_ros.network")
     network.enter(network.LOCALHOST)
@@ -157,6 +166,9 @@ def _summary_line(outcome: PlanOutcome) -> str:
         f"{outcome.status}: cost {start:.6g} -> {outcome.best_cost:.6g} in {outcome.iterations} "
         f"iterations, {outcome.seconds:.2f} s"
     )
+    if outcome.segments:
+        parts = ", ".join(f"{part.kind} {part.stop - part.start}" for part in outcome.segments)
+        text = f"{outcome.status}: {len(outcome.inputs)} steps ({parts}), {outcome.seconds:.2f} s"
     return f"{text}; {outcome.remedy}" if outcome.remedy else text
 
 
@@ -174,6 +186,7 @@ def _as_dict(request: PlanRequest, outcome: PlanOutcome) -> dict[str, Any]:
         "iterations": outcome.iterations,
         "seconds": outcome.seconds,
         "costs": list(outcome.costs),
+        "segments": [dataclasses.asdict(part) for part in outcome.segments],
         "states": outcome.states.tolist(),
         "inputs": outcome.inputs.tolist(),
     }

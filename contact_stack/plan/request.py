@@ -8,11 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from contact_core.sweep import Sweep
-from irs_planner import IrsProblem, PlannerSettings, build_problem, load_example, plan
-from irs_planner.batch import PlanTask, run_task
+from irs_planner import (
+    IrsProblem,
+    PlannerSettings,
+    SearchReport,
+    SearchSettings,
+    Segment,
+    build_problem,
+    load_example,
+    plan,
+    plan_globally,
+)
 from irs_planner.diagnosis import remedy_of
 from irs_planner.examples import HelixConfig
-from irs_planner.result import IrsPlan
 
 
 @dataclass(frozen=True)
@@ -22,12 +30,14 @@ class PlanRequest:
     Attributes:
         example: Name of the example.
         goal_state: Goal of every state, empty for the example's own.
-        settings: How to plan.
+        settings: How to plan; a search takes its seed and time budget alone.
+        search: Whether to plan globally.
     """
 
     example: str
     goal_state: tuple[float, ...]
     settings: PlannerSettings
+    search: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,7 @@ class PlanOutcome:
         best_cost: The lowest one.
         iterations: Number of iterations.
         seconds: Planning time [s].
+        segments: Transits and contact of a global plan.
     """
 
     status: str
@@ -55,6 +66,7 @@ class PlanOutcome:
     best_cost: float
     iterations: int
     seconds: float
+    segments: tuple[Segment, ...] = ()
 
 
 OnIteration = Callable[[int, float, float], None]
@@ -89,13 +101,7 @@ def plan_locally(request: PlanRequest, on_iteration: OnIteration) -> PlanOutcome
     Raises:
         ConfigError: If the request does not fit the example.
     """
-    problem = problem_of(request)
-    result = plan(
-        problem,
-        request.settings,
-        callback=lambda step: on_iteration(step.iteration, step.cost, step.best_cost),
-    )
-    return _outcome(problem, result)
+    return _plan(problem_of(request), request, on_iteration)
 
 
 def plan_from_seeds(request: PlanRequest, starts: int, sweep: Sweep) -> list[PlanOutcome]:
@@ -114,20 +120,43 @@ def plan_from_seeds(request: PlanRequest, starts: int, sweep: Sweep) -> list[Pla
     """
     problem, settings = problem_of(request), request.settings
     seeds = range(settings.seed, settings.seed + starts)
-    tasks = [(PlanTask(problem, replace(settings, seed=seed)),) for seed in seeds]
-    results = sweep.run(run_task, tasks, f"{request.example}, seeds")
-    return [_outcome(problem, result.best) for result in results]
+    tasks = [(problem, replace(request, settings=replace(settings, seed=seed))) for seed in seeds]
+    return sweep.run(_plan, tasks, f"{request.example}, seeds")
 
 
-def _outcome(problem: IrsProblem, result: IrsPlan) -> PlanOutcome:
+def _plan(
+    problem: IrsProblem, request: PlanRequest, on_iteration: OnIteration | None = None
+) -> PlanOutcome:
+    iterations, report = 0, on_iteration or (lambda iteration, cost, best_cost: None)
+    if request.search:
+
+        def count(step: SearchReport) -> None:
+            nonlocal iterations
+            iterations = step.attempt
+            report(step.attempt, step.distance, step.distance)
+
+        result = plan_globally(problem, search_settings(request), callback=count)
+    else:
+        result = plan(
+            problem,
+            request.settings,
+            callback=lambda step: report(step.iteration, step.cost, step.best_cost),
+        )
+        iterations = len(result.iterations)
     return PlanOutcome(
         result.status.name,
         remedy_of(result, problem),
-        result.usable,
+        result.goal_reached if request.search else result.usable,
         result.states,
         result.inputs,
         result.costs,
         result.cost,
-        len(result.iterations),
+        iterations,
         result.seconds,
+        result.segments,
     )
+
+
+def search_settings(request: PlanRequest) -> SearchSettings:
+    """Return the settings of a global search."""
+    return SearchSettings(seed=request.settings.seed, time_budget=request.settings.time_budget)

@@ -49,6 +49,19 @@ def test_without_a_plan_the_exit_code_says_so(tmp_path: Path) -> None:
     assert (code, plan_["status"]) == (1, "GRADIENT_FLAT")
 
 
+def test_a_search_says_what_is_transit_and_what_contact(tmp_path: Path, capsys) -> None:
+    file = tmp_path / "plan.json"
+    words = ["plan", "push_t", "--global", "--json", str(file)]
+    assert cli.main(words) == 0
+    found = json.loads(file.read_text())
+    assert {part["kind"] for part in found["segments"]} == {"transit", "contact"}
+    assert found["segments"][-1]["stop"] == len(found["inputs"])
+    assert "steps (transit " in capsys.readouterr().out
+    far = ["--goal", "30.0", "0.0", "0.0", "0.0", "0.2", "--budget", "0.1"]
+    assert cli.main([*words, *far]) == 1
+    assert json.loads(file.read_text())["status"] == "TIME_BUDGET_REACHED"
+
+
 def test_a_goal_of_the_wrong_size_is_one_line(tmp_path: Path, capsys) -> None:
     assert cli.main(["plan", "pushing", "--local", "--goal", "1.0"]) == 2
     assert "contact-stack: " in capsys.readouterr().err
