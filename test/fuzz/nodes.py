@@ -65,7 +65,7 @@ WATCHES_ON: dict[str, Callable[[Any], None]] = {
 """Executable -> what keeps it from its verdict, which would be its end: it is under fire."""
 
 UNKNOWN = {
-    "ControllerStatus": frozenset({"position_error", "rotation_error"}),
+    "ControllerStatus": frozenset({"position_error", "rotation_error", "state_age"}),
     "LBRState": frozenset({"measured_torque"}),
 }
 """Fields that say by NaN that there is no number."""
