@@ -54,6 +54,7 @@ def result_message(result: TaskResult, problem: IrsProblem, force_margin: float)
         inputs=best.inputs.ravel(),
         cost_history=best.costs,
         best_cost=best.cost,
+        goal_reached=best.goal_reached,
         goal_error=relative_error(best.final_error, problem.tolerance),
         iterations_done=result.iterations,
         elapsed=result.seconds,

@@ -170,8 +170,9 @@ def test_a_goal_that_is_reached_needs_no_motion():
 def test_problems_that_cannot_be_searched_are_refused():
     with pytest.raises(ConfigError, match="needs a quasi-dynamic scene, got Pendulum"):
         plan_globally(problem("pendulum"))
+    nowhere = dataclasses.replace(problem("pushing"), tolerance=np.full(5, np.inf))
     with pytest.raises(ConfigError, match="needs a tolerance"):
-        plan_globally(problem("pushing"))
+        plan_globally(nowhere)
     given = problem("push_t")
     bounds = dataclasses.replace(given.bounds, increment=np.empty(0))
     with pytest.raises(ConfigError, match=r"needs bounds\.increment"):
