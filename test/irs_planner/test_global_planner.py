@@ -179,6 +179,15 @@ def test_problems_that_cannot_be_searched_are_refused():
         plan_globally(dataclasses.replace(given, bounds=bounds))
 
 
+@pytest.mark.parametrize("name", ["plate", "pushing", "hand_move"])
+def test_goals_of_the_paper_are_reached(name):
+    """The local method lifts the plate by less than half of the way."""
+    given = problem(name)
+    result = plan_globally(given, SearchSettings(seed=0))
+    assert result.status is PlanStatus.SUCCEEDED
+    check(given, result)
+
+
 @pytest.mark.verify
 @pytest.mark.parametrize("name", SCENES)
 def test_random_goals_are_reached(name):
