@@ -39,6 +39,9 @@ TORQUE_TIME = 0.06
 RETURN_TIME = 2.0 * DAMPING_TIME
 """A joint on its way to balance is there after this time, at its speed [s]."""
 
+SWING = 10.0
+"""Frequency of a joint that swings on its springs, at least [rad/s]."""
+
 STIFFNESS_ERROR = 0.25
 """How much larger or smaller springs and torque seem of each other, where K is known to 20 %."""
 
@@ -54,16 +57,14 @@ class FollowState:
         recent: (2, n) smallest and largest command since the window began [rad].
         earlier: (2, n) those of the window before.
         age: Ticks since the window began.
-        astray: Number of joint states in a row that were not where commands should have them,
-            or not in balance.
-        since: (n) joint positions in the first of them [rad]; None before one.
+        astray: (n) each, joint positions in a row that were not where commands should have
+            them, or not in balance [rad].
     """
 
     recent: np.ndarray
     earlier: np.ndarray
     age: int = 0
-    astray: int = 0
-    since: np.ndarray | None = None
+    astray: tuple[np.ndarray, ...] = ()
 
 
 class FollowWatch:
@@ -117,7 +118,7 @@ class FollowWatch:
         np.maximum(state.recent[1], command, out=recent[1])
         if age >= self._window:
             recent, earlier, age = np.array([command, command]), recent, 0
-        return FollowState(recent, earlier, age, state.astray, state.since)
+        return FollowState(recent, earlier, age, state.astray)
 
     def check(
         self, state: FollowState, arm: ArmState, offset: np.ndarray | None = None
@@ -147,18 +148,21 @@ class FollowWatch:
             self._torque_margin,
         )
         if verdict == FOLLOWS:
-            return (replace(state, astray=0) if state.astray else state), None
-        since = arm.position if state.since is None or not state.astray else state.since
-        state = replace(state, astray=state.astray + 1, since=since)
-        if state.astray * self._period <= self._time + ROUNDING:
+            return (replace(state, astray=()) if state.astray else state), None
+        state = replace(state, astray=(*state.astray, arm.position))
+        time = len(state.astray) * self._period
+        if time <= self._time + ROUNDING:
             return state, None
-        moved = arm.position - since
-        speed = moved[joint] * np.sign(value) / (state.astray * self._period)
+        first, middle = state.astray[0], state.astray[len(state.astray) // 2]
+        moved = arm.position - first
+        speed = moved[joint] * np.sign(value) / time
+        turn = (arm.position - 2.0 * middle + first)[joint] * np.sign(value) / (0.5 * time) ** 2
         unit = 1.0 if verdict == FAR else self._stiffness[joint]
         # Whoever returns is there in a time; what creeps follows its command astray.
         returning = speed > max(RETURNING, abs(value) / unit / RETURN_TIME)
-        if returning or (verdict == UNBALANCED and speed < -SLOW):
-            return replace(state, astray=0), None
+        swings = speed < -SLOW or turn > SWING**2 * abs(value) / unit
+        if returning or (verdict == UNBALANCED and swings):
+            return replace(state, astray=()), None
         # What a contact moves is damped as well: (2) is out of balance by D qd; and torques come
         # late, which is the other way round.
         lag = abs(speed) * unit * (DAMPING_TIME if speed > 0.0 else TORQUE_TIME)

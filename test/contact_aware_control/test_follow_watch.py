@@ -84,6 +84,25 @@ def test_a_joint_on_its_way_to_balance_is_no_finding(robot):
     assert found.status is Status.ENCODER_STUCK
 
 
+@pytest.mark.parametrize("speed", [0.4, 0.6, 0.8])
+def test_a_joint_that_swings_beyond_its_balance_is_no_finding(robot, speed):
+    """A hand let go, the command stopped, the arm swung on by 14 mrad: it stood for a moment."""
+    watch, command, q, v = FollowWatch(robot, ControllerConfig()), Q[2], Q[2], 0.0
+    state, farthest = watch.start(Q), 0.0
+    stiffness, inertia, damping = STIFFNESS[2], 5.0, 0.06 * STIFFNESS[2]
+    for k in range(300):
+        command += PERIOD * (speed if k < 100 else -0.03)
+        v += PERIOD * (stiffness * (command - q) - damping * v) / inertia
+        q += PERIOD * v
+        farthest = max(farthest, q - command)
+        state = watch.sent(state, np.where(np.arange(7) == 2, command, Q))
+        position = np.where(np.arange(7) == 2, q, Q)
+        arm = ArmState(k, position, np.full(7, np.nan), np.full(7, np.nan), np.zeros(7))
+        state, found = watch.check(state, arm)
+        assert found is None
+    assert farthest > 0.01
+
+
 def test_an_unknown_torque_is_never_out_of_balance(robot):
     assert watched(robot, np.full(7, np.nan)) is None
 
