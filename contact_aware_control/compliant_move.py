@@ -168,7 +168,7 @@ class CompliantMove:
     ) -> np.ndarray:
         """Return o' along the axes that give way [m/s]; the reference leads the command [m]."""
         for contact in contacts:
-            if contact.identifiable and contact.link not in self._hand:
+            if contact.wrench_known and contact.link not in self._hand:
                 torque = torque - self._robot.torque_of_force(
                     contact.link, contact.point_world, contact.force_world
                 )
@@ -182,7 +182,7 @@ class CompliantMove:
         sought = np.sign(self._wanted) * np.minimum(np.abs(speed), PRESSING_SPEED)
         speed = np.where(speed * self._wanted > 0.0, sought, speed)
         waits = (np.abs(lead) > AHEAD) & (lead * speed > 0.0)
-        if any(not contact.identifiable and contact.link not in self._hand for contact in contacts):
+        if any(not c.wrench_known and c.link not in self._hand for c in contacts):
             # What it presses with is not told from what leans on the arm elsewhere.
             waits |= speed * self._wanted > 0.0
         return np.where(waits, 0.0, speed)

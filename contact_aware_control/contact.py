@@ -45,6 +45,8 @@ class ContactEstimate:
         spread: Root mean square distance of the particles to the point [m].
         identifiable: False if the torques fit other places about as well; the point must
             then not be relied on.
+        same_wrench: Whether those other places are on the same rigid part and on the line of
+            the force: to the arm it is all one where it is pushed.
         age: Time since the contact began [s].
         modes: All places found, the estimate's own first.
         ambiguous: True if a load, a drift or friction explains the torques about as well as a
@@ -67,6 +69,12 @@ class ContactEstimate:
     age: float
     modes: tuple[ContactMode, ...]
     ambiguous: bool = False
+    same_wrench: bool = False
+
+    @property
+    def wrench_known(self) -> bool:
+        """Whether it is known what the contact does to the arm, if not where."""
+        return self.identifiable or self.same_wrench
 
     @classmethod
     def known(

@@ -372,7 +372,7 @@ class ControlLoop:
         command = None if state.gate is None else state.gate.command
         if age(now, report) > self.config.safety.contacts_timeout:
             report = None
-        located = [] if report is None else [c for c in report.contacts if c.identifiable]
+        located = [] if report is None else [c for c in report.contacts if c.wrench_known]
         claimed = sum(magnitude(contact.force_world) for contact in located)
         allowed = math.inf
         if self._controller.limits_force:
@@ -395,7 +395,7 @@ class ControlLoop:
         arm, report, checks = heard.arm, heard.report, heard.checks
         refreshed = goal.refreshed if goal is not None else None
         contacts = report.contacts if report is not None else ()
-        located = [contact for contact in contacts if contact.identifiable]
+        located = [contact for contact in contacts if contact.wrench_known]
         considered = self.config.force.contact_on
         return Conditions(
             state_age=age(now, arm),
@@ -409,7 +409,7 @@ class ControlLoop:
             has_reference=goal is not None,
             identifiable=reflex.unexplained_force == 0.0
             and all(
-                contact.identifiable or magnitude(contact.force_world) < considered
+                contact.wrench_known or magnitude(contact.force_world) < considered
                 for contact in contacts
             ),
             force_ratio=max(self._yielding.force_ratio(goal, located), reflex.force_ratio),

@@ -129,7 +129,7 @@ class GuardedMove:
         robot = self._robot
         robot.update(position)
         place = robot.tool_pose().translation.copy()
-        located = [c for c in contacts if c.identifiable and c.link in self.force_limits]
+        located = [c for c in contacts if c.wrench_known and c.link in self.force_limits]
         force = max(
             float(force_along(robot, -self._along[None], torque, self._wanted)[0]),
             -float(sum(self._along @ contact.force_world for contact in located)),

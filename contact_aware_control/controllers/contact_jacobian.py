@@ -238,7 +238,7 @@ class ContactSelection:
             heading=self._heading(row),
             force=force,
             limit=link_limits.get(estimate.link, self._config.limit),
-            trusted=estimate.identifiable,
+            trusted=estimate.wrench_known,
         )
 
     def _placed(self, contact: ContactConstraint, lost_for: float = 0.0) -> ContactConstraint:

@@ -311,9 +311,9 @@ class CondensedQpController(Controller):
         return -np.vstack((model.force_map, rows)), np.concatenate((bound, slow))
 
     def _is_located(self, contact: ContactEstimate) -> bool:
-        """Tell whether an estimated contact is at a place that explains the measured torques."""
+        """Tell whether an estimated contact is where it explains the measured torques."""
         explained = contact.residual <= self._config.safety.unexplained_residual
-        return explained and contact.identifiable
+        return explained and contact.wrench_known
 
     def _return_share(self, model: QuasistaticModel, inputs: ControllerInput) -> float:
         """Return how fast the way back to the path may be, over its bounds in free space."""

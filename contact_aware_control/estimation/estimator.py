@@ -166,6 +166,7 @@ class ContactEstimator(Estimator):
     def _contact(self, track: Track, estimate: FilterEstimate, stamp_ns: int) -> ContactEstimate:
         link = self._links[estimate.shape]
         pose = self._robot.link_pose(link)
+        located = estimate.modes[0][2]
         return ContactEstimate(
             number=track.number,
             link=link,
@@ -179,24 +180,38 @@ class ContactEstimator(Estimator):
             residual=estimate.residual,
             effective_sample_size=estimate.effective_sample_size,
             spread=estimate.spread,
-            identifiable=not track.guessed and self._identifiable(estimate),
+            identifiable=not track.guessed and self._identifiable(estimate, located),
             age=1e-9 * (stamp_ns - track.began_ns),
             modes=tuple(
                 ContactMode(self._links[shape], point, weight)
                 for shape, point, weight in estimate.modes
             ),
             ambiguous=self._hypothesis.verdict is not Verdict.CONTACT,
+            same_wrench=not track.guessed
+            and self._identifiable(estimate, self._weight_of_wrench(estimate)),
         )
 
-    def _identifiable(self, estimate: FilterEstimate) -> bool:
+    def _identifiable(self, estimate: FilterEstimate, weight: float) -> bool:
         limits = self._config.estimate
         return bool(
             self._surface.joints[estimate.shape] >= limits.identifiable_joints
             and estimate.residual < limits.identifiable_residual
             and estimate.unexplained_mean < self._config.contacts.add_residual
-            and estimate.modes[0][2] > limits.identifiable_weight
+            and weight > limits.identifiable_weight
             and _deviation(estimate.point_covariance) < limits.identifiable_spread
         )
+
+    def _weight_of_wrench(self, estimate: FilterEstimate) -> float:
+        """Return the weight of all modes where the same force does the same to the arm."""
+        force = estimate.force_world
+        along = force / max(float(np.linalg.norm(force)), 1e-9)
+        joints, weight = self._surface.joints, 0.0
+        for shape, point, share in estimate.modes:
+            aside = np.cross(point - estimate.point_world, along)
+            near = float(np.linalg.norm(aside)) < self._config.estimate.mode_radius
+            if near and joints[shape] == joints[estimate.shape]:
+                weight += share
+        return weight
 
     def _status(self, contacts: tuple[ContactEstimate, ...]) -> EstimatorStatus:
         """Return the worst of what is known about the contacts."""

@@ -161,6 +161,7 @@ def _to_contact(contact: ContactEstimate) -> Contact:
         effective_sample_size=contact.effective_sample_size,
         spread=contact.spread,
         identifiable=contact.identifiable,
+        same_wrench=contact.same_wrench,
         ambiguous=contact.ambiguous,
         age=to_duration(round(contact.age * NANOSECONDS)),
         modes=[
@@ -188,6 +189,7 @@ def _from_contact(message: Contact, robot: Robot) -> ContactEstimate:
         ),
         spread=number(message.spread, "spread", 0.0, LARGEST_POSITION),
         identifiable=message.identifiable,
+        same_wrench=message.same_wrench,
         ambiguous=message.ambiguous,
         age=number(to_nanoseconds(message.age) / NANOSECONDS, "age", 0.0, math.inf),
         modes=tuple(

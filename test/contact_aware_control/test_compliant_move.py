@@ -72,6 +72,30 @@ def test_a_compliant_axis_is_a_spring():
     np.testing.assert_allclose(moved.tools[-1], released, atol=1e-3)
 
 
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.verify) for seed in range(1, 6))]
+)
+def test_it_is_a_spring_to_whoever_takes_it_between_open_fingers(seed):
+    """Which finger is pushed nobody can tell, and need not: the arm fled by 14 cm in a second."""
+    bench = TouchBench(seed=seed)
+    bench.estimator.set_gripper(0.055)
+    doubted = []
+
+    def push(time):
+        inside = 0.5 < time < 1.7
+        bench.push(bench.arm.tool_link, (0.0, 12.0, 0.0) if inside else np.zeros(3))
+        report = bench.loop_state.report
+        doubted.extend(c for c in report.contacts if inside and not c.identifiable)
+
+    moved = Moved(bench, push, compliance=(0.002, 0.002, 0.0), duration=3.0)
+    # At first it gives way farther; then there are the spring and those of the joints.
+    assert moved.tools[:, 1].max() < 0.1
+    assert 0.03 < moved.tools[np.searchsorted(moved.time, 1.69), 1] < 0.045
+    assert abs(moved.tools[-1, 1]) < 5e-3
+    assert np.mean([c.wrench_known for c in doubted]) > 0.8
+    assert len(doubted) > 20
+
+
 def made(robot, **asked):
     """Return a move that is not followed by anybody, at a bent posture."""
     config = ControllerConfig()
