@@ -158,9 +158,12 @@ class Sweep:
                 n_jobs=-1 if workers.cluster else processes, batch_size=1,
                 return_as="generator_unordered",
             )  # fmt: skip
-            # An interrupt is for this process: workers that are still importing would complain.
+            # An interrupt is for this process: workers that are still importing would complain,
+            # and so would those that begin when everything is over.
             resource_tracker.ensure_running()  # at its start it would unblock them
             with interrupts_blocked():
+                if processes > 1 and not workers.cluster:
+                    joblib.Parallel(processes)(joblib.delayed(int)() for _ in range(processes))
                 results = run(tasks)
             yield from results
 
