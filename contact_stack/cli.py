@@ -78,6 +78,11 @@ BENCHMARKS = Group(
             "every example of the planner through contact, in every mode",
             EXPERIMENTS,
         ),
+        "push": Command(
+            "contact_experiments.bench.push",
+            "push anything in closed loop: how often it gets there, how fast, how hard",
+            EXPERIMENTS,
+        ),
         "robust": Command(
             "contact_experiments.bench.robust",
             "plans over a grid of uncertainties and risk bounds, and how far they miss",

@@ -2,12 +2,13 @@
 
 H. J. T. Suh, T. Pang and R. Tedrake, "Bundled Gradients through Contact via Randomized
 Smoothing" (2022), cited as ``bundled_gradients``. Start with :func:`plan`, or with
-:func:`plan_globally` if the robot has to let go and push elsewhere; nothing in this package but
-its node needs ROS.
+:func:`plan_globally` if the robot has to let go and push elsewhere; :class:`ClosedLoop` carries
+that out and looks at what comes of it. Nothing in this package but its node needs ROS.
 """
 
 from contact_core.planning import PlanStatus, StopCondition
 from irs_planner.batch import PlanTask, example_task, multi_start, plan_all, run_task
+from irs_planner.closed_loop import ClosedLoop, ClosedLoopSettings, Phase
 from irs_planner.dynamics import ContactDynamics, Dynamics, Jacobians
 from irs_planner.examples import build_problem, example_names, load_example
 from irs_planner.irs_lqr import plan
@@ -48,6 +49,8 @@ __all__ = [
     "Bounds",
     "Box",
     "Circle",
+    "ClosedLoop",
+    "ClosedLoopSettings",
     "ContactDynamics",
     "Dynamics",
     "Fixture",
@@ -58,6 +61,7 @@ __all__ = [
     "Jacobians",
     "Link",
     "Perturbations",
+    "Phase",
     "PlanStatus",
     "PlanTask",
     "PlanarObject",

@@ -40,14 +40,12 @@ def test_a_person_pulls_the_elbow_and_holds_the_arm(launch, client, output) -> N
         assert (np.abs(pulled[arm] - before[arm]).max(axis=2) > 0.1).mean() > 0.05
 
         browser.do("release")
-        client.spin_for(0.5)
-        assert "Drag any link" in browser.do("text")
+        browser.do("wait", text="Drag any link", seconds=30)
         client.spin_until(lambda: rests(client))
 
         browser.do("click", text="stop")
         client.spin_until(lambda: client.latest("controller_status").mode == ControllerStatus.FAULT)
-        client.spin_for(0.5)
-        assert "FAULT" in browser.do("text")
+        browser.do("wait", text="FAULT", seconds=30)
         browser.do("click", text="reset")
         client.spin_until(lambda: client.latest("controller_status").mode != ControllerStatus.FAULT)
         assert browser.do("errors") == []

@@ -1,0 +1,128 @@
+"""What is to be pushed where, as the planner sees it: from above.
+
+The pusher has polar coordinates, so that the reach of the arm is a bound of each.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from contact_experiments.push.shapes import Thing
+from irs_planner.problem import Bounds, IrsProblem, QuadraticCost, VarianceSchedule
+from irs_planner.quasi_dynamic import PlanarQuasiDynamics
+from irs_planner.scenes.planar_scene import Circle, Link, PlanarRobot, PlanarScene
+
+PUSHER_RADIUS = 0.03
+REACH = ((-1.2, 0.39), (1.2, 0.79))
+"""Lowest and highest azimuth [rad] and distance from the base [m] of the pusher."""
+STARTS = (0.5, 0.66, 0.6)
+"""Least and largest distance [m] and largest azimuth [rad] of what is pushed."""
+STEP = 0.02
+"""Of the pusher in the model, at most [m]."""
+HOME = (0.56, -0.26)
+"""Where the pusher is at the start, x and y [m]."""
+TIME_STEP = 0.1
+"""Of the model [s]; pushing slowly, its time has no meaning."""
+POSITION, ANGLE = 0.02, math.radians(6.0)
+"""What counts as there."""
+AIM = 0.8
+"""Share of this that is aimed at, for what is seen is not what is."""
+STIFFNESS = 500.0
+"""Of the pusher [N/m]."""
+
+
+@dataclass(frozen=True)
+class PushTask:
+    """One thing to be brought from a pose to another one; poses are x, y [m], angle [rad].
+
+    Attributes:
+        thing: As the planner knows it.
+        start: (3) pose.
+        goal: (3) pose.
+    """
+
+    thing: Thing
+    start: tuple[float, float, float]
+    goal: tuple[float, float, float]
+
+    @classmethod
+    def draw(cls, shape: str, generator: np.random.Generator) -> PushTask:
+        """Draw start and goal at most 30 cm apart along each axis, any angle.
+
+        Args:
+            shape: One of SHAPES.
+            generator: Source of the draws.
+        """
+        thing = Thing.make(shape)
+        while True:
+            start, goal = _draw_pose(generator), _draw_pose(generator)
+            near = np.abs(np.subtract(start, goal)[:2]).max() <= 0.3
+            if near and math.dist(start[:2], HOME) > thing.radius + 2.0 * PUSHER_RADIUS:
+                turn = float(generator.uniform(-math.pi, math.pi))
+                return cls(thing, start, (*goal[:2], start[2] + turn))
+
+    def miss(self, pose: np.ndarray) -> tuple[float, float]:
+        """Return how far a pose is from the goal [m], [rad].
+
+        Args:
+            pose: (3) x, y [m], angle [rad].
+        """
+        error = pose - np.array(self.goal)
+        angle = math.remainder(error[2], 2.0 * math.pi)
+        return float(np.hypot(*error[:2])), 0.0 if self.thing.is_round else abs(angle)
+
+    def reached(self, pose: np.ndarray) -> bool:
+        """Return whether a pose counts as there.
+
+        Args:
+            pose: (3) x, y [m], angle [rad].
+        """
+        distance, angle = self.miss(pose)
+        return distance <= POSITION and angle <= ANGLE
+
+    def problem(self, pusher: np.ndarray) -> IrsProblem:
+        """Return the planning problem.
+
+        Args:
+            pusher: (2) where it is, azimuth [rad] and distance [m].
+        """
+        far = REACH[1][1]
+        links = (
+            Link("azimuth", "revolute", STIFFNESS * far**2),
+            Link("distance", "prismatic_y", STIFFNESS, "azimuth", shapes=(Circle(PUSHER_RADIUS),)),
+        )
+        scene = PlanarScene(
+            (0.0, 0.0), (self.thing.planar(),), (PlanarRobot("pusher", 0.6, links=links),)
+        )
+        dynamics = PlanarQuasiDynamics(scene, TIME_STEP)
+        step = STEP * np.array([1.0 / far, 1.0])
+        goal = np.array([*self.goal, *pusher])
+        weight = np.array([100.0, 100.0, 0.0 if self.thing.is_round else 4.0, 0.0, 0.0])
+        cost = QuadraticCost(weight, 100.0 * weight, np.full(2, 100.0))
+        near = AIM * POSITION / math.sqrt(2.0)
+        angle = np.inf if self.thing.is_round else AIM * ANGLE
+        return IrsProblem(
+            dynamics,
+            np.array([*self.start, *pusher]),
+            np.tile(goal, (2, 1)),
+            pusher[np.newaxis],
+            cost,
+            Bounds(np.array(REACH[0]), np.array(REACH[1]), step),
+            VarianceSchedule(input_std=tuple(step)),
+            cost,
+            np.array([near, near, angle, np.inf, np.inf]),
+            allowed_penetration=0.05,
+        )
+
+
+def _draw_pose(generator: np.random.Generator) -> tuple[float, float, float]:
+    near, far, azimuth = STARTS
+    distance, bearing = generator.uniform(near, far), generator.uniform(-azimuth, azimuth)
+    return (
+        float(distance * math.cos(bearing)),
+        float(distance * math.sin(bearing)),
+        float(generator.uniform(-math.pi, math.pi)),
+    )

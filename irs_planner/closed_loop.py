@@ -1,0 +1,156 @@
+"""Pushing in closed loop: at every look the next input, and from where to push next.
+
+Two layers, both over the smoothed contact model. The upper one decides where to touch: a short
+global search from what is seen now, :func:`irs_planner.plan_globally`, whose first transit is
+carried out. The lower one is receding-horizon control: at every look it rolls out the push that
+comes nearest to the target, and its first input is sent. When no push from where the robot is gains
+anything any more, the upper layer looks for another place. What is pushed may slide otherwise
+than predicted, or be kicked away: the next look tells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+import numpy as np
+
+from contact_core.config import parameter
+from contact_core.seeds import generator
+from irs_planner.problem import IrsProblem
+from irs_planner.result import TRANSIT, Segment
+from irs_planner.search import SearchSettings, plan_globally
+from irs_planner.search.push import push
+from irs_planner.search.search_model import SearchModel
+
+SHORT_SEARCH = SearchSettings(attempts=40, shortcuts=5, refinements=0)
+
+NEAR = 0.3
+"""A waypoint counts as passed from here, in largest steps."""
+
+
+class Phase(StrEnum):
+    """What the robot is doing."""
+
+    REST = "at rest"
+    TRANSIT = "going round"
+    PUSH = "pushing"
+
+
+@dataclass(frozen=True)
+class ClosedLoopSettings:
+    """How a push is decided on; lengths are in tolerances of the goal."""
+
+    search: SearchSettings = field(default=SHORT_SEARCH)
+    gain: float = parameter(0.3, "how much nearer a push has to come, in tolerances", above=0.0)
+    patience: int = parameter(3, "looks in a row at which no push gains before it ends", low=1)
+    stall: int = parameter(40, "looks in which a push has to come nearer by that, truly", low=1)
+    moved: float = parameter(
+        1.0, "motion of an object after which a transit is planned anew, in tolerances", above=0.0
+    )
+
+
+class ClosedLoop:
+    """Brings objects to a goal, look by look; deterministic for what is seen.
+
+    Attributes:
+        problem: Start and goal, tolerances and bounds; the start is where it was first seen.
+        phase: What the robot is doing.
+        searches: How often the upper layer has decided.
+    """
+
+    def __init__(self, problem: IrsProblem, settings: ClosedLoopSettings | None = None) -> None:
+        """Begin at rest.
+
+        Args:
+            problem: A scene with contact, a goal, tolerances and bounds, as for
+                :func:`irs_planner.plan_globally`.
+            settings: How to decide; None for the defaults.
+
+        Raises:
+            ConfigError: If the problem cannot be planned globally; the message says what it lacks.
+        """
+        self.problem = problem
+        self.phase = Phase.REST
+        self.searches = 0
+        self._settings = settings or ClosedLoopSettings()
+        self._model = SearchModel(problem, self._settings.search)
+        self._path = np.empty((0, len(self._model.joints)))
+        self._seen = problem.initial_state
+        self._target = problem.goal
+        self._idle = self._stalled = 0
+        self._nearest = np.inf
+        self._seeds = generator(self._settings.search.seed, "closed loop")
+
+    def step(self, state: np.ndarray, command: np.ndarray) -> np.ndarray:
+        """Decide what the robot does until the next look.
+
+        Args:
+            state: (n) x as seen: poses of the objects, positions of the robot.
+            command: (n_a) u of the look before.
+
+        Returns:
+            (n_a) u, within the bounds about the robot's position.
+        """
+        model, rest = self._model, self._model.hold(state[np.newaxis], command[np.newaxis])[0]
+        if model.reached(state):
+            self.phase = Phase.REST
+            return rest
+        if self.phase is Phase.TRANSIT and not self._has_moved(state):
+            here = state[model.joints]
+            while len(self._path) and np.abs((self._path[0] - here) / model.step).max() < NEAR:
+                self._path = self._path[1:]
+            if len(self._path):
+                return model.hold(state[np.newaxis], self._path[:1])[0]
+            self.phase, self._idle, self._stalled, self._nearest = Phase.PUSH, 0, 0, np.inf
+        if self.phase is Phase.PUSH:
+            control = self._push(state, rest)
+            if control is not None:
+                return control
+        self._search(state)
+        return rest
+
+    def _push(self, state: np.ndarray, command: np.ndarray) -> np.ndarray | None:
+        """Return the first input of the best push; None if there has been none for long."""
+        model = self._model
+        distance = float(model.distance(state, self._target))
+        self._stalled += 1
+        if distance < self._nearest - self._settings.gain:
+            self._nearest, self._stalled = distance, 0
+        if self._stalled > self._settings.stall:
+            return None
+        for target in (self._target, model.problem.goal):
+            (motion,) = push(model, state[np.newaxis], command[np.newaxis], target)
+            before, after = model.distance(motion.states[[0, -1]], target)
+            if before - after >= self._settings.gain:
+                self._idle = 0
+                return motion.inputs[0]
+        self._idle += 1
+        return command if self._idle < self._settings.patience else None
+
+    def _search(self, state: np.ndarray) -> None:
+        """Decide where to touch next, and how to get there."""
+        model, settings = self._model, self._settings
+        problem = replace(self.problem, initial_state=state)
+        seed = int(self._seeds.integers(2**31))
+        plan = plan_globally(problem, replace(settings.search, seed=seed))
+        self.searches += 1
+        way, rest = _first(plan.segments)
+        self.phase, self._seen = Phase.TRANSIT, state
+        self._path = plan.states[way.start + 1 : way.stop + 1, model.joints]
+        self._target = plan.states[rest.stop]
+
+    def _has_moved(self, state: np.ndarray) -> bool:
+        """Return whether an object is not where it was when the transit was planned."""
+        shift = np.abs(self._model.errors(state, self._seen)[self._model.placed])
+        return bool((shift > self._settings.moved).any())
+
+
+def _first(segments: tuple[Segment, ...]) -> tuple[Segment, Segment]:
+    """Return the first transit of a plan and the first push after it; either may be empty."""
+    nothing = Segment(TRANSIT, 0, 0)
+    if not segments:
+        return nothing, nothing
+    if segments[0].kind != TRANSIT:
+        return nothing, segments[0]
+    return segments[0], segments[1] if len(segments) > 1 else nothing
