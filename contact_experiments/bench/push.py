@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.figures import BLUE, BROWN, GREEN, ORANGE, dress, save
+from contact_core.figures import save
 from contact_core.results import Columns, lines, write_json
 from contact_core.scene_config import ENGINES
 from contact_core.sweep import Sweep, add_worker_options, chosen_workers
 from contact_experiments.push.cases import PushCase, draw_cases, run_case, summarize
-from contact_experiments.push.shapes import Part, Thing
-from irs_planner.scenes.planar_scene import Box, Circle
+from contact_experiments.push.drawing import draw_push
 
 COLUMNS: Columns = (
     ("shape", "shape", 1.0, ""),
@@ -32,8 +31,6 @@ COLUMNS: Columns = (
     ("p99", "force_p99_N", 1.0, ".1f"),
     ("peak", "force_peak_N", 1.0, ".1f"),
 )
-OUTLINES = 8
-"""Outlines of a thing on its way."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,7 +81,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def draw(cases: list[PushCase], rows: list[dict[str, Any]]) -> Figure:
-    """Draw every push from above: outlines of the thing, path of the tool, the goal.
+    """Draw every push from above.
 
     Args:
         cases: The pushes.
@@ -95,37 +92,11 @@ def draw(cases: list[PushCase], rows: list[dict[str, Any]]) -> Figure:
     figure = Figure(figsize=(3.0 * across, 3.2 * down), layout="constrained")
     for number, (case, row) in enumerate(zip(cases, rows, strict=True), 1):
         axes = figure.add_subplot(down, across, number)
-        path, task = np.array(row["path"]), case.draw()[0]
-        for pose in path[:: max(1, len(path) // OUTLINES), :3]:
-            _draw_thing(axes, task.thing, pose, color=BROWN, alpha=0.15)
-        _draw_thing(axes, task.thing, path[-1, :3], color=ORANGE, alpha=0.8)
-        _draw_thing(axes, task.thing, np.array(task.goal), color=GREEN, alpha=0.35)
-        axes.plot(*path[:, 3:5].T, color=BLUE, lw=0.8)
-        dress(axes)
-        axes.set_aspect("equal")
+        path = np.array(row["path"])
+        draw_push(axes, case.draw()[0], path[:, :3], path[:, 3:5])
         mark = "" if row["reached"] else ", not reached"
         axes.set_title(f"{case.shape} {case.seed}: {row['seconds']:.0f} s{mark}", fontsize=9)
     return figure
-
-
-def _draw_thing(axes: Any, thing: Thing, pose: np.ndarray, **style: Any) -> None:
-    """Fill the parts of a thing at a pose (3)."""
-    cosine, sine = math.cos(pose[2]), math.sin(pose[2])
-    turn = np.array([[cosine, -sine], [sine, cosine]])
-    for part in thing.parts:
-        axes.fill(*(pose[:2, np.newaxis] + turn @ _outline(part)), lw=0, **style)
-
-
-def _outline(part: Part) -> np.ndarray:
-    """Return the outline (2, N) of a part in its frame [m]."""
-    if isinstance(part, Circle):
-        angle = np.linspace(0.0, 2.0 * math.pi, 40)
-        circle = part.radius * np.array([np.cos(angle), np.sin(angle)])
-        return np.asarray(np.array(part.center)[:, np.newaxis] + circle)
-    if isinstance(part, Box):
-        corners = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) * np.array(part.size) / 2.0
-        return np.asarray((corners + part.center).T)
-    return np.array(part.points).T
 
 
 def _without_path(row: dict[str, Any]) -> dict[str, Any]:

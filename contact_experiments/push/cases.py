@@ -11,7 +11,8 @@ import numpy as np
 from scipy.stats import binomtest
 
 from contact_core.seeds import generator
-from contact_experiments.push.run import PushConditions, PushRun
+from contact_experiments.push.pusher import PushConditions
+from contact_experiments.push.run import PushRun
 from contact_experiments.push.shapes import SHAPES
 from contact_experiments.push.task import PushTask
 

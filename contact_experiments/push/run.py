@@ -1,8 +1,6 @@
 """One push on a simulator: camera, planner, controller and arm, tick by tick, without ROS.
 
-The camera sees the thing 30 times a second with noise, delay and dropouts; the planner looks 20
-times a second at what the camera has seen last and where the arm is, and streams places of the
-tool to the contact-aware controller, which bounds every force.
+The planner streams places of the tool to the contact-aware controller, which bounds every force.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ import dataclasses
 import math
 import tempfile
 import time
-from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,51 +23,20 @@ from contact_aware_control.estimation.calibration import EXACT
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.targets import PoseTarget, StreamConfig, StreamedTargets
 from contact_core.arm_state import ArmState
-from contact_core.config import from_mapping, parameter
+from contact_core.config import from_mapping
 from contact_core.robot import Robot
 from contact_core.scene import Scene
-from contact_core.scene_config import ObjectConfig
 from contact_core.seeds import generator
-from contact_experiments.push.shapes import HEIGHT, Thing
+from contact_experiments.push.pusher import LOOK, PushConditions, Pusher
+from contact_experiments.push.scene import THING, write_scene
 from contact_experiments.push.task import PUSHER_RADIUS, STARTS, PushTask
-from irs_planner.closed_loop import ClosedLoop, ClosedLoopSettings, Phase
+from irs_planner.closed_loop import ClosedLoopSettings, Phase
 from tamsi_sim.robot.plant import Plant
 
-TABLE = 0.2
-"""Height of the table's top [m]."""
-DOWN = pin.rpy.rpyToMatrix(0.0, math.pi, 0.0)
-"""Orientation of a rod that hangs down from an arm that stretches along x."""
-LOOK = 10
-"""Ticks between two looks."""
-CAMERA = 30.0
-"""Pictures per second."""
-FOLLOWED = 0.12
-"""Time constant with which what is seen is followed [s]."""
-KICKED = (0.03, 0.15)
-"""Distance [m] and angle [rad] from what was followed from which it is taken over at once."""
 TARE = 100
 """Ticks at rest at the start, in which the estimator tares."""
-REST = 10
-"""Looks at rest after which it counts."""
-
-
-@dataclass(frozen=True)
-class PushConditions:
-    """What the planner does not know."""
-
-    noise: float = parameter(0.003, "of the camera, along each axis", unit="m", low=0.0)
-    turn_noise: float = parameter(math.radians(1.0), "of the camera", unit="rad", low=0.0)
-    delay: float = parameter(0.033, "of the camera", unit="s", low=0.0)
-    dropouts: float = parameter(0.05, "share of the pictures that are lost", low=0.0, high=0.9)
-    mass: float = parameter(1.0, "true mass over the planner's", above=0.0)
-    friction: float = parameter(1.0, "true friction over the usual one", above=0.0)
-    kick: float = parameter(
-        0.0, "how far the thing is kicked away in the middle", unit="m", low=0.0
-    )
-    kick_turn: float = parameter(0.0, "and turned", unit="rad")
-    speed: float = parameter(0.1, "of the tool", unit="m/s", above=0.0, high=0.5)
-    engine: str = parameter("tamsi", "what simulates it")
-    timeout: float = parameter(180.0, "when it has failed", unit="s", above=0.0)
+TOUCHES = 0.5
+"""A smaller force is none [N]."""
 
 
 @dataclass(frozen=True)
@@ -97,53 +63,6 @@ class PushResult:
     force: tuple[float, float, float]
     look: tuple[float, float, float]
     path: np.ndarray
-
-
-class Camera:
-    """Sees a pose with noise, delay and dropouts, and follows it.
-
-    Attributes:
-        pose: (3) what is believed: x, y [m], angle [rad].
-    """
-
-    def __init__(self, conditions: PushConditions, pose: np.ndarray, seed: int) -> None:
-        """Begin with a pose that is known.
-
-        Args:
-            conditions: Noise, delay and dropouts.
-            pose: (3) x, y [m], angle [rad].
-            seed: Of the noise.
-        """
-        self.pose = pose.copy()
-        self._generator = generator(seed, "camera")
-        self._conditions = conditions
-        self._scale = np.array([conditions.noise, conditions.noise, conditions.turn_noise])
-        self._waiting: deque[tuple[float, np.ndarray]] = deque()
-        self._next, self._doubts = 0.0, 0
-
-    def see(self, moment: float, pose: np.ndarray) -> None:
-        """Take a picture if it is time, and take over those that have arrived.
-
-        Args:
-            moment: Time [s].
-            pose: (3) where the thing truly is.
-        """
-        draw = self._generator
-        if moment >= self._next:
-            self._next += 1.0 / CAMERA
-            seen = pose + draw.normal(size=3) * self._scale
-            if draw.random() >= self._conditions.dropouts:
-                self._waiting.append((moment + self._conditions.delay, seen))
-        while self._waiting and self._waiting[0][0] <= moment:
-            self._follow(self._waiting.popleft()[1])
-
-    def _follow(self, seen: np.ndarray) -> None:
-        error = seen - self.pose
-        error[2] = math.remainder(error[2], 2.0 * math.pi)
-        far = np.hypot(*error[:2]) > KICKED[0] or abs(error[2]) > KICKED[1]
-        self._doubts = self._doubts + 1 if far else 0
-        share = 1.0 if self._doubts > 1 else 1.0 - math.exp(-1.0 / (CAMERA * FOLLOWED))
-        self.pose = self.pose + share * error
 
 
 class PushRun:
@@ -175,7 +94,7 @@ class PushRun:
         self.conditions = conditions or PushConditions()
         self._seed = seed
         with tempfile.TemporaryDirectory() as folder:
-            scene = self._scene(Path(folder))
+            scene = Scene.load(str(write_scene(task, self.conditions, Path(folder))))
             self.plant = Plant(scene, seed)
         config = ControllerConfig()
         self._period = config.period
@@ -193,68 +112,41 @@ class PushRun:
         """Push until the thing is at rest at its goal, or time is over."""
         for _ in range(TARE):
             self._tick(follow=False)
-        pose = self._pose()
-        camera = Camera(self.conditions, pose, self._seed)
-        place = self._pusher()
-        planner = ClosedLoop(self.task.problem(place), self._settings)
-        command, rows, times, forces = place, [], [], []
+        pusher = Pusher(self.task, self.conditions, self._tool(), self._seed, self._settings)
+        pose, rows, times, forces = self._pose(), [], [], []
         kicked = self.conditions.kick == 0.0
         halfway = 0.5 * self.task.miss(pose)[0]
-        limit = round(self.conditions.timeout / self._period)
-        rested = 0
-        for k in range(limit):
-            moment = k * self._period
+        looks = round(LOOK / self._period)
+        for k in range(round(self.conditions.timeout / self._period)):
+            moment, pose = k * self._period, self._pose()
             if not kicked and self.task.miss(pose)[0] < halfway:
                 kicked = self._kick()
-            pose = self._pose()
-            camera.see(moment, pose)
-            if k % LOOK == 0:
+                pose = self._pose()
+            pusher.camera.see(moment, pose)
+            if k % looks == 0:
                 begin = time.perf_counter()
-                state = np.array([*camera.pose, *self._pusher()])
-                wanted = planner.step(state, command)
+                place = pusher.look(self._tool())
                 times.append(time.perf_counter() - begin)
-                command = self._towards(command, wanted)
-                self._send(command)
-                rows.append([*pose, *self._tool(), float(planner.phase is Phase.PUSH)])
-                rested = rested + 1 if planner.phase is Phase.REST else 0
-                if rested >= REST and self.task.reached(pose):
+                stamp = self._measured.time_ns
+                self._stream.put(PoseTarget(1e-9 * stamp, place), stamp)
+                rows.append([*pose, *self._tool(), float(pusher.loop.phase is Phase.PUSH)])
+                if pusher.rests and self.task.reached(pose):
                     break
             self._tick(follow=True)
             forces.append(self._force())
         distance, angle = self.task.miss(pose)
-        touching = np.array([f for f in forces if f > 0.5] or [0.0])
+        touching = np.array([force for force in forces if force > TOUCHES] or [0.0])
         return PushResult(
-            self.task.reached(pose), moment, distance, angle, planner.searches,
+            self.task.reached(pose), moment, distance, angle, pusher.loop.searches,
             (float(np.median(touching)), float(np.percentile(touching, 99)), float(touching.max())),
             (float(np.median(times)), float(np.percentile(times, 99)), max(times)),
             np.array(rows),
         )  # fmt: skip
 
-    def _scene(self, folder: Path) -> Scene:
-        """Return the scene of the demo, with the thing in place of the box."""
-        conditions, task = self.conditions, self.task
-        scene = Scene.load("push_box")
-        thing = Thing.make(task.thing.name, task.thing.mass * conditions.mass)
-        height = TABLE + HEIGHT / 2.0
-        (x, y, turn) = task.start
-        objects = {
-            "table": scene.objects["table"],
-            "thing": ObjectConfig(
-                urdf=str(thing.urdf(folder)), free=True, xyz=(x, y, height), rpy=(0.0, 0.0, turn)
-            ),
-        }
-        surfaces = {
-            name: dataclasses.replace(item, friction=item.friction * conditions.friction)
-            if name == "smooth" else item
-            for name, item in scene.surfaces.items()
-        }  # fmt: skip
-        config = dataclasses.replace(scene.config, engine=conditions.engine)
-        return dataclasses.replace(scene, config=config, objects=objects, surfaces=surfaces)
-
     def _kick(self) -> bool:
         """Put the thing somewhere else within reach; return whether there was room."""
         draw = generator(self._seed, "kick")
-        q, v = self.plant.engine.built.free_bodies["thing"]
+        q, v = self.plant.engine.built.free_bodies[THING]
         for _ in range(100):
             angle = draw.uniform(-math.pi, math.pi)
             place = self.plant.engine.q[q : q + 2] + self.conditions.kick * np.array(
@@ -287,31 +179,12 @@ class PushRun:
         command = sensed.commanded_position if passed is None else passed.position
         self._measured = dataclasses.replace(self.plant.tick(command), commanded_position=command)
 
-    def _send(self, command: np.ndarray) -> None:
-        azimuth, distance = command
-        turn = pin.rpy.rpyToMatrix(0.0, 0.0, azimuth)
-        place = turn @ np.array([distance, 0.0, TABLE + HEIGHT / 2.0])
-        pose = pin.SE3(turn @ DOWN, place)
-        now = self._measured.time_ns
-        self._stream.put(PoseTarget(1e-9 * now, pose), now)
-
-    def _towards(self, command: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return the next command on the way to what is wanted, at the speed of the tool."""
-        step = self.conditions.speed * LOOK * self._period
-        change = wanted - command
-        length = float(np.hypot(change[0] * command[1], change[1]))
-        return command + change * min(1.0, step / max(length, 1e-9))
-
     def _tool(self) -> np.ndarray:
         self._arm.update(self._measured.position)
         return np.array(self._arm.tool_pose().translation[:2])
 
-    def _pusher(self) -> np.ndarray:
-        x, y = self._tool()
-        return np.array([math.atan2(y, x), math.hypot(x, y)])
-
     def _pose(self) -> np.ndarray:
-        (thing,) = (o for o in self.plant.truth().objects if o.name == "thing")
+        (thing,) = (o for o in self.plant.truth().objects if o.name == THING)
         x, y, z, w = thing.quaternion
         turn = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
         return np.array([*thing.position[:2], turn])

@@ -15,7 +15,10 @@ from irs_planner.problem import Bounds, IrsProblem, QuadraticCost, VarianceSched
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes.planar_scene import Circle, Link, PlanarRobot, PlanarScene
 
+TABLE = 0.2
+"""Height of the table's top [m]."""
 PUSHER_RADIUS = 0.03
+"""Of the ball that pushes [m]."""
 REACH = ((-1.2, 0.39), (1.2, 0.79))
 """Lowest and highest azimuth [rad] and distance from the base [m] of the pusher."""
 STARTS = (0.5, 0.66, 0.6)

@@ -12,6 +12,7 @@ from contact_core.results import at_least
 from contact_ros import network
 from contact_stack.demo.bottle_shake.demo import BottleShake
 from contact_stack.demo.contact_tracking.demo import ContactTracking
+from contact_stack.demo.push_anything.demo import PushAnything
 from contact_stack.demo.push_box.demo import PushBox
 from contact_stack.demo.runner import REALTIME, Demo, run_demo
 from contact_stack.demo.sled.demo import SlideSled
@@ -23,6 +24,7 @@ DEMOS: Registry[type[Demo[Any]]] = Registry(
         "mug_moving": ContactTracking,
         "two_contacts": ContactTracking,
         "push_box": PushBox,
+        "push_anything": PushAnything,
         "slide_sled": SlideSled,
         "bottle_shake": BottleShake,
     },
@@ -37,6 +39,7 @@ EPILOG = """examples:
   contact-stack demo mug_placement --realtime --driver ros2_control
   contact-stack demo mug_moving --controller all
   contact-stack demo push_box --seed 1
+  contact-stack demo push_anything --shape channel
   contact-stack demo slide_sled
   contact-stack demo bottle_shake --joint-controller inverse_dynamics
 

@@ -7,7 +7,8 @@ import pinocchio as pin
 import pytest
 
 from contact_experiments.push.cases import PushCase, draw_cases, summarize
-from contact_experiments.push.run import Camera, PushConditions, PushRun
+from contact_experiments.push.pusher import Camera, PushConditions
+from contact_experiments.push.run import PushRun
 from contact_experiments.push.shapes import HEIGHT, SHAPES, Thing
 from contact_experiments.push.task import POSITION, PushTask
 

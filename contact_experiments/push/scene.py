@@ -1,0 +1,42 @@
+"""The scene of a push: that of the demo push_box, with something else in place of the box."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from contact_core.files import share
+from contact_experiments.push.pusher import PushConditions
+from contact_experiments.push.shapes import HEIGHT, Thing
+from contact_experiments.push.task import TABLE, PushTask
+
+THING = "thing"
+
+
+def write_scene(task: PushTask, conditions: PushConditions, folder: Path) -> Path:
+    """Write a scene, and the description of what is pushed.
+
+    Args:
+        task: What is to be pushed where.
+        conditions: How mass and friction differ from what the planner takes them for.
+        folder: Where the files are written.
+
+    Returns:
+        The scene's file, as an absolute path.
+    """
+    values = yaml.safe_load(share("config", "scenes", "push_box.yaml").read_text())
+    thing = Thing.make(task.thing.name, task.thing.mass * conditions.mass)
+    x, y, turn = task.start
+    values["engine"] = conditions.engine
+    values["surfaces"]["smooth"]["friction"] *= conditions.friction
+    del values["objects"]["box"]
+    values["objects"][THING] = {
+        "urdf": str(thing.urdf(folder).resolve()),
+        "free": True,
+        "xyz": [x, y, TABLE + HEIGHT / 2.0],
+        "rpy": [0.0, 0.0, turn],
+    }
+    path = folder / f"push_{thing.name}.yaml"
+    path.write_text(yaml.safe_dump(values, sort_keys=False))
+    return path.resolve()

@@ -1,0 +1,1 @@
+"""The demo push_anything: a shape is brought to a pose in closed loop."""
