@@ -15,6 +15,7 @@ from irs_planner.examples import build_problem, example_settings, load_example
 from irs_planner.irs_lqr import plan
 from irs_planner.problem import IrsProblem, PlannerSettings
 from irs_planner.result import IrsPlan, IterationReport
+from irs_planner.search import SearchReport, SearchSettings, plan_globally
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,13 @@ class PlanTask:
         settings: How; its seed is that of the first start.
         starts: Number of independent plans, with seeds counting upwards, of which the best
             counts.
+        search: Plan globally, from the first start alone; None: locally.
     """
 
     problem: IrsProblem
     settings: PlannerSettings
     starts: int = 1
+    search: SearchSettings | None = None
 
 
 @dataclass(frozen=True)
@@ -50,15 +53,15 @@ class TaskResult:
 
 def run_task(
     task: PlanTask,
-    callback: Callable[[IterationReport], None] | None = None,
+    callback: Callable[[IterationReport | SearchReport], None] | None = None,
     stop: StopCondition | None = None,
 ) -> TaskResult:
-    """Plan from every start, one after the other.
+    """Plan from every start, one after the other, or globally.
 
     Args:
         task: The task.
-        callback: Called after every iteration; iterations, time and best cost count over all
-            starts.
+        callback: Called after every iteration, or attempt of a search; iterations, time and best
+            cost count over all starts.
         stop: A clock that runs already, instead of the time budget of the settings; either is
             for all starts together.
 
@@ -66,6 +69,8 @@ def run_task(
         The best plan.
     """
     stop = stop or StopCondition(task.settings.time_budget or math.inf)
+    if task.search is not None:
+        return _search(task.problem, task.search, callback, stop)
     iterations, lowest, best = 0, np.inf, None
     for start in range(task.starts):
 
@@ -86,6 +91,24 @@ def run_task(
             break
     assert best is not None
     return TaskResult(best, iterations, stop.elapsed)
+
+
+def _search(
+    problem: IrsProblem,
+    settings: SearchSettings,
+    callback: Callable[[SearchReport], None] | None,
+    stop: StopCondition,
+) -> TaskResult:
+    attempts = 0
+
+    def report(step: SearchReport) -> None:
+        nonlocal attempts
+        attempts = step.attempt
+        if callback is not None:
+            callback(step)
+
+    best = plan_globally(problem, settings, callback=report, stop=stop)
+    return TaskResult(best, attempts, stop.elapsed)
 
 
 def plan_all(tasks: Sequence[PlanTask], workers: Workers = ALONE) -> list[IrsPlan]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -12,6 +13,7 @@ from contact_core.errors import CommunicationError, ConfigError
 from contact_ros.client import GraphClient
 from contact_ros.stamps import NANOSECONDS, to_duration
 from contact_stack.plan.request import OnIteration, PlanOutcome, PlanRequest
+from irs_planner import Segment
 
 ACTION = "plan_through_contact"
 WAIT_FOR_ANSWER = 10.0
@@ -58,16 +60,19 @@ def plan_remotely(
     if result.status == result.INVALID_GOAL:
         raise ConfigError(f"the planner refused the goal: {result.remedy}")
     states = np.array(result.states).reshape(-1, state_size)
+    ends = list(result.segment_end)
+    starts = [0, *ends[:-1]]
     return PlanOutcome(
         result.status_name,
         result.remedy,
-        result.status <= result.ITERATIONS_REACHED,
+        result.goal_reached if request.search else result.status <= result.ITERATIONS_REACHED,
         states,
         np.array(result.inputs).reshape(max(len(states) - 1, 0), -1 if len(states) > 1 else 0),
         tuple(result.cost_history),
         result.best_cost,
         result.iterations_done,
         result.elapsed,
+        tuple(itertools.starmap(Segment, zip(result.segment_kind, starts, ends, strict=False))),
     )
 
 
@@ -77,6 +82,7 @@ def to_goal(request: PlanRequest) -> Any:
     return PlanThroughContact.Goal(
         example=request.example,
         goal_state=request.goal_state,
+        globally=request.search,
         mode=str(settings.mode),
         samples=settings.samples,
         iterations=settings.iterations,

@@ -35,7 +35,7 @@ EPILOG = """examples:
   contact-stack plan pushing
   contact-stack plan pushing --local --mode zero --seed 3 --out out/pushing
   contact-stack plan pushing --starts 8 --cluster tcp://192.168.1.5:8786
-  contact-stack plan push_t --global --seed 1 --out out/push_t
+  contact-stack plan push_t --global --local --seed 1 --out out/push_t
   contact-stack plan hand_move --budget 0.5 --json plan.json
 
 Ctrl-C cancels the goal. Exit code: 0 if there is a plan, with --global one that
@@ -55,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--local", action="store_true", help="plan in this process, without ROS")
     parser.add_argument(
         "--global", dest="search", action="store_true",
-        help="search for a motion that may let go and push elsewhere, in this process; of the "
-        "settings seed, starts and budget count",
+        help="search for a motion that may let go and push elsewhere; of the settings seed, starts "
+        "and budget count",
     )  # fmt: skip
     parser.add_argument("--robot-name", default="lbr", help="namespace of the robot (default lbr)")
     parser.add_argument(
@@ -133,7 +133,7 @@ def _plan(
     args: argparse.Namespace,
     on_iteration: OnIteration,
 ) -> PlanOutcome:
-    if args.local or args.search:
+    if args.local:
         return plan_locally(request, on_iteration)
     network = importlib.import_module("contact_ros.network")
     network.enter(network.LOCALHOST)

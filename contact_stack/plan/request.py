@@ -10,14 +10,15 @@ import numpy as np
 from contact_core.sweep import Sweep
 from irs_planner import (
     IrsProblem,
+    IterationReport,
     PlannerSettings,
+    PlanTask,
     SearchReport,
     SearchSettings,
     Segment,
     build_problem,
     load_example,
-    plan,
-    plan_globally,
+    run_task,
 )
 from irs_planner.diagnosis import remedy_of
 from irs_planner.examples import HelixConfig
@@ -127,22 +128,17 @@ def plan_from_seeds(request: PlanRequest, starts: int, sweep: Sweep) -> list[Pla
 def _plan(
     problem: IrsProblem, request: PlanRequest, on_iteration: OnIteration | None = None
 ) -> PlanOutcome:
-    iterations, report = 0, on_iteration or (lambda iteration, cost, best_cost: None)
-    if request.search:
+    report = on_iteration or (lambda iteration, cost, best_cost: None)
 
-        def count(step: SearchReport) -> None:
-            nonlocal iterations
-            iterations = step.attempt
+    def show(step: IterationReport | SearchReport) -> None:
+        if isinstance(step, SearchReport):
             report(step.attempt, step.distance, step.distance)
+        else:
+            report(step.iteration, step.cost, step.best_cost)
 
-        result = plan_globally(problem, search_settings(request), callback=count)
-    else:
-        result = plan(
-            problem,
-            request.settings,
-            callback=lambda step: report(step.iteration, step.cost, step.best_cost),
-        )
-        iterations = len(result.iterations)
+    search = search_settings(request) if request.search else None
+    done = run_task(PlanTask(problem, request.settings, search=search), show)
+    result = done.best
     return PlanOutcome(
         result.status.name,
         remedy_of(result, problem),
@@ -151,7 +147,7 @@ def _plan(
         result.inputs,
         result.costs,
         result.cost,
-        iterations,
+        done.iterations,
         result.seconds,
         result.segments,
     )

@@ -28,6 +28,7 @@ from irs_planner.examples import (
 from irs_planner.problem import Bounds, IrsProblem, PlannerSettings, VarianceSchedule
 from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scenes import scene_names, spatial_scene_names
+from irs_planner.search import SearchSettings, check_searchable
 from irs_planner.smoothing_modes import DEFAULT_MODE, SMOOTHING_MODES, mode_names
 
 
@@ -160,6 +161,8 @@ def read_goal(
         bounds=_bounds(goal, problem.bounds, states, inputs),
         tolerance=_tolerance(goal, problem.tolerance, states),
     )
+    if goal.globally:
+        return _search(goal, problem)
     settings = _settings(goal, example, problem, config)
     return PlanTask(problem, settings, _starts(goal, settings, config.limits))
 
@@ -372,19 +375,30 @@ def _settings(
         if not 1 <= goal.samples <= most:
             raise ConfigError(f"samples is {goal.samples} (valid: 1 .. {most} with this horizon)")
     _check_at_most("iterations", goal.iterations, config.limits.iterations)
-    budget = goal.time_budget.sec + 1e-9 * goal.time_budget.nanosec
-    if budget < 0.0:
-        raise ConfigError(f"time_budget is {budget:g} s (valid: >= 0, 0 for no limit)")
     return PlannerSettings(
         mode=mode,
         iterations=goal.iterations or config.limits.iterations,
         samples=max(goal.samples, 1),
         seed=goal.seed,
         workers=config.workers,
-        time_budget=budget,
+        time_budget=_budget(goal),
         refinements=example.refinements,
         trust_radius=example.trust_radius,
     )
+
+
+def _search(goal: Any, problem: IrsProblem) -> PlanTask:
+    """Return the task of a goal that is searched for."""
+    settings = SearchSettings(seed=goal.seed, time_budget=_budget(goal))
+    check_searchable(problem, settings)
+    return PlanTask(problem, PlannerSettings(time_budget=settings.time_budget), search=settings)
+
+
+def _budget(goal: Any) -> float:
+    budget = float(goal.time_budget.sec + 1e-9 * goal.time_budget.nanosec)
+    if budget < 0.0:
+        raise ConfigError(f"time_budget is {budget:g} s (valid: >= 0, 0 for no limit)")
+    return budget
 
 
 def _starts(goal: Any, settings: PlannerSettings, limits: GoalLimitsConfig) -> int:

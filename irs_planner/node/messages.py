@@ -21,15 +21,24 @@ from irs_planner.diagnosis import TOUCH, link_forces, planned_contacts, relative
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import QuasiDynamics
 from irs_planner.result import IterationReport, Rollout
+from irs_planner.search import SearchReport
 
 
-def feedback_message(report: IterationReport, problem: IrsProblem) -> Any:
-    """Return the feedback after an iteration.
+def feedback_message(report: IterationReport | SearchReport, problem: IrsProblem) -> Any:
+    """Return the feedback after an iteration, or an attempt of a search.
 
     Args:
         report: The iteration.
         problem: What is planned.
     """
+    if isinstance(report, SearchReport):
+        return PlanThroughContact.Feedback(
+            iteration=report.attempt,
+            cost=report.distance,
+            best_cost=report.distance,
+            goal_error=report.distance,
+            elapsed=report.elapsed,
+        )
     return PlanThroughContact.Feedback(
         iteration=report.iteration,
         cost=report.cost,
@@ -56,6 +65,8 @@ def result_message(result: TaskResult, problem: IrsProblem, force_margin: float)
         best_cost=best.cost,
         goal_reached=best.goal_reached,
         goal_error=relative_error(best.final_error, problem.tolerance),
+        segment_kind=[segment.kind for segment in best.segments],
+        segment_end=[segment.stop for segment in best.segments],
         iterations_done=result.iterations,
         elapsed=result.seconds,
     )

@@ -77,6 +77,19 @@ def plan_globally(
     return _result(problem, motion_of(search.model, edges), status, stop)
 
 
+def check_searchable(problem: IrsProblem, settings: SearchSettings) -> None:
+    """Check that a problem can be planned globally.
+
+    Args:
+        problem: The problem.
+        settings: How to search.
+
+    Raises:
+        ConfigError: If it cannot; the message says what it lacks.
+    """
+    SearchModel(problem, settings)
+
+
 class _Search:
     """A tree while it grows.
 

@@ -51,7 +51,7 @@ def test_without_a_plan_the_exit_code_says_so(tmp_path: Path) -> None:
 
 def test_a_search_says_what_is_transit_and_what_contact(tmp_path: Path, capsys) -> None:
     file = tmp_path / "plan.json"
-    words = ["plan", "push_t", "--global", "--json", str(file)]
+    words = ["plan", "push_t", "--global", "--local", "--json", str(file)]
     assert cli.main(words) == 0
     found = json.loads(file.read_text())
     assert {part["kind"] for part in found["segments"]} == {"transit", "contact"}

@@ -10,7 +10,14 @@ from action_msgs.msg import GoalStatus
 from contact_stack_msgs.action import PlanThroughContact
 
 from contact_ros.stamps import to_duration
-from irs_planner import PlannerSettings, build_problem, load_example, plan
+from irs_planner import (
+    PlannerSettings,
+    SearchSettings,
+    build_problem,
+    load_example,
+    plan,
+    plan_globally,
+)
 
 pytestmark = pytest.mark.graph
 
@@ -31,6 +38,17 @@ def test_the_plan_is_that_of_the_library_with_feedback_of_every_iteration(client
     assert [step.cost for step in client.feedback] == list(expected.costs[1:])
     assert client.feedback[-1].best_cost == result.best_cost
     assert result.objects and result.contacts and result.planned_contact
+
+
+def test_a_search_gives_the_plan_of_the_library_and_says_what_is_transit(client) -> None:
+    state, result = client.plan(example="push_t", globally=True, seed=5)
+    expected = plan_globally(build_problem(load_example("push_t")), SearchSettings(seed=5))
+    assert state == GoalStatus.STATUS_SUCCEEDED
+    assert (result.status, result.goal_reached) == (Result.SUCCEEDED, True)
+    np.testing.assert_array_equal(result.states, expected.states.ravel())
+    assert list(result.segment_kind) == [segment.kind for segment in expected.segments]
+    assert result.segment_kind[0] == "transit"
+    assert result.segment_end[-1] == len(expected.inputs)
 
 
 def test_cancel_ends_planning_within_an_iteration(client) -> None:
@@ -62,6 +80,7 @@ def test_a_time_budget_returns_the_best_plan_so_far(client) -> None:
         ({"scene": "mug_placement"}, "unknown scene 'mug_placement'"),
         ({"example": "pushing", "input_weight": [1.0, -1.0]}, "input_weight[1]"),
         ({"example": "pushing", "samples": 0}, "samples is 0"),
+        ({"example": "pendulum", "globally": True}, "needs a quasi-dynamic scene, got Pendulum"),
     ],
 )
 def test_a_malformed_goal_is_refused_with_the_reason(client, fields, reason: str) -> None:
