@@ -74,6 +74,12 @@ def main(args: argparse.Namespace) -> int:
         f"{figures['low']:.0%} to {figures['high']:.0%}), median {figures['median_s']:.0f} s; "
         f"force p99 at most {figures['force_p99_N']:.1f} N, peak {figures['force_peak_N']:.1f} N"
     )
+    print(
+        "a look while it pushes takes {:.1f} ms, p99 {:.1f} ms; one that looks for another place "
+        "{:.0f} ms, the longest {:.0f} ms (medians of the cases)".format(
+            *figures["look_ms"], *figures["search_ms"]
+        )
+    )
     path = save(draw(cases, rows), args.out / "pushes.png")
     print(f"plot: {path}")
     write_json({**figures, "pushes": [_without_path(row) for row in rows]}, args.json)

@@ -97,6 +97,7 @@ def run_case(case: PushCase) -> dict[str, Any]:
         "mass": conditions.mass,
         "friction": conditions.friction,
         "look_ms": [1e3 * t for t in result.look],
+        "search_ms": [1e3 * t for t in result.search],
         "path": result.path,
     }
 
@@ -119,4 +120,6 @@ def summarize(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "median_s": float(np.median([r["seconds"] if r["reached"] else math.inf for r in rows])),
         "force_p99_N": float(np.max([row["force_p99_N"] for row in rows])),
         "force_peak_N": float(np.max([row["force_peak_N"] for row in rows])),
+        "look_ms": np.median([row["look_ms"] for row in rows], axis=0).tolist(),
+        "search_ms": np.median([row["search_ms"] for row in rows], axis=0).tolist(),
     }

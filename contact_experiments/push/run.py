@@ -51,7 +51,8 @@ class PushResult:
         searches: How often the planner has looked for another place.
         force: Median and 99th percentile of the force on the pusher while it touches, and its
             peak [N].
-        look: Median, 99th percentile and longest time of a look [s].
+        look: Median and 99th percentile of the time of a look while it pushes [s].
+        search: Median and longest time of looks that decide where to push from [s].
         path: (looks, 6) x, y, angle of the thing, x, y of the tool, and 1 while it pushes.
     """
 
@@ -61,7 +62,8 @@ class PushResult:
     angle: float
     searches: int
     force: tuple[float, float, float]
-    look: tuple[float, float, float]
+    look: tuple[float, float]
+    search: tuple[float, float]
     path: np.ndarray
 
 
@@ -113,20 +115,26 @@ class PushRun:
         for _ in range(TARE):
             self._tick(follow=False)
         pusher = Pusher(self.task, self.conditions, self._tool(), self._seed, self._settings)
-        pose, rows, times, forces = self._pose(), [], [], []
+        pose, rows, forces = self._pose(), [], []
+        looks: list[float] = []
+        searches = [0.0]
         kicked = self.conditions.kick == 0.0
         halfway = 0.5 * self.task.miss(pose)[0]
-        looks = round(LOOK / self._period)
+        pause = round(LOOK / self._period)
         for k in range(round(self.conditions.timeout / self._period)):
             moment, pose = k * self._period, self._pose()
             if not kicked and self.task.miss(pose)[0] < halfway:
                 kicked = self._kick()
                 pose = self._pose()
             pusher.camera.see(moment, pose)
-            if k % looks == 0:
-                begin = time.perf_counter()
+            if k % pause == 0:
+                begin, before = time.perf_counter(), pusher.loop.searches
                 place = pusher.look(self._tool())
-                times.append(time.perf_counter() - begin)
+                spent = time.perf_counter() - begin
+                if pusher.loop.searches > before:
+                    searches.append(spent)
+                elif pusher.loop.phase is Phase.PUSH:
+                    looks.append(spent)
                 stamp = self._measured.time_ns
                 self._stream.put(PoseTarget(1e-9 * stamp, place), stamp)
                 rows.append([*pose, *self._tool(), float(pusher.loop.phase is Phase.PUSH)])
@@ -139,7 +147,8 @@ class PushRun:
         return PushResult(
             self.task.reached(pose), moment, distance, angle, pusher.loop.searches,
             (float(np.median(touching)), float(np.percentile(touching, 99)), float(touching.max())),
-            (float(np.median(times)), float(np.percentile(times, 99)), max(times)),
+            (float(np.median(looks or [0.0])), float(np.percentile(looks or [0.0], 99))),
+            (float(np.median(searches)), max(searches)),
             np.array(rows),
         )  # fmt: skip
 

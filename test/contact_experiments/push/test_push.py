@@ -79,7 +79,14 @@ def test_cases_are_spread_over_shapes_and_counted():
     assert {case.shape for case in cases} == set(SHAPES)
     assert len({dataclasses.astuple(case) for case in cases}) == 20
     rows = [
-        {"reached": k > 1, "seconds": float(k), "force_p99_N": 5.0, "force_peak_N": 9.0}
+        {
+            "reached": k > 1,
+            "seconds": float(k),
+            "force_p99_N": 5.0,
+            "force_peak_N": 9.0,
+            "look_ms": [1.0, 2.0],
+            "search_ms": [3.0, 4.0],
+        }
         for k in range(20)
     ]
     figures = summarize(rows)
