@@ -1,6 +1,7 @@
 """Closed-loop pushing: where the model is wrong, what is seen is noisy, and somebody kicks."""
 
 import dataclasses
+import runpy
 
 import numpy as np
 import pytest
@@ -52,6 +53,13 @@ def test_it_arrives_though_the_t_is_another_one_and_is_kicked(seed, kick):
     assert (error < [0.015, 0.015, 0.08]).all()
     # The finger goes round: it pushes the T and does not run into it.
     assert loop.searches >= 1
+
+
+def test_the_example_ends_at_rest(capsys):
+    runpy.run_path("examples/irs_planner/05_push_in_closed_loop.py")
+    said = capsys.readouterr().out
+    assert said.startswith("at rest after")
+    assert float(said.split("off by ")[1].split()[0]) < 15.0
 
 
 def test_the_same_looks_give_the_same_inputs():
