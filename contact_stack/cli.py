@@ -106,6 +106,7 @@ Close everything else for figures that mean something.""",
 COMMANDS: dict[str, Command | Group] = {
     "demo": Command("contact_stack.demo.command", "run a demonstration and plot its results"),
     "launch": Command("contact_stack.launch.command", "start the nodes of a launch file"),
+    "view": Command("contact_stack.viewer.command", "play a recording in the browser"),
     "plan": Command("contact_stack.plan.command", "plan a motion through contact"),
     "robust": Command(
         "contact_stack.robust.command", "plan a motion through uncertain contact, and judge it"

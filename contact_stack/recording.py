@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import re
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Self
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from mcap.data_stream import RecordBuilder
 from mcap.exceptions import McapError
-from mcap.records import Channel, DataEnd, Footer, McapRecord, Message, Schema
+from mcap.records import Channel, DataEnd, Footer, McapRecord, Message, Metadata, Schema
 from mcap.stream_reader import StreamReader
 from mcap.writer import MCAP0_MAGIC, CompressionType, Writer
 from zstandard import ZstdError
@@ -69,6 +69,15 @@ class McapRecorder:
             stamp_ns: Its time [ns].
         """
         self._attempt(lambda: self._append(topic, message_type, data, stamp_ns))
+
+    def describe(self, name: str, values: Mapping[str, str]) -> None:
+        """Say something of the whole recording.
+
+        Args:
+            name: What it is about.
+            values: What is said of it.
+        """
+        self._attempt(lambda: self._writer.add_metadata(name, dict(values)))
 
     def _append(self, topic: str, message_type: type[Any], data: bytes, stamp_ns: int) -> None:
         if topic not in self._channels:
@@ -211,6 +220,8 @@ def recover(source: Path, target: Path) -> int | None:
                     channels[record.channel_id], record.log_time, record.data, record.publish_time
                 )
                 messages += 1
+            elif isinstance(record, Metadata):
+                writer.add_metadata(record.name, record.metadata)
         writer.finish()
     if isinstance(record, Footer) and record.summary_start:
         target.unlink()

@@ -38,7 +38,6 @@ from tqdm import tqdm
 from contact_core.errors import CommunicationError, ContactStackError
 from contact_core.files import share
 from contact_core.results import write_json
-from contact_core.scene import Scene
 from contact_core.scene_config import ENGINES
 from contact_core.signals import deferred
 from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
@@ -46,6 +45,7 @@ from contact_ros.guarded_node import GuardedExecutor
 from contact_stack.demo.client_node import NAMESPACE, ClientNode, Connection
 from contact_stack.launch import NodeGraph, find_launch_file, parse, refuse_second_graph
 from contact_stack.recording import McapRecorder
+from contact_stack.viewer.film import CAST, cast_of
 
 EXIT_FAILED = 1
 BAR = "{desc:34} {n:.1f} s [{elapsed}]"
@@ -230,7 +230,9 @@ def run_graph(demo: Demo[Data], run: str, out: Path) -> Data:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
             with deferred():
-                joints = Scene.load(arguments["scene"], arguments.get("robot", "")).robot.arm_joints
+                cast = cast_of(arguments["scene"], arguments.get("robot", ""))
+                recorder.describe(CAST, cast.as_metadata())
+                joints = cast.arm_joints
                 profile = driver_profile(demo.driver, DriverConfig(), None, joints, NAMESPACE)
                 client = demo.client(run, Connection(recorder, demo.lockstep, profile))
             _spin(client, graph, run)

@@ -9,17 +9,19 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 import viser
 import websockets.asyncio.server
+from viser import uplot
 
 from contact_aware_control.controllers import CONTROLLERS
 from contact_core.drawing import ForceArrows
 from contact_stack.viewer.controls import Commands, Controls
-from contact_stack.viewer.drawing import RollingPlot, UrdfScene
+from contact_stack.viewer.drawing import UrdfScene
+from contact_stack.viewer.plots import Quantities, RollingPlot, TimelinePlot
+from contact_stack.viewer.snapshot import Snapshot
 
 TRUE_COLOR = (217, 115, 13)
 ESTIMATE_COLOR = (11, 110, 153)
@@ -34,43 +36,13 @@ OURS = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 """Pages that may talk to this one."""
 
 
-@dataclass
-class Snapshot:
-    """The latest of everything the page shows; replaced piece by piece as news arrive.
+class Page:
+    """The page in the browser.
 
     Attributes:
-        time: Since the first state that was heard [s].
-        joints: Joint name -> position [rad or m].
-        objects: Object name -> (position [m], quaternion x y z w), world frame.
-        true_points: (3) true contact points [m], world frame.
-        true_forces: (3) true contact forces on the robot [N], world frame.
-        estimated_points: (3) estimated contact points [m], world frame.
-        estimated_forces: (3) estimated contact forces on the robot [N], world frame.
-        felt: What the estimator feels, a line of text for each contact.
-        force_limit: [N].
-        position_error: Of the measured tool from the reference [m], NaN without one.
-        rotation_error: Likewise [rad].
-        state: What the controller does, e.g. ``"TRACKING"``.
-        remedy: What to do about it, empty if nothing.
+        server: Viser's.
+        address: Where a browser finds it.
     """
-
-    time: float = 0.0
-    joints: Mapping[str, float] = field(default_factory=dict)
-    objects: Mapping[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
-    true_points: Sequence[np.ndarray] = ()
-    true_forces: Sequence[np.ndarray] = ()
-    estimated_points: Sequence[np.ndarray] = ()
-    estimated_forces: Sequence[np.ndarray] = ()
-    felt: Sequence[str] = ()
-    force_limit: float = 0.0
-    position_error: float = np.nan
-    rotation_error: float = np.nan
-    state: str = "waiting"
-    remedy: str = ""
-
-
-class Page:
-    """The page in the browser."""
 
     def __init__(
         self,
@@ -78,7 +50,8 @@ class Page:
         object_urdfs: Mapping[str, str],
         host: str,
         port: int,
-        history: int,
+        history: int = 0,
+        pictures: Sequence[Snapshot] = (),
     ) -> None:
         """Open the page; the first free port from ``port`` on is taken.
 
@@ -89,41 +62,35 @@ class Page:
             object_urdfs: Object name -> URDF text.
             host: Address to listen on.
             port: First port to try.
-            history: Points kept in the plots.
+            history: Points kept in the plots of a robot that runs.
+            pictures: Those of a recording, which plots show as a whole.
         """
         # Viser greets with a box of its own.
         with redirect_stdout(io.StringIO()), _foreign_pages_refused():
-            self._server = viser.ViserServer(host, port, label="contact stack")
-        self._server.scene.set_up_direction("+z")
-        self._server.scene.add_grid(
+            self.server = viser.ViserServer(host, port, label="contact stack", verbose=False)
+        self.server.scene.set_up_direction("+z")
+        self.server.scene.add_grid(
             "/floor", 4.0, 4.0, cell_size=0.1, position=(0.0, 0.0, FLOOR_HEIGHT)
         )
-        self._server.initial_camera.position = CAMERA_POSITION
-        self._server.initial_camera.look_at = CAMERA_TARGET
-        self._robot = UrdfScene(self._server, "/robot", robot_urdf)
+        self.server.initial_camera.position = CAMERA_POSITION
+        self.server.initial_camera.look_at = CAMERA_TARGET
+        self._robot = UrdfScene(self.server, "/robot", robot_urdf)
         self._objects = {
-            name: UrdfScene(self._server, f"/objects/{name}", urdf)
+            name: UrdfScene(self.server, f"/objects/{name}", urdf)
             for name, urdf in object_urdfs.items()
         }
-        self._true = ForceArrows(self._server, "/contacts/true", TRUE_COLOR, ARROW_OFFSET)
+        self._true = ForceArrows(self.server, "/contacts/true", TRUE_COLOR, ARROW_OFFSET)
         self._estimated = ForceArrows(
-            self._server, "/contacts/estimated", ESTIMATE_COLOR, -ARROW_OFFSET
+            self.server, "/contacts/estimated", ESTIMATE_COLOR, -ARROW_OFFSET
         )
-        self._status = self._server.gui.add_markdown("waiting for the graph", order=0.0)
-        true, estimated = _css(TRUE_COLOR), _css(ESTIMATE_COLOR)
-        self._force = RollingPlot(
-            self._server,
-            "contact force [N]",
-            {"true": true, "estimated": estimated, "limit": LIMIT_COLOR},
-            history,
-        )
-        self._error = RollingPlot(
-            self._server,
-            "tracking error",
-            {"position [mm]": true, "rotation [deg]": estimated},
-            history,
-        )
-        self.address = f"http://{host}:{self._server.get_port()}"
+        self._status = self.server.gui.add_markdown("waiting for the graph", order=0.0)
+        self._plots = [
+            TimelinePlot(self.server, *plot, pictures)
+            if pictures
+            else RollingPlot(self.server, *plot, history)
+            for plot in _plots()
+        ]
+        self.address = f"http://{host}:{self.server.get_port()}"
         self._controls: Controls | None = None
 
     def offer(self, commands: Commands, tool: str, links: Sequence[str], limit: float) -> None:
@@ -136,12 +103,12 @@ class Page:
             limit: Force limit at the start [N].
         """
         self._controls = Controls(
-            self._server, self._robot, commands, tool, links, tuple(CONTROLLERS), limit
+            self.server, self._robot, commands, tool, links, tuple(CONTROLLERS), limit
         )
 
     def say(self, text: str) -> None:
         """Tell everybody who looks at the page."""
-        for client in self._server.get_clients().values():
+        for client in self.server.get_clients().values():
             client.add_notification("", text, auto_close_seconds=NOTICE)
 
     def draw(self, now: Snapshot) -> None:
@@ -158,28 +125,13 @@ class Page:
                 self._objects[name].move_root(position, quaternion)
         self._true.draw(now.true_points, now.true_forces)
         self._estimated.draw(now.estimated_points, now.estimated_forces)
-        self._force.append(
-            now.time,
-            {
-                "true": _total(now.true_forces),
-                "estimated": _total(now.estimated_forces),
-                "limit": now.force_limit,
-            },
-        )
-        self._error.append(
-            now.time,
-            {
-                "position [mm]": 1e3 * np.nan_to_num(now.position_error),
-                "rotation [deg]": np.degrees(np.nan_to_num(now.rotation_error)),
-            },
-        )
-        self._force.draw()
-        self._error.draw()
+        for plot in self._plots:
+            plot.draw(now)
         self._status.content = _status_text(now)
 
     def close(self) -> None:
         """Close the page."""
-        self._server.stop()
+        self.server.stop()
 
 
 @contextmanager
@@ -197,14 +149,36 @@ def _foreign_pages_refused() -> Iterator[None]:
         websockets.asyncio.server.serve = serve  # type: ignore[misc]
 
 
+def _plots() -> list[tuple[str, dict[str, uplot.Series], Quantities]]:
+    """Return title, curves and quantities of the plots."""
+    true = uplot.Series(stroke=_css(TRUE_COLOR), width=2)
+    estimated = uplot.Series(stroke=_css(ESTIMATE_COLOR), width=2)
+    limit = uplot.Series(stroke=LIMIT_COLOR, width=2, dash=(6, 4))
+    return [
+        (
+            "contact force [N]",
+            {"true": true, "estimated": estimated, "limit": limit},
+            {
+                "true": lambda now: now.true_force,
+                "estimated": lambda now: now.estimated_force,
+                "limit": lambda now: now.force_limit,
+            },
+        ),
+        (
+            "tracking error",
+            {"position [mm]": true, "rotation [deg]": estimated},
+            {
+                "position [mm]": lambda now: 1e3 * np.nan_to_num(now.position_error),
+                "rotation [deg]": lambda now: np.degrees(np.nan_to_num(now.rotation_error)),
+            },
+        ),
+    ]
+
+
 def _status_text(now: Snapshot) -> str:
     lines = [f"**{now.state}** at {now.time:.2f} s", now.remedy, *now.felt]
     lines.append("Arrows: orange the true contact force, blue the estimated one.")
     return "\n\n".join(filter(None, lines))
-
-
-def _total(forces: Sequence[np.ndarray]) -> float:
-    return float(np.linalg.norm(np.sum(forces, axis=0))) if len(forces) else 0.0
 
 
 def _css(color: tuple[int, int, int]) -> str:

@@ -38,6 +38,10 @@ const commands = {
   async click({ text }) {
     await page.getByText(text, { exact: true }).first().click();
   },
+  async slider() {
+    const box = await page.locator(".mantine-Slider-track").first().boundingBox();
+    return [box.x, box.x + box.width, box.y + 0.5 * box.height];
+  },
   async text() {
     return await page.innerText("body");
   },

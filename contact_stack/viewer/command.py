@@ -1,0 +1,102 @@
+"""The command ``contact-stack view``: a recording in the browser, or as a page to keep."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import suppress
+from pathlib import Path
+
+from contact_core.errors import ContactStackError
+from contact_stack.viewer.browser import open_browser
+from contact_stack.viewer.film import Film, cast_of, read_film
+from contact_stack.viewer.page import Page
+from contact_stack.viewer.player import Player, export
+
+HOST, PORT = "127.0.0.1", 8080
+
+EPILOG = """examples:
+  contact-stack view out/mug_placement/qp.mcap
+  contact-stack view out/mug_placement/qp.mcap --html mug.html
+  contact-stack view my_bag.mcap --scene mug_placement
+  contact-stack view my_bag.mcap --robot iiwa14_wsg50 --robot-name left
+
+Any MCAP file will do that has joint states, also one of ros2 bag; what it has of contacts,
+controller_status and truth/* is shown too. The recordings of our demos say what they show, of
+others --scene or --robot has to. Ctrl-C ends it, with exit code 0."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line.
+
+    Args:
+        parser: The parser of this command.
+    """
+    parser.epilog = EPILOG
+    parser.add_argument("file", type=Path, metavar="FILE", help="recording (.mcap)")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page that plays without us, and end"
+    )
+    parser.add_argument(
+        "--scene", default="", help="what is shown, a file of config/scenes or a path"
+    )
+    parser.add_argument(
+        "--robot", default="", help="another robot, a file of config/robots or a path"
+    )
+    parser.add_argument(
+        "--robot-name", default="", help="namespace of the robot, if there are several"
+    )
+    parser.add_argument(
+        "--page-port", type=int, default=PORT, metavar="PORT",
+        help=f"of the page; the next free one if it is taken (default {PORT})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--no-browser", dest="browser", action="store_false", help="print the address only"
+    )
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command.
+
+    Args:
+        args: The parsed command line.
+
+    Returns:
+        0, also after Ctrl-C.
+
+    Raises:
+        ContactStackError: If the recording cannot be read or shown, or the page not be written.
+    """
+    cast = cast_of(args.scene, args.robot) if args.scene or args.robot else None
+    film = read_film(args.file, cast, args.robot_name)
+    page = film_page(film, args.page_port)
+    try:
+        if args.html is None:
+            show(page, film, args.browser)
+        else:
+            export(page, film, args.html)
+            print(f"{args.html}: {film.duration:.1f} s")
+    except OSError as error:
+        raise ContactStackError(f"cannot write {args.html}: {error.strerror}") from error
+    finally:
+        page.close()
+    return 0
+
+
+def film_page(film: Film, port: int = PORT) -> Page:
+    """Open a page with the robot and the objects of a recording."""
+    return Page(film.cast.urdf, film.cast.objects, HOST, port, pictures=film.pictures)
+
+
+def show(page: Page, film: Film, browser: bool) -> None:
+    """Play a recording on its page until Ctrl-C.
+
+    Args:
+        page: The page.
+        film: The recording.
+        browser: Whether to open it in the browser.
+    """
+    print(f"live page at {page.address} (Ctrl-C ends it)", flush=True)
+    if browser:
+        open_browser(page.address)
+    with suppress(KeyboardInterrupt):  # the normal end
+        Player(page, film).run()

@@ -1,0 +1,256 @@
+"""A recording as the page shows it: one snapshot for each picture.
+
+Any MCAP file will do that has our topics as CDR with their definitions, ours as well as those of
+ros2 bag. Ours say what they show, see :func:`cast_of`; of others it has to be said.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pinocchio as pin
+from mcap.exceptions import McapError
+from mcap.records import Channel, Message, Metadata, Schema
+from mcap_ros2.decoder import DecoderFactory
+
+from contact_aware_control.config import ControllerConfig
+from contact_core.description import RobotDescription, read_urdf
+from contact_core.errors import ConfigError, ContactStackError, choices
+from contact_core.robot import HELD_OBJECT
+from contact_core.scene import Scene
+from contact_stack.recording import read_recording
+from contact_stack.viewer.snapshot import Listener, Snapshot
+
+CAST = "contact_stack.cast"
+"""Name of the metadata that say what a recording shows."""
+
+RATE = 30.0
+"""Pictures per second."""
+
+TRUE_JOINTS, MEASURED_JOINTS = "truth/joint_states", "joint_states"
+GRIPPER_JOINTS = "gripper/joint_states"
+
+
+@dataclass(frozen=True)
+class Cast:
+    """What a recording shows.
+
+    Attributes:
+        urdf: Text of the robot's URDF.
+        arm_joints: Its joints in this URDF, base to flange.
+        objects: Name of every object -> text of its URDF.
+        movable: The objects that are not fixed.
+    """
+
+    urdf: str
+    arm_joints: tuple[str, ...]
+    objects: Mapping[str, str] = field(default_factory=dict)
+    movable: tuple[str, ...] = ()
+
+    def as_metadata(self) -> dict[str, str]:
+        """Return it as an MCAP file keeps it."""
+        return {
+            "urdf": self.urdf,
+            "arm_joints": " ".join(self.arm_joints),
+            "movable": " ".join(self.movable),
+            **{f"object {name}": urdf for name, urdf in self.objects.items()},
+        }
+
+    @staticmethod
+    def from_metadata(values: Mapping[str, str]) -> Cast:
+        """Return what an MCAP file has kept."""
+        return Cast(
+            values["urdf"],
+            tuple(values["arm_joints"].split()),
+            {k.removeprefix("object "): v for k, v in values.items() if k.startswith("object ")},
+            tuple(values["movable"].split()),
+        )
+
+
+def cast_of(scene: str, robot: str = "") -> Cast:
+    """Return what a scene has, or a robot alone.
+
+    Args:
+        scene: A file of config/scenes or a path; empty for a robot alone.
+        robot: A file of config/robots or a path; empty for that of the scene.
+
+    Raises:
+        ContactStackError: If there is no such file, or it is invalid.
+    """
+    if not scene:
+        description = RobotDescription.load(robot)
+        return Cast(description.urdf, description.arm_joints)
+    loaded = Scene.load(scene, robot)
+    return Cast(
+        loaded.robot.urdf,
+        loaded.robot.arm_joints,
+        {name: read_urdf(item.urdf) for name, item in loaded.objects.items()},
+        tuple(name for name, item in loaded.objects.items() if item.free),
+    )
+
+
+@dataclass(frozen=True)
+class Film:
+    """What a recording shows.
+
+    Attributes:
+        cast: Robot and objects.
+        pictures: In their order, 1 / RATE apart, from time 0 on.
+    """
+
+    cast: Cast
+    pictures: Sequence[Snapshot]
+
+    @property
+    def duration(self) -> float:
+        """Time of the last picture [s]."""
+        return self.pictures[-1].time
+
+    def at(self, time: float) -> Snapshot:
+        """Return the picture of a time [s], the first or last one beyond them."""
+        index = round(time * RATE)
+        return self.pictures[min(max(index, 0), len(self.pictures) - 1)]
+
+
+def read_film(path: Path, cast: Cast | None = None, robot_name: str = "") -> Film:
+    """Read a recording, as far as it is whole.
+
+    Args:
+        path: The file.
+        cast: What it shows; None if it says so itself.
+        robot_name: Namespace of the robot; empty if there is only one.
+
+    Raises:
+        ConfigError: If it cannot be read, has no joint states, several robots of which none is
+            named, or does not say what it shows.
+    """
+    contents = _survey(path)
+    prefix = _namespace(path, contents.topics, robot_name)
+    heard = _heard(path, contents.topics, prefix)
+    cast = cast or contents.cast
+    if cast is None:
+        raise ConfigError(f"{path} does not say which robot it shows: give its scene, or the robot")
+    projector = _Projector(path, cast)
+    start: int | None = None
+    for record in read_recording(path):
+        match record:
+            case Schema():
+                projector.schemas[record.id] = record
+            case Channel():
+                projector.channels[record.id] = record
+            case Message():
+                topic = projector.channels[record.channel_id].topic.removeprefix(prefix)
+                if topic not in heard:
+                    continue
+                start = record.log_time if start is None else start
+                projector.advance(1e-9 * (record.log_time - start))
+                projector.latest[topic] = record
+    projector.expose()
+    return Film(cast, projector.pictures)
+
+
+class _Projector:
+    """Makes pictures of messages, and decodes only those that are seen."""
+
+    def __init__(self, path: Path, cast: Cast) -> None:
+        self.schemas: dict[int, Schema] = {}
+        self.channels: dict[int, Channel] = {}
+        self.latest: dict[str, Message] = {}
+        self.pictures: list[Snapshot] = []
+        links = [frame.name for frame in pin.buildModelFromXML(cast.urdf).frames]
+        limit = ControllerConfig().force.limit
+        self._path, self._arm_joints = path, cast.arm_joints
+        self._listener = Listener((*links, HELD_OBJECT), cast.movable, limit)
+        self._decoders = DecoderFactory()
+
+    def advance(self, time: float) -> None:
+        """Make the pictures of everything before a time [s]."""
+        while time * RATE > len(self.pictures):
+            self.expose()
+
+    def expose(self) -> None:
+        """Make a picture of the latest messages."""
+        for topic, message in self.latest.items():
+            channel = self.channels[message.channel_id]
+            try:
+                content = self._decoded(channel, message)
+                if topic == MEASURED_JOINTS:
+                    content.name = _our_names(content.name, self._arm_joints)
+                self._listener.hear(topic, content)
+            except (ContactStackError, McapError, ValueError, AttributeError) as error:
+                raise ConfigError(f"{self._path}: {channel.topic} is unusable: {error}") from error
+        self.latest.clear()
+        self._listener.now.time = len(self.pictures) / RATE
+        self.pictures.append(copy.copy(self._listener.now))
+
+    def _decoded(self, channel: Channel, message: Message) -> Any:
+        schema = self.schemas.get(channel.schema_id)
+        decode = self._decoders.decoder_for(channel.message_encoding, schema)
+        if decode is None:
+            raise ConfigError("it is no CDR with the definition of its messages")
+        return decode(message.data)
+
+
+@dataclass
+class _Contents:
+    """What is in a recording: the topics that have messages, and what it says it shows."""
+
+    topics: dict[str, None] = field(default_factory=dict)
+    cast: Cast | None = None
+
+
+def _survey(path: Path) -> _Contents:
+    contents = _Contents()
+    channels: dict[int, str] = {}
+    for record in read_recording(path):
+        match record:
+            case Channel():
+                channels[record.id] = record.topic
+            case Message():
+                contents.topics[channels[record.channel_id]] = None
+            case Metadata() if record.name == CAST:
+                contents.cast = Cast.from_metadata(record.metadata)
+    return contents
+
+
+def _namespace(path: Path, topics: Iterable[str], robot_name: str) -> str:
+    """Return what is before the names of a robot's topics, with the slash at its end."""
+    ours = re.compile(rf"(.*/)(?:{'|'.join(Listener.TOPICS)})")
+    found = sorted({match[1] for topic in topics if (match := ours.fullmatch(topic))}, key=len)
+    # The joint states of a gripper, or the true ones, are no robot of their own.
+    roots = [p for p in found if p.removesuffix("truth/").removesuffix("gripper/") == p]
+    names = {root.strip("/"): root for root in roots}
+    if not names:
+        raise ConfigError(f"{path} has none of our topics ({choices(Listener.TOPICS)})")
+    if robot_name.strip("/") in names:
+        return names[robot_name.strip("/")]
+    if robot_name or len(names) > 1:
+        raise ConfigError(f"{path} has no robot '{robot_name}' ({choices(names)})")
+    return roots[0]
+
+
+def _heard(path: Path, topics: Collection[str], prefix: str) -> set[str]:
+    """Return what is shown of a robot's topics: its true joints rather than the measured ones."""
+    heard = {topic for topic in Listener.TOPICS if prefix + topic in topics}
+    if TRUE_JOINTS in heard:
+        return heard - {MEASURED_JOINTS, GRIPPER_JOINTS}
+    if MEASURED_JOINTS not in heard:
+        valid = choices([prefix + TRUE_JOINTS, prefix + MEASURED_JOINTS])
+        raise ConfigError(f"{path} has no joint states ({valid})")
+    return heard
+
+
+def _our_names(names: Sequence[str], arm_joints: Sequence[str]) -> list[str]:
+    """Return the names in our URDF of joints whose driver may call them otherwise.
+
+    Drivers count their joints from the base, e.g. ``left_joint_1``.
+    """
+    if len(names) != len(arm_joints) or set(names) & set(arm_joints):
+        return list(names)
+    order = sorted(names, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
+    return [arm_joints[order.index(name)] for name in names]

@@ -1,0 +1,113 @@
+"""A recording on the page: a timeline, play and pause, and the speed."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import viser
+
+from contact_stack.viewer.film import RATE, Film
+from contact_stack.viewer.page import Page
+
+SPEEDS = {"1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "4": 4.0}
+"""As they are called -> how many seconds of the recording pass in one."""
+
+STEP = 0.05
+"""Of the timeline [s]."""
+
+CAPTION = (0.3, 0.0, 1.2)
+"""Where time and force are written in an exported page, which has no room beside the scene [m]."""
+
+
+class Player:
+    """Shows the pictures of a recording on a page, as a person asks.
+
+    Attributes:
+        time: Of the picture that is shown [s].
+        playing: Whether the next ones follow by themselves.
+    """
+
+    def __init__(self, page: Page, film: Film) -> None:
+        """Add the controls to the page, and show the first picture.
+
+        Args:
+            page: The page.
+            film: The recording.
+        """
+        self.time, self.playing, self._speed = 0.0, True, 1.0
+        self._page, self._film = page, film
+        gui = page.server.gui
+        with gui.add_folder("recording", order=0.5):
+            end = max(math.ceil(film.duration / STEP), 1) * STEP
+            self._timeline = gui.add_slider("time [s]", 0.0, round(end, 2), STEP, 0.0)
+            self._button = gui.add_button("pause", icon=viser.Icon.PLAYER_PAUSE)
+            speed = gui.add_dropdown("speed", tuple(SPEEDS), initial_value="1")
+        self._timeline.on_update(self._scrub)
+        self._button.on_click(lambda event: self.play(not self.playing))
+        speed.on_update(self._set_speed)
+        page.draw(film.at(0.0))
+
+    def play(self, playing: bool) -> None:
+        """Play, from the start where it has ended, or pause."""
+        if playing and self.time >= self._film.duration:
+            self.time = 0.0
+        self.playing = playing
+        self._button.label = "pause" if playing else "play"
+        self._button.icon = viser.Icon.PLAYER_PAUSE if playing else viser.Icon.PLAYER_PLAY
+
+    def advance(self, seconds: float) -> None:
+        """Go on, if it plays.
+
+        Args:
+            seconds: How much real time has passed [s].
+        """
+        if self.playing:
+            self.time = min(self.time + self._speed * seconds, self._film.duration)
+            self._timeline.value = round(self.time, 2)  # type: ignore[misc]
+            if self.time >= self._film.duration:
+                self.play(False)
+        self._page.draw(self._film.at(self.time))
+
+    def run(self) -> None:
+        """Play until this is interrupted."""
+        last = time.monotonic()
+        while True:
+            time.sleep(1.0 / RATE)
+            now = time.monotonic()
+            self.advance(now - last)
+            last = now
+
+    def _scrub(self, event: Any) -> None:
+        # Our own steps come back as events too, without anybody behind them.
+        if event.client is not None:
+            self.play(False)
+            self.time = float(event.target.value)
+
+    def _set_speed(self, event: Any) -> None:
+        self._speed = SPEEDS[event.target.value]
+
+
+def export(page: Page, film: Film, file: Path) -> None:
+    """Write a recording as one HTML page that plays in a browser, without a server.
+
+    Args:
+        page: Where it is drawn.
+        film: The recording.
+        file: The HTML file, whose folder is made.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    scene = page.server.scene
+    caption = scene.add_label("/caption", "", position=CAPTION, anchor="bottom-center")
+    page.draw(film.pictures[0])
+    serializer = page.server.get_scene_serializer()
+    for picture in film.pictures:
+        page.draw(picture)
+        caption.text = f"{picture.time:.2f} s   {picture.state}   {picture.true_force:.1f} N"
+        serializer.insert_sleep(1.0 / RATE)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(serializer.as_html())

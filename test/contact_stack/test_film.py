@@ -1,0 +1,118 @@
+"""Recordings on the page: what is read of them, and how they are played."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from films import DURATION, FORCE, PUSHED, angle, write_recording
+from mcap_ros2.writer import Writer
+from page import visit
+
+from contact_core.errors import ConfigError
+from contact_stack import cli
+from contact_stack.recording import recover
+from contact_stack.viewer.command import film_page
+from contact_stack.viewer.film import RATE, cast_of, read_film
+from contact_stack.viewer.player import Player
+
+JOINT_STATE = "string[] name\nfloat64[] position"
+JOINT = "lbr_A2"
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    write_recording(tmp_path / "run.mcap")
+    return tmp_path / "run.mcap"
+
+
+def test_a_picture_has_what_was_known_then(recording):
+    film = read_film(recording)
+    assert film.duration == pytest.approx(DURATION, abs=2.0 / RATE)
+    for time in (0.0, 1.0, 2.5, 3.5):
+        picture = film.at(time)
+        assert picture.time == pytest.approx(time, abs=0.51 / RATE)
+        assert picture.joints[JOINT] == pytest.approx(angle(time), abs=0.3 / RATE)
+        pushed = PUSHED[0] <= time < PUSHED[1]
+        assert picture.true_force == pytest.approx(np.linalg.norm(FORCE) if pushed else 0.0)
+        assert picture.state == "TRACKING"
+    assert film.at(-1.0) is film.pictures[0]
+    assert film.at(99.0) is film.pictures[-1]
+
+
+def foreign(path: Path, names: list[str], topic: str = "/left/joint_states") -> Path:
+    """Write a recording as others do, of a second in which the third name of a joint turns."""
+    with path.open("wb") as file:
+        writer = Writer(file)
+        schema = writer.register_msgdef("sensor_msgs/msg/JointState", JOINT_STATE)
+        for time in np.linspace(0.0, 1.0, 51):
+            position = [time if k == 2 else 0.0 for k in range(len(names))]
+            writer.write_message(
+                topic, schema, {"name": names, "position": position}, log_time=round(1e9 * time)
+            )
+        writer.finish()
+    return path
+
+
+def test_a_recording_of_others_is_shown_with_the_robot_that_is_named(tmp_path):
+    names = [f"left_joint_{k}" for k in (1, 3, 2, 4, 5, 6, 7)]
+    path = foreign(tmp_path / "bag.mcap", names)
+    with pytest.raises(ConfigError, match="does not say which robot"):
+        read_film(path)
+    film = read_film(path, cast_of("", "iiwa14"))
+    assert film.pictures[-1].joints[JOINT] == pytest.approx(1.0)
+
+
+def test_what_cannot_be_shown_is_refused_with_what_can(tmp_path, recording):
+    unknown = foreign(tmp_path / "no.mcap", ["a"], "/camera/info")
+    with pytest.raises(ConfigError, match=r"none of our topics .*joint_states"):
+        read_film(unknown)
+    with pytest.raises(ConfigError, match=r"no robot 'right' \(valid: lbr\)"):
+        read_film(recording, robot_name="right")
+
+
+def test_the_copy_of_a_recording_that_was_cut_shows_the_same_robot(tmp_path, recording):
+    cut, copy = tmp_path / "cut.mcap", tmp_path / "copy.mcap"
+    cut.write_bytes(recording.read_bytes()[:-100])
+    recover(cut, copy)
+    assert read_film(copy).cast == read_film(recording).cast
+
+
+def shown(page) -> float:
+    """Return where the second joint is on the page [rad]."""
+    rotation = visit(page.address).poses[f"/robot/{JOINT}"].rotation
+    return float(np.arccos(np.clip(0.5 * (np.trace(rotation) - 1.0), -1.0, 1.0)))
+
+
+def test_the_timeline_leads_both_ways(recording):
+    film = read_film(recording)
+    page = film_page(film, 8450)
+    try:
+        start = shown(page)
+        player = Player(page, film)
+        player.advance(1.5)
+        assert player.time == 1.5
+        forth = shown(page)
+        by_hand = SimpleNamespace(client=object(), target=SimpleNamespace(value=0.0))
+        player._scrub(by_hand)
+        player.advance(1.0)  # a person who leads the timeline has stopped it
+        assert shown(page) == pytest.approx(start, abs=1e-6)
+        assert forth != pytest.approx(start, abs=0.1)
+        player.play(True)
+        player.advance(100.0)
+        assert (player.time, player.playing) == (film.duration, False)
+    finally:
+        page.close()
+
+
+def test_an_export_is_one_file_that_needs_nobody(recording, tmp_path, capsys):
+    page = tmp_path / "new" / "run.html"
+    assert cli.main(["view", str(recording), "--html", str(page)]) == 0
+    text = page.read_text()
+    assert "__VISER_EMBED_DATA__" in text
+    assert 'src="http' not in text
+    assert str(page) in capsys.readouterr().out
+    assert cli.main(["view", str(recording), "--html", str(tmp_path)]) == 2
+    assert "cannot write" in capsys.readouterr().err

@@ -1,0 +1,89 @@
+"""A recording in a real browser: it is played, scrubbed, and kept as a page of its own."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import Browser
+from films import write_recording
+
+pytestmark = [pytest.mark.graph, pytest.mark.timeout(300)]
+
+CLI = (sys.executable, "-m", "contact_stack.cli")
+PICTURES = Path("out/test/view")
+ARM = np.s_[150:650, 350:750]
+"""Where the arm is on the page [pixels]."""
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    write_recording(tmp_path / "run.mcap")
+    return tmp_path / "run.mcap"
+
+
+def changed(before: np.ndarray, after: np.ndarray) -> float:
+    """Return the share of the pixels about the arm that have changed."""
+    return float((np.abs(after[ARM] - before[ARM]).max(axis=2) > 0.1).mean())
+
+
+def lead(browser: Browser, start: float, end: float) -> None:
+    """Drag the timeline, from a share of it to another."""
+    left, right, y = browser.do("slider")
+    browser.do("drag", **{"from": (left + start * (right - left), y)},
+               to=(left + end * (right - left), y))  # fmt: skip
+    browser.do("release")
+    time.sleep(2.0)
+
+
+def test_a_recording_is_scrubbed_both_ways(start_process, recording) -> None:
+    process = start_process(*CLI, "view", recording, "--page-port", "8460")
+    address = re.search(r"live page at (http://\S+)", process.stdout.readline())
+    assert address is not None
+    with Browser() as browser:
+        browser.do("open", address=address[1], width=1280, height=800)
+        browser.do("wait", text="recording", seconds=60)
+        browser.do("wait", text="play", seconds=30)  # at the end it stops
+        end = browser.picture(PICTURES / "end.png")
+        lead(browser, 1.0, 0.0)
+        start = browser.picture(PICTURES / "start.png")
+        assert "at 0.00 s" in browser.do("text")
+        lead(browser, 0.0, 0.6)
+        assert "feels 12.0 N at lbr_link_4" in browser.do("text")
+        lead(browser, 0.6, 1.0)
+        again = browser.picture(PICTURES / "again.png")
+        assert changed(start, end) > 0.05
+        assert changed(end, again) < 0.01
+        assert browser.do("errors") == []
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 0
+
+
+def test_an_export_plays_from_the_disk(start_process, recording, tmp_path) -> None:
+    page = tmp_path / "run.html"
+    process = start_process(*CLI, "view", recording, "--html", page)
+    assert process.wait(60) == 0
+    with Browser() as browser:
+        browser.do("open", address=page.as_uri(), width=1280, height=800)
+        first = arrived(browser)
+        time.sleep(1.3)  # more than a quarter of what repeats for ever
+        later = browser.picture(PICTURES / "export_later.png")
+        assert changed(first, later) > 0.02
+        assert browser.do("errors") == []
+
+
+def arrived(browser: Browser) -> np.ndarray:
+    """Return the first picture that has the orange of the arm."""
+    end = time.monotonic() + 60.0
+    while time.monotonic() < end:
+        picture = browser.picture(PICTURES / "export.png")
+        red, green, blue = np.moveaxis(picture[ARM], 2, 0)
+        if ((red > 0.6) & (green > 0.3) & (blue < 0.4)).any():
+            return picture
+        time.sleep(0.5)
+    raise AssertionError("the arm never appeared")
