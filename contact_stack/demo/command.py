@@ -43,12 +43,13 @@ EPILOG = """examples:
   contact-stack demo slide_sled
   contact-stack demo bottle_shake --joint-controller inverse_dynamics
 
-The live page's address is printed when the graph starts. Every controller gets a graph of
-its own. slide_sled executes a robust plan and its reference, without a controller, with
-several frictions; bottle_shake streams its own commands, with force feedback and without.
-Exit code: 0, or 1 if the contact-aware QP did not show enough contact to be judged, a plan
-failed, or the bottle was not placed in spite of force feedback; of a baseline this is only
-reported."""
+The live page is opened in the browser; at the end it plays the first run again until Ctrl-C,
+which then ends the demo with its own exit code. Without a terminal nothing is opened and nothing
+waits. Every controller gets a graph of its own. slide_sled executes a robust plan and its
+reference, without a controller, with several frictions; bottle_shake streams its own commands,
+with force feedback and without. Exit code: 0, or 1 if the contact-aware QP did not show enough
+contact to be judged, a plan failed, or the bottle was not placed in spite of force feedback; of a
+baseline this is only reported."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +68,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", type=Path, default=None, help="also write all summaries here")
     parser.add_argument("--no-view", dest="view", action="store_false", help="no live page")
+    parser.add_argument(
+        "--no-browser", dest="browser", action="store_false",
+        help="print the address of the live page, do not open it",
+    )  # fmt: skip
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument(
         "--lockstep", action="store_true",

@@ -14,8 +14,9 @@ the runner needs of it:
 :func:`run_demo` does the rest, the same for all: for each run it starts a graph of its own, records
 what the client hears as MCAP, spins the client until it has finished, and stops the graph, also on
 Ctrl-C, after a node's failure or when the graph has fallen silent. Then it summarises, draws,
-writes and prints. :attr:`Demo.options` names the options of the command line that a demo takes
-besides those that all of them take; others are refused before anything is written.
+writes and prints, and in a terminal plays the first run again on the page until Ctrl-C.
+:attr:`Demo.options` names the options of the command line that a demo takes besides those that all
+of them take; others are refused before anything is written.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
+from urllib.parse import urlsplit
 
 import rclpy
 import yaml
@@ -45,9 +47,13 @@ from contact_ros.guarded_node import GuardedExecutor
 from contact_stack.demo.client_node import NAMESPACE, ClientNode, Connection
 from contact_stack.launch import NodeGraph, find_launch_file, parse, refuse_second_graph
 from contact_stack.recording import McapRecorder
-from contact_stack.viewer.film import CAST, cast_of
+from contact_stack.viewer.browser import PageOpener, is_interactive
+from contact_stack.viewer.command import PORT, show
+from contact_stack.viewer.film import CAST, cast_of, read_film
 
 EXIT_FAILED = 1
+PAGE_PATIENCE = 15.0
+"""How long a run waits for the browser to show its page [s]."""
 BAR = "{desc:34} {n:.1f} s [{elapsed}]"
 BAR_OF_KNOWN_LENGTH = "{desc:34} {bar} {n:.1f}/{total:.1f} s [{elapsed}]"
 
@@ -95,7 +101,8 @@ class Demo(ABC, Generic[Data]):
         engine: What simulates the scene.
         lockstep: Lock-step instead of real time.
         seed: Of all random numbers.
-        view: Whether the live page is opened.
+        view: Whether there is a live page.
+        browser: Whether it is opened in the browser.
     """
 
     options: ClassVar[tuple[Option, ...]]
@@ -115,6 +122,7 @@ class Demo(ABC, Generic[Data]):
         self.lockstep: bool = not args.realtime
         self.seed: int = args.seed
         self.view: bool = args.view
+        self.browser: bool = args.browser
 
     @property
     @abstractmethod
@@ -179,7 +187,8 @@ def run_demo(demo: Demo[Any], out: Path, copy: Path | None = None) -> int:
     """
     with _file_errors(f"the folder {out} cannot be made"):
         out.mkdir(parents=True, exist_ok=True)
-    runs = {run: run_graph(demo, run, out) for run in demo.runs}
+    opener = PageOpener(demo.browser)
+    runs = {run: run_graph(demo, run, out, opener) for run in demo.runs}
     summary = demo.summarise(runs)
     lines, failed = demo.verdict(summary)
     print("\n".join(demo.report(summary)))
@@ -187,6 +196,9 @@ def run_demo(demo: Demo[Any], out: Path, copy: Path | None = None) -> int:
         write_json(summary, out / "summary.json", copy)
         pictures = ", ".join(path.name for path in demo.draw(runs, out))
     print("\n".join([f"results: {out}/summary.json, {pictures}, *.mcap", *lines]))
+    if demo.view and is_interactive():
+        film = read_film(out / f"{demo.runs[0]}.mcap")
+        show(film, urlsplit(opener.address).port or PORT, browser=False)
     return EXIT_FAILED if failed else 0
 
 
@@ -198,13 +210,14 @@ def _file_errors(what: str) -> Iterator[None]:
         raise ContactStackError(f"{what}: {error}") from error
 
 
-def run_graph(demo: Demo[Data], run: str, out: Path) -> Data:
+def run_graph(demo: Demo[Data], run: str, out: Path, opener: PageOpener) -> Data:
     """Start the graph of a run, spin its client until that has finished, stop the graph.
 
     Args:
         demo: The demo.
         run: Name of the run.
         out: Folder of the recording and of the files that the graph reads.
+        opener: Opens the live page.
 
     Returns:
         What the run left.
@@ -226,7 +239,9 @@ def run_graph(demo: Demo[Data], run: str, out: Path) -> Data:
     refuse_second_graph(plan)
     with _file_errors(f"run '{run}' cannot be recorded"):
         recorder = McapRecorder(out / f"{run}.mcap")
-    with recorder, NodeGraph(plan) as graph:
+    with recorder, NodeGraph(plan, opener) as graph:
+        if demo.view and is_interactive():
+            opener.wait(PAGE_PATIENCE)
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
             with deferred():

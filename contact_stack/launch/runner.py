@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from io import TextIOBase
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
@@ -57,7 +58,7 @@ class NodeGraph:
     methods are for one thread, that of the block.
     """
 
-    def __init__(self, plan: LaunchPlan, output: TextIO | None = None) -> None:
+    def __init__(self, plan: LaunchPlan, output: TextIO | TextIOBase | None = None) -> None:
         """Prepare; nothing is started yet.
 
         Args:
@@ -66,7 +67,7 @@ class NodeGraph:
                 default standard output.
         """
         self._plan = plan
-        self._output = output or sys.stdout
+        self._output = sys.stdout if output is None else output
         self._resources = ExitStack()
         self._nodes: list[_SupervisedNode] = []
         self._pids: list[int] = []

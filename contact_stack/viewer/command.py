@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from contact_core.errors import ContactStackError
-from contact_stack.viewer.browser import open_browser
+from contact_stack.viewer.browser import ADDRESS, open_browser
 from contact_stack.viewer.film import Film, cast_of, read_film
 from contact_stack.viewer.page import Page
 from contact_stack.viewer.player import Player, export
@@ -68,17 +68,17 @@ def main(args: argparse.Namespace) -> int:
     """
     cast = cast_of(args.scene, args.robot) if args.scene or args.robot else None
     film = read_film(args.file, cast, args.robot_name)
+    if args.html is None:
+        show(film, args.page_port, args.browser)
+        return 0
     page = film_page(film, args.page_port)
     try:
-        if args.html is None:
-            show(page, film, args.browser)
-        else:
-            export(page, film, args.html)
-            print(f"{args.html}: {film.duration:.1f} s")
+        export(page, film, args.html)
     except OSError as error:
         raise ContactStackError(f"cannot write {args.html}: {error.strerror}") from error
     finally:
         page.close()
+    print(f"{args.html}: {film.duration:.1f} s")
     return 0
 
 
@@ -87,16 +87,16 @@ def film_page(film: Film, port: int = PORT) -> Page:
     return Page(film.cast.urdf, film.cast.objects, HOST, port, pictures=film.pictures)
 
 
-def show(page: Page, film: Film, browser: bool) -> None:
-    """Play a recording on its page until Ctrl-C.
+def show(film: Film, port: int, browser: bool) -> None:
+    """Play a recording on a page until Ctrl-C.
 
     Args:
-        page: The page.
         film: The recording.
+        port: Of the page; the next free one if it is taken.
         browser: Whether to open it in the browser.
     """
-    print(f"live page at {page.address} (Ctrl-C ends it)", flush=True)
-    if browser:
-        open_browser(page.address)
-    with suppress(KeyboardInterrupt):  # the normal end
+    with suppress(KeyboardInterrupt), closing(film_page(film, port)) as page:
+        print(f"{ADDRESS.format(page.address)} (Ctrl-C ends it)", flush=True)
+        if browser:
+            open_browser(page.address)
         Player(page, film).run()

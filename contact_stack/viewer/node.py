@@ -26,6 +26,7 @@ from contact_ros.guarded_node import GuardedNode
 from contact_ros.identity import SIMULATED_TOPIC, RobotNodeConfig, announce_robot
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
+from contact_stack.viewer.browser import ADDRESS, VISITED
 from contact_stack.viewer.commands import GraphCommands
 from contact_stack.viewer.page import Page
 from contact_stack.viewer.snapshot import Listener
@@ -111,7 +112,8 @@ class ViewerNode(GuardedNode):
             lambda: self._page.draw(self._listener.now),
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
-        self.get_logger().info(f"live page at {self._page.address}")
+        self._page.server.on_client_connect(lambda client: self.get_logger().info(VISITED))
+        self.get_logger().info(ADDRESS.format(self._page.address))
 
     def close(self) -> None:
         """Close the page."""

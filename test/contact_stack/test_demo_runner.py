@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from films import write_recording
+from page import visit
 
 from contact_core.errors import ConfigError
 from contact_core.results import table
@@ -16,6 +22,8 @@ from contact_stack.demo import command, runner
 from contact_stack.demo.client_node import ClientNode, Connection
 from contact_stack.demo.runner import Demo, run_demo
 from contact_stack.launch import find_launch_file, parse
+from contact_stack.viewer import browser
+from contact_stack.viewer.browser import PageOpener
 
 
 def parsed(*words: str) -> argparse.Namespace:
@@ -56,9 +64,9 @@ class Throw(Demo[float]):
 
 def throw(ways: dict[str, float], out: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     """Run the demo with given data instead of graphs."""
-    monkeypatch.setattr(runner, "run_graph", lambda demo, run, folder: ways[run])
+    monkeypatch.setattr(runner, "run_graph", lambda demo, run, *rest: ways[run])
     monkeypatch.setattr(command, "DEMOS", {"throw": Throw})
-    demo = command.make_demo(argparse.Namespace(name="throw", seed=3, view=False))
+    demo = command.make_demo(argparse.Namespace(name="throw", seed=3, view=False, browser=False))
     return run_demo(demo, out, out / "copy.json")
 
 
@@ -122,3 +130,53 @@ def test_an_unknown_demo_is_refused() -> None:
         command.DEMOS["juggle"]
     with pytest.raises(SystemExit):
         parsed("juggle")
+
+
+PAGE = "http://127.0.0.1:8470"
+
+
+def test_in_a_terminal_the_page_plays_the_first_run_until_ctrl_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run_graph(demo: Demo[float], run: str, out: Path, opener: PageOpener) -> float:
+        write_recording(out / f"{run}.mcap")
+        opener.write(f"[viewer] live page at {PAGE}\n")
+        assert opener.wait(0.0)  # no browser is to be opened
+        return 1.0
+
+    def look() -> None:
+        while "TRACKING" not in "".join(seen):
+            with suppress(OSError):
+                seen.append(visit(PAGE).status)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    seen: list[str] = []
+    monkeypatch.setattr(runner, "run_graph", run_graph)
+    monkeypatch.setattr(runner, "is_interactive", lambda: True)
+    monkeypatch.setattr(command, "DEMOS", {"throw": Throw})
+    demo = command.make_demo(argparse.Namespace(name="throw", seed=3, view=True, browser=False))
+    visitor = threading.Thread(target=look)
+    visitor.start()
+    assert run_demo(demo, tmp_path) == 0
+    visitor.join()
+    assert f"live page at {PAGE} (Ctrl-C ends it)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("terminal", "screen", "opened"), [(True, True, 1), (True, False, 0), (False, True, 0)]
+)
+def test_a_browser_opens_once_where_somebody_can_see_it(
+    terminal: bool, screen: bool, opened: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(browser, "is_interactive", lambda: terminal)
+    monkeypatch.setattr(browser.webbrowser, "open", lambda address: not asked.append(address))
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", ":0" if screen else "")
+    opener = PageOpener(browser=True)
+    for _ in range(2):
+        opener.write(f"[viewer] [INFO]: live page at {PAGE}\n")
+    assert asked == [PAGE] * opened
+    assert opener.wait(0.0) == (not opened)
+    opener.write("[viewer] [INFO]: somebody looks at the live page\n")
+    assert opener.wait(0.0)
