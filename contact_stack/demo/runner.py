@@ -48,8 +48,9 @@ from contact_stack.demo.client_node import NAMESPACE, ClientNode, Connection
 from contact_stack.launch import NodeGraph, find_launch_file, parse, refuse_second_graph
 from contact_stack.recording import McapRecorder
 from contact_stack.viewer.browser import PageOpener, is_interactive
+from contact_stack.viewer.cast import CAST, cast_of
 from contact_stack.viewer.command import PORT, show
-from contact_stack.viewer.film import CAST, cast_of, read_film
+from contact_stack.viewer.film import read_film
 
 EXIT_FAILED = 1
 PAGE_PATIENCE = 15.0

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from contact_core.errors import ContactStackError
 from contact_stack.viewer.browser import ADDRESS, open_browser
-from contact_stack.viewer.film import Film, cast_of, read_film
+from contact_stack.viewer.cast import cast_of
+from contact_stack.viewer.film import Film, read_film
 from contact_stack.viewer.page import Page
 from contact_stack.viewer.player import Player, export
 
@@ -84,7 +85,7 @@ def main(args: argparse.Namespace) -> int:
 
 def film_page(film: Film, port: int = PORT) -> Page:
     """Open a page with the robot and the objects of a recording."""
-    return Page(film.cast.urdf, film.cast.objects, HOST, port, pictures=film.pictures)
+    return Page(film.cast, HOST, port, pictures=film.pictures)
 
 
 def show(film: Film, port: int, browser: bool) -> None:

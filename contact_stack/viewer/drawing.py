@@ -1,14 +1,17 @@
-"""URDFs on the page, drawn by joint positions."""
+"""Solids on the page: URDFs by joint positions, and friction cones."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pinocchio as pin
 import viser
 
 from contact_core.drawing import draw_solid, pose_of
+
+CONE_HEIGHT, CONE_SIDES = 0.12, 24
+"""Of a friction cone [m], and the number of its faces."""
 
 
 class UrdfScene:
@@ -18,13 +21,16 @@ class UrdfScene:
         solids: Link -> what it looks like, on the page.
     """
 
-    def __init__(self, server: viser.ViserServer, name: str, urdf: str) -> None:
+    def __init__(
+        self, server: viser.ViserServer, name: str, urdf: str, opacity: float | None = None
+    ) -> None:
         """Draw the URDF at its neutral configuration.
 
         Args:
             server: Where to draw.
             name: Path of the scene's nodes, e.g. ``"/robot"``.
             urdf: The URDF's text.
+            opacity: Of its surfaces; None if nothing is seen through them.
         """
         self._root = server.scene.add_frame(name, show_axes=False)
         self._model = pin.buildModelFromXML(urdf)
@@ -43,9 +49,15 @@ class UrdfScene:
             path = f"{name}/{joint}/{shape.name}"
             link = self._model.frames[shape.parentFrame].name
             self.solids.setdefault(link, []).extend(
-                draw_solid(server, path, shape.geometry, (red, green, blue), shape.placement)
+                draw_solid(
+                    server, path, shape.geometry, (red, green, blue), shape.placement, opacity
+                )
             )
         self.move_joints({})
+
+    def show(self, visible: bool) -> None:
+        """Show the whole URDF, or hide it."""
+        self._root.visible = visible
 
     def move_root(self, position: np.ndarray, quaternion: np.ndarray) -> None:
         """Move the whole URDF.
@@ -75,3 +87,45 @@ class UrdfScene:
         pin.forwardKinematics(self._model, self._data, self._position)
         for node, placement in zip(self._joints, self._data.oMi, strict=True):
             node.position, node.wxyz = pose_of(placement)
+
+
+class FrictionCones:
+    """Where forces of contacts that stick may point: cones of translucent surface."""
+
+    def __init__(
+        self, server: viser.ViserServer, name: str, color: tuple[int, int, int], friction: float
+    ) -> None:
+        """Prepare the cones; none is drawn yet.
+
+        Args:
+            server: Where to draw.
+            name: Path of the scene's nodes.
+            color: Red, green, blue in 0..255.
+            friction: Coefficient of friction.
+        """
+        self._server, self._name, self._color = server, name, color
+        angles = np.linspace(0.0, 2.0 * np.pi, CONE_SIDES, endpoint=False)
+        rim = [friction * np.cos(angles), friction * np.sin(angles), np.ones(CONE_SIDES)]
+        self._points = CONE_HEIGHT * np.vstack([np.zeros(3), np.transpose(rim)])
+        side = np.arange(CONE_SIDES)
+        self._triangles = np.transpose([0 * side, 1 + side, 1 + (side + 1) % CONE_SIDES])
+        self._cones: list[viser.MeshHandle] = []
+
+    def draw(self, contacts: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
+        """Replace the cones.
+
+        Args:
+            contacts: Point (3) [m] and unit vector (3) of the axis of each, world frame.
+        """
+        while len(self._cones) < len(contacts):
+            self._cones.append(
+                self._server.scene.add_mesh_simple(
+                    f"{self._name}/{len(self._cones)}", self._points, self._triangles,
+                    color=self._color, opacity=0.3, side="double", cast_shadow=False,
+                )
+            )  # fmt: skip
+        for k, cone in enumerate(self._cones):
+            cone.visible = k < len(contacts)
+        for cone, (point, normal) in zip(self._cones, contacts, strict=False):
+            turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), normal)
+            cone.position, cone.wxyz = pose_of(pin.SE3(turn, point))

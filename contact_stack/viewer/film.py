@@ -1,14 +1,14 @@
 """A recording as the page shows it: one snapshot for each picture.
 
 Any MCAP file will do that has our topics as CDR with their definitions, ours as well as those of
-ros2 bag. Ours say what they show, see :func:`cast_of`; of others it has to be said.
+ros2 bag. Ours say what they show, see :class:`Cast`; of others it has to be said.
 """
 
 from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,79 +19,17 @@ from mcap.records import Channel, Message, Metadata, Schema
 from mcap_ros2.decoder import DecoderFactory
 
 from contact_aware_control.config import ControllerConfig
-from contact_core.description import RobotDescription, read_urdf
 from contact_core.errors import ConfigError, ContactStackError, choices
 from contact_core.robot import HELD_OBJECT
-from contact_core.scene import Scene
 from contact_stack.recording import read_recording
+from contact_stack.viewer.cast import CAST, Cast
 from contact_stack.viewer.snapshot import Listener, Snapshot
-
-CAST = "contact_stack.cast"
-"""Name of the metadata that say what a recording shows."""
 
 RATE = 30.0
 """Pictures per second."""
 
 TRUE_JOINTS, MEASURED_JOINTS = "truth/joint_states", "joint_states"
 GRIPPER_JOINTS = "gripper/joint_states"
-
-
-@dataclass(frozen=True)
-class Cast:
-    """What a recording shows.
-
-    Attributes:
-        urdf: Text of the robot's URDF.
-        arm_joints: Its joints in this URDF, base to flange.
-        objects: Name of every object -> text of its URDF.
-        movable: The objects that are not fixed.
-    """
-
-    urdf: str
-    arm_joints: tuple[str, ...]
-    objects: Mapping[str, str] = field(default_factory=dict)
-    movable: tuple[str, ...] = ()
-
-    def as_metadata(self) -> dict[str, str]:
-        """Return it as an MCAP file keeps it."""
-        return {
-            "urdf": self.urdf,
-            "arm_joints": " ".join(self.arm_joints),
-            "movable": " ".join(self.movable),
-            **{f"object {name}": urdf for name, urdf in self.objects.items()},
-        }
-
-    @staticmethod
-    def from_metadata(values: Mapping[str, str]) -> Cast:
-        """Return what an MCAP file has kept."""
-        return Cast(
-            values["urdf"],
-            tuple(values["arm_joints"].split()),
-            {k.removeprefix("object "): v for k, v in values.items() if k.startswith("object ")},
-            tuple(values["movable"].split()),
-        )
-
-
-def cast_of(scene: str, robot: str = "") -> Cast:
-    """Return what a scene has, or a robot alone.
-
-    Args:
-        scene: A file of config/scenes or a path; empty for a robot alone.
-        robot: A file of config/robots or a path; empty for that of the scene.
-
-    Raises:
-        ContactStackError: If there is no such file, or it is invalid.
-    """
-    if not scene:
-        description = RobotDescription.load(robot)
-        return Cast(description.urdf, description.arm_joints)
-    loaded = Scene.load(scene, robot)
-    return Cast(
-        loaded.robot.urdf,
-        loaded.robot.arm_joints,
-        {name: read_urdf(item.urdf) for name, item in loaded.objects.items()},
-        tuple(name for name, item in loaded.objects.items() if item.free),
-    )
 
 
 @dataclass(frozen=True)

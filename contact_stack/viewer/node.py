@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from collections import deque
 from dataclasses import dataclass
 from functools import partial
 
@@ -27,6 +29,7 @@ from contact_ros.identity import SIMULATED_TOPIC, RobotNodeConfig, announce_robo
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
 from contact_stack.viewer.browser import ADDRESS, VISITED
+from contact_stack.viewer.cast import Cast
 from contact_stack.viewer.commands import GraphCommands
 from contact_stack.viewer.page import Page
 from contact_stack.viewer.snapshot import Listener
@@ -62,6 +65,29 @@ class ViewerConfig(RobotNodeConfig):
     )
 
 
+class Pace:
+    """How fast simulated time passes, over the last second."""
+
+    def __init__(self) -> None:
+        """Begin with nothing known."""
+        self._samples: deque[tuple[float, float]] = deque()
+
+    def measure(self, simulated: float, real: float) -> float:
+        """Take both times [s].
+
+        Returns:
+            Simulated seconds per real one; NaN until that is known, and after a new start.
+        """
+        samples = self._samples
+        if samples and simulated < samples[-1][0]:
+            samples.clear()
+        samples.append((simulated, real))
+        while real - samples[0][1] > 1.0:
+            samples.popleft()
+        elapsed = real - samples[0][1]
+        return (simulated - samples[0][0]) / elapsed if elapsed > 0.5 else math.nan
+
+
 class ViewerNode(GuardedNode):
     """Keep the latest of every topic and draw it at the page's rate."""
 
@@ -81,13 +107,10 @@ class ViewerNode(GuardedNode):
         movable = {name for name, item in objects.items() if item.free}
         self._listener = Listener(self._links, movable, ControllerConfig().force.limit)
         self._announcement = announce_robot(self, robot)
-        self._page = Page(
-            robot.urdf,
-            {name: read_urdf(item.urdf) for name, item in objects.items()},
-            config.host,
-            config.port,
-            history=math.ceil(config.history * config.rate),
-        )
+        urdfs = {name: read_urdf(item.urdf) for name, item in objects.items()}
+        history = math.ceil(config.history * config.rate)
+        cast = Cast(robot.urdf, robot.arm_joints, urdfs)
+        self._page = Page(cast, config.host, config.port, history)
         # In any mode the latest sample is enough: the page is no participant.
         latest = signal_subscription(lockstep=False)
         heard = [
@@ -102,6 +125,7 @@ class ViewerNode(GuardedNode):
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
         self.poll(config.rate, *heard, *self._reader.pollable)
         self._robot = robot
+        self._pace: Pace | None = None
         self._offered = not config.commands or config.host not in LOCAL
         self._simulator = self.create_subscription(
             String, profile.topic(SIMULATED_TOPIC), self._simulated, LATCHED
@@ -109,7 +133,7 @@ class ViewerNode(GuardedNode):
         self._diagnostics = Diagnostics(self, self._reader.health)
         self.create_timer(
             1.0 / config.rate,
-            lambda: self._page.draw(self._listener.now),
+            self._draw,
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
         self._page.server.on_client_connect(lambda client: self.get_logger().info(VISITED))
@@ -121,6 +145,7 @@ class ViewerNode(GuardedNode):
 
     def _simulated(self, message: String) -> None:
         """Offer commands: what moves is no robot."""
+        self._pace = self._pace or Pace()
         if self._offered:
             return
         self._offered = True
@@ -128,9 +153,15 @@ class ViewerNode(GuardedNode):
         commands = GraphCommands(self, robot.base_link, robot.open_position, page.say)
         page.offer(commands, robot.tool_link, self._links, ControllerConfig().force.limit)
 
+    def _draw(self) -> None:
+        now = self._listener.now
+        if self._pace is not None:
+            now.pace = self._pace.measure(now.time, time.monotonic())
+        self._page.draw(now)
+
     def _arm(self, state: ArmState) -> None:
         # The driver's clock may count from 1970, which nobody can read off an axis.
-        if self._first is None:
+        if self._first is None or state.stamp < self._first:
             self._first = state.stamp
         self._listener.now.time = 1e-9 * (state.stamp - self._first)
         arm = zip(self._arm_joints, state.position.tolist(), strict=True)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from functools import partial
+from html import escape
 
 import numpy as np
 import viser
@@ -17,9 +18,11 @@ import websockets.asyncio.server
 from viser import uplot
 
 from contact_aware_control.controllers import CONTROLLERS
+from contact_aware_control.estimation.config import ParticleConfig
 from contact_core.drawing import ForceArrows
+from contact_stack.viewer.cast import Cast
 from contact_stack.viewer.controls import Commands, Controls
-from contact_stack.viewer.drawing import UrdfScene
+from contact_stack.viewer.drawing import FrictionCones, UrdfScene
 from contact_stack.viewer.plots import Quantities, RollingPlot, TimelinePlot
 from contact_stack.viewer.snapshot import Snapshot
 
@@ -30,6 +33,17 @@ ARROW_OFFSET = 0.015
 FLOOR_HEIGHT = -0.47
 CAMERA_POSITION = (1.45, -1.35, 0.95)
 CAMERA_TARGET = (0.5, 0.0, 0.3)
+GHOST_OPACITY = 0.35
+STATE_COLORS = {
+    "waiting": "#777777",
+    "INACTIVE": "#777777",
+    "HOLD": "#1c6fb8",
+    "TRACKING": "#2b8a3e",
+    "CONSERVATIVE": "#b35c00",
+    "FAULT": "#c0392b",
+}
+SWITCHES = 9.0
+"""Order of what is shown on request: above the plots."""
 NOTICE = 6.0
 """How long a notice stays on the page [s]."""
 OURS = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
@@ -46,8 +60,7 @@ class Page:
 
     def __init__(
         self,
-        robot_urdf: str,
-        object_urdfs: Mapping[str, str],
+        cast: Cast,
         host: str,
         port: int,
         history: int = 0,
@@ -58,8 +71,7 @@ class Page:
         Pages of other sites may not talk to it.
 
         Args:
-            robot_urdf: URDF text of the robot.
-            object_urdfs: Object name -> URDF text.
+            cast: What is shown.
             host: Address to listen on.
             port: First port to try.
             history: Points kept in the plots of a robot that runs.
@@ -74,16 +86,31 @@ class Page:
         )
         self.server.initial_camera.position = CAMERA_POSITION
         self.server.initial_camera.look_at = CAMERA_TARGET
-        self._robot = UrdfScene(self.server, "/robot", robot_urdf)
+        self._robot = UrdfScene(self.server, "/robot", cast.urdf)
         self._objects = {
             name: UrdfScene(self.server, f"/objects/{name}", urdf)
-            for name, urdf in object_urdfs.items()
+            for name, urdf in cast.objects.items()
         }
         self._true = ForceArrows(self.server, "/contacts/true", TRUE_COLOR, ARROW_OFFSET)
         self._estimated = ForceArrows(
             self.server, "/contacts/estimated", ESTIMATE_COLOR, -ARROW_OFFSET
         )
-        self._status = self.server.gui.add_markdown("waiting for the graph", order=0.0)
+        self._cones = FrictionCones(
+            self.server, "/contacts/cones", ESTIMATE_COLOR, ParticleConfig().friction
+        )
+        self._ghost = UrdfScene(self.server, "/ghost", cast.urdf, GHOST_OPACITY)
+        self._arm_joints = cast.arm_joints
+        gui = self.server.gui
+        self._status = gui.add_html("waiting for the graph", order=0.0)
+        with gui.add_folder("show", order=SWITCHES, expand_by_default=False):
+            self._command_shown = gui.add_checkbox(
+                "commanded arm",
+                False,
+                hint="Where the controller pulls the arm to, by its springs.",
+            )
+            self._cones_shown = gui.add_checkbox(
+                "friction cones", False, hint="Where the estimator lets contact forces point."
+            )
         self._plots = [
             TimelinePlot(self.server, *plot, pictures)
             if pictures
@@ -125,9 +152,17 @@ class Page:
                 self._objects[name].move_root(position, quaternion)
         self._true.draw(now.true_points, now.true_forces)
         self._estimated.draw(now.estimated_points, now.estimated_forces)
+        cones = zip(now.estimated_points, now.estimated_normals, strict=True)
+        shown = list(cones) if self._cones_shown.value else []
+        self._cones.draw(shown)
+        commanded = self._command_shown.value and len(now.command) == len(self._arm_joints)
+        self._ghost.show(commanded)
+        if commanded:
+            arm = zip(self._arm_joints, now.command, strict=True)
+            self._ghost.move_joints({**now.joints, **dict(arm)})
         for plot in self._plots:
             plot.draw(now)
-        self._status.content = _status_text(now)
+        self._status.content = _status_html(now)
 
     def close(self) -> None:
         """Close the page."""
@@ -175,10 +210,19 @@ def _plots() -> list[tuple[str, dict[str, uplot.Series], Quantities]]:
     ]
 
 
-def _status_text(now: Snapshot) -> str:
-    lines = [f"**{now.state}** at {now.time:.2f} s", now.remedy, *now.felt]
-    lines.append("Arrows: orange the true contact force, blue the estimated one.")
-    return "\n\n".join(filter(None, lines))
+def _status_html(now: Snapshot) -> str:
+    """Return what is known in words; what others have sent is quoted."""
+    color = STATE_COLORS[now.state]
+    pace = "" if np.isnan(now.pace) else f", {now.pace:.2f} of real time"
+    why = f": {escape(now.status)}" if now.status else ""
+    lines = [
+        f'<strong style="color: {color}">{now.state}{why}</strong> at {now.time:.2f} s{pace}',
+        f'<span style="color: {color}">{escape(now.remedy)}</span>' if now.remedy else "",
+        *map(escape, now.felt),
+        f'Arrows: <span style="color: {_css(TRUE_COLOR)}">orange the true contact force</span>, '
+        f'<span style="color: {_css(ESTIMATE_COLOR)}">blue the estimated one</span>.',
+    ]
+    return "".join(f'<p style="margin: 0.4em 0.6em">{line}</p>' for line in lines if line)
 
 
 def _css(color: tuple[int, int, int]) -> str:

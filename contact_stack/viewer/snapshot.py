@@ -48,13 +48,16 @@ class Snapshot:
         true_forces: (3) true contact forces on the robot [N], world frame.
         estimated_points: (3) estimated contact points [m], world frame.
         estimated_forces: (3) estimated contact forces on the robot [N], world frame.
+        estimated_normals: (3) unit vectors into the robot there, world frame.
         felt: What the estimator feels, a line of text for each contact.
         force_limit: [N].
         position_error: Of the measured tool from the reference [m], NaN without one.
         rotation_error: Likewise [rad].
         state: What the controller does, e.g. ``"TRACKING"``.
+        status: Why, e.g. ``"FORCE_EXCEEDED"``; empty if nothing is wrong.
         remedy: What to do about it, empty if nothing.
         command: (n) commanded joint positions [rad], base to flange; empty without a command.
+        pace: Simulated seconds that pass in a real one, NaN where time is real.
     """
 
     time: float = 0.0
@@ -64,13 +67,16 @@ class Snapshot:
     true_forces: Sequence[np.ndarray] = ()
     estimated_points: Sequence[np.ndarray] = ()
     estimated_forces: Sequence[np.ndarray] = ()
+    estimated_normals: Sequence[np.ndarray] = ()
     felt: Sequence[str] = ()
     force_limit: float = 0.0
     position_error: float = np.nan
     rotation_error: float = np.nan
     state: str = "waiting"
+    status: str = ""
     remedy: str = ""
     command: Sequence[float] = ()
+    pace: float = np.nan
 
     @property
     def true_force(self) -> float:
@@ -145,8 +151,9 @@ class Listener:
     def _estimated_contacts(self, message: Any) -> None:
         contacts = message.contacts
         self.now.estimated_points, self.now.estimated_forces = _points_and_forces(contacts)
+        self.now.estimated_normals = [vector(c.normal, "normal", 1.01) for c in contacts]
         self.now.felt = [
-            f"feels **{np.linalg.norm(force):.1f} N** at {self._called(contact.link)}"
+            f"feels {np.linalg.norm(force):.1f} N at {self._called(contact.link)}"
             + ("" if contact.identifiable else ", or elsewhere")
             for contact, force in zip(contacts, self.now.estimated_forces, strict=True)
         ]
@@ -163,6 +170,7 @@ class Listener:
         self.now.position_error = _error(message, "position_error")
         self.now.rotation_error = _error(message, "rotation_error")
         self.now.state = MODES[message.mode]
+        self.now.status = "" if message.status == ControllerStatus.OK else message.status_name
         self.now.remedy = message.remedy
         at_most(message.joint_command, MOST_NAMES, "joint_command")
         command = numbers(message.joint_command, "joint_command", LARGEST_POSITION)

@@ -14,8 +14,9 @@ from page import visit
 from contact_core.errors import ConfigError
 from contact_stack import cli
 from contact_stack.recording import recover
+from contact_stack.viewer.cast import cast_of
 from contact_stack.viewer.command import film_page
-from contact_stack.viewer.film import RATE, cast_of, read_film
+from contact_stack.viewer.film import RATE, read_film
 from contact_stack.viewer.player import Player
 
 JOINT_STATE = "string[] name\nfloat64[] position"

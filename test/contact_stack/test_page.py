@@ -15,7 +15,10 @@ from websockets.sync.client import connect
 
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
-from contact_stack.viewer.page import Page, Snapshot
+from contact_stack.viewer.cast import cast_of
+from contact_stack.viewer.node import Pace
+from contact_stack.viewer.page import Page
+from contact_stack.viewer.snapshot import Snapshot
 
 Q = np.array([0.1, 0.5, -0.2, -1.3, 0.2, 0.9, 0.1])
 LINK = "lbr_link_4"
@@ -38,7 +41,7 @@ def robot():
 
 @pytest.fixture
 def page(robot):
-    page = Page(robot.urdf, {}, "127.0.0.1", 8400, history=10)
+    page = Page(cast_of("", "iiwa14_wsg50"), "127.0.0.1", 8400, history=10)
     page.draw(Snapshot(joints=dict(zip(robot.arm_joints, Q, strict=True))))
     yield page
     page.close()
@@ -115,3 +118,41 @@ def test_who_only_looks_finds_nothing_to_press(page):
     looks = [solid for solids in page._robot.solids.values() for solid in solids]
     assert not any(solid._impl.drag_cb for solid in looks)
     assert "/hand" not in visit(page.address).nodes
+
+
+def test_what_the_controller_says_is_shown_with_its_remedy_and_quoted(page):
+    page.draw(Snapshot(state="FAULT", status="STOPPED", remedy="call reset <b>", pace=0.5))
+    status = visit(page.address).status
+    assert "FAULT: STOPPED</strong> at 0.00 s, 0.50 of real time" in status
+    assert "call reset &lt;b&gt;" in status
+
+
+def test_the_commanded_arm_and_friction_cones_are_shown_on_request(page, robot):
+    pushed = Snapshot(
+        joints=dict(zip(robot.arm_joints, Q, strict=True)),
+        command=(Q + 0.1).tolist(),
+        estimated_points=[np.array([0.5, 0.0, 0.5])],
+        estimated_forces=[np.array([0.0, 10.0, 0.0])],
+        estimated_normals=[np.array([0.0, 1.0, 0.0])],
+    )
+    page.draw(pushed)
+    assert "/contacts/cones/0" not in visit(page.address).nodes
+    page._command_shown.value = page._cones_shown.value = True
+    page.draw(pushed)
+    poses = visit(page.address).poses
+    cone = poses["/contacts/cones/0"]
+    np.testing.assert_allclose(cone.rotation[:, 2], [0.0, 1.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(cone.translation, [0.5, 0.0, 0.5], atol=1e-6)
+    arm = Robot.from_description(robot)
+    arm.update(Q + 0.1)
+    last = poses[f"/ghost/{robot.arm_joints[-1]}"]
+    np.testing.assert_allclose(last.homogeneous, arm.link_pose("lbr_link_7").homogeneous, atol=1e-6)
+
+
+def test_the_pace_of_a_simulation_is_that_of_the_last_second():
+    pace = Pace()
+    assert np.isnan(pace.measure(0.0, 100.0))
+    for k in range(1, 60):
+        measured = pace.measure(0.25 * k / 30.0, 100.0 + k / 30.0)
+    assert measured == pytest.approx(0.25)
+    assert np.isnan(pace.measure(0.0, 102.0))

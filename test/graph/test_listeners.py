@@ -105,7 +105,7 @@ def test_the_page_and_tf_show_the_arm_where_it_is(
             page.poses[f"/robot/{joint}"], pose, atol=TOLERANCE, err_msg=joint
         )
 
-    shown_time = re.search(r"\*\*[A-Z]+\*\* at (\S+) s", page.status)
+    shown_time = re.search(r">[A-Z_: ]+</strong> at (\S+) s", page.status)
     assert shown_time and 0.0 < float(shown_time[1]) < 600.0, page.status
 
     # The stamp of a frame tells which state it shows.

@@ -13,7 +13,7 @@ from contact_core.description import RobotDescription
 from contact_ros.geometry import to_point, to_vector
 from contact_ros.stamps import NANOSECONDS
 from contact_stack.recording import McapRecorder
-from contact_stack.viewer.film import CAST, cast_of
+from contact_stack.viewer.cast import CAST, cast_of
 
 DURATION, PERIOD = 4.0, 0.01
 PUSHED = (2.0, 3.0)

@@ -93,7 +93,7 @@ def visit(address: str, duration: float = DURATION) -> Shown:
                     case "SetOrientationMessage":
                         quaternions[message["name"]] = np.array(message["wxyz"])
                     case "GuiUpdateMessage":
-                        status = message["updates"].get("_markdown", status)
+                        status = message["updates"].get("content", status)
     # What stands where a new node is put anyway is not sent at all.
     poses = {
         name: pin.SE3(

@@ -1,0 +1,70 @@
+"""What the page shows besides numbers: a robot, and objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from contact_core.description import RobotDescription, read_urdf
+from contact_core.scene import Scene
+
+CAST = "contact_stack.cast"
+"""Name of the metadata that say what a recording shows."""
+
+
+@dataclass(frozen=True)
+class Cast:
+    """What a recording shows.
+
+    Attributes:
+        urdf: Text of the robot's URDF.
+        arm_joints: Its joints in this URDF, base to flange.
+        objects: Name of every object -> text of its URDF.
+        movable: The objects that are not fixed.
+    """
+
+    urdf: str
+    arm_joints: tuple[str, ...]
+    objects: Mapping[str, str] = field(default_factory=dict)
+    movable: tuple[str, ...] = ()
+
+    def as_metadata(self) -> dict[str, str]:
+        """Return it as an MCAP file keeps it."""
+        return {
+            "urdf": self.urdf,
+            "arm_joints": " ".join(self.arm_joints),
+            "movable": " ".join(self.movable),
+            **{f"object {name}": urdf for name, urdf in self.objects.items()},
+        }
+
+    @staticmethod
+    def from_metadata(values: Mapping[str, str]) -> Cast:
+        """Return what an MCAP file has kept."""
+        return Cast(
+            values["urdf"],
+            tuple(values["arm_joints"].split()),
+            {k.removeprefix("object "): v for k, v in values.items() if k.startswith("object ")},
+            tuple(values["movable"].split()),
+        )
+
+
+def cast_of(scene: str, robot: str = "") -> Cast:
+    """Return what a scene has, or a robot alone.
+
+    Args:
+        scene: A file of config/scenes or a path; empty for a robot alone.
+        robot: A file of config/robots or a path; empty for that of the scene.
+
+    Raises:
+        ContactStackError: If there is no such file, or it is invalid.
+    """
+    if not scene:
+        description = RobotDescription.load(robot)
+        return Cast(description.urdf, description.arm_joints)
+    loaded = Scene.load(scene, robot)
+    return Cast(
+        loaded.robot.urdf,
+        loaded.robot.arm_joints,
+        {name: read_urdf(item.urdf) for name, item in loaded.objects.items()},
+        tuple(name for name, item in loaded.objects.items() if item.free),
+    )
