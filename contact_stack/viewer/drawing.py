@@ -8,9 +8,10 @@ import numpy as np
 import pinocchio as pin
 import viser
 
-from contact_core.drawing import draw_solid, pose_of
+from contact_core.drawing import Color, draw_solid, pose_of
 
-CONE_HEIGHT, CONE_SIDES = 0.12, 24
+GHOST_OPACITY = 0.35
+CONE_HEIGHT, CONE_SIDES = 0.25, 24
 """Of a friction cone [m], and the number of its faces."""
 
 
@@ -22,7 +23,7 @@ class UrdfScene:
     """
 
     def __init__(
-        self, server: viser.ViserServer, name: str, urdf: str, opacity: float | None = None
+        self, server: viser.ViserServer, name: str, urdf: str, ghost: Color | None = None
     ) -> None:
         """Draw the URDF at its neutral configuration.
 
@@ -30,7 +31,7 @@ class UrdfScene:
             server: Where to draw.
             name: Path of the scene's nodes, e.g. ``"/robot"``.
             urdf: The URDF's text.
-            opacity: Of its surfaces; None if nothing is seen through them.
+            ghost: Colour of the whole, which is then translucent.
         """
         self._root = server.scene.add_frame(name, show_axes=False)
         self._model = pin.buildModelFromXML(urdf)
@@ -46,12 +47,12 @@ class UrdfScene:
         for shape in geometry.geometryObjects:
             joint = self._model.names[shape.parentJoint]
             red, green, blue, _ = shape.meshColor
+            color = (red, green, blue) if ghost is None else ghost
+            opacity = None if ghost is None else GHOST_OPACITY
             path = f"{name}/{joint}/{shape.name}"
             link = self._model.frames[shape.parentFrame].name
             self.solids.setdefault(link, []).extend(
-                draw_solid(
-                    server, path, shape.geometry, (red, green, blue), shape.placement, opacity
-                )
+                draw_solid(server, path, shape.geometry, color, shape.placement, opacity)
             )
         self.move_joints({})
 

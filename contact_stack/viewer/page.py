@@ -31,9 +31,10 @@ ESTIMATE_COLOR = (11, 110, 153)
 LIMIT_COLOR = "#777777"
 ARROW_OFFSET = 0.015
 FLOOR_HEIGHT = -0.47
+FLOOR_COLOR, FLOOR_LINES = (236, 239, 242), (205, 211, 217)
 CAMERA_POSITION = (1.45, -1.35, 0.95)
 CAMERA_TARGET = (0.5, 0.0, 0.3)
-GHOST_OPACITY = 0.35
+GHOST_COLOR = (0.25, 0.55, 1.0)
 STATE_COLORS = {
     "waiting": "#777777",
     "INACTIVE": "#777777",
@@ -44,6 +45,8 @@ STATE_COLORS = {
 }
 SWITCHES = 9.0
 """Order of what is shown on request: above the plots."""
+NARROW, NARROW_SHIFT = 1.5, np.array([0.0, 0.0, 0.45])
+"""How much further away the camera then is, and how much lower it looks, past the controls [m]."""
 NOTICE = 6.0
 """How long a notice stays on the page [s]."""
 OURS = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
@@ -81,11 +84,17 @@ class Page:
         with redirect_stdout(io.StringIO()), _foreign_pages_refused():
             self.server = viser.ViserServer(host, port, label="contact stack", verbose=False)
         self.server.scene.set_up_direction("+z")
+        # Without objects there is nothing that the arm could stand on.
+        height = FLOOR_HEIGHT if cast.objects else 0.0
         self.server.scene.add_grid(
-            "/floor", 4.0, 4.0, cell_size=0.1, position=(0.0, 0.0, FLOOR_HEIGHT)
-        )
+            "/floor", cell_size=0.1, section_size=0.5, cell_color=FLOOR_LINES,
+            section_color=FLOOR_LINES, infinite_grid=True, fade_distance=7.0,
+            plane_color=FLOOR_COLOR, plane_opacity=1.0, shadow_opacity=0.25,
+            position=(0.0, 0.0, height),
+        )  # fmt: skip
         self.server.initial_camera.position = CAMERA_POSITION
         self.server.initial_camera.look_at = CAMERA_TARGET
+        self.server.on_client_connect(_fit)
         self._robot = UrdfScene(self.server, "/robot", cast.urdf)
         self._objects = {
             name: UrdfScene(self.server, f"/objects/{name}", urdf)
@@ -98,7 +107,7 @@ class Page:
         self._cones = FrictionCones(
             self.server, "/contacts/cones", ESTIMATE_COLOR, ParticleConfig().friction
         )
-        self._ghost = UrdfScene(self.server, "/ghost", cast.urdf, GHOST_OPACITY)
+        self._ghost = UrdfScene(self.server, "/ghost", cast.urdf, GHOST_COLOR)
         self._arm_joints = cast.arm_joints
         gui = self.server.gui
         self._status = gui.add_html("waiting for the graph", order=0.0)
@@ -167,6 +176,14 @@ class Page:
     def close(self) -> None:
         """Close the page."""
         self.server.stop()
+
+
+def _fit(client: viser.ClientHandle) -> None:
+    """Step back where the window is narrow, as on a telephone."""
+    if client.camera.aspect < 1.0:
+        target = np.array(CAMERA_TARGET)
+        client.camera.position = target + NARROW * (np.array(CAMERA_POSITION) - target)
+        client.camera.look_at = target - NARROW_SHIFT
 
 
 @contextmanager
