@@ -88,6 +88,7 @@ setup(
         "pyyaml>=6.0,<7",
         "ruckig>=0.19,<0.20",
         "scipy>=1.13,<1.18",
+        "shtab>=1.7,<2",
         "threadpoolctl>=3.5,<4",
         "tqdm>=4.66,<5",
         "viser>=1.0,<1.2",

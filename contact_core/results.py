@@ -5,16 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from contact_core.files import replacement
 
 Number = TypeVar("Number", int, float)
 
 STANDARD_OUTPUT = "-"
-"""Stands for a file in the option ``--json`` of some commands."""
+"""Stands for a file in the option ``--json``."""
+
+_json_output: ContextVar[TextIO | None] = ContextVar("_json_output", default=None)
 
 LABEL_WIDTH, COLUMN_WIDTH = 40, 20
 SMALLEST_SHOWN = 1e-5
@@ -40,12 +45,43 @@ def write_json(content: Any, *targets: Path | str | None) -> None:
     text = json.dumps(_finite(content), indent=2) + "\n"
     for target in targets:
         if target == STANDARD_OUTPUT:
-            print(text, end="")
+            print(text, end="", file=_json_output.get())
         elif target is not None:
             path = Path(target)
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacement(path) as file:
                 file.write_text(text)
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--json [FILE]``, the same for all commands, for :func:`write_json`.
+
+    Args:
+        parser: The parser of a command.
+    """
+    parser.add_argument(
+        "--json", metavar="FILE", nargs="?", const=STANDARD_OUTPUT,
+        help="also write the results as JSON; without a FILE they are all that is printed",
+    )  # fmt: skip
+
+
+@contextmanager
+def only_json(target: Path | str | None) -> Iterator[None]:
+    """Leave standard output to the JSON of :func:`write_json`, where it is to be printed.
+
+    Args:
+        target: What the option ``--json`` says; whatever else is printed in the block goes to
+            standard error if this is :data:`STANDARD_OUTPUT`.
+    """
+    if target != STANDARD_OUTPUT:
+        yield
+        return
+    token = _json_output.set(sys.stdout)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _json_output.reset(token)
 
 
 def at_least(lowest: Number) -> Callable[[str], Number]:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import importlib.util
 import os
+import re
 import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from types import FrameType, ModuleType
+from typing import Any, NoReturn
 
 from contact_core.errors import ContactStackError
+from contact_core.results import only_json
 from contact_core.signals import stop_signals
 
 EXIT_ERROR = 2
@@ -131,6 +136,9 @@ COMMANDS: dict[str, Command | Group] = {
         "contact_stack.recording", "copy a recording that ended early, as far as it is whole"
     ),
     "doctor": Command("contact_stack.doctor", "check this machine and name what is missing"),
+    "completion": Command(
+        "contact_stack.completion", "print what completes our commands in bash, zsh or tcsh"
+    ),
 }
 
 EPILOG = """examples:
@@ -166,8 +174,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A log needs no more of a progress bar than a line in ten seconds.
         os.environ.setdefault("TQDM_MININTERVAL", "10")
     try:
-        args = _parser(words).parse_args(words)
-        code = args.main(args)
+        args, unknown = build_parser(words).parse_known_args(words)
+        if unknown:
+            # Its own parser knows which options the command has.
+            args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        with only_json(getattr(args, "json", None)):
+            code = args.main(args)
         sys.stdout.flush()
     except ContactStackError as error:
         print(f"contact-stack: {error}", file=sys.stderr)
@@ -181,15 +193,46 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(code)
 
 
-def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """Build the parser."""
-    parser = argparse.ArgumentParser(
+class _Parser(argparse.ArgumentParser):
+    """A parser that knows what somebody may have meant."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with a message on standard error, and the nearest valid word if there is one."""
+        wrong = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        unknown = re.match(r"unrecognized arguments: ([^ =]+)", message)
+        word, valid = "", []
+        if wrong:
+            word, valid = wrong[1], re.findall(r"[\w.-]+", wrong[2])
+        elif unknown:
+            word, valid = unknown[1], re.findall(r"--[\w-]+", self.format_help())
+        near = difflib.get_close_matches(word, valid, n=1)
+        super().error(f"{message}; did you mean {near[0]}?" if near else message)
+
+
+class _Version(argparse.Action):
+    """Prints the version, which takes a moment to find out."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *args: Any) -> None:
+        """Print it, and end."""
+        print(f"contact-stack {version('contact_stack')}")
+        parser.exit()
+
+
+def build_parser(words: Sequence[str], full: bool = False) -> argparse.ArgumentParser:
+    """Build the parser.
+
+    Args:
+        words: The command line; only the command that it names is imported.
+        full: Import all commands instead, but those whose libraries are not installed.
+    """
+    parser = _Parser(
         prog="contact-stack",
         description="Contact simulation, estimation and control of a robot arm on ROS 2.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    _add_commands(parser, COMMANDS, "COMMAND", words)
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    _add_commands(parser, COMMANDS, "COMMAND", words, full)
     return parser
 
 
@@ -198,6 +241,7 @@ def _add_commands(
     commands: Mapping[str, Command | Group],
     metavar: str,
     words: Sequence[str],
+    full: bool,
 ) -> None:
     """Declare commands; only the one that is asked for is imported and declares its arguments."""
     sub_parsers = parser.add_subparsers(metavar=metavar, required=True)
@@ -208,15 +252,21 @@ def _add_commands(
             description=command.help,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        if words[:1] != [name]:
+        sub_parser.set_defaults(parser=sub_parser)
+        if words[:1] != [name] and not full:
             continue
         if isinstance(command, Group):
             sub_parser.epilog = command.epilog
-            _add_commands(sub_parser, command.commands, command.metavar, words[1:])
-        else:
+            _add_commands(sub_parser, command.commands, command.metavar, words[1:], full)
+            continue
+        try:
             module = _module(command)
-            module.add_arguments(sub_parser)
-            sub_parser.set_defaults(main=module.main)
+        except ContactStackError:
+            if full:
+                continue
+            raise
+        module.add_arguments(sub_parser)
+        sub_parser.set_defaults(main=module.main)
 
 
 def _module(command: Command) -> ModuleType:

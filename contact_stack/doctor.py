@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
+from contact_core.results import add_json_option, write_json
 from contact_stack.checks import Check, CheckStatus
 from contact_stack.checks.driver_source import driver_source
 from contact_stack.checks.install import install_command
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the pip command for what rosdep does not install, and nothing else",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_json_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -75,18 +75,14 @@ def main(args: argparse.Namespace) -> int:
     here = chain(software(), network(), machine())
     for check in driver_source(args.driver_source) if args.driver_source else here:
         checks.append(check)
-        if not args.json:
-            print(check, flush=True)
-    if args.json:
-        print(json.dumps(summary(checks), indent=2))
+        print(check, flush=True)
+    write_json(summary(checks), args.json)
     return EXIT_FAIL if any(check.status is CheckStatus.FAIL for check in checks) else 0
 
 
-def _show_types(as_json: bool) -> None:
+def _show_types(target: str | None) -> None:
     packages = list(interface_packages())
-    if as_json:
-        print(json.dumps([dataclasses.asdict(package) for package in packages], indent=2))
-        return
+    write_json([dataclasses.asdict(package) for package in packages], target)
     for package in packages:
         print(f"{package.name} {package.version}, {package.origin}")
         for item in package.types:

@@ -17,7 +17,7 @@ from contact_aware_control.estimation.calibration import EXACT
 from contact_core.config import from_mapping, unflatten
 from contact_core.description import RobotDescription
 from contact_core.figures import BLUE, new_figure, save
-from contact_core.results import Columns, lines, write_json
+from contact_core.results import Columns, add_json_option, lines, write_json
 from contact_core.robot import Robot
 from contact_experiments.bench.contact_trials import (
     Setting,
@@ -111,7 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     parser.add_argument("--quick", action="store_true", help="a tenth of the trials")
     parser.add_argument("--trials", type=int, default=200, help="trials per row (%(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    add_json_option(parser)
     parser.add_argument(
         "--plot",
         type=Path,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from contact_core.figures import BLUE, new_figure, save
-from contact_core.results import Columns, lines, write_json
+from contact_core.results import Columns, add_json_option, lines, write_json
 from contact_experiments.bench import solvers
 from contact_experiments.bench.control_case import (
     MOST_CONTACTS,
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser: The parser of this benchmark.
     """
     parser.add_argument("--quick", action="store_true", help="a tenth of the effort")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    add_json_option(parser)
     parser.add_argument(
         "--plot",
         type=Path,

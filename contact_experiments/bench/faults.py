@@ -17,7 +17,7 @@ import numpy as np
 from tqdm import tqdm
 
 from contact_aware_control.safety.status import Mode, Request, Status
-from contact_core.results import write_json
+from contact_core.results import add_json_option, write_json
 from contact_experiments.bench.fault_run import FaultRun, Tick
 from contact_experiments.fake import DRIVERS, FAULTS
 from contact_experiments.fake.faults import summary
@@ -280,7 +280,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="only this one (repeatable); see contact-stack fake --list-faults",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    add_json_option(parser)
     parser.add_argument("--page", type=Path, metavar="FILE", help="page to put the tables into")
     parser.add_argument(
         "--processes",

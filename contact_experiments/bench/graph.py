@@ -32,7 +32,7 @@ from lbr_fri_idl.msg import LBRState
 from sensor_msgs.msg import JointState
 
 from contact_core.description import RobotDescription
-from contact_core.results import STANDARD_OUTPUT, at_least, lines, write_json
+from contact_core.results import add_json_option, at_least, lines, write_json
 from contact_core.robot import Robot
 from contact_ros import NANOSECONDS, GraphClient, network, to_duration, to_pose
 from contact_ros.loop import FixedRateLoop
@@ -105,13 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=at_least(1.0), default=60.0, help="of each phase (default: %(default)s)"
     )
-    parser.add_argument(
-        "--json",
-        nargs="?",
-        const=STANDARD_OUTPUT,
-        metavar="FILE",
-        help="also write the figures here (no FILE: printed)",
-    )
+    add_json_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 from tqdm import tqdm
 
 from contact_core.figures import save
-from contact_core.results import Columns, lines, write_json
+from contact_core.results import Columns, add_json_option, lines, write_json
 from contact_experiments.irs.benchmark import compare_orders, run_examples
 from contact_experiments.irs.contact_qps import COUNT, measure_contact_qps, missing_peers
 from irs_planner import SMOOTHING_MODES, example_names
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of all samples (default 0)")
     parser.add_argument("--workers", type=int, default=1, help="threads (default 1)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    add_json_option(parser)
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER", default=Path("out/bench/irs"),
         help="where the plot is written (default: %(default)s)",

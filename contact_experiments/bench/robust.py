@@ -6,10 +6,9 @@ import argparse
 import dataclasses
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-from contact_core.results import look_up, write_json
+from contact_core.results import add_json_option, look_up, write_json
 from contact_core.sweep import Sweep, add_worker_options, chosen_workers
 from contact_experiments.robust.grid_figures import point_name
 from contact_experiments.robust.summary import summarize
@@ -57,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick", action="store_true", help="three plans of the block instead of all problems"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    add_json_option(parser)
     add_worker_options(parser, processes=1)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from contact_core.errors import ConfigError
-from contact_core.results import at_least, write_json
+from contact_core.results import add_json_option, at_least, write_json
 from contact_experiments.tamsi.benchmark.golden import EVERY, record_all
 from contact_experiments.tamsi.benchmark.measure import SceneResult, measure
 from contact_experiments.tamsi.benchmark.report import (
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"only these: {', '.join(SCENES)}",
     )  # fmt: skip
     parser.add_argument("--rounds", type=at_least(1), default=7, help="that count (default 7)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    add_json_option(parser)
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER", default=Path("out/bench/tamsi"),
         help="where the plot is written (default: %(default)s)",

@@ -12,7 +12,7 @@ from contact_core.errors import ConfigError, choices
 from contact_core.figures import save
 from contact_core.fingerprint import fingerprint
 from contact_core.registry import Registry
-from contact_core.results import STANDARD_OUTPUT, write_json
+from contact_core.results import STANDARD_OUTPUT, add_json_option, write_json
 from contact_core.sweep import Plugin, Sweep, add_worker_options, chosen_workers
 from contact_experiments.control.paper import PAPER as CONTACT_AWARE_CONTROL
 from contact_experiments.irs.paper import PAPER as BUNDLED_GRADIENTS
@@ -67,10 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, default=Path("out/paper"), metavar="FOLDER",
         help="results go into FOLDER/PAPER (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument(
-        "--json", metavar="FILE", nargs="?", const=STANDARD_OUTPUT,
-        help="also write the numbers here; without a FILE they are printed",
-    )  # fmt: skip
+    add_json_option(parser)
     parser.add_argument(
         "--with", dest="plugins", type=Path, action="append", default=[], metavar="FILE",
         help="a Python file that registers a method of your own, shown beside ours",

@@ -27,7 +27,7 @@ from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError
 from contact_core.figures import save
 from contact_core.files import replacement
-from contact_core.results import at_least, write_json
+from contact_core.results import add_json_option, at_least, write_json
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_experiments.control.recording import Motion, record_simulated
@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, default=Path("out/calibration/arm.yaml"), metavar="FILE",
         help="the robot file (default %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    add_json_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:

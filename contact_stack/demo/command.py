@@ -8,7 +8,7 @@ from typing import Any
 
 from contact_core.errors import ConfigError, choices
 from contact_core.registry import Registry
-from contact_core.results import at_least
+from contact_core.results import add_json_option, at_least
 from contact_ros import network
 from contact_stack.demo.bottle_shake.demo import BottleShake
 from contact_stack.demo.contact_tracking.demo import ContactTracking
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, default=None, help="folder of the results (default out/NAME)"
     )
-    parser.add_argument("--json", type=Path, default=None, help="also write all summaries here")
+    add_json_option(parser)
     parser.add_argument("--no-view", dest="view", action="store_false", help="no live page")
     parser.add_argument(
         "--no-browser", dest="browser", action="store_false",

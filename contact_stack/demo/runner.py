@@ -171,7 +171,7 @@ class Demo(ABC, Generic[Data]):
         }
 
 
-def run_demo(demo: Demo[Any], out: Path, copy: Path | None = None) -> int:
+def run_demo(demo: Demo[Any], out: Path, copy: Path | str | None = None) -> int:
     """Run a demo.
 
     Args:

@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import importlib
 import importlib.util
-import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from contact_core.errors import LaunchError, choices
+from contact_core.results import add_json_option, write_json
 from contact_stack.launch.guard import MARK, guarded
 from contact_stack.launch.parser import (
     LaunchArgument,
@@ -51,9 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", "--dry-run", action="store_true", help="print the nodes' command lines only"
     )
-    parser.add_argument(
-        "--json", action="store_true", help="print --show-args or --dry-run as JSON"
-    )
+    add_json_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -128,22 +126,18 @@ def _run_with_launch_ros(file: Path, arguments: Mapping[str, str]) -> int:
         return int(service.run())
 
 
-def _show(arguments: Sequence[LaunchArgument], as_json: bool) -> None:
-    if as_json:
-        print(json.dumps([dataclasses.asdict(argument) for argument in arguments], indent=2))
-        return
+def _show(arguments: Sequence[LaunchArgument], target: str | None) -> None:
+    write_json([dataclasses.asdict(argument) for argument in arguments], target)
     for argument in arguments:
         valid = f" ({choices(argument.choices)})" if argument.choices else ""
         default = "must be given" if argument.default is None else f"default {argument.default}"
         print(f"{argument.name}: {argument.description}{valid} [{default}]")
 
 
-def _show_commands(plan: LaunchPlan, as_json: bool) -> None:
+def _show_commands(plan: LaunchPlan, target: str | None) -> None:
     commands: list[dict[str, Any]] = [
         {"name": node.label, "command": command_line(node)} for node in plan.nodes
     ]
-    if as_json:
-        print(json.dumps(commands, indent=2))
-        return
+    write_json(commands, target)
     for command in commands:
         print(f"[{command['name']}] {shlex.join(command['command'])}")

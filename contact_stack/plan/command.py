@@ -12,7 +12,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from contact_core.results import at_least, write_json
+from contact_core.results import add_json_option, at_least, write_json
 from contact_core.sweep import Sweep, add_worker_options, chosen_workers
 from contact_experiments.precompile import precompile_stack
 from contact_stack.plan.request import (
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget", type=at_least(0.0), default=0.0, metavar="SECONDS",
         help="time after which the best plan so far is returned (default: none)",
     )  # fmt: skip
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the plan here")
+    add_json_option(parser)
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="draw plots into this folder")
     add_worker_options(parser)
 

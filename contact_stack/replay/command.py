@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from contact_aware_control.incident_log import Incident, ReplayedTick, load, replay
+from contact_core.results import add_json_option, write_json
 
 EXIT_DIFFERENT = 1
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RAD",
         help="largest difference of two commands that count as the same (default: %(default)g)",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_json_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -55,7 +55,8 @@ def main(args: argparse.Namespace) -> int:
     """
     record = load(args.file)
     result: ReplayComparison = compare(record, replay(record), args.tolerance)
-    print(json.dumps(result.as_dict(), indent=2) if args.json else render(result))
+    print(render(result))
+    write_json(result.as_dict(), args.json)
     return 0 if result.agrees else EXIT_DIFFERENT
 
 

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from contact_core.config import from_mapping
 from contact_core.errors import choices
-from contact_core.results import STANDARD_OUTPUT, write_json
+from contact_core.results import STANDARD_OUTPUT, add_json_option, write_json
 from contact_experiments.robust.summary import summarize, table
 from contact_stack.robust.plots import draw
 from robust_planner.config import MODES, PlannerConfig
@@ -69,10 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, default=None, help="folder of the results (default out/robust/NAME)"
     )
-    parser.add_argument(
-        "--json", metavar="FILE", nargs="?", const=STANDARD_OUTPUT,
-        help="also write the summary here; without a FILE it is printed instead of the table",
-    )  # fmt: skip
+    add_json_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import signal
 import subprocess
 import sys
 import types
+from contextlib import redirect_stdout
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -116,6 +119,81 @@ def test_a_wrong_command_is_refused_with_the_valid_ones(words: list[str], capsys
         cli.main(words)
     assert caught.value.code == 2
     assert "COMMAND" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["dmeo"], "demo"),
+        (["launch", "sim", "--dry-rum"], "--dry-run"),
+        (["bench", "contrl"], "control"),
+        (["driver-config", "lbr_frii"], "lbr_fri"),
+        (["zzz"], ""),
+        (["wait", "--number", "many"], ""),
+    ],
+)
+def test_a_word_that_is_nearly_right_is_suggested(wait_command, words, meant: str, capsys) -> None:
+    wait_command.main = lambda args: 0
+    with pytest.raises(SystemExit) as caught:
+        cli.main(words)
+    assert caught.value.code == 2
+    _, asked, suggestion = capsys.readouterr().err.rstrip().partition("; did you mean ")
+    assert suggestion == (f"{meant}?" if meant else "")
+    assert bool(asked) == bool(meant)
+
+
+def test_the_version_is_that_of_the_package(capsys) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"contact-stack {version('contact_stack')}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [("contact-stack dem", "demo"), ("contact-stack demo mug_p", "mug_placement"),
+     ("contact-stack view --ht", "--html")],
+)  # fmt: skip
+def test_bash_completes_what_was_begun(completion, line: str, completed: str) -> None:
+    words = line.split()
+    program = (
+        f"source {completion}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; "
+        '$(complete -p contact-stack | sed "s/.*-F \\(\\S*\\).*/\\1/"); echo "${COMPREPLY[@]}"'
+    )
+    result = subprocess.run(
+        ["bash", "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert result.stdout.split() == [completed]
+
+
+@pytest.fixture(scope="module")
+def completion(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The script of ``contact-stack completion bash``."""
+    path = tmp_path_factory.mktemp("completion") / "contact-stack"
+    with path.open("w") as file, redirect_stdout(file):
+        assert cli.main(["completion", "bash"]) == 0
+    return path
+
+
+def test_json_goes_to_a_file_or_is_all_that_is_printed(launch_file, tmp_path, capsys) -> None:
+    words = ["launch", "sim", "--show-args", "--json"]
+    assert cli.main(words) == 0
+    printed = capsys.readouterr()
+    assert "driver profile" in printed.err.lower()
+    file = tmp_path / "new" / "arguments.json"
+    assert cli.main([*words, str(file)]) == 0
+    assert json.loads(file.read_text()) == json.loads(printed.out)
+    assert capsys.readouterr().out == printed.err
+
+
+def test_json_is_the_same_option_everywhere() -> None:
+    parsers = [cli.build_parser((), full=True)]
+    for parser in parsers:
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parsers += action.choices.values()
+            if "--json" in action.option_strings:
+                assert (action.nargs, action.const) == ("?", "-"), parser.prog
 
 
 def test_launch_a_bad_file_is_one_line(launch_file, capsys) -> None:

@@ -22,7 +22,7 @@ def test_this_machine_can_run_the_stack(ros_domain: int, capsys) -> None:
     assert all(check["remedy"] for check in report["checks"] if check["status"] != "OK")
 
 
-def options(json: bool) -> argparse.Namespace:
+def options(json: str | None) -> argparse.Namespace:
     return argparse.Namespace(json=json, types=False, driver_source=None, install_hints=False)
 
 
@@ -38,10 +38,10 @@ def findings(monkeypatch) -> list[Check]:
 @pytest.mark.parametrize(("status", "code"), [("OK", 0), ("WARN", 0), ("FAIL", 1)])
 def test_only_a_failure_gives_exit_code_1(findings, status: str, code: int) -> None:
     findings += [Check("a", CheckStatus.OK, "fine"), Check("b", CheckStatus(status), "found")]
-    assert doctor.main(options(json=True)) == code
+    assert doctor.main(options(json="-")) == code
 
 
 def test_a_person_reads_the_status_and_the_remedy(findings, capsys) -> None:
     findings.append(Check("numba", CheckStatus.FAIL, "not installed", "run `make setup`"))
-    doctor.main(options(json=False))
+    doctor.main(options(json=None))
     assert capsys.readouterr().out == "FAIL  numba: not installed\n      -> run `make setup`\n"
