@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only these (default: all; the examples, if --example or --mode chooses some)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of all samples (default 0)")
-    parser.add_argument("--workers", type=int, default=1, help="threads (default 1)")
+    parser.add_argument("--threads", type=int, default=1, help="of the planner (default 1)")
     add_json_option(parser)
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER", default=Path("out/bench/irs"),
@@ -99,7 +99,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _run_examples(args: argparse.Namespace) -> dict[str, Any]:
     names = args.example or (QUICK if args.quick else example_names())
-    options = {"seed": args.seed, "workers": args.workers, "paper": args.paper}
+    options = {"seed": args.seed, "workers": args.threads, "paper": args.paper}
     examples: dict[str, Any] = {}
     for name in tqdm(names, unit="example"):
         examples |= run_examples([name], args.mode, **options)["examples"]

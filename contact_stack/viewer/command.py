@@ -6,7 +6,8 @@ import argparse
 from contextlib import closing, suppress
 from pathlib import Path
 
-from contact_core.errors import ContactStackError
+from contact_core.errors import ConfigError, ContactStackError
+from contact_core.results import at_least
 from contact_stack.viewer.browser import ADDRESS, open_browser
 from contact_stack.viewer.cast import cast_of
 from contact_stack.viewer.film import Film, read_film
@@ -14,6 +15,7 @@ from contact_stack.viewer.page import Page
 from contact_stack.viewer.player import Player, export
 
 HOST, PORT = "127.0.0.1", 8080
+FIRST_PORT, LAST_PORT = 1024, 65535
 
 EPILOG = """examples:
   contact-stack view out/mug_placement/qp.mcap
@@ -47,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--robot-name", default="", help="namespace of the robot, if there are several"
     )
     parser.add_argument(
-        "--page-port", type=int, default=PORT, metavar="PORT",
+        "--page-port", type=at_least(FIRST_PORT), default=PORT, metavar="PORT",
         help=f"of the page; the next free one if it is taken (default {PORT})",
     )  # fmt: skip
     parser.add_argument(
@@ -67,6 +69,8 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         ContactStackError: If the recording cannot be read or shown, or the page not be written.
     """
+    if args.page_port > LAST_PORT:
+        raise ConfigError(f"--page-port is {args.page_port} (valid: {FIRST_PORT} .. {LAST_PORT})")
     cast = cast_of(args.scene, args.robot) if args.scene or args.robot else None
     film = read_film(args.file, cast, args.robot_name)
     if args.html is None:

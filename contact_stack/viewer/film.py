@@ -15,18 +15,23 @@ from typing import Any
 
 import pinocchio as pin
 from mcap.exceptions import McapError
-from mcap.records import Channel, Message, Metadata, Schema
+from mcap.records import Channel, McapRecord, Message, Metadata, Schema
 from mcap_ros2.decoder import DecoderFactory
+from tqdm import tqdm
 
 from contact_aware_control.config import ControllerConfig
 from contact_core.errors import ConfigError, ContactStackError, choices
 from contact_core.robot import HELD_OBJECT
 from contact_stack.recording import read_recording
 from contact_stack.viewer.cast import CAST, Cast
-from contact_stack.viewer.snapshot import Listener, Snapshot
+from contact_stack.viewer.listener import Listener
+from contact_stack.viewer.snapshot import Snapshot
 
 RATE = 30.0
 """Pictures per second."""
+
+LONG = 2.0
+"""Wait from which on there is a progress bar [s]."""
 
 TRUE_JOINTS, MEASURED_JOINTS = "truth/joint_states", "joint_states"
 GRIPPER_JOINTS = "gripper/joint_states"
@@ -75,7 +80,7 @@ def read_film(path: Path, cast: Cast | None = None, robot_name: str = "") -> Fil
         raise ConfigError(f"{path} does not say which robot it shows: give its scene, or the robot")
     projector = _Projector(path, cast)
     start: int | None = None
-    for record in read_recording(path):
+    for record in _records(path, "show"):
         match record:
             case Schema():
                 projector.schemas[record.id] = record
@@ -134,6 +139,12 @@ class _Projector:
         return decode(message.data)
 
 
+def _records(path: Path, what: str) -> Iterable[McapRecord]:
+    """Read a recording, with a progress bar if that takes long."""
+    records = read_recording(path)
+    return tqdm(records, f"{what} {path.name}", unit=" records", delay=LONG, leave=False)
+
+
 @dataclass
 class _Contents:
     """What is in a recording: the topics that have messages, and what it says it shows."""
@@ -145,7 +156,7 @@ class _Contents:
 def _survey(path: Path) -> _Contents:
     contents = _Contents()
     channels: dict[int, str] = {}
-    for record in read_recording(path):
+    for record in _records(path, "look through"):
         match record:
             case Channel():
                 channels[record.id] = record.topic

@@ -31,8 +31,8 @@ from contact_ros.qos import LATCHED, signal_subscription
 from contact_stack.viewer.browser import ADDRESS, VISITED
 from contact_stack.viewer.cast import Cast
 from contact_stack.viewer.commands import GraphCommands
+from contact_stack.viewer.listener import Listener
 from contact_stack.viewer.page import Page
-from contact_stack.viewer.snapshot import Listener
 
 HEARD = {
     "gripper/joint_states": JointState,

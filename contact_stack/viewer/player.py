@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ class Player:
         """
         self.time, self.playing, self._speed = 0.0, True, 1.0
         self._page, self._film = page, film
+        self._lock = threading.RLock()  # buttons are pressed in threads of the page
         gui = page.server.gui
         with gui.add_folder("recording", order=0.5):
             end = max(math.ceil(film.duration / STEP), 1) * STEP
@@ -52,9 +54,10 @@ class Player:
 
     def play(self, playing: bool) -> None:
         """Play, from the start where it has ended, or pause."""
-        if playing and self.time >= self._film.duration:
-            self.time = 0.0
-        self.playing = playing
+        with self._lock:
+            if playing and self.time >= self._film.duration:
+                self.time = 0.0
+            self.playing = playing
         self._button.label = "pause" if playing else "play"
         self._button.icon = viser.Icon.PLAYER_PAUSE if playing else viser.Icon.PLAYER_PLAY
 
@@ -64,11 +67,12 @@ class Player:
         Args:
             seconds: How much real time has passed [s].
         """
-        if self.playing:
-            self.time = min(self.time + self._speed * seconds, self._film.duration)
-            self._timeline.value = round(self.time, 2)  # type: ignore[misc]
-            if self.time >= self._film.duration:
-                self.play(False)
+        with self._lock:
+            if self.playing:
+                self.time = min(self.time + self._speed * seconds, self._film.duration)
+                self._timeline.value = round(self.time, 2)  # type: ignore[misc]
+                if self.time >= self._film.duration:
+                    self.play(False)
         self._page.draw(self._film.at(self.time))
 
     def run(self) -> None:
@@ -83,8 +87,9 @@ class Player:
     def _scrub(self, event: Any) -> None:
         # Our own steps come back as events too, without anybody behind them.
         if event.client is not None:
-            self.play(False)
-            self.time = float(event.target.value)
+            with self._lock:
+                self.play(False)
+                self.time = float(event.target.value)
 
     def _set_speed(self, event: Any) -> None:
         self._speed = SPEEDS[event.target.value]

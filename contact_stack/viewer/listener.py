@@ -1,0 +1,149 @@
+"""How the graph's messages make what the page shows.
+
+They may be those of ROS, or those of the same fields that a recording is decoded to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from contact_stack_msgs.msg import ControllerStatus
+
+from contact_core.errors import choices
+from contact_ros.border import (
+    LARGEST_FORCE,
+    LARGEST_POSITION,
+    MOST_NAMES,
+    MessageError,
+    at_most,
+    named_numbers,
+    number,
+    numbers,
+    vector,
+)
+from contact_ros.geometry import quaternion_to_array
+from contact_stack.viewer.snapshot import Snapshot
+
+MODES = {
+    ControllerStatus.INACTIVE: "INACTIVE",
+    ControllerStatus.HOLD: "HOLD",
+    ControllerStatus.TRACKING: "TRACKING",
+    ControllerStatus.CONSERVATIVE: "CONSERVATIVE",
+    ControllerStatus.FAULT: "FAULT",
+}
+
+
+class Listener:
+    """Keeps a snapshot up to date with what is heard.
+
+    Attributes:
+        now: The snapshot.
+    """
+
+    def __init__(self, links: Collection[str], movable: Collection[str], limit: float) -> None:
+        """Begin with an empty snapshot.
+
+        Args:
+            links: Those of the robot; what a sender calls otherwise is not shown by its name.
+            movable: Objects whose contacts are no contact of the robot with its environment.
+            limit: Force limit until one is heard [N].
+        """
+        self.now = Snapshot(force_limit=limit)
+        self._links, self._movable = links, movable
+
+    def hear(self, topic: str, message: Any) -> None:
+        """Take a message of one of the topics :attr:`TOPICS`.
+
+        Args:
+            topic: Its topic, without the robot's namespace.
+            message: The message.
+
+        Raises:
+            MessageError: If it cannot be used.
+        """
+        self.TOPICS[topic](self, message)
+
+    def _joints(self, message: Any) -> None:
+        self.move(named_numbers(message.name, message.position, "position", LARGEST_POSITION))
+
+    def move(self, positions: Mapping[str, float]) -> None:
+        """Move joints.
+
+        Args:
+            positions: Joint name -> position [rad or m].
+
+        Raises:
+            MessageError: If these are more names than any robot has.
+        """
+        joints = {**self.now.joints, **positions}
+        at_most(joints, MOST_NAMES, "joints")
+        self.now.joints = joints
+
+    def _objects(self, message: Any) -> None:
+        self.now.objects = {
+            frame.child_frame_id: (
+                vector(frame.transform.translation, "translation", LARGEST_POSITION),
+                numbers(quaternion_to_array(frame.transform.rotation).tolist(), "rotation", 1.01),
+            )
+            for frame in message.transforms
+        }
+
+    def _true_contacts(self, message: Any) -> None:
+        contacts = [c for c in message.contacts if c.other not in self._movable]
+        self.now.true_points, self.now.true_forces = _points_and_forces(contacts)
+
+    def _estimated_contacts(self, message: Any) -> None:
+        contacts = message.contacts
+        self.now.estimated_points, self.now.estimated_forces = _points_and_forces(contacts)
+        self.now.estimated_normals = [vector(c.normal, "normal", 1.01) for c in contacts]
+        self.now.felt = [
+            f"feels {np.linalg.norm(force):.1f} N at {self._called(contact.link)}"
+            + ("" if contact.identifiable else ", or elsewhere")
+            for contact, force in zip(contacts, self.now.estimated_forces, strict=True)
+        ]
+
+    def _called(self, link: str) -> str:
+        """Return a link's name as it is shown; a sender may call it anything."""
+        return link if link in self._links else "a link that this robot does not have"
+
+    def _status(self, message: Any) -> None:
+        if message.mode not in MODES:
+            raise MessageError(f"mode is {message.mode} ({choices(MODES)})")
+        limits = numbers(message.force_limit, "force_limit", LARGEST_FORCE)
+        self.now.force_limit = max(limits.tolist(), default=self.now.force_limit)
+        self.now.position_error = _error(message, "position_error")
+        self.now.rotation_error = _error(message, "rotation_error")
+        self.now.state = MODES[message.mode]
+        self.now.status = "" if message.status == ControllerStatus.OK else message.status_name
+        self.now.remedy = message.remedy
+        at_most(message.joint_command, MOST_NAMES, "joint_command")
+        command = numbers(message.joint_command, "joint_command", LARGEST_POSITION)
+        self.now.command = command.tolist()
+
+    TOPICS: ClassVar[Mapping[str, Callable[[Listener, Any], None]]] = {
+        "truth/joint_states": _joints,
+        "joint_states": _joints,
+        "gripper/joint_states": _joints,
+        "truth/objects": _objects,
+        "truth/contacts": _true_contacts,
+        "contacts": _estimated_contacts,
+        "controller_status": _status,
+    }
+    """Topic -> what takes its messages."""
+
+
+def _points_and_forces(contacts: Sequence[Any]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    at_most(contacts, MOST_NAMES, "contacts")
+    return (
+        [vector(contact.point, "point", LARGEST_POSITION) for contact in contacts],
+        [vector(contact.force, "force", LARGEST_FORCE) for contact in contacts],
+    )
+
+
+def _error(message: Any, field: str) -> float:
+    """Return an error of the status, NaN where there is no reference."""
+    value = float(getattr(message, field))
+    return value if math.isnan(value) else number(value, field, 0.0, LARGEST_POSITION)
