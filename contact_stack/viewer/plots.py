@@ -103,10 +103,14 @@ class TimelinePlot(Plot):
         values = np.array([(picture.time, *self._values(picture)) for picture in pictures])
         starts = np.arange(0, len(values), 1 + len(values) // MOST_POINTS)
         self._curves = np.maximum.reduceat(values, starts).T
+        self._shown: Snapshot | None = None
         self.draw(pictures[0])
 
     def draw(self, now: Snapshot) -> None:
         """Move the needle."""
+        if now is self._shown:
+            return
+        self._shown = now
         times, *curves = self._curves
         needle = np.zeros(len(times))
         index = int(np.searchsorted(times, now.time))
