@@ -175,7 +175,8 @@ class Page:
 
     def close(self) -> None:
         """Close the page."""
-        self.server.stop()
+        with redirect_stdout(io.StringIO()):  # Viser says so
+            self.server.stop()
 
 
 def _fit(client: viser.ClientHandle) -> None:
