@@ -57,13 +57,15 @@ class Reporting(Protocol):
 class Diagnostics:
     """Publish a node's health at 1 Hz of real time."""
 
-    def __init__(self, node: Node, health: Callable[[], Health]) -> None:
+    def __init__(self, node: Node, health: Callable[[], Health], hardware: str = "") -> None:
         """Start publishing.
 
         Args:
             node: The node that reports.
             health: Called for each report, in the executor's thread.
+            hardware: What the reports are about; by default the robot, by its namespace.
         """
+        self._hardware = hardware or node.get_namespace().strip("/") or "robot"
         self._node = node
         self._health = health
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", DIAGNOSTICS)
@@ -80,6 +82,7 @@ class Diagnostics:
             level=health.level.value,
             name=self._node.get_fully_qualified_name(),
             message=health.message,
+            hardware_id=self._hardware,
             values=[KeyValue(key=key, value=str(value)) for key, value in health.values.items()],
         )
         report = DiagnosticArray(status=[status])

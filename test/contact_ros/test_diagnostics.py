@@ -35,6 +35,7 @@ def test_a_report_has_the_nodes_name_its_level_and_its_figures(graph) -> None:
     assert status.name == "/lbr/controller"
     assert status.level == DiagnosticStatus.WARN
     assert status.message == health.message
+    assert status.hardware_id == "lbr"
     assert [(value.key, value.value) for value in status.values] == [("state_age_s", "0.25")]
 
 
