@@ -162,6 +162,7 @@ setup(
             "irs_planner = irs_planner.node.server:main",
             "robust_planner = robust_planner.node.server:main",
             "viewer = contact_stack.viewer.node:main",
+            "wsg50 = contact_stack.wsg50.node:main",
         ],
         "contact_stack.contact_models": [
             "second_order = contact_experiments.irs.second_order:second_order",

@@ -1,4 +1,4 @@
-"""The gripper as its driver offers it: one motion at a time, whoever asked, and its actions."""
+"""A gripper as its driver offers it: one motion at a time, whoever asked, and its actions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from rclpy.node import Node
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 
-from contact_ros.border import number
+from contact_core.gripper import GripperCommand
+from contact_ros.border import MessageError, number
 from contact_ros.stamps import to_nanoseconds
-from tamsi_sim.robot.plant import CommandError, GripperCommand
-from tamsi_sim.robot.report import DriverReport
 
 REACHED = 1e-3
 """Distance to the commanded position at which it counts as reached [m]."""
@@ -35,10 +34,6 @@ SLOWEST = 1e-4
 LATEST_START = 3600.0
 """How far ahead a goal may begin [s]."""
 
-STANDSTILL_SPEED = 1e-3
-STANDSTILL_TICKS = 20
-"""Below this speed [m/s] for so many ticks the gripper counts as stalled."""
-
 
 class Ending(Enum):
     """How a motion ended."""
@@ -47,6 +42,7 @@ class Ending(Enum):
     STALLED = "something holds the fingers"
     CANCELED = "its client asked for it"
     REPLACED = "a newer command took over"
+    FAILED = "the gripper could not, or cannot be reached"
 
 
 class Client(Protocol):
@@ -64,25 +60,34 @@ class Client(Protocol):
 
 
 class GripperMotion:
-    """Follow one command until it is reached, stalls, or is replaced or canceled.
+    """Follow one command until it is reached, stalls, fails, or is replaced or canceled.
 
-    Commands come from the thread of the callbacks, ticks from that of the simulation.
+    Commands come from the thread of the callbacks, ticks from that of the gripper.
     """
 
-    def __init__(self, widest: float, state: JointState) -> None:
+    def __init__(
+        self,
+        widest: float,
+        state: JointState,
+        judge: Callable[[GripperCommand, JointState], Ending | None],
+        refusal: Callable[[GripperCommand], str] = lambda command: "",
+    ) -> None:
         """Start at rest.
 
         Args:
             widest: Largest position of a finger [m].
             state: The gripper at the start.
+            judge: Says after each tick how the motion ended; None while it goes on.
+            refusal: Says why a command cannot be followed now; empty if it can.
         """
         self._widest = widest
         self._state = state
+        self._judge = judge
+        self._refusal = refusal
         self._lock = threading.Lock()
         self._command: GripperCommand | None = None
         self._client: Client | None = None
         self._start = 0
-        self._still = 0
 
     def check(self, command: GripperCommand) -> None:
         """Make sure that a command can be followed.
@@ -96,6 +101,8 @@ class GripperMotion:
         number(command.position, "position [m]", 0.0, self._widest + REACHED)
         number(command.max_effort, "effort [N]", 0.0, STRONGEST)
         number(command.max_speed, "speed [m/s]", SLOWEST, math.inf)
+        if reason := self._refusal(command):
+            raise MessageError(reason)
 
     def begin(self, command: GripperCommand, start: int, client: Client) -> None:
         """Take over a command from the one before.
@@ -108,7 +115,7 @@ class GripperMotion:
         with self._lock:
             self._end(Ending.REPLACED)
             self._command, self._client = command, client
-            self._start, self._still = start, 0
+            self._start = start
 
     def command(self, stamp: int) -> GripperCommand | None:
         """Return the command for the tick that begins at a time.
@@ -136,17 +143,16 @@ class GripperMotion:
             if self._client.cancels:
                 self._end(Ending.CANCELED)
             elif stamp >= self._start:
-                self._judge(self._command, self._client)
+                ending = self._judge(self._command, state)
+                if ending is None:
+                    self._client.moving(state)
+                else:
+                    self._end(ending)
 
-    def _judge(self, command: GripperCommand, client: Client) -> None:
-        slow = min(STANDSTILL_SPEED, 0.5 * command.max_speed)
-        self._still = self._still + 1 if abs(self._state.velocity[0]) < slow else 0
-        if abs(self._state.position[0] - command.position) < REACHED:
-            self._end(Ending.REACHED)
-        elif self._still >= STANDSTILL_TICKS:
-            self._end(Ending.STALLED)
-        else:
-            client.moving(self._state)
+    def fail(self) -> None:
+        """End the motion, if there is one: the gripper cannot."""
+        with self._lock:
+            self._end(Ending.FAILED)
 
     def _end(self, ending: Ending) -> None:
         """End the motion, if there is one; the gripper keeps its command."""
@@ -175,11 +181,11 @@ class GripperServer(ABC):
         """Create the action server.
 
         Args:
-            node: The simulator's node.
+            node: The gripper's node.
             motion: The gripper's motion.
             joint: Name of the gripper's joint; its position is that of a finger [m].
             default_effort: Force of a finger for goals that state none [N].
-            now: The simulated time [ns].
+            now: The time on the clock of the gripper's states [ns].
         """
         self.joint = joint
         self.default_effort = default_effort
@@ -202,7 +208,7 @@ class GripperServer(ABC):
             command: The field of that name.
 
         Raises:
-            CommandError: If it has another form.
+            MessageError: If it has another form.
         """
 
     @abstractmethod
@@ -243,9 +249,9 @@ class ParallelGripperServer(GripperServer):
     def decode(self, command: JointState) -> GripperCommand:
         """Translate a command; see :class:`GripperServer`."""
         if list(command.name) not in ([], [self.joint]):
-            raise CommandError(f"joints {list(command.name)} (valid: {self.joint})")
+            raise MessageError(f"joints {list(command.name)} (valid: {self.joint})")
         if len(command.position) != 1 or max(len(command.velocity), len(command.effort)) > 1:
-            raise CommandError("it needs one position, and at most one velocity and effort")
+            raise MessageError("it needs one position, and at most one velocity and effort")
         return GripperCommand(
             command.position[0],
             max_effort=sum(command.effort) or self.default_effort,
@@ -299,7 +305,11 @@ class _Goal:
         self._handle.publish_feedback(self._server.action.Feedback(**self._server.report(state)))
 
     def ended(self, ending: Ending, state: JointState) -> None:
-        transitions = {Ending.CANCELED: self._handle.canceled, Ending.REPLACED: self._handle.abort}
+        transitions = {
+            Ending.CANCELED: self._handle.canceled,
+            Ending.REPLACED: self._handle.abort,
+            Ending.FAILED: self._handle.abort,
+        }
         transitions.get(ending, self._handle.succeed)()
         self.result.set_result(
             self._server.action.Result(
@@ -310,22 +320,21 @@ class _Goal:
         )
 
 
-def gripper_state(measurement: DriverReport, joint: str, stamp: Time) -> JointState:
+def gripper_state(
+    joint: str, position: float, velocity: float, effort: float, stamp: Time
+) -> JointState:
     """Return what the gripper's driver reports.
 
     Args:
-        measurement: The measurement.
         joint: Name of the gripper's joint.
-        stamp: Its time.
+        position: Of a finger [m].
+        velocity: Of a finger [m/s].
+        effort: Force of the drive on a finger [N], positive when opening.
+        stamp: When that was.
 
     Returns:
         The message.
     """
-    message = JointState(
-        name=[joint],
-        position=[measurement.gripper_position],
-        velocity=[measurement.gripper_velocity],
-        effort=[measurement.gripper_effort],
-    )
+    message = JointState(name=[joint], position=[position], velocity=[velocity], effort=[effort])
     message.header.stamp = stamp
     return message

@@ -36,12 +36,13 @@ from contact_aware_control.tracking import pose_distance
 from contact_core.arm_state import ArmState
 from contact_core.collision.shapes import PlacedShape
 from contact_core.description import RobotDescription
+from contact_core.gripper import GripperCommand
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_experiments.control.experiments import Experiment, MugPlacement
 from contact_experiments.control.motion import tool_at
 from contact_experiments.control.statistics import ContactSample, ExperimentData, summarize
-from tamsi_sim.robot.plant import GripperCommand, Plant
+from tamsi_sim.robot.plant import Plant
 from tamsi_sim.robot.report import DriverReport, TrueContact
 
 TARE_TIME = 0.5

@@ -13,10 +13,12 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 
-from contact_core.errors import ConfigError
+from contact_core.errors import ConfigError, choices
 from contact_experiments.fake.arm import Wall
 from contact_experiments.fake.drivers import DRIVERS
 from contact_experiments.fake.faults import FAULTS, summary
+from contact_experiments.fake.gripper import FAULTS as GRIPPER_FAULTS
+from contact_experiments.fake.gripper import FakeGripper, serve
 from contact_experiments.fake.robot import FakeConfig, FakeRobot
 from contact_ros.border import vector
 from contact_ros.entry_point import freeze_garbage_collector, run
@@ -26,6 +28,7 @@ from contact_ros.network import LOCALHOST
 from contact_ros.qos import LATCHED
 
 NAME = "fake_robot"
+GRIPPER = "wsg50"
 STRONGEST_PUSH = 200.0
 """Strongest push that is taken [N]."""
 
@@ -33,12 +36,14 @@ EPILOG = """examples:
   contact-stack fake lbr_fri
   contact-stack fake lbr_fri --fault degrees --at 5 --for 1
   contact-stack fake kuka_drivers --surface 0.2
+  contact-stack fake wsg50 --port 10000 --part 0.04 --fault loses_part
   contact-stack fake --list-faults
 
 It stands where a driver stands: start estimator and controller beside it. A hand pushes its tool
 with what is published on fake_robot/push (geometry_msgs/Vector3, newton). No physics of the
 simulator and no code of the driver profiles is in it. It talks on this machine only, and a
-hardware launch refuses it as it refuses the simulator."""
+hardware launch refuses it as it refuses the simulator. wsg50 is the gripper behind its TCP port,
+for gripper.launch.xml, and no node."""
 
 
 class FakeRobotNode(GuardedNode):
@@ -141,10 +146,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     default = FakeConfig()
     parser.epilog = EPILOG
-    parser.add_argument("driver", nargs="?", choices=tuple(DRIVERS), help="the driver to be")
     parser.add_argument(
-        "--fault", choices=tuple(FAULTS), default="", metavar="NAME", help="what goes wrong"
+        "driver", nargs="?", choices=(*DRIVERS, GRIPPER), help="the driver or device to be"
     )
+    parser.add_argument("--fault", default="", metavar="NAME", help="what goes wrong")
     parser.add_argument("--at", type=float, default=5.0, metavar="SECONDS", help="when (5)")
     parser.add_argument(
         "--for", dest="lasts", type=float, metavar="SECONDS", help="for how long; then it is cured"
@@ -160,6 +165,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-guard", action="store_true", help="follow commands that a real robot refuses"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the sensors' noise (0)")
+    parser.add_argument("--port", type=int, default=10000, help="TCP port of wsg50 (10000)")
+    parser.add_argument(
+        "--part", type=float, default=0.0, metavar="WIDTH", help="what wsg50 can grip [m]"
+    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -172,14 +181,21 @@ def main(args: argparse.Namespace) -> int:
         The exit code.
 
     Raises:
-        ConfigError: If no driver is named.
+        ConfigError: If no driver is named, it has no such fault, or its port is taken.
     """
     if args.list_faults:
-        width = max(map(len, FAULTS))
-        print("\n".join(f"{name:{width}}  {summary(name)}" for name in FAULTS))
+        listed = {name: summary(name) for name in FAULTS}
+        listed |= {f"{GRIPPER}: {name}": text for name, text in GRIPPER_FAULTS.items()}
+        width = max(map(len, listed))
+        print("\n".join(f"{name:{width}}  {text}" for name, text in listed.items()))
         return 0
     if args.driver is None:
-        raise ConfigError(f"name the driver to be: {', '.join(DRIVERS)}")
+        raise ConfigError(f"name the driver to be: {', '.join((*DRIVERS, GRIPPER))}")
+    faults = GRIPPER_FAULTS if args.driver == GRIPPER else FAULTS
+    if args.fault and args.fault not in faults:
+        raise ConfigError(f"unknown fault '{args.fault}' of {args.driver} ({choices(faults)})")
+    if args.driver == GRIPPER:
+        return _be_gripper(args)
     config = FakeConfig(
         driver=args.driver,
         namespace=args.namespace,
@@ -193,6 +209,19 @@ def main(args: argparse.Namespace) -> int:
     )
     node = partial(FakeRobotNode, config, args.namespace, args.fault, args.at, args.lasts)
     return run(node, [], reach=LOCALHOST)
+
+
+def _be_gripper(args: argparse.Namespace) -> int:
+    try:
+        gripper = FakeGripper(args.port, 1e3 * args.part)
+    except (OSError, OverflowError) as error:
+        raise ConfigError(f"port {args.port} cannot be had: {error}") from error
+    print(f"a WSG 50 on port {gripper.port} of this machine", flush=True)
+    faults = [(args.at, args.fault)] if args.fault else []
+    if args.fault and args.lasts is not None:
+        faults.append((args.at + args.lasts, ""))
+    serve(gripper, faults)
+    return 0
 
 
 def floor(height: float) -> Wall:

@@ -3,7 +3,8 @@
 import numpy as np
 
 from contact_core import Scene
-from tamsi_sim.robot.plant import GripperCommand, Plant
+from contact_core.gripper import GripperCommand
+from tamsi_sim.robot.plant import Plant
 
 for engine in ("tamsi", "drake"):
     plant = Plant(Scene.load("mug_placement").on(engine))

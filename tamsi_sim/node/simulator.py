@@ -22,6 +22,12 @@ from contact_ros.border import ending, numbers
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverConfig, OverlayReader, RobotSide, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
+from contact_ros.gripper import (
+    GripperMotion,
+    OlderGripperServer,
+    ParallelGripperServer,
+    gripper_state,
+)
 from contact_ros.identity import announce_robot, announce_simulator
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import ANNOUNCEMENT, Barrier
@@ -38,12 +44,7 @@ from tamsi_sim.node.driver_faults import (
     FaultServices,
     GuardLimits,
 )
-from tamsi_sim.node.gripper import (
-    GripperMotion,
-    OlderGripperServer,
-    ParallelGripperServer,
-    gripper_state,
-)
+from tamsi_sim.node.gripper import Standstill
 from tamsi_sim.node.hand import Hands
 from tamsi_sim.node.truth_topics import TruthTopics
 from tamsi_sim.robot.plant import Plant
@@ -161,8 +162,7 @@ class SimulatorNode(ManagedNode):
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 1)
         self._gripper_joint = scene.robot.gripper_joint
         self._gripper = GripperMotion(
-            scene.robot.open_position,
-            gripper_state(self._measurement, self._gripper_joint, to_time(self._stamp)),
+            scene.robot.open_position, self._gripper_state(), Standstill()
         )
         self._gripper_servers = [
             server(
@@ -178,7 +178,9 @@ class SimulatorNode(ManagedNode):
         self.create_service(Pause, f"{NAME}/pause", self._pause)
         self.create_service(Step, f"{NAME}/step", self._step)
         self.create_service(Reset, f"{NAME}/reset", self._reset)
-        self._diagnostics = Diagnostics(self, lambda: self._robot.rejections.report(self._health()))
+        self._diagnostics = Diagnostics(
+            self, lambda: self._robot.rejections.report(self._health()), "simulated"
+        )
         freeze_garbage_collector()
         self._barrier: Barrier | None = None
         self._loop: FixedRateLoop | None = None
@@ -295,7 +297,7 @@ class SimulatorNode(ManagedNode):
     def _publish(self) -> None:
         """Publish everything about the present state."""
         stamp, time = self._stamp, to_time(self._stamp)
-        gripper = gripper_state(self._measurement, self._gripper_joint, time)
+        gripper = self._gripper_state()
         if self._config.lockstep:
             self._clock_publisher.publish(ClockMessage(clock=time))
         self._truth.publish(self._plant, time)
@@ -304,6 +306,16 @@ class SimulatorNode(ManagedNode):
             state = _arm_state(self._measurement, stamp, self._faults.commanding, self._mode)
             self._robot.publish_state(state)
         self._gripper.update(stamp, gripper)
+
+    def _gripper_state(self) -> JointState:
+        measured = self._measurement
+        return gripper_state(
+            self._gripper_joint,
+            measured.gripper_position,
+            measured.gripper_velocity,
+            measured.gripper_effort,
+            to_time(self._stamp),
+        )
 
     def _pause(self, request: Pause.Request, response: Pause.Response) -> Pause.Response:
         with self._lock:

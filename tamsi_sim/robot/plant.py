@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-
 import numpy as np
 import pinocchio as pin
 
 from contact_core.arm_state import CommandMode
 from contact_core.errors import ConfigError, ContactStackError
+from contact_core.gripper import GripperCommand
 from contact_core.scene import ROBOT, Scene
 from contact_core.scene_config import AXES
 from tamsi_sim.arrays.status import StepStatus
@@ -22,21 +20,6 @@ from tamsi_sim.robot.sensors import JointTorqueSensor, external_torque_channel
 
 class CommandError(ContactStackError):
     """A command was rejected before anything moved."""
-
-
-@dataclass(frozen=True)
-class GripperCommand:
-    """What the gripper should do.
-
-    Attributes:
-        position: Finger position [m], half the opening.
-        max_effort: Force of one finger it may use [N].
-        max_speed: Speed of one finger, at most that of the gripper [m/s].
-    """
-
-    position: float
-    max_effort: float
-    max_speed: float = math.inf
 
 
 class Plant:

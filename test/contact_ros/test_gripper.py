@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from sensor_msgs.msg import JointState
 
+from contact_core.gripper import GripperCommand
 from contact_ros.border import MessageError
-from tamsi_sim.node.gripper import STANDSTILL_TICKS, Ending, GripperMotion
-from tamsi_sim.robot.plant import GripperCommand
+from contact_ros.gripper import Ending, GripperMotion
+from tamsi_sim.node.gripper import STANDSTILL_TICKS, Standstill
 
 WIDEST = 0.055
 CLOSE = GripperCommand(position=0.0, max_effort=20.0)
@@ -37,7 +38,7 @@ def state(position: float, velocity: float) -> JointState:
 
 @pytest.fixture
 def motion() -> GripperMotion:
-    return GripperMotion(WIDEST, state(0.04, 0.0))
+    return GripperMotion(WIDEST, state(0.04, 0.0), Standstill())
 
 
 def test_a_motion_begins_at_its_time(motion: GripperMotion) -> None:
@@ -109,3 +110,14 @@ def test_a_bad_command_is_refused_with_the_reason(
 ) -> None:
     with pytest.raises(MessageError, match=text):
         motion.check(GripperCommand(**{"position": 0.0, "max_effort": 20.0, **change}))
+
+
+def test_a_gripper_that_cannot_refuses_and_gives_up_what_it_does() -> None:
+    motion = GripperMotion(WIDEST, state(0.04, 0.0), Standstill(), lambda _: "not connected")
+    with pytest.raises(MessageError, match="not connected"):
+        motion.check(CLOSE)
+    client = Client()
+    motion.begin(CLOSE, 0, client)
+    motion.fail()
+    assert client.endings == [(Ending.FAILED, 0.04)]
+    assert motion.command(1) is None

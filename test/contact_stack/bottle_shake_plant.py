@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
+from contact_core.gripper import GripperCommand
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_experiments.control.motion import tool_pose
@@ -12,7 +13,7 @@ from contact_stack.demo.bottle_shake.joint_controller import inverse_dynamics, s
 from contact_stack.demo.bottle_shake.procedure import GripConfig, Observation, Procedure
 from contact_stack.demo.bottle_shake.record import BottleRecord, BottleSample
 from contact_stack.demo.bottle_shake.task import BottleTask
-from tamsi_sim.robot.plant import GripperCommand, Plant
+from tamsi_sim.robot.plant import Plant
 
 
 def run_on_plant(

@@ -71,7 +71,8 @@ def test_only_hardware_talks_beyond_this_machine_unasked(name: str) -> None:
     if name == "driver":
         assert networks() == set()
         return
-    assert networks() == {"environment" if name == "hardware" else "localhost"}
+    on_hardware = name in ("hardware", "gripper")
+    assert networks() == {"environment" if on_hardware else "localhost"}
     assert networks(network="localhost") == {"localhost"}
     assert networks(network="environment") == {"environment"}
 

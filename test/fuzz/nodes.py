@@ -56,6 +56,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "contact_aware_controller": ROBOT,
     "contact_estimator": ROBOT,
     "robot_frames": ROBOT,
+    "wsg50": (*ROBOT, "host:=127.0.0.1", "port:=9"),
 }
 """What makes a goal short, and a node wait for more than the test."""
 

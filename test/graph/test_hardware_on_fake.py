@@ -95,6 +95,7 @@ def test_only_after_the_push_the_arm_may_move(fake: str, tmp_path: Path) -> None
     arguments = {
         "driver": fake.rstrip("2"),
         "bringup": "false",
+        "gripper": "false",
         "view": "false",
         "preflight_config": str(preflight),
         "controller_config": str(controller),

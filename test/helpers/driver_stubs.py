@@ -31,7 +31,7 @@ EXECUTABLES = {
     "kuka_lbr_iiwa_support": (),
     "contact_stack": (
         *("contact_estimator", "contact_aware_controller", "command_watchdog", "preflight"),
-        "viewer",
+        *("viewer", "wsg50"),
     ),
 }
 

@@ -8,12 +8,13 @@ import pytest
 from builders import GRAVITY, body_urdf, ground_instance, pose, sphere
 
 from contact_core.errors import ConfigError
+from contact_core.gripper import GripperCommand
 from contact_core.scene import Instance, Scene
 from contact_core.scene_config import SolverConfig, TorqueSensorConfig
 from contact_core.surface import Surface
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.drake.drake_engine import DrakeEngine
-from tamsi_sim.robot.plant import GripperCommand, Plant
+from tamsi_sim.robot.plant import Plant
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import build_model
 

@@ -7,10 +7,11 @@ import pinocchio as pin
 import pytest
 
 from contact_core.errors import ConfigError
+from contact_core.gripper import GripperCommand
 from contact_core.scene import Scene
 from contact_core.scene_config import TorqueSensorConfig
 from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.robot.plant import CommandError, GripperCommand, Plant
+from tamsi_sim.robot.plant import CommandError, Plant
 
 CLEAN = TorqueSensorConfig(cutoff=0.0, noise=(0.0,))
 

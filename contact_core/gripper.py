@@ -1,0 +1,21 @@
+"""What a gripper is asked to do, free of any message type."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class GripperCommand:
+    """What the gripper should do.
+
+    Attributes:
+        position: Finger position [m], half the opening.
+        max_effort: Force of one finger it may use [N].
+        max_speed: Speed of one finger, at most that of the gripper [m/s].
+    """
+
+    position: float
+    max_effort: float
+    max_speed: float = math.inf
