@@ -270,12 +270,26 @@ class SimulatorNode(ManagedNode):
         self._barrier.open(k, self._stamp)
 
     def _real_time_tick(self) -> None:
+        assert self._loop is not None
+        deadline = self.get_clock().now().nanoseconds - self._loop.delay
         self.take(self._robot.subscription)
         with self._lock:
             if self._may_advance():
+                if not self._paused:
+                    self._keep_to_clock(deadline)
                 self._advance()
             if self._active:
                 self._publish()
+
+    def _keep_to_clock(self, deadline: int) -> None:
+        """Let stamps skip the periods in which the loop could not keep up, or stood still.
+
+        Args:
+            deadline: When this tick was due, on the clock of the graph [ns].
+        """
+        late = deadline - (self._stamp + self._plant.period_ns)
+        if late > self._plant.period_ns // 2:
+            self._origin += late
 
     def _may_advance(self) -> bool:
         return self._active and (not self._paused or self._steps_left > 0)

@@ -1,0 +1,61 @@
+"""The simulator's stamps are those of the ROS clock, also after it could not keep up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from lbr_fri_idl.msg import LBRState
+from rclpy.qos import qos_profile_sensor_data
+
+from contact_ros.client import GraphClient
+from contact_ros.stamps import NANOSECONDS
+
+pytestmark = pytest.mark.graph
+
+HELD_UP = 0.3
+"""How long the simulator does not run [s]."""
+
+PERIOD = 0.005
+"""Of the states [s]."""
+
+MESSAGES = 400
+"""The quickest of so many was held up by nobody else."""
+
+
+def lags(client: GraphClient) -> list[float]:
+    """Return how old states are when they arrive [s]."""
+    heard: list[float] = []
+    clock = client.node.get_clock()
+
+    def receive(state: LBRState) -> None:
+        stamp = state.time_stamp_sec * NANOSECONDS + state.time_stamp_nano_sec
+        heard.append(1e-9 * (clock.now().nanoseconds - stamp))
+
+    subscription = client.node.create_subscription(
+        LBRState, "state", receive, qos_profile_sensor_data
+    )
+    client.wait_until(lambda: len(heard) >= MESSAGES, 60.0)
+    client.node.destroy_subscription(subscription)
+    return heard
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"])
+def test_stamps_keep_to_the_clock(launch: Callable[..., Any]) -> None:
+    graph = launch(scene="free_space")
+    with GraphClient("listener") as client:
+        client.wait_for(LBRState, "state", timeout=60.0)
+        before = lags(client)
+        os.kill(graph.pids[0], signal.SIGSTOP)
+        time.sleep(HELD_UP)
+        os.kill(graph.pids[0], signal.SIGCONT)
+        after = lags(client)
+    for heard in (before, after):
+        print(f"lag: quickest {1e3 * min(heard):.1f} ms, slowest {1e3 * max(heard):.1f} ms")
+    # A period, and as much for the way here; what was held up was older for ever after.
+    assert -PERIOD < min(before) < 2.0 * PERIOD
+    assert -PERIOD < min(after) < 2.0 * PERIOD
