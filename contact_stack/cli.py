@@ -125,6 +125,9 @@ COMMANDS: dict[str, Command | Group] = {
     "driver-config": Command(
         "contact_stack.driver_config", "configure a driver for one robot and our rate"
     ),
+    "moveit-config": Command(
+        "contact_stack.moveit_config", "tell MoveIt what it has to know of a robot"
+    ),
     "bench": BENCHMARKS,
     "paper": Command(
         "contact_experiments.papers.command", "make the figures of the papers again", EXPERIMENTS

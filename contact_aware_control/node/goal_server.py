@@ -162,6 +162,12 @@ class GoalServer:
             for action, name, execute in (
                 (FollowPoseTrajectory, "follow_pose_trajectory", self._follow_pose),
                 (FollowJointTrajectory, "follow_joint_trajectory", self._follow_joints),
+                # Where clients of ros2_control look for it, MoveIt among them.
+                (
+                    FollowJointTrajectory,
+                    f"{node.get_name()}/follow_joint_trajectory",
+                    self._follow_joints,
+                ),
                 (GuardedMove, "guarded_move", self._guarded_move),
                 (CompliantMove, "compliant_move", self._compliant_move),
                 (HandGuide, "hand_guide", self._hand_guide),

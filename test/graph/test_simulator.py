@@ -7,15 +7,19 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration
 from client import GraphClient
 from contact_stack_msgs.msg import ContactArray
 from contact_stack_msgs.srv import Pause, Reset, SetPayload, Step
-from control_msgs.action import GripperCommand, ParallelGripperCommand
+from control_msgs.action import FollowJointTrajectory, GripperCommand, ParallelGripperCommand
 from rclpy.action import ActionClient
 from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectoryPoint
 
+from contact_core.description import RobotDescription
 from contact_ros.stamps import to_nanoseconds
 from contact_stack.launch import NodeGraph
+from contact_stack.moveit_config import move_group_parameters
 
 pytestmark = pytest.mark.graph
 
@@ -114,6 +118,24 @@ def test_older_clients_command_the_same_gripper(running: GraphClient) -> None:
     refused = older.send_goal_async(opening)
     client.spin_until(refused.done)
     assert not refused.result().accepted
+
+
+def test_moveit_s_controller_is_on_the_graph(running: GraphClient) -> None:
+    client = running
+    description = RobotDescription.load("iiwa14_wsg50")
+    manager = move_group_parameters(description)["moveit_simple_controller_manager"]
+    (name,) = manager["controller_names"]
+    controller = manager[name]
+    arm = ActionClient(client.node, FollowJointTrajectory, f"{name}/{controller['action_ns']}")
+    client.spin_until(arm.server_is_ready)
+    goal = FollowJointTrajectory.Goal()
+    goal.trajectory.joint_names = controller["joints"]
+    command = client.latest("controller_status").joint_command
+    goal.trajectory.points = [
+        JointTrajectoryPoint(positions=command, time_from_start=Duration(sec=1))
+    ]
+    result = client.result(arm, goal)
+    assert result.error_code == FollowJointTrajectory.Result.SUCCESSFUL, result.error_string
 
 
 def test_tare_and_payload(running: GraphClient) -> None:

@@ -1,0 +1,170 @@
+"""The command ``contact-stack moveit-config``: what MoveIt has to know of one robot.
+
+``moveit.launch.xml`` runs it. Everything comes from the robot's file: MoveIt then checks the links
+for collision that the controller keeps apart, and plans at the speeds it allows. It plans for the
+arm; the fingers are passive joints for it, moved by the gripper's own action.
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import yaml
+
+from contact_aware_control.config import SelfCollisionConfig
+from contact_aware_control.safety.clearances import SelfCollision
+from contact_core.description import RobotDescription
+from contact_core.files import cache_folder, replacement
+from contact_core.robot import Robot
+
+EPILOG = """examples:
+  contact-stack moveit-config
+  contact-stack moveit-config --robot iiwa7 --out moveit.yaml
+
+It prints the file: parameters of MoveIt's node move_group, for the namespace of the robot."""
+
+GROUP = "arm"
+CONTROLLER = "contact_aware_controller"
+
+ACCELERATION = 10.0
+"""Bound on the acceleration of a joint [rad/s^2], as of the controller's commands."""
+
+SHARE = 0.1
+"""Of speed and acceleration that is planned with, unless a request says otherwise."""
+
+
+def semantic_description(description: RobotDescription) -> str:
+    """Write the SRDF of a robot.
+
+    Args:
+        description: The robot.
+
+    Returns:
+        The XML: the group of the arm, its home, and the pairs of links not to be checked.
+    """
+    robot = Robot.from_description(description)
+    root = ElementTree.Element("robot", name=description.name)
+    group = ElementTree.SubElement(root, "group", name=GROUP)
+    ElementTree.SubElement(
+        group, "chain", base_link=description.base_link, tip_link=description.tool_link
+    )
+    home = ElementTree.SubElement(root, "group_state", name="home", group=GROUP)
+    for name, position in zip(description.arm_joints, description.joints.home, strict=True):
+        ElementTree.SubElement(home, "joint", name=name, value=f"{position:.8f}")
+    for joint in ElementTree.fromstring(description.urdf).findall("joint"):
+        name = joint.get("name", "")
+        if joint.get("type") != "fixed" and name not in description.arm_joints:
+            ElementTree.SubElement(root, "passive_joint", name=name)
+    checked = SelfCollision(robot, SelfCollisionConfig()).pairs
+    links = dict.fromkeys(shape.body for shape in description.shapes())
+    for pair in combinations(links, 2):
+        if pair not in checked and pair[::-1] not in checked:
+            reason = {"link1": pair[0], "link2": pair[1], "reason": "Adjacent"}
+            ElementTree.SubElement(root, "disable_collisions", reason)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def move_group_parameters(description: RobotDescription) -> dict[str, Any]:
+    """Return what move_group has to be given.
+
+    Args:
+        description: The robot.
+    """
+    speeds = np.array(Robot.from_description(description).velocity_limits).tolist()
+    limits = {
+        name: {
+            "has_velocity_limits": True,
+            "max_velocity": speed,
+            "has_acceleration_limits": True,
+            "max_acceleration": ACCELERATION,
+        }
+        for name, speed in zip(description.arm_joints, speeds, strict=True)
+    }
+    request, response = "default_planning_request_adapters", "default_planning_response_adapters"
+    return {
+        "robot_description": description.urdf,
+        "robot_description_semantic": semantic_description(description),
+        "robot_description_kinematics": {
+            GROUP: {
+                "kinematics_solver": "kdl_kinematics_plugin/KDLKinematicsPlugin",
+                "kinematics_solver_search_resolution": 0.005,
+                "kinematics_solver_timeout": 0.05,
+            }
+        },
+        "robot_description_planning": {
+            "default_velocity_scaling_factor": SHARE,
+            "default_acceleration_scaling_factor": SHARE,
+            "joint_limits": limits,
+        },
+        "planning_pipelines": ["ompl"],
+        "default_planning_pipeline": "ompl",
+        "ompl": {
+            "planning_plugins": ["ompl_interface/OMPLPlanner"],
+            "request_adapters": [
+                f"{request}/ResolveConstraintFrames",
+                f"{request}/ValidateWorkspaceBounds",
+                f"{request}/CheckStartStateBounds",
+                f"{request}/CheckStartStateCollision",
+            ],
+            "response_adapters": [
+                f"{response}/AddTimeOptimalParameterization",
+                f"{response}/ValidateSolution",
+                f"{response}/DisplayMotionPath",
+            ],
+        },
+        "moveit_controller_manager": (
+            "moveit_simple_controller_manager/MoveItSimpleControllerManager"
+        ),
+        "moveit_simple_controller_manager": {
+            "controller_names": [CONTROLLER],
+            CONTROLLER: {
+                "type": "FollowJointTrajectory",
+                "action_ns": "follow_joint_trajectory",
+                "default": True,
+                "joints": list(description.arm_joints),
+            },
+        },
+        # The controller slows down and stops where something is in the way, and says so itself.
+        "trajectory_execution": {"execution_duration_monitoring": False},
+    }
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line.
+
+    Args:
+        parser: The parser of this command.
+    """
+    parser.epilog = EPILOG
+    parser.add_argument("--robot", default="iiwa14_wsg50", help="description (iiwa14_wsg50)")
+    parser.add_argument("--out", type=Path, help="file to write to (in the user's cache)")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command.
+
+    Args:
+        args: The parsed command line.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        ConfigError: If there is no such robot, or its file is wrong.
+        ModelError: If its parts do not fit together.
+    """
+    description = RobotDescription.load(args.robot)
+    file = args.out or cache_folder("moveit") / f"{description.name}.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    content = {"/**/move_group": {"ros__parameters": move_group_parameters(description)}}
+    with replacement(file) as path:
+        path.write_text(yaml.safe_dump(content, sort_keys=False))
+    # A launch file takes all that is printed, a line's end too.
+    print(file.resolve(), end="")
+    return 0
