@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from action_msgs.msg import GoalStatus
 
 from contact_stack.launch import NodeGraph, find_launch_file, parse
 
@@ -59,6 +60,18 @@ def test_examples_on_the_planners(ros_domain: int) -> None:
         assert "cost:" in planned
         assert "pushes box with up to" in planned
         assert example("03").startswith("SUCCEEDED")
+
+
+@on_the_graph
+def test_a_plan_is_followed_left_and_made_again(ros_domain: int) -> None:
+    plan = parse(find_launch_file("push_box"), {"view": "false"})
+    with NodeGraph(plan, io.StringIO()):
+        first, left, second, ended = example("12").splitlines()
+    assert first.startswith("first plan: ")
+    assert "INVALID_GOAL" not in first + second
+    assert left.startswith(f"its motion ended with state {GoalStatus.STATUS_CANCELED}")
+    assert second.startswith("second plan: ")
+    assert ended.startswith("its motion ended with state ")
 
 
 @on_the_graph
