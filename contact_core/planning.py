@@ -53,6 +53,10 @@ class PlanStatus(Enum):
         "near the best iterate no motion satisfies dynamics, limits and risk bounds: lengthen the "
         "duration, loosen limits or risk bounds"
     )
+    RISK_UNREACHABLE = (
+        "no plan was found that fails this rarely, this is the one that fails least: accept more "
+        "risk or error, lessen the uncertainty, or loosen limits of force and speed"
+    )
     SOLVER_FAILED = "the contact problem has no solution along the first guess: choose another one"
     SOLVER_MISSING = "install the solver or choose another one"
     INVALID_GOAL = "correct the value"

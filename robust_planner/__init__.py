@@ -1,7 +1,8 @@
 """Contact-implicit trajectory optimisation under contact uncertainty: ``chance_constraints``.
 
 Start with :func:`make_example` and :func:`plan`, or with :func:`answer` for the reference and the
-robust plan in one; nothing in this package but its node needs ROS.
+robust plan in one; :func:`plan_with_risk` makes a plan that fails at most as often as is accepted.
+Nothing in this package but its node needs ROS.
 """
 
 from contact_core.planning import PlanStatus, StopCondition
@@ -28,6 +29,15 @@ from robust_planner.planner import RobustAnswer, RobustRequest, answer, plan
 from robust_planner.problem import RobustProblem
 from robust_planner.report import mean_foot_height
 from robust_planner.result import RobustPlan, StageProgress, StageRecord
+from robust_planner.risk.batch import simulate_worlds
+from robust_planner.risk.failure import FailureConfig, FailureRate
+from robust_planner.risk.risk_planner import (
+    RiskPlan,
+    RiskSettings,
+    failure_rate,
+    plan_with_risk,
+)
+from robust_planner.risk.worlds import Normal, Samples, Uniform, Worlds, draw_worlds
 from robust_planner.solver import SolverMissingError
 from robust_planner.trajectory import ContactTrajectory, contact_schedule
 
@@ -40,30 +50,42 @@ __all__ = [
     "CoordinateLimits",
     "Example",
     "ExpectedResidualConfig",
+    "FailureConfig",
+    "FailureRate",
     "NonlinearSolverConfig",
+    "Normal",
     "PlanStatus",
     "PlannerConfig",
     "PlanningProblemError",
     "RiskConfig",
+    "RiskPlan",
+    "RiskSettings",
     "RobustAnswer",
     "RobustPlan",
     "RobustProblem",
     "RobustRequest",
+    "Samples",
     "SolverMissingError",
     "StageProgress",
     "StageRecord",
     "StopCondition",
     "UncertaintyConfig",
+    "Uniform",
+    "Worlds",
     "answer",
     "build_model",
     "contact_schedule",
+    "draw_worlds",
+    "failure_rate",
     "final_errors",
     "highest_force",
     "impacts",
     "make_example",
     "mean_foot_height",
     "plan",
+    "plan_with_risk",
     "predicted_spread",
     "simulate_plan",
+    "simulate_worlds",
     "violation_rate",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from contact_core.registry import Registry
 from robust_planner.config import (
@@ -19,6 +19,8 @@ from robust_planner.config import (
 from robust_planner.models import hopper as hopper_model
 from robust_planner.models import lowered_tool, sliding_block
 from robust_planner.problem import RobustProblem
+from robust_planner.risk.failure import FailureConfig
+from robust_planner.risk.worlds import Normal, Uncertain
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Example:
             executed without feedback, or if friction does not matter.
         test_height: Heights of the ground in these simulations [m]; without
             ``test_friction``, those at which the impact is judged.
+        uncertain: What differs from world to world where a risk is asked for.
+        failure: What counts as a failure then.
     """
 
     name: str
@@ -45,6 +49,8 @@ class Example:
     config: PlannerConfig
     test_friction: tuple[float, ...] = ()
     test_height: tuple[float, ...] = ()
+    uncertain: Uncertain = field(default_factory=dict)
+    failure: FailureConfig = field(default_factory=FailureConfig)
 
 
 def block() -> Example:
@@ -75,6 +81,8 @@ def block() -> Example:
         ),
         test_friction=(0.3, 0.43, 0.57, 0.7),
         test_height=(-0.01, 0.0, 0.01),
+        uncertain={"friction": Normal(0.5, 0.1)},
+        failure=FailureConfig(goal_tolerance=(0.25, 0.0, 0.0, 0.0)),
     )
 
 
@@ -165,6 +173,8 @@ def sled(carried_mass: float = 0.0) -> Example:
             MEAN_FRICTION + FRICTION_SIGMA * deviation for deviation in (-2.0, -2 / 3, 2 / 3, 2.0)
         ),
         test_height=(-HEIGHT_ERROR, 0.0, HEIGHT_ERROR),
+        uncertain={"friction": Normal(MEAN_FRICTION, FRICTION_SIGMA)},
+        failure=FailureConfig(goal_tolerance=(0.09, 0.0, 0.0, 0.0)),
     )
 
 
@@ -204,6 +214,8 @@ def table_approach() -> Example:
             continuation=ContinuationConfig(method="relaxation", weight_fractions=(1.0,)),
         ),
         test_height=tuple(HEIGHT_SIGMA * deviation for deviation in (-2.0, -2 / 3, 2 / 3, 2.0)),
+        uncertain={"height": Normal(0.0, HEIGHT_SIGMA)},
+        failure=FailureConfig(impact_speed=0.15, final_gap=0.002),
     )
 
 

@@ -13,10 +13,12 @@ from typing import Any
 from tqdm import tqdm
 
 from contact_core.config import from_mapping
-from contact_core.errors import choices
-from contact_core.results import STANDARD_OUTPUT, add_json_option, write_json
+from contact_core.errors import ConfigError, choices
+from contact_core.planning import PlanStatus
+from contact_core.results import STANDARD_OUTPUT, add_json_option, at_least, write_json
 from contact_experiments.robust.summary import summarize, table
 from contact_stack.robust.plots import draw
+from contact_stack.robust.risk import draw_risk, plan_risk, risk_table, summarize_risk, with_sigma
 from robust_planner.config import MODES, PlannerConfig
 from robust_planner.examples import EXAMPLES, make_example
 from robust_planner.planner import RobustAnswer, RobustRequest, answer
@@ -30,10 +32,12 @@ EPILOG = """examples:
   contact-stack robust block --sigma 1 --theta 0.7 --beta 0.7 --mode paper
   contact-stack robust sled --json out/sled.json
   contact-stack robust block --sigma 0 --json
+  contact-stack robust sled --risk 0.05
 
 --sigma 0 plans as if nothing was uncertain. Otherwise a robust plan follows, with an expected
-residual cost and, with --theta or --beta, with chance constraints. Exit code: 0, or 1 if the
-best plan found does not satisfy its problem."""
+residual cost and, with --theta or --beta, with chance constraints. --risk asks for a plan that
+fails, as the problem defines it, at most that often. Exit code: 0, or 1 if the best plan found
+does not satisfy its problem or keep the promise."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +61,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--beta", type=float,
         help="accepted probability of leaving the friction cone or penetrating, 0.5..0.999 "
         "(default: no bound; 0.5 with --theta)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--risk", type=float,
+        help="accepted probability that the plan fails, as the problem defines it, 0.001..0.5",
+    )  # fmt: skip
+    parser.add_argument(
+        "--judge", type=at_least(0), default=200, metavar="RUNS",
+        help="with --risk: runs in tamsi_sim that judge the plan, 0 for none (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--mode", choices=MODES, default=MODES[0],
@@ -86,6 +98,8 @@ def main(args: argparse.Namespace) -> int:
     """
     request = make_request(args)
     out = args.out or Path("out") / "robust" / args.name
+    if args.risk is not None:
+        return _keep_promise(args, request, out)
     planned = _plan(request)
     summary = summarize(request.example, planned.problem, request.config, planned.result)
     plots = draw(request, planned, out)
@@ -94,6 +108,23 @@ def main(args: argparse.Namespace) -> int:
         print(f"results: {out}: {', '.join(('summary.json', *(path.name for path in plots)))}")
     write_json(summary, out / "summary.json", args.json)
     return 0 if planned.result.solved else EXIT_NOT_SOLVED
+
+
+def _keep_promise(args: argparse.Namespace, request: RobustRequest, out: Path) -> int:
+    """Plan for a risk; see :func:`main`."""
+    if args.theta is not None or args.beta is not None:
+        raise ConfigError("--risk is about outcomes: leave out --theta and --beta")
+    example = request.example
+    if args.sigma is not None:
+        example = with_sigma(example, args.sigma)
+    plan = plan_risk(example, request.config, args.risk)
+    summary = summarize_risk(example, plan, args.judge)
+    plots = draw_risk(example, plan, out)
+    if args.json != STANDARD_OUTPUT:
+        print(risk_table(summary))
+        print(f"results: {out}: {', '.join(('summary.json', *(path.name for path in plots)))}")
+    write_json(summary, out / "summary.json", args.json)
+    return 0 if plan.status is PlanStatus.SUCCEEDED else EXIT_NOT_SOLVED
 
 
 def make_request(args: argparse.Namespace) -> RobustRequest:

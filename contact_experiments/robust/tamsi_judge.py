@@ -1,0 +1,58 @@
+"""Monte Carlo of plans in tamsi_sim: worlds with other friction, ground, mass and start."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from contact_experiments.robust import tamsi_world
+from robust_planner.problem import RobustProblem
+from robust_planner.risk.batch import SMALLEST_FORCE, BatchMotion
+from robust_planner.risk.worlds import Worlds, in_world
+from robust_planner.trajectory import ContactTrajectory
+
+
+def simulate_worlds(problem: RobustProblem, controls: np.ndarray, worlds: Worlds) -> BatchMotion:
+    """Execute controls in every world, as :func:`robust_planner.simulate_worlds` does.
+
+    Args:
+        problem: A problem of a single body, see :func:`tamsi_world.can_simulate`.
+        controls: u (N, nu) [N, Nm].
+        worlds: The worlds (n).
+
+    Returns:
+        The motions, one sample per millisecond; without forces of friction and of limits.
+
+    Raises:
+        WorldError: If the model is no single body, or a simulation fails.
+    """
+    none = np.zeros((problem.knots, 1))
+    plan = ContactTrajectory(
+        time=problem.time_step * np.arange(problem.knots),
+        position=none, velocity=none, control=controls, normal_force=none, tangent_force=none,
+        slip=none, limit_force=none,
+    )  # fmt: skip
+    runs = [
+        tamsi_world.simulate_plan(
+            plan, in_world(problem, worlds, index), float(worlds.friction[index]),
+            float(worlds.height[index]),
+        )
+        for index in range(len(worlds))
+    ]  # fmt: skip
+    position = np.stack([run.position for run in runs])
+    velocity = np.stack([run.velocity for run in runs])
+    normal = np.stack([run.normal_force for run in runs])
+    touches = normal > SMALLEST_FORCE
+    begins = touches.copy()
+    begins[:, 1:] &= ~touches[:, :-1]
+    impact = np.zeros_like(normal)
+    impact[:, 1:, 0] = np.where(begins[:, 1:, 0], np.maximum(-velocity[:, :-1, -1], 0.0), 0.0)
+    sliding = np.linalg.norm(velocity[:, :, : problem.model.dimension - 1], axis=2)
+    return BatchMotion(
+        position=position,
+        velocity=velocity,
+        normal_force=normal,
+        tangent_force=np.zeros((*normal.shape[:2], 0)),
+        slip=sliding[:, :, None],
+        limit_force=np.zeros((*normal.shape[:2], 0)),
+        impact_speed=impact,
+    )

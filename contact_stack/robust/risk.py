@@ -1,0 +1,183 @@
+"""``contact-stack robust NAME --risk``: a plan that keeps a promise, and how it is shown."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from contact_core.errors import ConfigError
+from contact_core.figures import add_legend, new_figure, save
+from contact_core.results import Rows, table
+from contact_experiments.robust import tamsi_judge
+from contact_experiments.robust.tamsi_world import can_simulate
+from robust_planner.config import PlannerConfig
+from robust_planner.examples import Example
+from robust_planner.risk.batch import simulate_worlds
+from robust_planner.risk.failure import FailureRate
+from robust_planner.risk.risk_planner import RiskPlan, RiskSettings, failure_rate, plan_with_risk
+from robust_planner.risk.worlds import Normal, draw_worlds
+
+SHOWN = 200
+"""Worlds in the picture."""
+
+ROWS: Rows = (
+    ("failures", "rate", 100.0, "%"),
+    ("  95 % interval, low", "low", 100.0, "%"),
+    ("  95 % interval, high", "high", 100.0, "%"),
+    ("  in tamsi_sim", "tamsi.rate", 100.0, "%"),
+    ("  95 % interval, low", "tamsi.low", 100.0, "%"),
+    ("  95 % interval, high", "tamsi.high", 100.0, "%"),
+    ("cost", "cost", 1.0, ""),
+    ("largest control", "max_control", 1.0, "N or Nm"),
+    ("largest speed, planned", "max_speed", 1.0, "m/s or rad/s"),
+)
+
+
+def plan_risk(
+    example: Example, config: PlannerConfig, risk: float, settings: RiskSettings | None = None
+) -> RiskPlan:
+    """Plan an example with the uncertainty and the failures that belong to it.
+
+    Args:
+        example: The example.
+        config: Its settings, with what the command line changed.
+        risk: Accepted probability of failure.
+        settings: How to search; None for the defaults.
+
+    Returns:
+        The plan.
+
+    Raises:
+        ConfigError: If the example says nothing about failures, or the risk is not valid.
+    """
+    if not example.uncertain:
+        raise ConfigError(
+            f"'{example.name}' does not say what is uncertain and what a failure is: give it as a "
+            "problem file"
+        )
+    return plan_with_risk(
+        example.robust_problem, example.uncertain, example.failure, risk, config, settings
+    )
+
+
+def with_sigma(example: Example, sigma: float) -> Example:
+    """Return an example with another standard deviation of everything that is Gaussian.
+
+    Args:
+        example: The example.
+        sigma: In the unit of the quantity.
+    """
+    uncertain = {
+        name: dataclasses.replace(spread, sigma=sigma) if isinstance(spread, Normal) else spread
+        for name, spread in example.uncertain.items()
+    }
+    return dataclasses.replace(example, uncertain=uncertain)
+
+
+def summarize_risk(example: Example, plan: RiskPlan, tamsi_runs: int) -> dict[str, Any]:
+    """Judge a plan beside the nominal one.
+
+    Args:
+        example: The example.
+        plan: Its plan.
+        tamsi_runs: Worlds that are drawn for tamsi_sim; 0 for none.
+
+    Returns:
+        JSON content in SI units.
+    """
+    problem = example.robust_problem
+    tamsi: dict[str, FailureRate | None] = {"nominal": None, "risk": None}
+    if tamsi_runs and can_simulate(problem):
+        # Other worlds than those of the planner and of its check.
+        worlds = draw_worlds(problem, example.uncertain, tamsi_runs, 0, "judge in tamsi_sim")
+        for name, trajectory in (
+            ("nominal", plan.nominal.trajectory),
+            ("risk", plan.trajectory),
+        ):
+            tamsi[name] = failure_rate(
+                problem, example.failure, trajectory.control, worlds, tamsi_judge.simulate_worlds
+            )
+    return {
+        "problem": problem.name,
+        "risk": plan.risk,
+        "status": plan.status.name,
+        "remedy": plan.remedy,
+        "seconds": plan.seconds,
+        "plans": {
+            "nominal": _entry(plan.nominal, plan.nominal_rate, tamsi["nominal"]),
+            "with risk": _entry(plan, plan.failure_rate, tamsi["risk"]),
+        },
+    }
+
+
+def _entry(plan: Any, rate: FailureRate, tamsi: FailureRate | None) -> dict[str, Any]:
+    trajectory = plan.trajectory
+    return {
+        **_rate(rate),
+        "tamsi": _rate(tamsi) if tamsi else None,
+        "cost": plan.cost,
+        "max_control": float(np.abs(trajectory.control).max()),
+        "max_speed": float(np.abs(trajectory.velocity).max()),
+    }
+
+
+def _rate(rate: FailureRate) -> dict[str, Any]:
+    return {"rate": rate.rate, "low": rate.low, "high": rate.high, "samples": rate.samples}
+
+
+def risk_table(summary: Mapping[str, Any]) -> str:
+    """Return the summary as text.
+
+    Args:
+        summary: See :func:`summarize_risk`.
+    """
+    plans = summary["plans"]
+    rows = ROWS if plans["nominal"]["tamsi"] else [row for row in ROWS if "tamsi" not in row[1]]
+    lines = [*table(plans, rows), f"accepted: {100.0 * summary['risk']:g} %, {summary['status']}"]
+    if summary["remedy"]:
+        lines.append(summary["remedy"])
+    return "\n".join(lines)
+
+
+def draw_risk(example: Example, plan: RiskPlan, folder: Path) -> list[Path]:
+    """Draw what both plans do in some worlds.
+
+    Args:
+        example: The example.
+        plan: Its plan.
+        folder: Where the PNG file goes.
+
+    Returns:
+        The files.
+    """
+    title = f"Executed without feedback in {SHOWN} worlds"
+    return [save(_figure(example, plan), folder / "worlds.png", title)]
+
+
+def _figure(example: Example, plan: RiskPlan) -> Figure:
+    problem = example.robust_problem
+    worlds = draw_worlds(problem, example.uncertain, SHOWN, 0, "picture")
+    moving = int(np.argmax(np.abs(np.subtract(problem.goal, problem.start))))
+    figure, grid = new_figure(2, 2, (10.0, 6.4), sharex=True, sharey="row", height_ratios=(2, 3))
+    plans = (
+        ("nominal", plan.nominal.trajectory, plan.nominal_rate),
+        ("with risk", plan.trajectory, plan.failure_rate),
+    )
+    for (push, motion), (name, trajectory, rate) in zip(grid.T, plans, strict=True):
+        for index, control in enumerate(problem.model.control_names):
+            values = trajectory.control[:-1, index]
+            push.step(trajectory.time[:-1], values, where="post", label=control)
+        runs = simulate_worlds(problem, trajectory.control, worlds)
+        motion.plot(trajectory.time, runs.position[:, :, moving].T, color="C0", lw=0.4, alpha=0.4)
+        motion.plot(trajectory.time, trajectory.position[:, moving], color="black", lw=1.2)
+        push.set_title(f"{name}: {100.0 * rate.rate:.2g} % fail", fontsize="medium")
+        motion.set_xlabel("time [s]")
+    grid[0, 0].set_ylabel("control [N, Nm]")
+    grid[1, 0].set_ylabel(f"{problem.model.position_names[moving]} [m, rad]")
+    add_legend(figure, grid[0, 0], columns=4)
+    return figure

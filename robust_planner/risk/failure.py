@@ -1,0 +1,147 @@
+"""What a failure is, how far each world is from it, and bounds on how often it happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from contact_core.config import parameter
+from contact_core.errors import ConfigError
+from robust_planner.problem import RobustProblem
+from robust_planner.risk.batch import SMALLEST_FORCE, BatchMotion
+from robust_planner.risk.worlds import Worlds
+
+
+@dataclass(frozen=True)
+class FailureConfig:
+    """When a motion has failed: any of its bounds is exceeded. Zero, or empty, is no bound."""
+
+    goal_tolerance: tuple[float, ...] = parameter(
+        (),
+        "Largest final error of every position, then of every velocity, 0 where it does not "
+        "matter [m, rad, m/s, rad/s].",
+        low=0.0,
+    )
+    final_gap: float = parameter(
+        0.0, "Largest final distance of a contact point to the ground.", unit="m", low=0.0
+    )
+    impact_speed: float = parameter(
+        0.0, "Largest speed towards the ground at which contact begins.", unit="m/s", low=0.0
+    )
+    contact_force: float = parameter(
+        0.0, "Largest normal force of a contact, mean over a time step.", unit="N", low=0.0
+    )
+    slip_speed: float = parameter(
+        0.0, "Largest speed at which a point slides that touches the ground.", unit="m/s", low=0.0
+    )
+
+    def check(self, problem: RobustProblem) -> None:
+        """Refuse a definition that does not fit a problem, or defines nothing.
+
+        Args:
+            problem: The problem.
+
+        Raises:
+            ConfigError: If it does not.
+        """
+        size = 2 * problem.model.coordinates
+        if len(self.goal_tolerance) not in (0, size):
+            raise ConfigError(
+                f"goal_tolerance has {len(self.goal_tolerance)} values (valid: none, or {size} for "
+                f"'{problem.model.name}')"
+            )
+        if not any(np.any(value) for value in vars(self).values()):
+            raise ConfigError(
+                f"nothing counts as a failure: one of {', '.join(vars(self))} has to be positive"
+            )
+
+
+def use_of_bounds(
+    problem: RobustProblem, failure: FailureConfig, motion: BatchMotion, worlds: Worlds
+) -> np.ndarray:
+    """Return how much of each bound each motion uses, at each knot that it counts at.
+
+    Args:
+        problem: Its model and goal.
+        failure: The bounds.
+        motion: What happened in each world.
+        worlds: The worlds (n).
+
+    Returns:
+        Ratios of what happened to its bound (n, m); NaN where the simulation failed.
+    """
+    model, count = problem.model, len(worlds)
+    ratios = []
+    tolerance = np.array(failure.goal_tolerance)
+    matters = tolerance > 0.0
+    if np.any(matters):
+        final = np.concatenate([motion.position[:, -1], motion.velocity[:, -1]], axis=1)
+        error = (final - np.array(problem.goal))[:, matters] / tolerance[matters]
+        ratios += [error, -error]
+    if failure.final_gap > 0.0:
+        height = np.asarray(model.distance(motion.position[:, -1].T)).T
+        ratios.append((height - worlds.height[:, None]) / failure.final_gap)
+    if failure.contact_force > 0.0:
+        ratios.append(motion.normal_force.reshape(count, -1) / failure.contact_force)
+    if failure.impact_speed > 0.0:
+        ratios.append(motion.impact_speed.reshape(count, -1) / failure.impact_speed)
+    if failure.slip_speed > 0.0:
+        slip = np.where(motion.normal_force > SMALLEST_FORCE, motion.slip, 0.0)
+        ratios.append(slip.reshape(count, -1) / failure.slip_speed)
+    return np.hstack(ratios)
+
+
+def severity(use: np.ndarray) -> np.ndarray:
+    """Return the largest share of a bound that each motion uses.
+
+    Args:
+        use: See :func:`use_of_bounds` (n, m).
+
+    Returns:
+        (n): a failure above one, infinite where the simulation failed.
+    """
+    return np.where(np.isnan(use).any(axis=1), np.inf, use.max(axis=1))
+
+
+@dataclass(frozen=True)
+class FailureRate:
+    """A share of worlds with its exact confidence interval (Clopper and Pearson, 1934).
+
+    Attributes:
+        failures: Number of worlds in which the plan failed.
+        samples: Number of worlds.
+        confidence: Of the interval, two-sided.
+    """
+
+    failures: int
+    samples: int
+    confidence: float = 0.95
+
+    @property
+    def rate(self) -> float:
+        """The share."""
+        return self.failures / self.samples
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval."""
+        return float(self._interval.low)
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval."""
+        return float(self._interval.high)
+
+    @property
+    def _interval(self) -> Any:
+        return stats.binomtest(self.failures, self.samples).proportion_ci(self.confidence)
+
+    def __str__(self) -> str:
+        """Render rate and interval."""
+        return (
+            f"{100.0 * self.rate:.2f} % ({self.failures} of {self.samples}, "
+            f"{100.0 * self.confidence:g} %: {100.0 * self.low:.2f} .. {100.0 * self.high:.2f} %)"
+        )

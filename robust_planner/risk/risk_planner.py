@@ -1,0 +1,312 @@
+"""Plans with a promise: fail, as the user defines it, at most as often as the user accepts.
+
+The promise is about outcomes in drawn worlds, not about one contact condition at one knot as in
+`chance_constraints` Sec. 3.3, whose bound cannot be below one half. Contact-implicit plans,
+the reference and robust ones for ever larger uncertainty, are where shooting starts; a plan is
+accepted when the upper confidence limit of its failure rate, in worlds that had no part in
+planning, is below the risk.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from contact_core.config import nested, parameter
+from contact_core.errors import ConfigError
+from contact_core.planning import PlanStatus, StopCondition
+from robust_planner.config import PlannerConfig, UncertaintyConfig
+from robust_planner.continuation import OnProgress
+from robust_planner.planner import plan
+from robust_planner.problem import RobustProblem
+from robust_planner.result import RobustPlan
+from robust_planner.risk.batch import BatchMotion, simulate_worlds
+from robust_planner.risk.failure import (
+    FailureConfig,
+    FailureRate,
+    severity,
+    use_of_bounds,
+)
+from robust_planner.risk.shooting import Shooting, ShootingConfig
+from robust_planner.risk.worlds import Uncertain, Worlds, draw_worlds, spread_worlds
+from robust_planner.trajectory import ContactTrajectory
+
+SMALLEST_RISK, LARGEST_RISK = 0.001, 0.5
+TAIL = 0.9
+"""Share of the risk that is first left outside the worlds that are planned for."""
+
+
+@dataclass(frozen=True)
+class RiskSettings:
+    """How a plan that keeps a promise is searched for."""
+
+    worlds: int = parameter(16, "Worlds that are planned for beside the median.", low=2)
+    margin: float = parameter(0.02, "Share of every bound that is left free.", low=0.0, high=0.9)
+    samples: int = parameter(2000, "Worlds that choose between plans.", low=100)
+    checks: int = parameter(10_000, "Fresh worlds in which a plan is checked.", low=100)
+    confidence: float = parameter(
+        0.95, "Of the two-sided interval whose upper end is the bound.", above=0.0, high=0.999
+    )
+    sigma_factors: tuple[float, ...] = parameter(
+        (1.0, 2.0, 4.0),
+        "Robust plans are made for the example's sigma times each of these, to start from.",
+        above=0.0,
+    )
+    tightenings: int = parameter(
+        2, "How often half the tail is planned for where the worlds between those fail.", low=0
+    )
+    seed: int = parameter(0, "Of every draw.", low=0)
+    shooting: ShootingConfig = nested(ShootingConfig)
+
+
+@dataclass(frozen=True)
+class RiskPlan:
+    """A plan and how often it fails.
+
+    Attributes:
+        status: SUCCEEDED if the promise is kept; RISK_UNREACHABLE if no plan was found that does,
+            then this is the one that fails least; why it ended early otherwise.
+        trajectory: The motion in the median world.
+        cost: Its running cost, eq. (1a).
+        risk: What was asked for.
+        failure_rate: Of this plan, in worlds that had no part in planning.
+        nominal_rate: Of the plan as if nothing was uncertain, likewise.
+        nominal: That plan.
+        seconds: Wall-clock time [s].
+    """
+
+    status: PlanStatus
+    trajectory: ContactTrajectory
+    cost: float
+    risk: float
+    failure_rate: FailureRate
+    nominal_rate: FailureRate
+    nominal: RobustPlan
+    seconds: float
+
+    @property
+    def kept(self) -> bool:
+        """Whether the upper end of the failure rate's interval is below the risk."""
+        return self.failure_rate.high <= self.risk
+
+    @property
+    def remedy(self) -> str:
+        """What the caller can do, with the least risk that was found; empty on success."""
+        if self.status is PlanStatus.SUCCEEDED:
+            return ""
+        return f"{self.status.remedy} (least risk found: {self.failure_rate.high:.4g})"
+
+
+def plan_with_risk(
+    problem: RobustProblem,
+    uncertain: Uncertain,
+    failure: FailureConfig,
+    risk: float,
+    config: PlannerConfig | None = None,
+    settings: RiskSettings | None = None,
+    start: np.ndarray | None = None,
+    on_progress: OnProgress | None = None,
+    stop: StopCondition | None = None,
+) -> RiskPlan:
+    """Find cheap controls that, executed without feedback, fail at most as often as accepted.
+
+    Args:
+        problem: What to plan.
+        uncertain: Name of a quantity -> its distribution, see
+            :func:`robust_planner.risk.worlds.quantities`.
+        failure: What counts as a failure.
+        risk: Accepted probability of it, 0.001..0.5.
+        config: Of the contact-implicit plans to start from; None for the defaults.
+        settings: How to search; None for the defaults.
+        start: Controls u (N, nu) [N, Nm] to try first, e.g. those of a previous plan.
+        on_progress: Told about the stages of contact-implicit plans.
+        stop: A clock that runs already, instead of the budget in ``config``.
+
+    Returns:
+        The plan.
+
+    Raises:
+        ConfigError: If risk, failure or an uncertain quantity is not valid, if ``start`` has
+            another shape, or if the samples cannot prove so small a risk.
+    """
+    config, settings = config or PlannerConfig(), settings or RiskSettings()
+    _check(problem, failure, risk, settings, start)
+    stop = stop or StopCondition(config.solver.budget)
+    search = _Search(problem, uncertain, failure, risk, settings, stop)
+    certain = dataclasses.replace(config, uncertainty=UncertaintyConfig())
+    nominal = plan(problem, certain, on_progress=on_progress, stop=stop)
+    search.offer(nominal.trajectory.control)
+    starts = _starts(problem, config, nominal, settings, start, on_progress, stop)
+    for controls in starts:
+        if search.solve(controls) or stop.reason is not None:
+            break
+    status = PlanStatus.SUCCEEDED if search.kept else stop.reason or PlanStatus.RISK_UNREACHABLE
+    trajectory = _trajectory(problem, search.best, search.median)
+    return RiskPlan(
+        status=status,
+        trajectory=trajectory,
+        cost=search.cost(search.best),
+        risk=risk,
+        failure_rate=search.kept or search.check(search.best),
+        nominal_rate=search.check(nominal.trajectory.control),
+        nominal=nominal,
+        seconds=stop.elapsed,
+    )
+
+
+def failure_rate(
+    problem: RobustProblem,
+    failure: FailureConfig,
+    controls: np.ndarray,
+    worlds: Worlds,
+    simulate: Callable[[RobustProblem, np.ndarray, Worlds], BatchMotion] = simulate_worlds,
+    confidence: float = 0.95,
+) -> FailureRate:
+    """Execute controls in many worlds and count failures.
+
+    Args:
+        problem: The problem.
+        failure: What counts as a failure.
+        controls: u (N, nu) [N, Nm].
+        worlds: The worlds.
+        simulate: What executes them.
+        confidence: Of the interval.
+
+    Returns:
+        The rate.
+    """
+    motion = simulate(problem, controls, worlds)
+    failed = severity(use_of_bounds(problem, failure, motion, worlds)) > 1.0
+    return FailureRate(int(failed.sum()), len(worlds), confidence)
+
+
+def _check(
+    problem: RobustProblem,
+    failure: FailureConfig,
+    risk: float,
+    settings: RiskSettings,
+    start: np.ndarray | None,
+) -> None:
+    if not SMALLEST_RISK <= risk <= LARGEST_RISK:
+        raise ConfigError(f"risk is {risk!r} (valid: >= {SMALLEST_RISK:g}, <= {LARGEST_RISK:g})")
+    failure.check(problem)
+    if FailureRate(0, settings.checks, settings.confidence).high > risk:
+        raise ConfigError(
+            f"checks is {settings.checks}, too few to tell a risk of {risk:g} with confidence "
+            f"{settings.confidence:g}: raise it"
+        )
+    shape = (problem.knots, problem.model.controls)
+    if start is not None and start.shape != shape:
+        raise ConfigError(f"start has controls {start.shape} (valid: {shape})")
+
+
+class _Search:
+    """Improves controls and remembers those that fail least."""
+
+    def __init__(
+        self,
+        problem: RobustProblem,
+        uncertain: Uncertain,
+        failure: FailureConfig,
+        risk: float,
+        settings: RiskSettings,
+        stop: StopCondition,
+    ) -> None:
+        self._problem, self._uncertain, self._failure = problem, uncertain, failure
+        self._risk, self._settings, self._stop = risk, settings, stop
+        self._seen = self._draw(settings.samples, "risk planning")
+        self._checks = 0
+        self.median = spread_worlds(problem, uncertain, 0, 0.5, settings.seed)
+        self.kept: FailureRate | None = None
+        self.best = np.zeros((problem.knots, problem.model.controls))
+        self._least = np.inf
+
+    def solve(self, controls: np.ndarray) -> bool:
+        """Improve some controls, and say whether they keep the promise."""
+        settings = self._settings
+        tail = TAIL * self._risk
+        # Exceeding a bound by itself in a single world is never worth what it saves.
+        weight = settings.shooting.excess_weight * self.cost(controls)
+        scale = float(np.abs(controls).max(initial=1e-3))
+        for _ in range(1 + settings.tightenings):
+            worlds = spread_worlds(
+                self._problem, self._uncertain, settings.worlds, tail, settings.seed
+            )
+            shooting = Shooting(
+                self._problem, self._failure, worlds, settings.margin, settings.shooting
+            )
+            shot = shooting.improve(controls, scale, weight, self._stop)
+            controls = shot.controls
+            if self.offer(controls) < self._risk * settings.samples:
+                checked = self.check(controls)
+                if checked.high <= self._risk:
+                    self.best, self.kept = controls, checked
+                    return True
+            if shot.severity.max() > 1.0 + settings.margin:
+                return False  # others would only be harder
+            tail *= 0.5
+        return False
+
+    def offer(self, controls: np.ndarray) -> int:
+        """Remember controls if they fail least so far, and return how often they do."""
+        rate = failure_rate(self._problem, self._failure, controls, self._seen)
+        if rate.failures < self._least:
+            self.best, self._least = controls, rate.failures
+        return rate.failures
+
+    def check(self, controls: np.ndarray) -> FailureRate:
+        """Return how often controls fail in worlds that were never looked at before."""
+        self._checks += 1
+        fresh = self._draw(self._settings.checks, f"risk check {self._checks}")
+        confidence = self._settings.confidence
+        return failure_rate(self._problem, self._failure, controls, fresh, confidence=confidence)
+
+    def cost(self, controls: np.ndarray) -> float:
+        """Return the running cost in the median world, eq. (1a)."""
+        shooting = Shooting(self._problem, self._failure, self.median, 0.0, self._settings.shooting)
+        return shooting.evaluate(controls).cost
+
+    def _draw(self, count: int, purpose: str) -> Worlds:
+        return draw_worlds(self._problem, self._uncertain, count, self._settings.seed, purpose)
+
+
+def _starts(
+    problem: RobustProblem,
+    config: PlannerConfig,
+    nominal: RobustPlan,
+    settings: RiskSettings,
+    start: np.ndarray | None,
+    on_progress: OnProgress | None,
+    stop: StopCondition,
+) -> Iterator[np.ndarray]:
+    """Yield controls to start from, ever more careful ones."""
+    if start is not None:
+        yield start
+    if config.robust and nominal.solved:
+        for factor in settings.sigma_factors:
+            sigma = factor * config.uncertainty.sigma
+            wider = UncertaintyConfig(config.uncertainty.kind, sigma)
+            careful = dataclasses.replace(config, uncertainty=wider)
+            robust = plan(problem, careful, nominal, on_progress, stop=stop)
+            if robust.solved:
+                yield robust.trajectory.control
+    yield nominal.trajectory.control
+
+
+def _trajectory(problem: RobustProblem, controls: np.ndarray, median: Worlds) -> ContactTrajectory:
+    motion = simulate_worlds(problem, controls, median)
+    tangent = motion.tangent_force[0]
+    model = problem.model
+    return ContactTrajectory(
+        time=problem.time_step * np.arange(problem.knots),
+        position=motion.position[0],
+        velocity=motion.velocity[0],
+        control=controls,
+        normal_force=motion.normal_force[0],
+        tangent_force=tangent.reshape(-1, model.contacts, model.directions),
+        slip=motion.slip[0],
+        limit_force=motion.limit_force[0],
+    )

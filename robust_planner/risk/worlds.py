@@ -1,0 +1,302 @@
+"""What is uncertain about the world, by distribution, and worlds drawn from it."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi
+import numpy as np
+from scipy import special
+
+from contact_core.config import from_mapping, parameter
+from contact_core.errors import ConfigError, choices
+from contact_core.seeds import generator
+from robust_planner.contact_model import ContactModel
+from robust_planner.problem import RobustProblem
+
+SMALLEST_MASS = 0.01
+"""No drawn factor on the mass is smaller."""
+SMALLEST_FRICTION = 1e-6
+"""Of a problem that is planned or simulated for one world."""
+
+
+class Distribution(ABC):
+    """Of one quantity."""
+
+    @abstractmethod
+    def quantile(self, probability: np.ndarray) -> np.ndarray:
+        """Return the values that the quantity does not exceed with some probabilities.
+
+        Args:
+            probability: Between 0 and 1, any shape.
+
+        Returns:
+            Same shape, in the unit of the quantity.
+        """
+
+
+@dataclass(frozen=True)
+class Normal(Distribution):
+    """A Gaussian."""
+
+    mean: float = parameter(description="mean")
+    sigma: float = parameter(description="standard deviation", low=0.0)
+
+    def quantile(self, probability: np.ndarray) -> np.ndarray:
+        """Evaluate; see the base class."""
+        return np.asarray(self.mean + self.sigma * special.ndtri(probability))
+
+
+@dataclass(frozen=True)
+class Uniform(Distribution):
+    """Everything between two values is as likely."""
+
+    low: float = parameter(description="smallest value")
+    high: float = parameter(description="largest value")
+
+    def __post_init__(self) -> None:
+        """Refuse an empty interval."""
+        if not self.low <= self.high:
+            raise ConfigError(f"uniform from {self.low!r} to {self.high!r} (valid: low <= high)")
+
+    def quantile(self, probability: np.ndarray) -> np.ndarray:
+        """Evaluate; see the base class."""
+        return np.asarray(self.low + (self.high - self.low) * probability)
+
+
+@dataclass(frozen=True)
+class Samples(Distribution):
+    """What was measured; each value is as likely."""
+
+    values: tuple[float, ...] = parameter(description="the measured values")
+
+    def __post_init__(self) -> None:
+        """Refuse what says nothing."""
+        if not self.values:
+            raise ConfigError("samples has no values (valid: one or more)")
+
+    def quantile(self, probability: np.ndarray) -> np.ndarray:
+        """Evaluate; see the base class."""
+        return np.asarray(np.quantile(self.values, probability, method="inverted_cdf"))
+
+
+DISTRIBUTIONS: dict[str, type[Distribution]] = {
+    "normal": Normal,
+    "uniform": Uniform,
+    "samples": Samples,
+}
+
+Uncertain = Mapping[str, Distribution]
+"""Name of a quantity -> its distribution; see :func:`quantities`."""
+
+
+def quantities(model: ContactModel) -> tuple[str, ...]:
+    """List what may be uncertain.
+
+    Args:
+        model: The model.
+
+    Returns:
+        ``friction`` mu, ``height`` of the ground [m], ``mass``, a factor on every mass and
+        inertia, and ``start.COORDINATE``, how far the start is off [m, rad].
+    """
+    return ("friction", "height", "mass", *(f"start.{name}" for name in model.position_names))
+
+
+def read_distribution(values: Any, where: str) -> Distribution:
+    """Build a distribution from one entry of a file.
+
+    Args:
+        values: For instance ``{"normal": {"mean": 0.5, "sigma": 0.1}}``.
+        where: What it is, for the error.
+
+    Returns:
+        The distribution.
+
+    Raises:
+        ConfigError: If there is no such distribution, or its values are invalid.
+    """
+    if not isinstance(values, Mapping) or len(values) != 1:
+        raise ConfigError(f"{where} must have one distribution ({choices(DISTRIBUTIONS)})")
+    ((kind, content),) = values.items()
+    if kind not in DISTRIBUTIONS:
+        raise ConfigError(f"{where}: unknown distribution '{kind}' ({choices(DISTRIBUTIONS)})")
+    if kind == "samples":
+        content = {"values": content}
+    return from_mapping(DISTRIBUTIONS[kind], content, f"{where}.{kind}")
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """Several worlds.
+
+    Attributes:
+        friction: mu (n).
+        height: Of the ground (n) [m].
+        mass: Factor on every mass and inertia (n).
+        offset: Start minus planned start (n, nq) [m, rad].
+    """
+
+    friction: np.ndarray
+    height: np.ndarray
+    mass: np.ndarray
+    offset: np.ndarray
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.friction)
+
+    def select(self, chosen: Any) -> Worlds:
+        """Return some of them.
+
+        Args:
+            chosen: An index of NumPy that keeps the axis: a slice, indices or a mask.
+        """
+        return Worlds(*(getattr(self, field.name)[chosen] for field in dataclasses.fields(self)))
+
+    def join(self, others: Worlds) -> Worlds:
+        """Return these and others."""
+        pairs = (
+            (getattr(self, field.name), getattr(others, field.name))
+            for field in dataclasses.fields(self)
+        )
+        return Worlds(*(np.concatenate(pair) for pair in pairs))
+
+
+def draw_worlds(
+    problem: RobustProblem, uncertain: Uncertain, count: int, seed: int, purpose: str
+) -> Worlds:
+    """Draw worlds.
+
+    Args:
+        problem: The means of what is certain.
+        uncertain: What is not.
+        count: Number of worlds.
+        seed: Of the draw.
+        purpose: Draws for different purposes are independent.
+
+    Returns:
+        The worlds. Negative friction is none, and masses are at least a hundredth.
+
+    Raises:
+        ConfigError: If a quantity is unknown.
+    """
+    probability = {
+        name: generator(seed, f"{purpose}, {name}").random(count)
+        for name in quantities(problem.model)
+    }
+    return worlds_at(problem, uncertain, probability)
+
+
+def spread_worlds(
+    problem: RobustProblem, uncertain: Uncertain, count: int, tail: float, seed: int
+) -> Worlds:
+    """Return the median world, and others spread over all that are not extreme.
+
+    Args:
+        problem: The means of what is certain.
+        uncertain: What is not.
+        count: Number of worlds beside the median.
+        tail: Probability that any quantity is more extreme than all of its values here.
+        seed: Of the combinations of several quantities, a Latin hypercube.
+
+    Returns:
+        The worlds; each quantity has quantiles at equal distance, its two extremes included.
+
+    Raises:
+        ConfigError: If a quantity is unknown.
+    """
+    own = 0.5 * tail / max(len(uncertain), 1)
+    grid = np.linspace(own, 1.0 - own, count)
+    probability = {
+        name: np.concatenate([[0.5], generator(seed, f"spread, {name}").permutation(grid)])
+        for name in quantities(problem.model)
+    }
+    return worlds_at(problem, uncertain, probability)
+
+
+def worlds_at(
+    problem: RobustProblem, uncertain: Uncertain, probability: Mapping[str, np.ndarray]
+) -> Worlds:
+    """Return the worlds of some quantiles.
+
+    Args:
+        problem: The means of what is certain.
+        uncertain: What is not.
+        probability: Name of every quantity -> its probabilities (n).
+
+    Returns:
+        The worlds.
+
+    Raises:
+        ConfigError: If an uncertain quantity is unknown.
+    """
+    known = quantities(problem.model)
+    for name in uncertain:
+        if name not in known:
+            raise ConfigError(f"unknown uncertain quantity '{name}' ({choices(known)})")
+    certain = {"friction": problem.friction, "height": 0.0, "mass": 1.0}
+    values = {
+        name: uncertain[name].quantile(probability[name])
+        if name in uncertain
+        else np.full_like(probability[name], certain.get(name, 0.0))
+        for name in known
+    }
+    return Worlds(
+        friction=np.maximum(values["friction"], 0.0),
+        height=values["height"],
+        mass=np.maximum(values["mass"], SMALLEST_MASS),
+        offset=np.stack([values[name] for name in known[3:]], axis=-1),
+    )
+
+
+def starts(problem: RobustProblem, worlds: Worlds) -> np.ndarray:
+    """Return where the model starts, on the ground if it is higher and within its limits.
+
+    Args:
+        problem: The planned start.
+        worlds: The worlds.
+
+    Returns:
+        x0 = (q, v) (n, 2 nq).
+    """
+    model = problem.model
+    state = np.tile(problem.start, (len(worlds), 1))
+    q = state[:, : model.coordinates]
+    q[:] = np.clip(q + worlds.offset, model.limits.lower, model.limits.upper)
+    return _raised(model, state, worlds.height)
+
+
+def in_world(problem: RobustProblem, worlds: Worlds, index: int) -> RobustProblem:
+    """Return a problem with the friction, the mass and the start of a world.
+
+    Args:
+        problem: The problem.
+        worlds: The worlds.
+        index: Which one.
+
+    Returns:
+        The problem; the height of the ground belongs to who simulates it.
+    """
+    model = problem.model
+    mass = float(worlds.mass[index])
+    q, v = casadi.SX.sym("q", model.coordinates), casadi.SX.sym("v", model.coordinates)
+    inertia = casadi.Function("mass_matrix", [q], [mass * model.mass_matrix(q)])
+    bias = casadi.Function("bias_force", [q, v], [mass * model.bias_force(q, v)])
+    level = dataclasses.replace(worlds.select(slice(index, index + 1)), height=np.zeros(1))
+    return dataclasses.replace(
+        problem,
+        model=dataclasses.replace(model, mass_matrix=inertia, bias_force=bias),
+        start=tuple(starts(problem, level)[0].tolist()),
+        friction=max(float(worlds.friction[index]), SMALLEST_FRICTION),
+    )
+
+
+def _raised(model: ContactModel, states: np.ndarray, height: np.ndarray) -> np.ndarray:
+    gaps = np.asarray(model.distance(states[:, : model.coordinates].T)).min(axis=0) - height
+    states[:, model.dimension - 1] -= np.minimum(gaps, 0.0)
+    return states

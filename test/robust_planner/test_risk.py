@@ -1,0 +1,202 @@
+"""Plans with a promise: judged by other simulators, analytic cases and fresh worlds."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from contact_core.errors import ConfigError
+from contact_core.planning import PlanStatus, StopCondition
+from contact_experiments.robust import tamsi_judge
+from robust_planner import (
+    FailureConfig,
+    FailureRate,
+    Normal,
+    RiskSettings,
+    Samples,
+    Uniform,
+    draw_worlds,
+    failure_rate,
+    make_example,
+    plan_with_risk,
+    simulate_worlds,
+)
+from robust_planner.contact_model import GRAVITY
+from robust_planner.evaluation.time_stepping import TimeStepping, raised_start
+from robust_planner.examples import Example
+from robust_planner.risk.failure import severity, use_of_bounds
+from robust_planner.risk.shooting import ShootingConfig
+from robust_planner.risk.worlds import in_world, spread_worlds
+
+QUICK = RiskSettings(
+    worlds=8,
+    samples=1000,
+    checks=4000,
+    sigma_factors=(1.0,),
+    shooting=ShootingConfig(nodes=26, iterations=40),
+)
+
+
+def test_worlds_are_stepped_as_one_by_one() -> None:
+    """The hopper: two contacts, limits, a configuration-dependent inertia; everything uncertain."""
+    problem = make_example("hopper").problem
+    controls = np.random.default_rng(1).normal(0.0, 20.0, (problem.knots, 3))
+    uncertain = {
+        "friction": Normal(0.5, 0.2),
+        "height": Uniform(-0.05, 0.05),
+        "mass": Samples((0.8, 1.0, 1.3)),
+        "start.x": Normal(0.0, 0.1),
+    }
+    worlds = draw_worlds(problem, uncertain, 4, 0, "test")
+    motion = simulate_worlds(problem, controls, worlds)
+    time = problem.time_step * np.arange(problem.knots)
+    for index in range(len(worlds)):
+        own, height = in_world(problem, worlds, index), float(worlds.height[index])
+        world = TimeStepping(own.model, own.friction, height)
+        run = world.simulate(raised_start(own, height), controls, time)
+        # Rounding grows exponentially in a leg without feedback.
+        np.testing.assert_allclose(motion.position[index, :40], run.position[:40], atol=1e-6)
+        np.testing.assert_allclose(
+            motion.normal_force[index, :40], run.normal_force[:40], atol=1e-3, rtol=1e-6
+        )
+
+
+def test_a_sliding_block_stops_where_friction_stops_it() -> None:
+    """After a push for 0.1 s: v^2 / (2 mu g), up to a time step of sliding."""
+    problem = make_example("block").problem
+    controls = np.zeros((problem.knots, 1))
+    controls[:10] = 30.0
+    worlds = draw_worlds(problem, {"friction": Uniform(0.4, 0.8)}, 20, 0, "test")
+    motion = simulate_worlds(problem, controls, worlds)
+    speed = 0.1 * (30.0 - worlds.friction * GRAVITY)
+    way = 0.05 * speed + speed**2 / (2.0 * worlds.friction * GRAVITY)
+    np.testing.assert_allclose(motion.position[:, -1, 0], way, atol=0.01 * speed.max())
+
+
+def test_impact_speed_is_that_of_a_fall() -> None:
+    problem = make_example("table_approach").problem
+    worlds = draw_worlds(problem, {"height": Uniform(-0.03, 0.03)}, 20, 0, "test")
+    motion = simulate_worlds(problem, np.zeros((problem.knots, 1)), worlds)
+    fall = np.sqrt(2.0 * GRAVITY * (0.1 - worlds.height))
+    # Backward Euler is half a time step of falling ahead.
+    np.testing.assert_allclose(motion.impact_speed.max(axis=(1, 2)), fall, atol=0.011 * GRAVITY)
+    use = use_of_bounds(problem, FailureConfig(impact_speed=1.4), motion, worlds)
+    failed = severity(use) > 1.0
+    assert 0 < failed.sum() < len(worlds)
+    np.testing.assert_array_equal(failed, motion.impact_speed.max(axis=(1, 2)) > 1.4)
+
+
+@pytest.mark.parametrize(
+    ("distribution", "other"),
+    [
+        (Normal(0.5, 0.1), stats.norm(0.5, 0.1)),
+        (Uniform(0.2, 0.6), stats.uniform(0.2, 0.4)),
+    ],
+)
+def test_draws_follow_their_distribution(
+    distribution: Normal | Uniform, other: stats.rv_continuous
+) -> None:
+    problem = make_example("block").problem
+    worlds = draw_worlds(problem, {"friction": distribution}, 5000, 0, "test")
+    assert stats.kstest(worlds.friction, other.cdf).pvalue > 0.01
+    again = draw_worlds(problem, {"friction": distribution}, 5000, 0, "test")
+    np.testing.assert_array_equal(worlds.friction, again.friction)
+
+
+def test_spread_worlds_leave_the_tails_out() -> None:
+    problem = make_example("block").problem
+    uncertain = {"friction": Normal(0.5, 0.1), "mass": Uniform(0.9, 1.1)}
+    worlds = spread_worlds(problem, uncertain, 9, 0.1, 0)
+    assert worlds.friction[0] == pytest.approx(0.5)
+    assert worlds.friction.max() == pytest.approx(stats.norm(0.5, 0.1).ppf(0.975))
+    assert worlds.mass.min() == pytest.approx(0.9 + 0.2 * 0.025)
+
+
+def test_interval_covers_the_rate_as_often_as_it_says() -> None:
+    """Exactly: the probability of all counts whose interval has the true rate in it."""
+    counts = np.arange(30)
+    rates = [FailureRate(int(count), 100) for count in counts]
+    covering = np.array([rate.low <= 0.05 <= rate.high for rate in rates])
+    assert stats.binom.pmf(counts, 100, 0.05)[covering].sum() >= 0.95
+
+
+@pytest.fixture(scope="module")
+def sled() -> Example:
+    example = make_example("sled")
+    return dataclasses.replace(example, uncertain={"friction": Normal(0.4, 0.1)})
+
+
+def test_the_sled_keeps_its_promise(sled: Example) -> None:
+    """In worlds that had no part in planning, and in tamsi_sim."""
+    problem = sled.robust_problem
+    plan = plan_with_risk(problem, sled.uncertain, sled.failure, 0.05, sled.config, QUICK)
+    assert plan.status is PlanStatus.SUCCEEDED
+    assert plan.kept
+    fresh = draw_worlds(problem, sled.uncertain, 10_000, 7, "test")
+    rate = failure_rate(problem, sled.failure, plan.trajectory.control, fresh)
+    assert rate.high <= 0.06
+    assert plan.nominal_rate.low >= 0.5
+    assert np.abs(plan.trajectory.control).max() <= 60.0 + 1e-9
+    few = fresh.select(slice(0, 150))
+    judged = failure_rate(
+        problem, sled.failure, plan.trajectory.control, few, tamsi_judge.simulate_worlds
+    )
+    assert judged.low <= 0.05
+
+
+def test_what_cannot_be_had_is_called_unreachable(sled: Example) -> None:
+    """A tenth of the tolerance: no push without feedback comes that close so often."""
+    failure = FailureConfig(goal_tolerance=(0.002, 0.0, 0.0, 0.0))
+    quick = dataclasses.replace(QUICK, shooting=ShootingConfig(nodes=11, iterations=5))
+    plan = plan_with_risk(sled.robust_problem, sled.uncertain, failure, 0.05, sled.config, quick)
+    assert plan.status is PlanStatus.RISK_UNREACHABLE
+    assert plan.failure_rate.low > 0.05
+    assert plan.failure_rate.rate <= plan.nominal_rate.rate
+    assert "least risk found" in plan.remedy
+
+
+def test_a_used_up_budget_ends_the_search(sled: Example) -> None:
+    plan = plan_with_risk(
+        sled.robust_problem, sled.uncertain, sled.failure, 0.05, sled.config, QUICK,
+        stop=StopCondition(0.1),
+    )  # fmt: skip
+    assert plan.status is PlanStatus.TIME_BUDGET_REACHED
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"risk": 0.6}, "risk is 0.6 \\(valid: >= 0.001, <= 0.5\\)"),
+        ({"failure": FailureConfig()}, "nothing counts as a failure"),
+        ({"failure": FailureConfig(goal_tolerance=(0.1,))}, "goal_tolerance has 1 values"),
+        ({"uncertain": {"colour": Normal(0.0, 1.0)}}, "unknown uncertain quantity 'colour'"),
+        ({"start": np.zeros((3, 1))}, "start has controls \\(3, 1\\)"),
+        ({"settings": RiskSettings(checks=100), "risk": 0.01}, "checks is 100, too few"),
+    ],
+)
+def test_bad_values_are_named(sled: Example, changes: dict[str, object], message: str) -> None:
+    given = {"uncertain": sled.uncertain, "failure": sled.failure, "risk": 0.05, **changes}
+    with pytest.raises(ConfigError, match=message):
+        plan_with_risk(sled.robust_problem, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("risk", [0.05, 0.01])
+@pytest.mark.parametrize("name", ["block", "sled", "table_approach"])
+def test_promises_hold_in_tamsi_sim(name: str, risk: float) -> None:
+    """10 000 runs: the 95 % interval ends below 7 %, or 1.4 times what was asked for."""
+    example = make_example(name)
+    uncertain = example.uncertain
+    if name == "sled":
+        uncertain = {"friction": Normal(0.4, 0.1)}
+    problem = example.robust_problem
+    plan = plan_with_risk(problem, uncertain, example.failure, risk, example.config)
+    assert plan.status is PlanStatus.SUCCEEDED
+    worlds = draw_worlds(problem, uncertain, 10_000, 1, "judge in tamsi_sim")
+    judged = failure_rate(
+        problem, example.failure, plan.trajectory.control, worlds, tamsi_judge.simulate_worlds
+    )
+    assert judged.high <= 1.4 * risk, judged
