@@ -13,6 +13,7 @@ MODULES = (
     "contact_experiments.tamsi.precompile",
     "irs_planner.precompile",
     "contact_aware_control.precompile",
+    "robust_planner.precompile",
 )
 """Each has a function ``precompile()``; the longest comes first."""
 

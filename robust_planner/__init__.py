@@ -27,19 +27,22 @@ from robust_planner.evaluation.violation import highest_force, violation_rate
 from robust_planner.examples import EXAMPLES, Example, make_example
 from robust_planner.planner import RobustAnswer, RobustRequest, answer, plan
 from robust_planner.problem import RobustProblem
+from robust_planner.problem_file import find_problem, load_problem
 from robust_planner.report import mean_foot_height
 from robust_planner.result import RobustPlan, StageProgress, StageRecord
 from robust_planner.risk.batch import simulate_worlds
 from robust_planner.risk.failure import FailureConfig, FailureRate
 from robust_planner.risk.risk_planner import (
     RiskPlan,
-    RiskSettings,
     failure_rate,
+    plan_example,
     plan_with_risk,
 )
-from robust_planner.risk.worlds import Normal, Samples, Uniform, Worlds, draw_worlds
+from robust_planner.risk.settings import RiskSettings, ShootingConfig
+from robust_planner.risk.worlds import Normal, Samples, Uniform, Worlds, draw_worlds, quantities
 from robust_planner.solver import SolverMissingError
 from robust_planner.trajectory import ContactTrajectory, contact_schedule
+from robust_planner.urdf_model import load_urdf
 
 __all__ = [
     "EXAMPLES",
@@ -65,6 +68,7 @@ __all__ = [
     "RobustProblem",
     "RobustRequest",
     "Samples",
+    "ShootingConfig",
     "SolverMissingError",
     "StageProgress",
     "StageRecord",
@@ -78,13 +82,18 @@ __all__ = [
     "draw_worlds",
     "failure_rate",
     "final_errors",
+    "find_problem",
     "highest_force",
     "impacts",
+    "load_problem",
+    "load_urdf",
     "make_example",
     "mean_foot_height",
     "plan",
+    "plan_example",
     "plan_with_risk",
     "predicted_spread",
+    "quantities",
     "simulate_plan",
     "simulate_worlds",
     "violation_rate",

@@ -25,12 +25,16 @@ class Body:
         mass: [kg].
         angle: Orientation in the plane as an expression of q [rad]; None if it cannot turn.
         inertia: About the centre of mass, normal to the plane [kg m^2].
+        spin: Jacobian (3, nq) of the angular velocity [rad/s], world; instead of ``angle``.
+        inertia_matrix: About the centre of mass (3, 3) [kg m^2], world; with ``spin``.
     """
 
     position: casadi.SX
     mass: float
     angle: casadi.SX | None = None
     inertia: float = 0.0
+    spin: casadi.SX | None = None
+    inertia_matrix: casadi.SX | None = None
 
 
 @dataclass(frozen=True)
@@ -216,6 +220,9 @@ def _energies(q: casadi.SX, v: casadi.SX, bodies: list[Body]) -> tuple[casadi.SX
         potential += GRAVITY * body.mass * body.position[-1]
         if body.angle is not None:
             kinetic += 0.5 * body.inertia * (casadi.jacobian(body.angle, q) @ v) ** 2
+        if body.spin is not None and body.inertia_matrix is not None:
+            turning = body.spin @ v
+            kinetic += 0.5 * casadi.dot(turning, body.inertia_matrix @ turning)
     return kinetic, potential
 
 

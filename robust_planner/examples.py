@@ -20,6 +20,7 @@ from robust_planner.models import hopper as hopper_model
 from robust_planner.models import lowered_tool, sliding_block
 from robust_planner.problem import RobustProblem
 from robust_planner.risk.failure import FailureConfig
+from robust_planner.risk.settings import RiskSettings
 from robust_planner.risk.worlds import Normal, Uncertain
 
 
@@ -40,6 +41,7 @@ class Example:
             ``test_friction``, those at which the impact is judged.
         uncertain: What differs from world to world where a risk is asked for.
         failure: What counts as a failure then.
+        search: How a plan that fails that rarely is searched for.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Example:
     test_height: tuple[float, ...] = ()
     uncertain: Uncertain = field(default_factory=dict)
     failure: FailureConfig = field(default_factory=FailureConfig)
+    search: RiskSettings = field(default_factory=RiskSettings)
 
 
 def block() -> Example:

@@ -18,11 +18,21 @@ from contact_core.planning import PlanStatus
 from contact_core.results import STANDARD_OUTPUT, add_json_option, at_least, write_json
 from contact_experiments.robust.summary import summarize, table
 from contact_stack.robust.plots import draw
-from contact_stack.robust.risk import draw_risk, plan_risk, risk_table, summarize_risk, with_sigma
+from contact_stack.robust.risk import (
+    PLAN_FILE,
+    draw_risk,
+    read_controls,
+    risk_table,
+    summarize_risk,
+    with_sigma,
+    write_plan,
+)
 from robust_planner.config import MODES, PlannerConfig
-from robust_planner.examples import EXAMPLES, make_example
+from robust_planner.examples import EXAMPLES
 from robust_planner.planner import RobustAnswer, RobustRequest, answer
+from robust_planner.problem_file import find_problem
 from robust_planner.result import StageProgress
+from robust_planner.risk.risk_planner import plan_example
 
 EXIT_NOT_SOLVED = 1
 NO_TOLERANCE = 0.5
@@ -47,7 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser: The parser of this command.
     """
     parser.epilog = EPILOG
-    parser.add_argument("name", metavar="NAME", help=f"the problem ({choices(EXAMPLES)})")
+    parser.add_argument(
+        "name", metavar="NAME", help=f"the problem ({choices(EXAMPLES)}, or a file .yaml)"
+    )
     parser.add_argument(
         "--sigma", type=float,
         help="standard deviation of friction [-] or height [m] (default: the problem's)",
@@ -65,6 +77,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--risk", type=float,
         help="accepted probability that the plan fails, as the problem defines it, 0.001..0.5",
+    )  # fmt: skip
+    parser.add_argument(
+        "--start", type=Path, metavar="FILE",
+        help=f"with --risk: the {PLAN_FILE} of a previous plan, to start from",
     )  # fmt: skip
     parser.add_argument(
         "--judge", type=at_least(0), default=200, metavar="RUNS",
@@ -97,7 +113,7 @@ def main(args: argparse.Namespace) -> int:
         ContactStackError: If the problem, a parameter or the solver does not exist.
     """
     request = make_request(args)
-    out = args.out or Path("out") / "robust" / args.name
+    out = args.out or Path("out") / "robust" / Path(args.name).stem
     if args.risk is not None:
         return _keep_promise(args, request, out)
     planned = _plan(request)
@@ -117,13 +133,16 @@ def _keep_promise(args: argparse.Namespace, request: RobustRequest, out: Path) -
     example = request.example
     if args.sigma is not None:
         example = with_sigma(example, args.sigma)
-    plan = plan_risk(example, request.config, args.risk)
+    start = None if args.start is None else read_controls(args.start)
+    plan = plan_example(example, args.risk, request.config, start=start)
     summary = summarize_risk(example, plan, args.judge)
     plots = draw_risk(example, plan, out)
     if args.json != STANDARD_OUTPUT:
         print(risk_table(summary))
-        print(f"results: {out}: {', '.join(('summary.json', *(path.name for path in plots)))}")
+        names = ("summary.json", PLAN_FILE, *(path.name for path in plots))
+        print(f"results: {out}: {', '.join(names)}")
     write_json(summary, out / "summary.json", args.json)
+    write_plan(plan.trajectory, out / PLAN_FILE)
     return 0 if plan.status is PlanStatus.SUCCEEDED else EXIT_NOT_SOLVED
 
 
@@ -139,7 +158,7 @@ def make_request(args: argparse.Namespace) -> RobustRequest:
     Raises:
         ContactStackError: If there is no such problem, or a value is out of range.
     """
-    example = make_example(args.name)
+    example = find_problem(args.name)
     values = dataclasses.asdict(example.config)
     values["mode"] = args.mode
     if args.sigma is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,18 @@ from matplotlib.figure import Figure
 
 from contact_core.errors import ConfigError
 from contact_core.figures import add_legend, new_figure, save
-from contact_core.results import Rows, table
+from contact_core.results import Rows, table, write_json
 from contact_experiments.robust import tamsi_judge
 from contact_experiments.robust.tamsi_world import can_simulate
-from robust_planner.config import PlannerConfig
 from robust_planner.examples import Example
 from robust_planner.risk.batch import simulate_worlds
 from robust_planner.risk.failure import FailureRate
-from robust_planner.risk.risk_planner import RiskPlan, RiskSettings, failure_rate, plan_with_risk
+from robust_planner.risk.risk_planner import RiskPlan, failure_rate
 from robust_planner.risk.worlds import Normal, draw_worlds
+from robust_planner.trajectory import ContactTrajectory
+
+PLAN_FILE = "plan.json"
+"""Motion and controls of a plan, to the last bit; another plan may start from it."""
 
 SHOWN = 200
 """Worlds in the picture."""
@@ -38,31 +42,39 @@ ROWS: Rows = (
 )
 
 
-def plan_risk(
-    example: Example, config: PlannerConfig, risk: float, settings: RiskSettings | None = None
-) -> RiskPlan:
-    """Plan an example with the uncertainty and the failures that belong to it.
+def write_plan(trajectory: ContactTrajectory, path: Path) -> None:
+    """Write motion and controls.
 
     Args:
-        example: The example.
-        config: Its settings, with what the command line changed.
-        risk: Accepted probability of failure.
-        settings: How to search; None for the defaults.
-
-    Returns:
-        The plan.
+        trajectory: The plan.
+        path: The file.
 
     Raises:
-        ConfigError: If the example says nothing about failures, or the risk is not valid.
+        OSError: If it cannot be written.
     """
-    if not example.uncertain:
-        raise ConfigError(
-            f"'{example.name}' does not say what is uncertain and what a failure is: give it as a "
-            "problem file"
-        )
-    return plan_with_risk(
-        example.robust_problem, example.uncertain, example.failure, risk, config, settings
-    )
+    names = ("time", "position", "velocity", "control")
+    write_json({name: getattr(trajectory, name).tolist() for name in names}, path)
+
+
+def read_controls(path: Path) -> np.ndarray:
+    """Read the controls of a plan.
+
+    Args:
+        path: A file of :func:`write_plan`.
+
+    Returns:
+        u (N, nu) [N, Nm].
+
+    Raises:
+        ConfigError: If there is no such file, or it is no plan.
+    """
+    try:
+        controls = np.array(json.loads(path.read_text())["control"], dtype=float)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path} is no plan to start from: {error}") from error
+    if controls.ndim != 2 or not np.isfinite(controls).all():
+        raise ConfigError(f"{path} is no plan to start from: its controls are not (N, nu) numbers")
+    return controls
 
 
 def with_sigma(example: Example, sigma: float) -> Example:

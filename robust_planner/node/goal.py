@@ -21,9 +21,11 @@ from contact_ros.planning_server import GoalRefusedError
 from contact_ros.stamps import to_nanoseconds
 from robust_planner.config import PlannerConfig
 from robust_planner.contact_model import ContactModel, PlanningProblemError
-from robust_planner.examples import Example, make_example
+from robust_planner.examples import Example
 from robust_planner.planner import RobustRequest
 from robust_planner.problem import TOUCHING
+from robust_planner.problem_file import find_problem
+from robust_planner.risk.risk_planner import check_risk
 
 
 @dataclass(frozen=True)
@@ -53,11 +55,15 @@ class RobustGoal:
         request: What to plan.
         samples: Sampled worlds of the violation rate, 0 for none.
         seed: Of these samples.
+        risk: Accepted probability of failure, 0 for no promise.
+        start: Controls u (N, nu) to start from [N, Nm]; None for none.
     """
 
     request: RobustRequest
     samples: int
     seed: int
+    risk: float = 0.0
+    start: np.ndarray | None = None
 
 
 def read_goal(goal: Any, limits: PlanServerConfig) -> RobustGoal:
@@ -76,19 +82,42 @@ def read_goal(goal: Any, limits: PlanServerConfig) -> RobustGoal:
     """
     check_numbers(goal, LARGEST_NUMBER)
     _refuse_unsupported(goal, limits)
-    example = make_example(goal.problem)
+    example = find_problem(goal.problem)
     example = _with_states(example, goal)
     example = _with_weights(example, goal)
     example = _with_friction(example, goal.uncertainty)
     example, time_step = _with_time(example, goal, limits)
+    if goal.risk != 0.0:
+        check_risk(example, goal.risk)
+        request = RobustRequest(example, _with_budget(example.config, goal))
+        return RobustGoal(request, 0, goal.seed, goal.risk, _controls(example, goal.initial_guess))
     request = RobustRequest(example, _config(example, goal, time_step))
     return RobustGoal(request, goal.evaluation_samples, goal.seed)
+
+
+def _controls(example: Example, guess: Any) -> np.ndarray | None:
+    """Return the inputs of a motion to start from."""
+    if not guess.points:
+        return None
+    problem = example.robust_problem
+    controls = [list(point.effort) for point in guess.points]
+    if {len(control) for control in controls} != {problem.model.controls}:
+        raise ConfigError(
+            f"initial_guess has points with {sorted({len(control) for control in controls})} "
+            f"efforts (valid: {problem.model.controls}, one per control)"
+        )
+    return np.array(controls)
+
+
+def _with_budget(config: PlannerConfig, goal: Any) -> PlannerConfig:
+    budget = 1e-9 * to_nanoseconds(goal.time_budget) or math.inf
+    return dataclasses.replace(config, solver=dataclasses.replace(config.solver, budget=budget))
 
 
 def _refuse_unsupported(goal: Any, limits: PlanServerConfig) -> None:
     """Refuse what the planner cannot do, rather than plan something else."""
     guess = goal.initial_guess
-    if guess.points or guess.joint_names:
+    if (guess.points or guess.joint_names) and goal.risk == 0.0:
         raise ConfigError(
             "initial_guess: plans start from a straight line, leave it empty (a cold start)"
         )
@@ -106,6 +135,13 @@ def _refuse_unsupported(goal: Any, limits: PlanServerConfig) -> None:
             "distance cannot be uncertain at the same time, and every contact is as uncertain"
         )
     asks = goal.expected_residual_weight != 0.0 or goal.beta != 0.0 or goal.theta != 0.0
+    if goal.risk != 0.0 and (asks or goal.uncertainty or goal.complementarity or goal.mode):
+        raise ConfigError(
+            f"risk is {goal.risk!r}: the problem says what is uncertain and what fails, leave "
+            "uncertainty, beta, theta, expected_residual_weight, mode and complementarity empty"
+        )
+    if goal.risk != 0.0 and (goal.time_step_min != goal.time_step_max):
+        raise ConfigError("with a risk the time step is fixed: time_step_min = time_step_max")
     if asks and not goal.uncertainty:
         raise ConfigError("expected_residual_weight, beta and theta need an entry in uncertainty")
     if goal.solver == "snopt" and importlib.util.find_spec("pydrake") is None:
@@ -217,9 +253,7 @@ def _config(example: Example, goal: Any, time_step: dict[str, Any]) -> PlannerCo
     if goal.beta != 0.0 or goal.theta != 0.0:
         values["risk"] = {"enabled": True, "beta": goal.beta, "theta": goal.theta}
     values["continuation"].update(_continuation(example.config, goal.complementarity))
-    config = from_mapping(PlannerConfig, values)
-    budget = 1e-9 * to_nanoseconds(goal.time_budget) or math.inf
-    return dataclasses.replace(config, solver=dataclasses.replace(config.solver, budget=budget))
+    return _with_budget(from_mapping(PlannerConfig, values), goal)
 
 
 def _slip_scale(goal: Any) -> float:

@@ -19,6 +19,7 @@ from robust_planner.evaluation.violation import declared_risk, highest_force, vi
 from robust_planner.planner import RobustAnswer, RobustRequest
 from robust_planner.program import ProgramParameters
 from robust_planner.result import RobustPlan, StageProgress
+from robust_planner.risk.risk_planner import RiskPlan
 from robust_planner.trajectory import ContactTrajectory
 
 Result = PlanRobustContact.Result
@@ -39,7 +40,8 @@ def no_plan() -> Any:
         (
             "cost", "merit", "dynamics_residual", "complementarity_residual", "penetration",
             "force_distance", "predicted_spread", "violation_rate",
-            "violation_rate_predicted", "risk_bound",
+            "violation_rate_predicted", "risk_bound", "failure_rate", "failure_rate_low",
+            "failure_rate_high", "nominal_failure_rate",
         ),
         math.nan,
     )  # fmt: skip
@@ -103,11 +105,36 @@ def plan_result(request: RobustRequest, answer: RobustAnswer, samples: int, seed
         violation_rate=rate.sampled if rate else math.nan,
         violation_rate_predicted=rate.predicted if rate else math.nan,
         risk_bound=_or_nan(declared_risk(config)),
+        failure_rate=math.nan,
+        failure_rate_low=math.nan,
+        failure_rate_high=math.nan,
+        nominal_failure_rate=math.nan,
         relaxation=parameters.relaxation,
         penalty_weight=parameters.penalty,
         expected_residual_weight=parameters.residual_weight,
         elapsed=plan.seconds,
     )
+
+
+def risk_result(model: ContactModel, plan: RiskPlan) -> Any:
+    """Build the result of a plan with a promise, but for the status.
+
+    Args:
+        model: The model that was planned for.
+        plan: The plan; it is simulated, so that residuals do not apply.
+
+    Returns:
+        The message.
+    """
+    result, rate = no_plan(), plan.failure_rate
+    result.trajectory = _motion(plan.trajectory, model)
+    result.contacts = _contacts(plan.trajectory, model)
+    result.cost = plan.cost
+    result.failure_rate = rate.rate
+    result.failure_rate_low, result.failure_rate_high = rate.low, rate.high
+    result.nominal_failure_rate = plan.nominal_rate.rate
+    result.elapsed = plan.seconds
+    return result
 
 
 def plan_feedback(phase: str, progress: StageProgress) -> Any:

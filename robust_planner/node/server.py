@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from contact_stack_msgs.action import PlanRobustContact
@@ -24,17 +25,21 @@ from robust_planner.node.messages import (
     plan_feedback,
     plan_result,
     remedy_of,
+    risk_result,
 )
 from robust_planner.planner import RobustAnswer, answer
 from robust_planner.result import StageProgress
+from robust_planner.risk.risk_planner import RiskPlan, plan_example
 from robust_planner.solver import SolverMissingError
 
 NAME = "robust_planner"
 ACTION = "plan_robust_contact"
+RISK = "risk"
+"""Stage of the feedback while plans are made from which a plan with a promise starts."""
 
 
-class RobustGoalPlanner(GoalPlanner[RobustGoal, RobustAnswer]):
-    """Plan under contact uncertainty, the reference first."""
+class RobustGoalPlanner(GoalPlanner[RobustGoal, RobustAnswer | RiskPlan]):
+    """Plan under contact uncertainty, the reference first, or with a promise."""
 
     def __init__(self, limits: PlanServerConfig) -> None:
         """Take the parameters.
@@ -50,13 +55,18 @@ class RobustGoalPlanner(GoalPlanner[RobustGoal, RobustAnswer]):
 
     def solve(
         self, problem: RobustGoal, stop: StopCondition, publish: Callable[[Any], None]
-    ) -> RobustAnswer:
+    ) -> RobustAnswer | RiskPlan:
         """Plan, see :meth:`GoalPlanner.solve`."""
 
         def show(phase: str, progress: StageProgress) -> None:
             if not progress.finished:
                 publish(plan_feedback(phase, progress))
 
+        if problem.risk > 0.0:
+            return plan_example(
+                problem.request.example, problem.risk, problem.request.config,
+                start=problem.start, on_progress=partial(show, RISK), stop=stop,
+            )  # fmt: skip
         try:
             planned = answer(problem.request, show, stop=stop)
         except SolverMissingError as error:
@@ -64,8 +74,13 @@ class RobustGoalPlanner(GoalPlanner[RobustGoal, RobustAnswer]):
         publish(evaluation_feedback(planned.result))
         return planned
 
-    def answer(self, problem: RobustGoal, plan: RobustAnswer) -> PlanAnswer:
+    def answer(self, problem: RobustGoal, plan: RobustAnswer | RiskPlan) -> PlanAnswer:
         """Evaluate the plan and fill the result, see :meth:`GoalPlanner.answer`."""
+        if isinstance(plan, RiskPlan):
+            message = risk_result(problem.request.example.robust_problem.model, plan)
+            return PlanAnswer(
+                plan.status, plan.remedy, message, plan.status is PlanStatus.SUCCEEDED
+            )
         status, remedy = plan.result.status, remedy_of(plan.result)
         if status is PlanStatus.RESIDUAL_TOO_LARGE:  # the action has no word of its own for it
             status = PlanStatus.NOT_CONVERGED

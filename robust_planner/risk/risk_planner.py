@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.config import nested, parameter
 from contact_core.errors import ConfigError
 from contact_core.planning import PlanStatus, StopCondition
 from robust_planner.config import PlannerConfig, UncertaintyConfig
 from robust_planner.continuation import OnProgress
+from robust_planner.examples import Example
 from robust_planner.planner import plan
 from robust_planner.problem import RobustProblem
 from robust_planner.result import RobustPlan
@@ -30,36 +30,14 @@ from robust_planner.risk.failure import (
     severity,
     use_of_bounds,
 )
-from robust_planner.risk.shooting import Shooting, ShootingConfig
+from robust_planner.risk.settings import RiskSettings
+from robust_planner.risk.shooting import Shooting
 from robust_planner.risk.worlds import Uncertain, Worlds, draw_worlds, spread_worlds
 from robust_planner.trajectory import ContactTrajectory
 
 SMALLEST_RISK, LARGEST_RISK = 0.001, 0.5
 TAIL = 0.9
 """Share of the risk that is first left outside the worlds that are planned for."""
-
-
-@dataclass(frozen=True)
-class RiskSettings:
-    """How a plan that keeps a promise is searched for."""
-
-    worlds: int = parameter(16, "Worlds that are planned for beside the median.", low=2)
-    margin: float = parameter(0.02, "Share of every bound that is left free.", low=0.0, high=0.9)
-    samples: int = parameter(2000, "Worlds that choose between plans.", low=100)
-    checks: int = parameter(10_000, "Fresh worlds in which a plan is checked.", low=100)
-    confidence: float = parameter(
-        0.95, "Of the two-sided interval whose upper end is the bound.", above=0.0, high=0.999
-    )
-    sigma_factors: tuple[float, ...] = parameter(
-        (1.0, 2.0, 4.0),
-        "Robust plans are made for the example's sigma times each of these, to start from.",
-        above=0.0,
-    )
-    tightenings: int = parameter(
-        2, "How often half the tail is planned for where the worlds between those fail.", low=0
-    )
-    seed: int = parameter(0, "Of every draw.", low=0)
-    shooting: ShootingConfig = nested(ShootingConfig)
 
 
 @dataclass(frozen=True)
@@ -155,6 +133,59 @@ def plan_with_risk(
         nominal=nominal,
         seconds=stop.elapsed,
     )
+
+
+def plan_example(
+    example: Example,
+    risk: float,
+    config: PlannerConfig | None = None,
+    settings: RiskSettings | None = None,
+    start: np.ndarray | None = None,
+    on_progress: OnProgress | None = None,
+    stop: StopCondition | None = None,
+) -> RiskPlan:
+    """Plan an example, or a problem file, with its own uncertainty and failures.
+
+    Args:
+        example: The example.
+        risk: Accepted probability of failure, 0.001..0.5.
+        config: Its settings, if they were changed.
+        settings: How to search; None for those of the example.
+        start: Controls to try first.
+        on_progress: Told about the stages of contact-implicit plans.
+        stop: A clock that runs already.
+
+    Returns:
+        The plan.
+
+    Raises:
+        ConfigError: If the example says nothing about failures, or the risk is not valid.
+    """
+    check_risk(example, risk)
+    return plan_with_risk(
+        example.robust_problem, example.uncertain, example.failure, risk, config or example.config,
+        settings or example.search, start, on_progress, stop,
+    )  # fmt: skip
+
+
+def check_risk(example: Example, risk: float) -> None:
+    """Refuse a risk that cannot be promised.
+
+    Args:
+        example: What is planned.
+        risk: Accepted probability of failure.
+
+    Raises:
+        ConfigError: If it is out of range, or the example says nothing about failures.
+    """
+    if not SMALLEST_RISK <= risk <= LARGEST_RISK:
+        raise ConfigError(f"risk is {risk!r} (valid: >= {SMALLEST_RISK:g}, <= {LARGEST_RISK:g})")
+    if not example.uncertain:
+        raise ConfigError(
+            f"'{example.name}' does not say what is uncertain and what a failure is: give both in "
+            "a problem file"
+        )
+    example.failure.check(example.robust_problem)
 
 
 def failure_rate(

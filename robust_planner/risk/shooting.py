@@ -15,42 +15,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.config import parameter
 from contact_core.planning import StopCondition
 from contact_core.quadratic_program import QuadraticProgram, make_solver
 from robust_planner.problem import RobustProblem
 from robust_planner.risk.batch import BatchMotion, simulate_worlds
 from robust_planner.risk.failure import FailureConfig, severity, use_of_bounds
+from robust_planner.risk.settings import ShootingConfig
 from robust_planner.risk.worlds import Worlds
 
 NEAR = 0.3
 """Bounds of which less is used are left out of a quadratic program."""
 REGULARISATION = 1e-5
 """Of the Hessian, in units of the weight of an excess."""
-
-
-@dataclass(frozen=True)
-class ShootingConfig:
-    """How controls are improved."""
-
-    iterations: int = parameter(80, "Most steps.", low=1)
-    excess_weight: float = parameter(
-        10.0, "w, cost of exceeding a bound by itself in one world, in costs of the start.",
-        above=0.0,
-    )  # fmt: skip
-    nodes: int = parameter(51, "Points between which a change of the controls is linear.", low=2)
-    difference: float = parameter(
-        0.5, "Step of the central differences, in trust regions.", above=0.0
-    )
-    trust_radius: float = parameter(
-        0.1, "First trust region, relative to the largest control.", above=0.0
-    )
-    smallest_radius: float = parameter(
-        1e-4, "Trust region at which it has converged, likewise.", above=0.0
-    )
-    tolerance: float = parameter(
-        1e-4, "Relative decrease of the merit below which it has converged.", above=0.0
-    )
 
 
 @dataclass(frozen=True)

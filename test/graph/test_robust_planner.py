@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +15,12 @@ from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import UncertainParameter
+from own_problem import quick_cart
 from planning_client import PlanningClient
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from contact_ros.stamps import to_nanoseconds
+from robust_planner import load_problem, plan_example
 
 pytestmark = pytest.mark.graph
 
@@ -176,3 +179,34 @@ def test_a_running_plan_does_not_keep_the_server_alive(client: PlanningClient) -
     """The fixture interrupts the server while it plans: it ends without an error."""
     client.start(problem="hopper")
     client.wait_until(lambda: len(client.feedback) >= 2)
+
+
+def test_an_own_problem_is_planned_as_by_the_library(
+    client: PlanningClient, tmp_path: Path
+) -> None:
+    """From its file, with a risk: the same bits; then from that plan again."""
+    path = quick_cart(tmp_path)
+    plan = plan_example(load_problem(path), 0.2)
+    state, result = client.plan(problem=str(path), risk=0.2)
+    assert (state, result.status_name) == (GoalStatus.STATUS_SUCCEEDED, plan.status.name)
+    controls = [list(point.effort) for point in result.trajectory.points]
+    np.testing.assert_array_equal(controls, plan.trajectory.control)
+    assert result.failure_rate == plan.failure_rate.rate
+    assert result.failure_rate_low < result.failure_rate < result.failure_rate_high <= 0.2
+    assert result.nominal_failure_rate == plan.nominal_rate.rate
+    state, again = client.plan(problem=str(path), risk=0.2, initial_guess=result.trajectory)
+    assert state == GoalStatus.STATUS_SUCCEEDED
+    assert again.failure_rate_high <= 0.2
+
+
+def test_risks_that_cannot_be_promised_are_refused(client: PlanningClient) -> None:
+    cases = (
+        (Goal(problem="sled", risk=0.7), "risk is 0.7 (valid: >= 0.001, <= 0.5)"),
+        (Goal(problem="hopper", risk=0.1), "'hopper' does not say what is uncertain"),
+        (Goal(problem="sled", risk=0.1, uncertainty=[FRICTION]), "the problem says what is uncert"),
+        (Goal(problem="nowhere.yaml", risk=0.1), "cannot read nowhere.yaml"),
+    )
+    for goal, reason in cases:
+        _, result = client.result(client.start_goal(goal))
+        assert result.status == Result.INVALID_GOAL
+        assert reason in result.remedy

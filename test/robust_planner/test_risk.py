@@ -28,7 +28,7 @@ from robust_planner.contact_model import GRAVITY
 from robust_planner.evaluation.time_stepping import TimeStepping, raised_start
 from robust_planner.examples import Example
 from robust_planner.risk.failure import severity, use_of_bounds
-from robust_planner.risk.shooting import ShootingConfig
+from robust_planner.risk.settings import ShootingConfig
 from robust_planner.risk.worlds import in_world, spread_worlds
 
 QUICK = RiskSettings(

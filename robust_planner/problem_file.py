@@ -1,0 +1,155 @@
+"""Problems from YAML files: a URDF model, boundary states, what is uncertain, what a failure is."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from contact_core.config import from_mapping, nested, parameter, read_mapping
+from contact_core.errors import ConfigError
+from robust_planner.config import PlannerConfig
+from robust_planner.examples import Example, make_example
+from robust_planner.problem import RobustProblem
+from robust_planner.risk.failure import FailureConfig
+from robust_planner.risk.settings import RiskSettings
+from robust_planner.risk.worlds import Distribution, Uncertain, quantities, read_distribution
+from robust_planner.urdf_model import load_urdf
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContactConfig:
+    """One point that may touch the ground."""
+
+    link: str = parameter(description="Link of the model.")
+    point: tuple[float, ...] = parameter(
+        description="Where it is in the link's frame.", unit="m", size=3
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProblemConfig:
+    """A problem file, but for ``contacts`` and ``uncertain``, which map names to what they mean."""
+
+    title: str = parameter(description="What the problem is about.")
+    urdf: str = parameter(description="URDF file of the model, beside this file.")
+    dimension: int = parameter(2, "2: everything moves in the x-z plane; 3.", options=(2, 3))
+    actuated: tuple[str, ...] = parameter(description="Joints with a motor.")
+    start: tuple[float, ...] = parameter(description="Every position, then every velocity.")
+    goal: tuple[float, ...] = parameter(description="Likewise.")
+    duration: float = parameter(description="Horizon.", unit="s", above=0.0)
+    knots: int = parameter(description="Number of states.", low=2)
+    friction: float = parameter(description="mu, mean friction coefficient.", above=0.0)
+    state_weight: tuple[float, ...] = parameter(description="Diagonal of Q.", low=0.0)
+    control_weight: tuple[float, ...] = parameter(description="Diagonal of R.", low=0.0)
+    failure: FailureConfig = nested(FailureConfig)
+    planner: PlannerConfig = nested(PlannerConfig)
+    search: RiskSettings = nested(RiskSettings)
+
+
+def load_problem(path: str | Path) -> Example:
+    """Read a problem file.
+
+    Args:
+        path: The YAML file; other files that it names are beside it.
+
+    Returns:
+        The problem with its settings, uncertainty and failures, named after the file.
+
+    Raises:
+        ContactStackError: If a file is missing or a value is not valid; the message says which.
+    """
+    path = Path(path)
+    try:
+        return _build(path, dict(read_mapping(path)))
+    except ConfigError as error:
+        raise ConfigError(f"{path.name}: {error}") from error
+
+
+def find_problem(name: str) -> Example:
+    """Return a problem by name or from a file.
+
+    Args:
+        name: One of ``EXAMPLES``, or a path that ends with ``.yaml``.
+
+    Returns:
+        The problem.
+
+    Raises:
+        ContactStackError: If there is no such problem, or it is not valid.
+    """
+    return load_problem(name) if name.endswith(".yaml") else make_example(name)
+
+
+def _build(path: Path, values: dict[str, Any]) -> Example:
+    contacts = {
+        name: from_mapping(ContactConfig, value, f"contacts.{name}")
+        for name, value in _mapping(values.pop("contacts", None), "contacts").items()
+    }
+    uncertain = {
+        name: _distribution(path, name, value)
+        for name, value in _mapping(values.pop("uncertain", {}), "uncertain").items()
+    }
+    config = from_mapping(ProblemConfig, values)
+    model = load_urdf(
+        path.parent / config.urdf,
+        {name: (contact.link, contact.point) for name, contact in contacts.items()},
+        config.actuated,
+        config.dimension,
+    )
+    names = {field.name for field in dataclasses.fields(RobustProblem)}
+    shared = {name: value for name, value in vars(config).items() if name in names}
+    problem = RobustProblem(name=path.stem, model=model, **shared)
+    if any(np.any(value) for value in vars(config.failure).values()):
+        config.failure.check(problem)
+    _check_uncertain(problem, uncertain)
+    return Example(
+        name=path.stem,
+        description=config.title,
+        problem=problem,
+        robust_problem=problem,
+        config=config.planner,
+        uncertain=uncertain,
+        failure=config.failure,
+        search=config.search,
+    )
+
+
+def _mapping(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"'{where}' must map names to what they mean, got {value!r}")
+    return value
+
+
+def _distribution(path: Path, name: str, value: Any) -> Distribution:
+    """Read a distribution; samples may be a file with one value a line."""
+    where = f"uncertain.{name}"
+    if isinstance(value, Mapping) and isinstance(value.get("samples"), str):
+        file = path.parent / value["samples"]
+        try:
+            value = {"samples": np.loadtxt(file, ndmin=1).ravel().tolist()}
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{where}: cannot read {file}: {error}") from error
+    return read_distribution(value, where)
+
+
+def _check_uncertain(problem: RobustProblem, uncertain: Uncertain) -> None:
+    """Refuse unknown quantities, and heights where no coordinate lifts the model off the ground."""
+    known, model = quantities(problem.model), problem.model
+    for name in uncertain:
+        if name not in known:
+            valid = ", ".join(known)
+            raise ConfigError(f"unknown uncertain quantity '{name}' (valid: {valid})")
+    if uncertain.keys() <= {"friction", "mass"}:
+        return
+    jacobian = np.asarray(model.normal_jacobian(problem.start[: model.coordinates]))
+    vertical = model.dimension - 1
+    if model.coordinates <= vertical or not np.allclose(jacobian[:, vertical], 1.0):
+        raise ConfigError(
+            f"height and start cannot be uncertain (valid: where coordinate {vertical + 1} of "
+            f"{', '.join(model.position_names)} lifts every contact point straight up)"
+        )

@@ -1,0 +1,54 @@
+"""How a plan that keeps a promise is searched for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contact_core.config import nested, parameter
+
+
+@dataclass(frozen=True)
+class ShootingConfig:
+    """How controls are improved."""
+
+    iterations: int = parameter(80, "Most steps.", low=1)
+    excess_weight: float = parameter(
+        10.0, "w, cost of exceeding a bound by itself in one world, in costs of the start.",
+        above=0.0,
+    )  # fmt: skip
+    nodes: int = parameter(51, "Points between which a change of the controls is linear.", low=2)
+    difference: float = parameter(
+        0.5, "Step of the central differences, in trust regions.", above=0.0
+    )
+    trust_radius: float = parameter(
+        0.1, "First trust region, relative to the largest control.", above=0.0
+    )
+    smallest_radius: float = parameter(
+        1e-4, "Trust region at which it has converged, likewise.", above=0.0
+    )
+    tolerance: float = parameter(
+        1e-4, "Relative decrease of the merit below which it has converged.", above=0.0
+    )
+
+
+@dataclass(frozen=True)
+class RiskSettings:
+    """How a plan that keeps a promise is searched for."""
+
+    worlds: int = parameter(16, "Worlds that are planned for beside the median.", low=2)
+    margin: float = parameter(0.02, "Share of every bound that is left free.", low=0.0, high=0.9)
+    samples: int = parameter(2000, "Worlds that choose between plans.", low=100)
+    checks: int = parameter(10_000, "Fresh worlds in which a plan is checked.", low=100)
+    confidence: float = parameter(
+        0.95, "Of the two-sided interval whose upper end is the bound.", above=0.0, high=0.999
+    )
+    sigma_factors: tuple[float, ...] = parameter(
+        (1.0, 2.0, 4.0),
+        "Robust plans are made for the example's sigma times each of these, to start from.",
+        above=0.0,
+    )
+    tightenings: int = parameter(
+        2, "How often half the tail is planned for where the worlds between those fail.", low=0
+    )
+    seed: int = parameter(0, "Of every draw.", low=0)
+    shooting: ShootingConfig = nested(ShootingConfig)

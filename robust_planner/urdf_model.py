@@ -1,0 +1,156 @@
+"""Models from URDF files: Pinocchio reads them, CasADi gets their kinematics.
+
+Pinocchio's wheel has no CasADi interface; joints of one degree of freedom need a rotation and a
+translation each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import casadi
+import numpy as np
+import pinocchio as pin
+
+from contact_core.errors import choices
+from robust_planner.contact_model import (
+    Body,
+    BodyPoint,
+    ContactModel,
+    CoordinateLimits,
+    PlanningProblemError,
+    build_model,
+)
+
+NO_LIMIT = 1e3
+"""Limits in a URDF file from here on are none [m, rad, m/s, rad/s, N, Nm]."""
+
+
+def load_urdf(
+    path: Path,
+    contacts: Mapping[str, tuple[str, Sequence[float]]],
+    actuated: Sequence[str],
+    dimension: int = 2,
+) -> ContactModel:
+    """Read a model whose joints are prismatic or revolute; its base is fixed to the world.
+
+    A body that moves freely hangs on joints without mass. The first coordinates have to move it
+    along x and z (in 3-D x, y and z) where the height of the ground or the start is uncertain.
+
+    Args:
+        path: The URDF file; position, velocity and effort limits of a thousand and more are none.
+        contacts: Name of a point that may touch the ground -> its link, and where it is in the
+            link's frame (3) [m].
+        actuated: Names of the joints that have a motor.
+        dimension: 2 if everything moves in the x-z plane, 3 otherwise.
+
+    Returns:
+        The model; its coordinates are the joints, in the order of the tree.
+
+    Raises:
+        PlanningProblemError: If the file cannot be read, a joint has more than one degree of
+            freedom, or there is no such link or joint.
+    """
+    try:
+        model = pin.buildModelFromUrdf(str(path))
+    except (RuntimeError, ValueError) as error:
+        raise PlanningProblemError(f"cannot read the model {path}: {error}") from error
+    names = tuple(model.names)[1:]
+    if any(joint.nq != 1 for joint in list(model.joints)[1:]):
+        wrong = [n for n, j in zip(names, list(model.joints)[1:], strict=True) if j.nq != 1]
+        raise PlanningProblemError(
+            f"joints {', '.join(wrong)} of {path.name} have no single coordinate (valid: prismatic "
+            "and revolute joints, with limits)"
+        )
+    for joint in actuated:
+        if joint not in names:
+            raise PlanningProblemError(f"unknown actuated joint '{joint}' ({choices(names)})")
+    q = casadi.SX.sym("q", model.nq)
+    placements = _Placements(model, q)
+    actuation = np.zeros((model.nq, len(actuated)))
+    for column, joint in enumerate(actuated):
+        actuation[names.index(joint), column] = 1.0
+    axes = [0, 2] if dimension == 2 else [0, 1, 2]
+    return build_model(
+        name=model.name,
+        q=q,
+        bodies=[placements.body(index) for index in range(1, model.njoints)],
+        contacts=[
+            BodyPoint(name, placements.point(link, np.asarray(point))[axes])
+            for name, (link, point) in contacts.items()
+        ],
+        actuation=actuation,
+        position_names=names,
+        control_names=tuple(actuated),
+        limits=CoordinateLimits(
+            lower=_limits(model.lowerPositionLimit),
+            upper=_limits(model.upperPositionLimit),
+            speed=_limits(model.upperVelocityLimit),
+            control=tuple(_limits(actuation.T @ model.upperEffortLimit)),
+        ),
+    )
+
+
+def _limits(values: np.ndarray) -> tuple[float, ...]:
+    return tuple(np.where(np.abs(values) < NO_LIMIT, values, np.copysign(np.inf, values)).tolist())
+
+
+class _Placements:
+    """Rotation and origin of every joint's frame in the world, as expressions of q."""
+
+    def __init__(self, model: pin.Model, q: casadi.SX) -> None:
+        self._model, self._q = model, q
+        self._rotation = [casadi.SX.eye(3)]
+        self._origin = [casadi.SX.zeros(3)]
+        # Angular velocity of each joint's frame by q.
+        self._spin = [casadi.SX.zeros(3, model.nq)]
+        for index in range(1, model.njoints):
+            self._add(index)
+
+    def body(self, index: int) -> Body:
+        """Return what is fixed to a joint."""
+        inertia, rotation = self._model.inertias[index], self._rotation[index]
+        return Body(
+            position=self._origin[index] + rotation @ casadi.DM(inertia.lever),
+            mass=inertia.mass,
+            spin=self._spin[index],
+            inertia_matrix=rotation @ casadi.DM(inertia.inertia) @ rotation.T,
+        )
+
+    def point(self, link: str, point: np.ndarray) -> casadi.SX:
+        """Return where a point of a link is."""
+        model = self._model
+        links = [frame.name for frame in model.frames if frame.type == pin.FrameType.BODY]
+        if link not in links:
+            raise PlanningProblemError(f"unknown link '{link}' ({choices(links)})")
+        frame = model.frames[model.getFrameId(link, pin.FrameType.BODY)]
+        local = casadi.DM(frame.placement.act(point))
+        return self._origin[frame.parentJoint] + self._rotation[frame.parentJoint] @ local
+
+    def _add(self, index: int) -> None:
+        model = self._model
+        joint, placement = model.joints[index], model.jointPlacements[index]
+        parent, value = model.parents[index], self._q[joint.idx_q]
+        data = joint.createData()
+        joint.calc(data, pin.neutral(model))
+        linear, angular = np.split(np.asarray(data.S).ravel(), 2)
+        before = self._rotation[parent] @ casadi.DM(placement.rotation)
+        origin = self._origin[parent] + self._rotation[parent] @ casadi.DM(placement.translation)
+        spin = casadi.SX(self._spin[parent])
+        spin[:, joint.idx_v] += before @ casadi.DM(angular)
+        self._rotation.append(before @ _rotation(angular, value))
+        self._origin.append(origin + before @ casadi.DM(linear) * value)
+        self._spin.append(spin)
+
+
+def _rotation(axis: np.ndarray, angle: casadi.SX) -> casadi.SX:
+    """Return the rotation about a unit axis (Rodrigues), or none about a zero one."""
+    if not np.any(axis):
+        return casadi.SX.eye(3)
+    skew = pin.skew(axis)
+    return (
+        casadi.SX.eye(3)
+        + casadi.sin(angle) * casadi.DM(skew)
+        + (1.0 - casadi.cos(angle)) * casadi.DM(skew @ skew)
+    )

@@ -1,0 +1,38 @@
+"""The problem file of the example, changed, e.g. so that it is planned in a few seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+CART = Path(__file__).resolve().parents[2] / "examples/robust_planner/cart/cart.yaml"
+
+QUICK: Mapping[str, Any] = {
+    "knots": 26,
+    "search": {
+        "worlds": 6,
+        "samples": 400,
+        "checks": 2000,
+        "sigma_factors": [1.0],
+        "tightenings": 0,
+        "shooting": {"nodes": 13, "iterations": 12},
+    },
+}
+
+
+def changed_cart(folder: Path, changes: Mapping[str, Any]) -> Path:
+    """Return a copy of the cart's problem file with other values; None removes one."""
+    for file in CART.parent.iterdir():
+        (folder / file.name).write_text(file.read_text())
+    values = {**yaml.safe_load(CART.read_text()), **changes}
+    path = folder / "cart.yaml"
+    path.write_text(yaml.safe_dump({k: v for k, v in values.items() if v is not None}))
+    return path
+
+
+def quick_cart(folder: Path) -> Path:
+    """Return a copy that is planned in a few seconds."""
+    return changed_cart(folder, QUICK)
