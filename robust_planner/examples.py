@@ -217,8 +217,6 @@ def table_approach() -> Example:
             continuation=ContinuationConfig(method="relaxation", weight_fractions=(1.0,)),
         ),
         test_height=tuple(HEIGHT_SIGMA * deviation for deviation in (-2.0, -2 / 3, 2 / 3, 2.0)),
-        uncertain={"height": Normal(0.0, HEIGHT_SIGMA)},
-        failure=FailureConfig(impact_speed=0.15, final_gap=0.002),
     )
 
 
