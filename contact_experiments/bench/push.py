@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from contact_core.figures import save
-from contact_core.results import Columns, lines, write_json
+from contact_core.results import Columns, add_json_option, lines, write_json
 from contact_core.scene_config import ENGINES
 from contact_core.sweep import Sweep, add_worker_options, chosen_workers
 from contact_experiments.push.cases import PushCase, draw_cases, run_case, summarize
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine", choices=ENGINES, default="tamsi", help="what simulates it (default tamsi)"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    add_json_option(parser)
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER", default=Path("out/bench/push"),
         help="where results are kept, to go on after an interrupt, and plots (default %(default)s)",
