@@ -44,7 +44,9 @@ class ClosedLoopSettings:
     search: SearchSettings = field(default=SHORT_SEARCH)
     gain: float = parameter(0.3, "how much nearer a push has to come, in tolerances", above=0.0)
     patience: int = parameter(3, "looks in a row at which no push gains before it ends", low=1)
-    stall: int = parameter(40, "looks in which a push has to come nearer by that, truly", low=1)
+    stall: int = parameter(
+        40, "looks in which a push truly has to come nearer by that, or a waypoint be passed", low=1
+    )
     moved: float = parameter(
         1.0, "motion of an object after which a transit is planned anew, in tolerances", above=0.0
     )
@@ -97,18 +99,26 @@ class ClosedLoop:
             self.phase = Phase.REST
             return rest
         if self.phase is Phase.TRANSIT and not self._has_moved(state):
-            here = state[model.joints]
-            while len(self._path) and np.abs((self._path[0] - here) / model.step).max() < NEAR:
-                self._path = self._path[1:]
-            if len(self._path):
-                return model.hold(state[np.newaxis], self._path[:1])[0]
-            self.phase, self._idle, self._stalled, self._nearest = Phase.PUSH, 0, 0, np.inf
+            if len(self._path) and (waypoint := self._waypoint(state)) is not None:
+                return waypoint
+            if not len(self._path):
+                self.phase, self._idle, self._stalled, self._nearest = Phase.PUSH, 0, 0, np.inf
         if self.phase is Phase.PUSH:
             control = self._push(state, rest)
             if control is not None:
                 return control
         self._search(state)
         return rest
+
+    def _waypoint(self, state: np.ndarray) -> np.ndarray | None:
+        """Return the input on the way; None at its end, or if something holds the robot."""
+        model, here = self._model, state[self._model.joints]
+        self._stalled += 1
+        while len(self._path) and np.abs((self._path[0] - here) / model.step).max() < NEAR:
+            self._path, self._stalled = self._path[1:], 0
+        if not len(self._path) or self._stalled > self._settings.stall:
+            return None
+        return model.hold(state[np.newaxis], self._path[:1])[0]
 
     def _push(self, state: np.ndarray, command: np.ndarray) -> np.ndarray | None:
         """Return the first input of the best push; None if there has been none for long."""
@@ -136,7 +146,7 @@ class ClosedLoop:
         plan = plan_globally(problem, replace(settings.search, seed=seed))
         self.searches += 1
         way, rest = _first(plan.segments)
-        self.phase, self._seen = Phase.TRANSIT, state
+        self.phase, self._seen, self._stalled = Phase.TRANSIT, state, 0
         self._path = plan.states[way.start + 1 : way.stop + 1, model.joints]
         self._target = plan.states[rest.stop]
 

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from contact_core.errors import ConfigError
-from irs_planner import ClosedLoop, Phase, PlanarQuasiDynamics, build_problem, load_example
+from irs_planner import (
+    ClosedLoop,
+    ClosedLoopSettings,
+    Phase,
+    PlanarQuasiDynamics,
+    build_problem,
+    load_example,
+)
 from irs_planner.examples import load_scene
 
 NOISE = np.array([0.001, 0.001, 0.01, 0.0, 0.0])
@@ -79,6 +86,20 @@ def test_a_push_that_moves_nothing_ends():
     assert Phase.PUSH in phases
     assert loop.searches > 1
     assert phases[-1] is not Phase.REST
+
+
+def test_a_robot_that_is_held_on_its_way_looks_for_another_one():
+    problem = build_problem(load_example("push_t"))
+    loop, state = ClosedLoop(problem), problem.initial_state
+    command, begun = state[3:], []
+    for look in range(200):
+        searches = loop.searches
+        command = loop.step(state, command)
+        if loop.searches > searches and loop.phase is Phase.TRANSIT:
+            begun.append(look)
+    # At the latest after that a way, or a push, that leads nowhere is given up.
+    assert len(begun) >= 4
+    assert np.diff(begun).max() <= 2 * ClosedLoopSettings().stall + 4
 
 
 def test_what_has_no_contact_is_refused():
