@@ -21,6 +21,8 @@ PUSHER_RADIUS = 0.03
 """Of the ball that pushes [m]."""
 REACH = ((-1.2, 0.39), (1.2, 0.79))
 """Lowest and highest azimuth [rad] and distance from the base [m] of the pusher."""
+WITHIN = ((0.4, -0.42), (0.72, 0.42))
+"""Lowest and highest x and y of what is pushed: from there the pusher gets around it [m]."""
 STARTS = (0.5, 0.66, 0.6)
 """Least and largest distance [m] and largest azimuth [rad] of what is pushed."""
 STEP = 0.02
@@ -113,7 +115,14 @@ class PushTask:
             np.tile(goal, (2, 1)),
             pusher[np.newaxis],
             cost,
-            Bounds(np.array(REACH[0]), np.array(REACH[1]), step),
+            Bounds(
+                np.array(REACH[0]),
+                np.array(REACH[1]),
+                step,
+                bounded_states=(0, 1),
+                state_low=np.array(WITHIN[0]),
+                state_high=np.array(WITHIN[1]),
+            ),
             VarianceSchedule(input_std=tuple(step)),
             cost,
             np.array([near, near, angle, np.inf, np.inf]),

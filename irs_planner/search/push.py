@@ -16,6 +16,8 @@ def push(
 ) -> list[Motion]:
     """Push from several grasps towards a target, by the exact step.
 
+    No push leads beyond the bounds of the states, or farther beyond than it began.
+
     Args:
         model: The problem.
         states: (K, n) where to begin.
@@ -28,6 +30,7 @@ def push(
     """
     history, inputs = [states], []
     distances = [model.distance(states, target)]
+    allowed = model.excess(states)
     for t in range(model.settings.push_steps):
         here = history[-1]
         control = model.best_inputs(here, model.hold(here, commands), target)
@@ -37,7 +40,8 @@ def push(
         commands = control
         inputs.append(control)
         history.append(ahead)
-        distances.append(np.where(stuck, np.inf, model.distance(ahead, target)))
+        beyond = model.excess(ahead) > allowed
+        distances.append(np.where(stuck | beyond, np.inf, model.distance(ahead, target)))
         if t >= PATIENCE and int(np.argmin(distances, axis=0).max()) <= t - PATIENCE:
             break
     steps = np.argmin(distances, axis=0)

@@ -128,6 +128,20 @@ class SearchModel:
         """Return the errors in tolerances, 0 where there is none; arguments as above."""
         return (states - target) / self.problem.tolerance
 
+    def excess(self, states: np.ndarray) -> np.ndarray:
+        """Return by how much states are beyond their bounds at most, 0 within them.
+
+        Args:
+            states: (..., n) x.
+
+        Returns:
+            (...) in the units of the states.
+        """
+        bounds = self.problem.bounds
+        bounded = states[..., list(bounds.bounded_states)]
+        beyond = np.maximum(bounds.state_low - bounded, bounded - bounds.state_high)
+        return np.asarray(np.max(beyond, axis=-1, initial=0.0))
+
     def reached(self, state: np.ndarray) -> bool:
         """Return whether a state is within all tolerances of the goal."""
         return bool((np.abs(self.errors(state, self.problem.goal)) <= 1.0).all())

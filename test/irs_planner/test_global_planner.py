@@ -94,6 +94,23 @@ def test_distances_are_those_of_the_metric():
         assert distance[k] == pytest.approx(np.sqrt(error @ metric @ error))
 
 
+def test_no_push_leads_an_object_beyond_its_bounds():
+    """Free, the T goes 10 cm aside."""
+    low, high = np.array([-0.02, -0.02]), np.array([0.12, 0.22])
+    given = problem("push_t")
+    bounds = dataclasses.replace(
+        given.bounds, bounded_states=(0, 1), state_low=low, state_high=high
+    )
+    settings = SearchSettings(seed=0, refinements=0)
+    free = plan_globally(given, settings)
+    kept = plan_globally(dataclasses.replace(given, bounds=bounds), settings)
+    assert free.goal_reached
+    assert kept.goal_reached
+    assert free.states[:, 0].min() < low[0] - 0.05
+    assert (kept.states[:, :2] >= low).all()
+    assert (kept.states[:, :2] <= high).all()
+
+
 @pytest.mark.parametrize("name", ["push_l", "push_t_two_fingers", "iiwa_push"])
 def test_grasps_nearly_touch_and_transits_move_nothing(name):
     given, settings = problem(name), SearchSettings()
