@@ -66,8 +66,8 @@ judge = StageSolver.judge
 StageSolver.judge = lambda self, *args: (
     broken() if self._problem.name == "sled" else judge(self, *args)
 )
-make = goal.make_example
-goal.make_example = lambda name: broken() if name == "table_approach" else make(name)
+make = goal.find_problem
+goal.find_problem = lambda name: broken() if name == "table_approach" else make(name)
 # Only the hopper begins with a penalty of 1.
 server.plan_feedback = slow(server.plan_feedback, lambda phase, step: step.penalty == 1.0)
 server.plan_result = slow(
