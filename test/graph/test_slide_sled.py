@@ -24,6 +24,7 @@ from contact_stack.demo import command
 from contact_stack.demo.runner import run_graph
 from contact_stack.demo.sled.demo import SCENE, SLIDING, SledPlans, SlideSled
 from contact_stack.demo.sled.node import ALONG, RESTING, rest_pose
+from contact_stack.viewer.browser import PageOpener
 from robust_planner.trajectory import ContactTrajectory
 from tamsi_sim.robot.plant import Plant
 
@@ -57,7 +58,7 @@ def test_the_graph_does_what_the_plant_does(ros_domain: int, tmp_path: Path) -> 
     assert isinstance(demo, SlideSled)
     plan, example = SimpleNamespace(trajectory=short_push()), SimpleNamespace
     demo.planned = SledPlans(example(test_friction=(FRICTION,)), 0.0, {"run": plan})
-    run = run_graph(demo, demo.runs[0], tmp_path)
+    run = run_graph(demo, demo.runs[0], tmp_path, PageOpener(browser=False))
     scene = Scene.load(SCENE)
     surface = dataclasses.replace(scene.surfaces[SLIDING], friction=FRICTION)
     surfaces = {**scene.surfaces, SLIDING: surface}
