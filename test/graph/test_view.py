@@ -52,6 +52,7 @@ def settled(browser: Browser, name: str) -> np.ndarray:
     return picture
 
 
+@pytest.mark.verify
 def test_a_recording_is_scrubbed_both_ways(start_process, recording) -> None:
     process = start_process(*CLI, "view", recording, "--page-port", "8460")
     address = re.search(r"live page at (http://\S+)", process.stdout.readline())
