@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import pinocchio as pin
+import yaml
 
 from contact_core.config import config_file, for_joints, from_mapping, merged, read_extended
 from contact_core.description import RobotDescription, placement, read_urdf
 from contact_core.errors import ConfigError, choices
+from contact_core.files import share
 from contact_core.scene_config import (
     ENGINES,
     WORLD,
@@ -296,3 +299,20 @@ def _sides(pair: str) -> tuple[str, str]:
 def _groups(instance: str, link: str) -> set[str]:
     """Names under which a scene may refer to a link."""
     return {instance, link, ROBOT if instance == ROBOT else ENVIRONMENT}
+
+
+def write_scene(scene: str, path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    """Write a scene of config/scenes with some values changed, for a simulator to load.
+
+    Args:
+        scene: Its name.
+        path: The file to write.
+        change: Called with the scene's values, which it changes.
+
+    Returns:
+        The file, as an absolute path.
+    """
+    values = yaml.safe_load(share("config", "scenes", f"{scene}.yaml").read_text())
+    change(values)
+    path.write_text(yaml.safe_dump(values, sort_keys=False))
+    return path.resolve()

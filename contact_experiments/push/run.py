@@ -28,7 +28,7 @@ from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_core.seeds import generator
 from contact_experiments.push.pusher import LOOK, PushConditions, Pusher
-from contact_experiments.push.scene import THING, write_scene
+from contact_experiments.push.scene import THING, write_push_scene
 from contact_experiments.push.task import PUSHER_RADIUS, STARTS, PushTask
 from irs_planner.closed_loop import ClosedLoopSettings, Phase
 from tamsi_sim.robot.plant import Plant
@@ -96,7 +96,7 @@ class PushRun:
         self.conditions = conditions or PushConditions()
         self._seed = seed
         with tempfile.TemporaryDirectory() as folder:
-            scene = Scene.load(str(write_scene(task, self.conditions, Path(folder))))
+            scene = Scene.load(str(write_push_scene(task, self.conditions, Path(folder))))
             self.plant = Plant(scene, seed)
         config = ControllerConfig()
         self._period = config.period

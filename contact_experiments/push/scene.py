@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-import yaml
-
-from contact_core.files import share
+from contact_core.scene import write_scene
 from contact_experiments.push.pusher import PushConditions
 from contact_experiments.push.shapes import HEIGHT, Thing
 from contact_experiments.push.task import TABLE, PushTask
@@ -14,7 +13,7 @@ from contact_experiments.push.task import TABLE, PushTask
 THING = "thing"
 
 
-def write_scene(task: PushTask, conditions: PushConditions, folder: Path) -> Path:
+def write_push_scene(task: PushTask, conditions: PushConditions, folder: Path) -> Path:
     """Write a scene, and the description of what is pushed.
 
     Args:
@@ -25,18 +24,18 @@ def write_scene(task: PushTask, conditions: PushConditions, folder: Path) -> Pat
     Returns:
         The scene's file, as an absolute path.
     """
-    values = yaml.safe_load(share("config", "scenes", "push_box.yaml").read_text())
     thing = Thing.make(task.thing.name, task.thing.mass * conditions.mass)
     x, y, turn = task.start
-    values["engine"] = conditions.engine
-    values["surfaces"]["smooth"]["friction"] *= conditions.friction
-    del values["objects"]["box"]
-    values["objects"][THING] = {
-        "urdf": str(thing.urdf(folder).resolve()),
-        "free": True,
-        "xyz": [x, y, TABLE + HEIGHT / 2.0],
-        "rpy": [0.0, 0.0, turn],
-    }
-    path = folder / f"push_{thing.name}.yaml"
-    path.write_text(yaml.safe_dump(values, sort_keys=False))
-    return path.resolve()
+
+    def change(values: dict[str, Any]) -> None:
+        values["engine"] = conditions.engine
+        values["surfaces"]["smooth"]["friction"] *= conditions.friction
+        del values["objects"]["box"]
+        values["objects"][THING] = {
+            "urdf": str(thing.urdf(folder).resolve()),
+            "free": True,
+            "xyz": [x, y, TABLE + HEIGHT / 2.0],
+            "rpy": [0.0, 0.0, turn],
+        }
+
+    return write_scene("push_box", folder / f"push_{thing.name}.yaml", change)

@@ -25,7 +25,7 @@ import argparse
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,12 +33,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 from urllib.parse import urlsplit
 
 import rclpy
-import yaml
 from rclpy.signals import SignalHandlerOptions
 from tqdm import tqdm
 
 from contact_core.errors import CommunicationError, ContactStackError
-from contact_core.files import share
 from contact_core.results import write_json
 from contact_core.scene_config import ENGINES
 from contact_core.signals import deferred
@@ -283,20 +281,3 @@ def _spin(client: ClientNode[Any], graph: NodeGraph, run: str) -> None:
                     )
     finally:
         executor.shutdown()
-
-
-def write_scene(scene: str, path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
-    """Write a scene of config/scenes with some values changed, for the simulator's node.
-
-    Args:
-        scene: Its name.
-        path: The file to write.
-        change: Called with the scene's values, which it changes.
-
-    Returns:
-        The file, as an absolute path.
-    """
-    values = yaml.safe_load(share("config", "scenes", f"{scene}.yaml").read_text())
-    change(values)
-    path.write_text(yaml.safe_dump(values, sort_keys=False))
-    return path.resolve()

@@ -21,6 +21,7 @@ from contact_core.figures import (
     save,
 )
 from contact_core.results import Rows, table
+from contact_core.scene import write_scene
 from contact_ros.driver_profile import overlay
 from contact_stack.demo.bottle_shake.joint_controller import (
     CONTROLLERS,
@@ -44,7 +45,6 @@ from contact_stack.demo.runner import (
     REALTIME,
     Demo,
     Option,
-    write_scene,
 )
 
 FEEDBACK = {"both": ("on", "off"), "on": ("on",), "off": ("off",)}

@@ -15,7 +15,7 @@ from contact_core.figures import BLUE, BROWN, draw_limit, dress, save
 from contact_experiments.control.statistics import trajectory_hash
 from contact_experiments.push.cases import PushCase
 from contact_experiments.push.drawing import draw_push
-from contact_experiments.push.scene import write_scene
+from contact_experiments.push.scene import write_push_scene
 from contact_experiments.push.shapes import SHAPES
 from contact_experiments.push.task import ANGLE, POSITION
 from contact_stack.demo.client_node import NAME, Connection
@@ -47,7 +47,7 @@ class PushAnything(Demo[PushedData]):
     def launch(self, run: str, folder: Path) -> tuple[str, Mapping[str, str]]:
         """Return the graph with simulator and controller, see :meth:`Demo.launch`."""
         return "demo", {
-            "scene": str(write_scene(self._task, self._conditions, folder)),
+            "scene": str(write_push_scene(self._task, self._conditions, folder)),
             "robot": ROBOT,
             "client": NAME if self.lockstep else "",
             "held_mass": "0.0",

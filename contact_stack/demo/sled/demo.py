@@ -15,11 +15,11 @@ from tqdm import tqdm
 from contact_core.errors import ConfigError
 from contact_core.figures import add_legend, draw_limit, new_figure, save
 from contact_core.results import Rows, table
-from contact_core.scene import Scene
+from contact_core.scene import Scene, write_scene
 from contact_experiments.control.statistics import trajectory_hash
 from contact_ros.driver_profile import overlay
 from contact_stack.demo.client_node import Connection
-from contact_stack.demo.runner import DRIVER, Demo, write_scene
+from contact_stack.demo.runner import DRIVER, Demo
 from contact_stack.demo.sled.node import ALONG, SledNode, Slide
 from robust_planner.examples import Example, sled
 from robust_planner.planner import RobustRequest, answer
