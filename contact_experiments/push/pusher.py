@@ -14,6 +14,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.config import parameter
+from contact_core.low_pass import followed_share
 from contact_core.seeds import generator
 from contact_experiments.push.shapes import HEIGHT
 from contact_experiments.push.task import TABLE, PushTask
@@ -95,7 +96,7 @@ class Camera:
         error[2] = math.remainder(error[2], 2.0 * math.pi)
         far = np.hypot(*error[:2]) > KICKED[0] or abs(error[2]) > KICKED[1]
         self._doubts = self._doubts + 1 if far else 0
-        share = 1.0 if self._doubts > 1 else 1.0 - math.exp(-1.0 / (CAMERA * FOLLOWED))
+        share = 1.0 if self._doubts > 1 else followed_share(1.0 / CAMERA, FOLLOWED)
         self.pose = self.pose + share * error
 
 
