@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 
 from contact_aware_control.config import ControllerConfig, GovernorConfig
 from contact_aware_control.contact import ContactEstimate, ContactReport
@@ -293,10 +292,6 @@ class ClosedLoopRun:
             self._estimator.see(c for c in self.plant.truth().contacts if c.body != self._held)
         return self._estimator.update(state.stamp, state.position, torque)
 
-    def _pose_of(self, name: str) -> pin.SE3:
-        (found,) = (item for item in self.plant.truth().objects if item.name == name)
-        return pin.XYZQUATToSE3(np.concatenate([found.position, found.quaternion]))
-
     def _data(self, rows: list[tuple[Any, ...]]) -> ExperimentData:
         moment, position, velocity, contacts, estimates, shift, turn, tick_time = zip(
             *rows, strict=True
@@ -314,7 +309,7 @@ class ClosedLoopRun:
             deadline_misses=0,
             control_rate=self.loop.config.rate,
             estimator_rate=self.loop.config.rate,
-            outcome=self.experiment.outcome(self._pose_of),
+            outcome=self.experiment.outcome(self.plant.truth().pose_of),
         )
 
     @property

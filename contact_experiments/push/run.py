@@ -29,7 +29,7 @@ from contact_core.scene import Scene
 from contact_core.seeds import generator
 from contact_experiments.push.pusher import LOOK, PushConditions, Pusher
 from contact_experiments.push.scene import THING, write_push_scene
-from contact_experiments.push.task import PUSHER_RADIUS, STARTS, PushTask
+from contact_experiments.push.task import PUSHER_RADIUS, STARTS, PushTask, seen_from_above
 from irs_planner.closed_loop import ClosedLoopSettings, Phase
 from tamsi_sim.robot.plant import Plant
 
@@ -193,10 +193,7 @@ class PushRun:
         return np.array(self._arm.tool_pose().translation[:2])
 
     def _pose(self) -> np.ndarray:
-        (thing,) = (o for o in self.plant.truth().objects if o.name == THING)
-        x, y, z, w = thing.quaternion
-        turn = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
-        return np.array([*thing.position[:2], turn])
+        return seen_from_above(self.plant.truth().pose_of(THING))
 
     def _force(self) -> float:
         forces = [c.force for c in self.plant.truth().contacts]

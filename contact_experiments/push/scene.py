@@ -11,6 +11,8 @@ from contact_experiments.push.shapes import HEIGHT, Thing
 from contact_experiments.push.task import TABLE, PushTask
 
 THING = "thing"
+PUSHER = "pusher"
+"""Names of what is pushed, and of the link that pushes."""
 
 
 def write_push_scene(task: PushTask, conditions: PushConditions, folder: Path) -> Path:

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 
 from contact_experiments.push.shapes import Thing
 from irs_planner.problem import Bounds, IrsProblem, QuadraticCost, VarianceSchedule
@@ -128,6 +129,16 @@ class PushTask:
             np.array([near, near, angle, np.inf, np.inf]),
             allowed_penetration=0.05,
         )
+
+
+def seen_from_above(pose: pin.SE3) -> np.ndarray:
+    """Return x, y [m] and angle [rad] (3) of a pose in the world.
+
+    Args:
+        pose: Of a thing that stands upright.
+    """
+    turn = math.atan2(pose.rotation[1, 0], pose.rotation[0, 0])
+    return np.array([*pose.translation[:2], turn])
 
 
 def _draw_pose(generator: np.random.Generator) -> tuple[float, float, float]:

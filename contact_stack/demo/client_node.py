@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ContactArray, ControllerStatus, PoseTrajectoryPoint
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
@@ -30,7 +31,7 @@ from contact_core.errors import CommunicationError
 from contact_ros.border import MessageError
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverProfile
-from contact_ros.geometry import to_pose
+from contact_ros.geometry import to_array, to_pose
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.qos import signal_subscription
@@ -393,6 +394,17 @@ def gripper_goal(
     goal.command.position = [position]
     goal.command.effort = [effort]
     return goal
+
+
+def force_on(link: str, contacts: ContactArray) -> float:
+    """Return how large the force of all contacts of a link is [N].
+
+    Args:
+        link: Of the robot.
+        contacts: What touches it.
+    """
+    forces = (to_array(contact.force) for contact in contacts.contacts if contact.link == link)
+    return float(np.linalg.norm(sum(forces, np.zeros(3))))
 
 
 def _stamp(message: Any, default: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 
 from tamsi_sim.arrays.status import StepStatus
 
@@ -93,3 +94,12 @@ class Truth:
     joint_velocity: np.ndarray
     contacts: tuple[TrueContact, ...]
     objects: tuple[TrueObject, ...]
+
+    def pose_of(self, name: str) -> pin.SE3:
+        """Return the pose of an object in the world.
+
+        Args:
+            name: The object, one of the scene's.
+        """
+        (found,) = (item for item in self.objects if item.name == name)
+        return pin.XYZQUATToSE3(np.concatenate([found.position, found.quaternion]))

@@ -10,12 +10,12 @@ from geometry_msgs.msg import PoseStamped
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
 from contact_experiments.push.pusher import LOOK, PushConditions, Pusher
-from contact_experiments.push.scene import THING
-from contact_experiments.push.task import PushTask
-from contact_ros.geometry import frame_pose, to_array, to_pose
+from contact_experiments.push.scene import PUSHER, THING
+from contact_experiments.push.task import PushTask, seen_from_above
+from contact_ros.geometry import frame_pose, to_pose
 from contact_ros.qos import signal_publisher
 from contact_ros.stamps import NANOSECONDS, to_time
-from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection
+from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection, force_on
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class PushAnythingNode(ClientNode[PushedData]):
             np.array([self._tool(q) for q in joints]),
             joints,
             (np.array([s for s in contacts.stamps if s >= self.start]) - self.start) * 1e-9,
-            np.array([_force(message) for message in forces]),
+            np.array([force_on(PUSHER, message) for message in forces]),
             self._pusher.loop.searches,
             self.wall_time,
         )
@@ -127,10 +127,7 @@ class PushAnythingNode(ClientNode[PushedData]):
 
     def _pose(self, stamp: int) -> np.ndarray:
         """Return the pose (3) of the thing at a stamp."""
-        place = frame_pose(self.heard[OBJECTS].at(stamp), THING)
-        rotation = place.rotation
-        turn = np.arctan2(rotation[1, 0], rotation[0, 0])
-        return np.array([*place.translation[:2], turn])
+        return seen_from_above(frame_pose(self.heard[OBJECTS].at(stamp), THING))
 
     def _tool(self, joints: np.ndarray | None = None) -> np.ndarray:
         """Return where the tool is (2) [m]: now, or at joint positions (n) [rad]."""
@@ -138,9 +135,3 @@ class PushAnythingNode(ClientNode[PushedData]):
             joints = np.array(self._latest(CLOCK).position[: self._robot.n])
         self._robot.update(joints)
         return np.array(self._robot.tool_pose().translation[:2])
-
-
-def _force(message: object) -> float:
-    """Return the force on the pusher [N]."""
-    forces = [to_array(contact.force) for contact in message.contacts]  # type: ignore[attr-defined]
-    return float(np.linalg.norm(np.sum(forces, axis=0))) if forces else 0.0

@@ -23,7 +23,7 @@ from contact_core.errors import TrajectoryError
 from contact_core.robot import Robot
 from contact_experiments.control.experiments import SETTLING
 from contact_experiments.control.motion import tool_pose
-from contact_ros.geometry import frame_pose, to_array, to_se3
+from contact_ros.geometry import frame_pose, to_se3
 from contact_ros.stamps import NANOSECONDS
 from contact_stack.demo.client_node import (
     CLOCK,
@@ -32,6 +32,7 @@ from contact_stack.demo.client_node import (
     SILENCE_LIMIT,
     ClientNode,
     Connection,
+    force_on,
     pose_goal,
 )
 from contact_stack.demo.push_box.motions import PushPlace, approach, push_motion, push_places
@@ -152,6 +153,7 @@ class PushNode(ClientNode[PushData]):
         start, end = self.pushes[0].start, self.pushes[-1].end
         truth, contacts = self.heard[CLOCK], self.heard["truth/contacts"]
         stamps = [stamp for stamp in truth.stamps if start <= stamp <= end]
+        touches = contacts.between(start, contacts.stamps[-1])
         return PushData(
             pushes=self.pushes,
             start=start,
@@ -159,7 +161,7 @@ class PushNode(ClientNode[PushData]):
             joints=np.array([sample.position for sample in truth.between(start, end)]),
             box=[frame_pose(self.heard[OBJECTS].at(stamp), BOX) for stamp in stamps],
             force_time=np.array([s - start for s in contacts.stamps if s >= start]) / NANOSECONDS,
-            force=np.array([_force(m) for m in contacts.between(start, contacts.stamps[-1])]),
+            force=np.array([force_on(PUSHER, m) for m in touches]),
             wall_time=self.wall_time,
         )
 
@@ -265,9 +267,3 @@ def _check_motion(result: FollowPoseTrajectory.Result) -> None:
     """Go on after a motion, also after a refused one: the next plan begins where the arm is."""
     if result.error_code not in GOOD_OR_REFUSED:
         raise TrajectoryError(f"{FOLLOW}: {result.error_string}")
-
-
-def _force(message: Any) -> float:
-    """Return the force on the pusher [N]."""
-    forces = (to_array(contact.force) for contact in message.contacts if contact.link == PUSHER)
-    return float(np.linalg.norm(sum(forces, np.zeros(3))))
