@@ -188,6 +188,16 @@ class Polytope(NamedTuple):
     edge: np.ndarray
 
 
+def allocate_polytope() -> Polytope:
+    """Return room for a polytope."""
+    return Polytope(
+        np.zeros((MAX_POINTS, 6)),
+        np.zeros((MAX_TRIANGLES, 3), dtype=np.int64),
+        np.zeros((MAX_TRIANGLES, 4)),
+        np.zeros((MAX_EDGES, 2), dtype=np.int64),
+    )
+
+
 class Scratch(NamedTuple):
     """Room in which a pair of shapes is collided.
 

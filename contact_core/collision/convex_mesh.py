@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
@@ -110,6 +111,24 @@ def convex_hull(
             "shapes"
         )
     return mesh, center
+
+
+def stack_meshes(meshes: Sequence[ConvexMesh]) -> Meshes:
+    """Return polyhedra as kernels read them, numbered in their order."""
+    first_vertex = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
+    faces = [
+        face + first
+        for mesh, first in zip(meshes, first_vertex[:-1], strict=True)
+        for face in mesh.faces
+    ]
+    return Meshes(
+        np.concatenate([np.zeros((0, 3)), *(mesh.vertices for mesh in meshes)]),
+        np.concatenate([np.zeros((0, 4)), *(mesh.planes for mesh in meshes)]),
+        np.concatenate([np.zeros(0, dtype=np.int64), *faces]),
+        first_vertex,
+        np.cumsum([0, *(len(mesh.faces) for mesh in meshes)]),
+        np.cumsum([0, *(len(face) for face in faces)]),
+    )
 
 
 def depth_in_hull(points: np.ndarray, mesh: ConvexMesh) -> float:

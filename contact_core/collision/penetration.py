@@ -53,7 +53,7 @@ def penetration(
             if polytope.plane[k, 3] < polytope.plane[face, 3]:
                 face = k
         x, y, z, offset = polytope.plane[face]
-        depth = _add_point(shapes, polytope, a, b, points, x, y, z)
+        depth = add_corner(shapes, polytope, a, b, points, x, y, z)
         if depth < 0.0:
             return APART, nothing, nothing, 0
         if depth - offset <= tolerance or points + 1 == polytope.point.shape[0]:
@@ -71,7 +71,7 @@ def overlap(shapes: Shapes, a: int, b: int, x: float, y: float, z: float) -> flo
 
 
 @inner_kernel
-def _add_point(
+def add_corner(
     shapes: Shapes, polytope: Polytope, a: int, b: int, k: int, x: float, y: float, z: float
 ) -> float:
     """Make D's furthest point in a direction corner k; return how far that is [m]."""
@@ -88,7 +88,7 @@ def _add_point(
 def _start(shapes: Shapes, polytope: Polytope, a: int, b: int) -> bool:
     """Begin with a tetrahedron inside D; return False if the shapes are found to be apart."""
     pa, pb = shapes.position[a], shapes.position[b]
-    x, y, z = _unit(pa[0] - pb[0], pa[1] - pb[1], pa[2] - pb[2])
+    x, y, z = unit_vector(pa[0] - pb[0], pa[1] - pb[1], pa[2] - pb[2])
     point = polytope.point
     u, v, w = 0.0, 0.0, 0.0
     for k in range(3):
@@ -100,11 +100,11 @@ def _start(shapes: Shapes, polytope: Polytope, a: int, b: int) -> bool:
                 point[1, 2] - point[0, 2],
             )
             if abs(u) <= abs(v) and abs(u) <= abs(w):
-                x, y, z = _unit(0.0, w, -v)
+                x, y, z = unit_vector(0.0, w, -v)
             elif abs(v) <= abs(w):
-                x, y, z = _unit(-w, 0.0, u)
+                x, y, z = unit_vector(-w, 0.0, u)
             else:
-                x, y, z = _unit(v, -u, 0.0)
+                x, y, z = unit_vector(v, -u, 0.0)
         elif k == 2:
             # Away from the plane through the three.
             r, s, t = (
@@ -112,7 +112,7 @@ def _start(shapes: Shapes, polytope: Polytope, a: int, b: int) -> bool:
                 point[2, 1] - point[0, 1],
                 point[2, 2] - point[0, 2],
             )
-            x, y, z = _unit(v * t - w * s, w * r - u * t, u * s - v * r)
+            x, y, z = unit_vector(v * t - w * s, w * r - u * t, u * s - v * r)
         if not _add_furthest(shapes, polytope, a, b, k, x, y, z):
             return False
     base = point[0]
@@ -152,7 +152,7 @@ def _add_furthest(
     for side in range(2):
         sign = 1.0 if side == 0 else -1.0
         new = side if k == 0 else k + 1 + side
-        along = _add_point(shapes, polytope, a, b, new, sign * x, sign * y, sign * z)
+        along = add_corner(shapes, polytope, a, b, new, sign * x, sign * y, sign * z)
         if along < 0.0:
             return False
         if side == 0:
@@ -164,7 +164,7 @@ def _add_furthest(
 
 
 @inner_kernel
-def _unit(x: float, y: float, z: float) -> tuple[float, float, float]:
+def unit_vector(x: float, y: float, z: float) -> tuple[float, float, float]:
     """Return a vector at length 1, or the x axis for none."""
     length = math.sqrt(x * x + y * y + z * z)
     if length == 0.0:

@@ -10,15 +10,12 @@ import numpy as np
 
 from contact_core.collision.arrays import (
     MAX_CORNERS,
-    MAX_EDGES,
-    MAX_POINTS,
-    MAX_TRIANGLES,
     Contacts,
     Pairs,
-    Polytope,
     Scratch,
     ShapePoses,
     Sweep,
+    allocate_polytope,
 )
 from contact_core.rigid_body.arrays import BodyDynamics, Jacobian, Kinematics, State
 from contact_core.rigid_body.joints import BALL, FREE, columns_of
@@ -181,12 +178,7 @@ def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
         ),
         scratch=Scratch(
             clip=zeros((3, MAX_CORNERS, 3)),
-            polytope=Polytope(
-                point=zeros((MAX_POINTS, 6)),
-                corner=_indices(MAX_TRIANGLES, 3),
-                plane=zeros((MAX_TRIANGLES, 4)),
-                edge=_indices(MAX_EDGES, 2),
-            ),
+            polytope=allocate_polytope(),
         ),
         jacobian=Jacobian(zeros((nc, 3, width)), dofs, columns),
         angular=Jacobian(zeros((nr, 3, width)), dofs, columns),

@@ -13,7 +13,6 @@ import pinocchio as pin
 
 from contact_core.actuator import Actuator
 from contact_core.articulation import read_articulation
-from contact_core.collision.convex_mesh import ConvexMesh
 from contact_core.collision.manifold import POINTS
 from contact_core.collision.shapes import PlacedShape
 from contact_core.description import collision_shapes
@@ -324,8 +323,10 @@ class _Builder:
             self.rows.geometry["kind"].append(int(placed.shape.kind))
             mesh = placed.shape.mesh
             self.rows.geometry["size"].append(
-                placed.shape.size if mesh is None else (self._add_mesh(mesh), 0.0, 0.0)
+                placed.shape.size if mesh is None else (len(self.rows.meshes), 0.0, 0.0)
             )
+            if mesh is not None:
+                self.rows.meshes.append(mesh)
             self.rows.geometry["body"].append(body)
             self.rows.geometry["tree"].append(self.body_tree[body] if body >= 0 else -1)
             self.rows.geometry["rotation"].append(placement.rotation)
@@ -333,19 +334,6 @@ class _Builder:
             self.rows.geometry["radius"].append(placed.shape.bounding_radius)
             self.shapes.append(placed)
             self.instances.append(instance.name)
-
-    def _add_mesh(self, mesh: ConvexMesh) -> int:
-        """Add a mesh; return its index."""
-        rows = self.rows
-        first = len(rows.meshes["vertex"])
-        rows.meshes["first_vertex"].append(first)
-        rows.meshes["first_face"].append(len(rows.meshes["plane"]))
-        rows.meshes["vertex"] += list(mesh.vertices)
-        rows.meshes["plane"] += list(mesh.planes)
-        for face in mesh.faces:
-            rows.meshes["first_corner"].append(len(rows.meshes["corner"]))
-            rows.meshes["corner"] += list(face + first)
-        return len(rows.meshes["first_vertex"]) - 1
 
     def finish(
         self,
@@ -357,9 +345,6 @@ class _Builder:
         """Add the pairs of shapes and turn the rows into arrays."""
         self.rows.trees["first_dof"].append(len(self.rows.joints["q"]))
         self.rows.closures["first"] = [0] * len(self.rows.trees["first_dof"])
-        self.rows.meshes["first_vertex"].append(len(self.rows.meshes["vertex"]))
-        self.rows.meshes["first_face"].append(len(self.rows.meshes["plane"]))
-        self.rows.meshes["first_corner"].append(len(self.rows.meshes["corner"]))
 
         def contact_of(a: Link, b: Link) -> Material | None:
             if not may_touch(a, b):

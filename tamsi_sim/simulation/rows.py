@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from contact_core.collision.arrays import Geometry, Hulls, Rules
-from contact_core.collision.convex_mesh import Meshes
+from contact_core.collision.convex_mesh import ConvexMesh, stack_meshes
 from contact_core.rigid_body.arrays import Bodies, Inertias, Joints, Trees
 from tamsi_sim.arrays.data import Closures, Model
 
@@ -21,7 +21,6 @@ _INDICES: dict[type, set[str]] = {
     Trees: {"first_dof", "of_dof", "elimination"},
     Geometry: {"kind", "body", "tree", "group"},
     Hulls: {"body", "shape", "group", "first_shape", "shapes"},
-    Meshes: {"corner", "first_vertex", "first_face", "first_corner"},
     Closures: {"body", "tree", "first"},
 }  # fmt: skip
 # Shape of one row, so that an empty array has the right number of dimensions too.
@@ -30,7 +29,6 @@ _ROWS: dict[type, dict[str, tuple[int, ...]]] = {
     Inertias: {"center": (3,), "inertia": (3, 3), "gravity": (3,)},
     Geometry: {"size": (3,), "rotation": (3, 3), "position": (3,)},
     Hulls: {"center": (3,)},
-    Meshes: {"vertex": (3,), "plane": (4,)},
     Closures: {
         "body": (2,), "tree": (2,), "position": (2, 3), "rotation": (2, 3, 3), "stiffness": (2,),
     },
@@ -48,7 +46,7 @@ class ModelRows:
         self.trees = _fields(Trees)
         self.geometry = _fields(Geometry)
         self.hulls = _fields(Hulls)
-        self.meshes = _fields(Meshes)
+        self.meshes: list[ConvexMesh] = []
         # Closures need poses at the start, so they are added to the model: none yet.
         self.closures = _fields(Closures)
 
@@ -61,7 +59,7 @@ class ModelRows:
             Trees(**_arrays(Trees, self.trees)),
             Geometry(**_arrays(Geometry, self.geometry)),
             Hulls(**_arrays(Hulls, self.hulls)),
-            Meshes(**_arrays(Meshes, self.meshes)),
+            stack_meshes(self.meshes),
             rules,
             Closures(**_arrays(Closures, self.closures)),
         )
