@@ -115,7 +115,7 @@ class ContactDynamics(Dynamics):
 
     Attributes:
         object_states: Indices of the states of the objects.
-        link_names: Names of the robot links that can touch something.
+        link_names: Names of the robot links that can touch something, on purpose or not.
     """
 
     object_states: tuple[int, ...]

@@ -17,6 +17,7 @@ from contact_core.figures import GREEN, RED
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scenes.planar_arrays import BOX, CIRCLE, POLYGON, SceneArrays
 from irs_planner.scenes.planar_contacts import place_bodies
+from irs_planner.scenes.spatial_arrays import SpatialArrays
 from irs_planner.scenes.spatial_contacts import place_spatial_bodies
 
 ROBOT, OBJECT, GOAL, FIXED = RED, GREEN, "black", "0.6"
@@ -265,17 +266,35 @@ def _spatial_patches(
         center = position[body] + rotation[body] @ arrays.shape_position[i]
         color = OBJECT if is_object else (ROBOT if body else FIXED)
         patch: Patch
+        if arrays.shape_kind[i] == ShapeKind.HALF_SPACE:
+            continue
         if arrays.shape_kind[i] == ShapeKind.SPHERE:
             patch = Circle(center[shown], arrays.shape_size[i, 0], zorder=5)
-        elif arrays.shape_kind[i] == ShapeKind.BOX:
-            corners = (center + (CORNERS * arrays.shape_size[i]) @ turn.T)[:, shown]
-            patch = Polygon(corners[ConvexHull(corners).vertices], zorder=2 if body else 1)
         else:
-            continue
+            corners = (center + _surface_points(arrays, i) @ turn.T)[:, shown]
+            patch = Polygon(corners[ConvexHull(corners).vertices], zorder=2 if body else 1)
         patch.set(facecolor=color, edgecolor="black", linewidth=0.6)
         if body == 0:
             patch.set(alpha=0.2, edgecolor="none")
         yield patch
+
+
+def _surface_points(arrays: SpatialArrays, shape: int) -> np.ndarray:
+    """Return points (n, 3) of a shape's frame whose convex hull looks like the shape [m]."""
+    kind, size = arrays.shape_kind[shape], arrays.shape_size[shape]
+    if kind == ShapeKind.MESH:
+        first, last = arrays.meshes.first_vertex[int(size[0]) :][:2]
+        return np.asarray(arrays.meshes.vertex[first:last])
+    if kind == ShapeKind.BOX:
+        return np.asarray(CORNERS * size)
+    angle = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
+    rise = np.linspace(0.0, 0.5 * np.pi, 6) if kind == ShapeKind.CAPSULE else np.zeros(1)
+    around, up = (grid.ravel() for grid in np.meshgrid(angle, rise))
+    flat = size[0] * np.cos(up)
+    end = np.column_stack(
+        (flat * np.cos(around), flat * np.sin(around), size[1] + size[0] * np.sin(up))
+    )
+    return np.concatenate((end, end * (1.0, 1.0, -1.0)))
 
 
 def _bodies(dynamics: SpatialQuasiDynamics, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -295,11 +314,8 @@ def _spatial_window(
     points = [dynamics.outputs(q)[0][:, :3]]
     points += [q[:, 6 * i : 6 * i + 3] for i in range(dynamics.arrays.objects)]
     radius = 0.0
-    for kind, size, body in zip(
-        dynamics.arrays.shape_kind, dynamics.arrays.shape_size, dynamics.arrays.shape_body,
-        strict=True,
-    ):  # fmt: skip
-        if body and kind == ShapeKind.BOX:
-            radius = max(radius, float(np.linalg.norm(size)))
+    for reach, body in zip(dynamics.arrays.shape_radius, dynamics.arrays.shape_body, strict=True):
+        if 0 < body <= dynamics.arrays.objects:
+            radius = max(radius, reach)
     everything = np.vstack(points)
     return everything.min(axis=0) - radius - MARGIN, everything.max(axis=0) + radius + MARGIN

@@ -33,6 +33,7 @@ class QuasiDynamics(ContactDynamics):
     Attributes:
         coordinates: The number n_q of object coordinates and robot joints.
         joint_names: (n_a) names of the robot joints.
+        contact_links: Robot links that are meant to touch; the others keep away.
         object_names: (O) names of the objects.
         object_radii: (O) how far each reaches from its origin [m].
         position_limits: (2, n_a) lower and upper joint positions [m, rad], infinite where the
@@ -45,6 +46,7 @@ class QuasiDynamics(ContactDynamics):
     """
 
     joint_names: tuple[str, ...]
+    contact_links: tuple[str, ...]
     object_names: tuple[str, ...]
     object_radii: np.ndarray
     position_limits: np.ndarray

@@ -15,12 +15,13 @@ import pinocchio as pin
 from contact_core.kernel import kernel
 from irs_planner.quasi_dynamic.contact_step import PLANAR_EDGES, ContactFrames, spatial_edges
 from irs_planner.quasi_dynamic.quasi_dynamics import QUASI_STATIC_INERTIA, QuasiDynamics
-from irs_planner.scenes import spatial_scene
+from irs_planner.scenes import spatial_arrays
 from irs_planner.scenes.planar_arrays import build_scene_arrays, object_radii, part_names
 from irs_planner.scenes.planar_contacts import find_contacts_batch
 from irs_planner.scenes.planar_scene import PlanarScene
+from irs_planner.scenes.spatial_arrays import build_spatial_arrays, robot_links
 from irs_planner.scenes.spatial_contacts import find_spatial_contacts, find_tool, place_rotation
-from irs_planner.scenes.spatial_scene import SpatialScene, build_spatial_arrays, object_inertias
+from irs_planner.scenes.spatial_scene import SpatialScene, object_inertias
 
 
 class PlanarQuasiDynamics(QuasiDynamics):
@@ -44,7 +45,8 @@ class PlanarQuasiDynamics(QuasiDynamics):
         self.arrays = build_scene_arrays(scene)
         self.state_names = scene.state_names
         # Joints are named as the links they move.
-        self.joint_names = self.link_names = tuple(link.name for link in scene.links)
+        self.joint_names = tuple(link.name for link in scene.links)
+        self.link_names = self.contact_links = self.joint_names
         self.object_names = tuple(item.name for item in scene.objects)
         self.object_radii = object_radii(self.arrays)
         self.position_limits = np.multiply.outer((-np.inf, np.inf), np.ones(len(scene.links)))
@@ -112,9 +114,13 @@ class SpatialQuasiDynamics(QuasiDynamics):
         """
         self.scene = scene
         self.arrays, self.pair_names = build_spatial_arrays(scene)
-        self.state_names, self.link_names = scene.state_names, scene.config.contact_links
+        self.state_names, self.contact_links = scene.state_names, scene.contact_links
+        self.link_names = robot_links(scene)
         self.joint_names = scene.scene.robot.arm_joints
-        self.object_names, self.object_radii = scene.object_names, spatial_scene.object_radii(scene)
+        self.object_names, self.object_radii = (
+            scene.object_names,
+            spatial_arrays.object_radii(scene),
+        )
         arm = scene.scene.robot.arm_model(scene.scene.config.robot.gripper.initial_position)
         self.position_limits = np.array([arm.lowerPositionLimit, arm.upperPositionLimit])
         inertias = object_inertias(scene)

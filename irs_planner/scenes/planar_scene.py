@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from contact_core.config import from_mapping, parameter
+from contact_core.config import from_mapping, parameter, read_mapping
 from contact_core.errors import ConfigError, choices
 from contact_core.files import share
 
@@ -192,6 +192,20 @@ SHAPES: dict[str, type] = {
 def scene_names() -> tuple[str, ...]:
     """Return the names of the scenes that come with the planner."""
     return tuple(sorted(path.stem for path in share("config", "irs", "scenes").glob("*.yaml")))
+
+
+def is_planar(name: str | Path) -> bool:
+    """Return whether a scene is planar.
+
+    Args:
+        name: Name of a scene, or the path of a YAML file.
+
+    Raises:
+        ConfigError: If the file cannot be read.
+    """
+    return str(name) in scene_names() or (
+        str(name).endswith(".yaml") and "robots" in read_mapping(Path(name))
+    )
 
 
 def load_scene(name: str | Path) -> PlanarScene:

@@ -6,12 +6,22 @@ import math
 
 import numpy as np
 
-from contact_core.collision.signed_distance import signed_distance
+from contact_core.collision.arrays import (
+    MAX_EDGES,
+    MAX_POINTS,
+    MAX_TRIANGLES,
+    Polytope,
+    Shapes,
+)
+from contact_core.collision.closest_points import closest_points
+from contact_core.collision.collide_points import probe
 from contact_core.kernel import kernel
-from irs_planner.scenes.spatial_scene import SpatialArrays
+from irs_planner.scenes.spatial_arrays import SpatialArrays
 
 # A normal this close to vertical takes its first tangent along x instead of horizontal.
 NEARLY_VERTICAL = 0.99
+# Of shapes further apart than this [m] their bounding spheres will do.
+FAR = 0.3
 
 
 @kernel
@@ -26,46 +36,58 @@ def find_spatial_contacts(
 ) -> None:
     """Compute distance, contact frame and Jacobian rows of every pair at several states.
 
-    The normal points from the shape into the probe. The first tangent is horizontal where
-    the surface is not.
+    The normal points from the second part, a shape, into the first, a probe or another shape. The
+    first tangent is horizontal where the surface is not.
 
     Args:
         scene: The scene.
         states: (K, n) q.
         gap: (K, P) output: signed distance phi [m], negative inside.
-        point: (K, P, 3) output: the point of the probe nearest to the shape [m].
+        point: (K, P, 3) output: the point of the first part nearest to the second one [m].
         frame: (K, P, 3, 3) output: rows n and two tangents, world.
-        normal: (K, P, n) output: Jn, normal velocity of the probe relative to the shape.
+        normal: (K, P, n) output: Jn, normal velocity of the first relative to the second part.
         tangent: (K, P, 2, n) output: Jt, tangential velocities likewise.
     """
-    bodies, shapes = 1 + scene.objects + scene.joint_axis.shape[0], scene.shape_body.shape[0]
+    bodies, count = 1 + scene.objects + scene.joint_axis.shape[0], scene.shape_body.shape[0]
     rotation, position = np.empty((bodies, 3, 3)), np.empty((bodies, 3))
-    turn, origin = np.empty((shapes, 3, 3)), np.empty((shapes, 3))
+    turn, origin = np.empty((count, 3, 3)), np.empty((count, 3))
+    shapes = Shapes(scene.shape_kind, scene.shape_size, turn, origin, scene.meshes)
+    polytope = Polytope(
+        np.empty((MAX_POINTS, 6)),
+        np.empty((MAX_TRIANGLES, 3), dtype=np.int64),
+        np.empty((MAX_TRIANGLES, 4)),
+        np.empty((MAX_EDGES, 2), dtype=np.int64),
+    )
     axis, center = np.empty((states.shape[1], 3)), np.empty(3)
-    rows, sides = np.empty((3, states.shape[1])), np.empty((2, 3))
+    rows, side = np.empty((3, states.shape[1])), np.empty(3)
+    probes = scene.probe_pair.shape[0]
     for s in range(states.shape[0]):
         place_spatial_bodies(scene, states[s], rotation, position, axis)
-        for i in range(shapes):
+        for i in range(count):
             body, offset = scene.shape_body[i], scene.shape_position[i]
             _multiply(rotation[body], scene.shape_rotation[i], turn[i])
             _place(rotation[body], position[body], offset, origin[i])
-        for i in range(scene.pair.shape[0]):
-            probe, shape = scene.pair[i, 0], scene.pair[i, 1]
-            a, b = scene.probe_body[probe], scene.shape_body[shape]
-            _place(rotation[a], position[a], scene.probe_position[probe], center)
-            distance, nx, ny, nz = _distance(
-                scene.shape_kind[shape], scene.shape_size[shape], turn[shape], origin[shape], center
-            )
-            _fill_frame(turn[shape], nx, ny, nz, frame[s, i])
-            gap[s, i] = distance - scene.probe_radius[probe]
-            # Witness points: the nearest point of each surface to the other one.
+        for i in range(gap.shape[1]):
+            if i < probes:
+                ball, second = scene.probe_pair[i, 0], scene.probe_pair[i, 1]
+                a, radius = scene.probe_body[ball], scene.probe_radius[ball]
+                _place(rotation[a], position[a], scene.probe_position[ball], center)
+                distance, nx, ny, nz = probe(shapes, second, center[0], center[1], center[2])
+                gap[s, i], n = distance - radius, (nx, ny, nz)
+                for k in range(3):
+                    point[s, i, k] = center[k] - radius * n[k]
+            else:
+                first, second = scene.shape_pair[i - probes, 0], scene.shape_pair[i - probes, 1]
+                a = scene.shape_body[first]
+                gap[s, i], n, place = _nearest(scene, shapes, polytope, first, second)
+                for k in range(3):
+                    point[s, i, k] = place[k]
+            _fill_frame(n[0], n[1], n[2], frame[s, i])
             for k in range(3):
-                sides[0, k] = center[k] - scene.probe_radius[probe] * frame[s, i, 0, k]
-                point[s, i, k] = sides[0, k]
-                sides[1, k] = center[k] - distance * frame[s, i, 0, k]
+                side[k] = point[s, i, k] - gap[s, i] * n[k]
             rows[:] = 0.0
-            _add_motion(scene, position, axis, a, sides[0], 1.0, rows)
-            _add_motion(scene, position, axis, b, sides[1], -1.0, rows)
+            _add_motion(scene, position, axis, a, point[s, i], 1.0, rows)
+            _add_motion(scene, position, axis, scene.shape_body[second], side, -1.0, rows)
             for k in range(states.shape[1]):
                 for d in range(3):
                     rate = 0.0
@@ -75,6 +97,21 @@ def find_spatial_contacts(
                         normal[s, i, k] = rate
                     else:
                         tangent[s, i, d - 1, k] = rate
+
+
+@kernel
+def _nearest(
+    scene: SpatialArrays, shapes: Shapes, polytope: Polytope, a: int, b: int
+) -> tuple[float, tuple[float, float, float], tuple[float, float, float]]:
+    """Return distance, direction from B into A and point of A of two shapes; far away, roughly."""
+    p, q = shapes.position[a], shapes.position[b]
+    x, y, z = p[0] - q[0], p[1] - q[1], p[2] - q[2]
+    apart, radius = math.sqrt(x * x + y * y + z * z), scene.shape_radius[a]
+    gap = apart - radius - scene.shape_radius[b]
+    if gap <= FAR:
+        return closest_points(shapes, polytope, a, b)
+    x, y, z = x / apart, y / apart, z / apart
+    return gap, (x, y, z), (p[0] - radius * x, p[1] - radius * y, p[2] - radius * z)
 
 
 @kernel
@@ -200,29 +237,9 @@ def _place(
 
 
 @kernel
-def _distance(
-    kind: int, size: np.ndarray, turn: np.ndarray, origin: np.ndarray, point: np.ndarray
-) -> tuple[float, float, float, float]:
-    """Return the signed distance [m] of a point to a placed shape, and the normal there.
-
-    The normal is in the frame of the shape.
-    """
-    x, y, z = point[0] - origin[0], point[1] - origin[1], point[2] - origin[2]
-    return signed_distance(
-        kind,
-        size,
-        turn[0, 0] * x + turn[1, 0] * y + turn[2, 0] * z,
-        turn[0, 1] * x + turn[1, 1] * y + turn[2, 1] * z,
-        turn[0, 2] * x + turn[1, 2] * y + turn[2, 2] * z,
-    )
-
-
-@kernel
-def _fill_frame(turn: np.ndarray, nx: float, ny: float, nz: float, frame: np.ndarray) -> None:
-    """Write the normal, given in the shape's frame, and two tangents."""
-    for k in range(3):
-        frame[0, k] = turn[k, 0] * nx + turn[k, 1] * ny + turn[k, 2] * nz
-    x, y, z = frame[0, 0], frame[0, 1], frame[0, 2]
+def _fill_frame(x: float, y: float, z: float, frame: np.ndarray) -> None:
+    """Write a normal and two tangents."""
+    frame[0, 0], frame[0, 1], frame[0, 2] = x, y, z
     if abs(z) < NEARLY_VERTICAL:
         length = math.hypot(x, y)
         frame[1, 0], frame[1, 1], frame[1, 2] = -y / length, x / length, 0.0

@@ -21,7 +21,7 @@ STARTS = {
 
 def contacts(model, state):
     """Return gap, direction, normal and tangent Jacobian of every pair."""
-    pairs, n = len(model.arrays.pair), model.state_size
+    pairs, n = len(model.friction), model.state_size
     gap, point, direction = np.empty(pairs), np.empty((pairs, 2)), np.empty((pairs, 2))
     normal, tangent = np.empty((pairs, n)), np.empty((pairs, n))
     find_contacts(model.arrays, state, gap, point, direction, normal, tangent)

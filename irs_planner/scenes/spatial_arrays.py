@@ -1,0 +1,256 @@
+"""A scene in 3-D as arrays: what its kinematics and contact kernels read."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from contact_core.collision.convex_mesh import Meshes, stack_meshes
+from contact_core.collision.shapes import Shape, ShapeKind
+from contact_core.description import collision_shapes, read_urdf
+from contact_core.rigid_body.joints import joint_type
+from contact_core.scene import ROBOT
+from contact_core.surface import combine
+from irs_planner.scenes.spatial_scene import SpatialScene, object_inertias
+
+WORLD = 0
+RIM = 8
+"""Points of a cylinder's rim at each end; where its side touches is found exactly."""
+
+
+class SpatialArrays(NamedTuple):
+    """Bodies are numbered: 0 = everything fixed, 1..O = objects, then the arm's links.
+
+    Attributes:
+        objects: Number O of objects; joint j is state 6 O + j.
+        joint_rotation: (L, 3, 3) joint frame in the link before.
+        joint_position: (L, 3) [m].
+        joint_axis: (L, 3) unit axis in the joint frame.
+        tool: (4, 3) origin of the tool frame in the last link [m], then its axes.
+        shape_kind: (S) ShapeKind.
+        shape_size: (S, 3), see Shape.size; the first number of a mesh is its index.
+        shape_body: (S) body of every shape.
+        shape_rotation: (S, 3, 3) in the body frame.
+        shape_position: (S, 3) [m].
+        shape_radius: (S) of the sphere around every shape [m].
+        meshes: The convex meshes.
+        probe_body: (B) body of every probe, a sphere on the surface of a shape.
+        probe_position: (B, 3) centre in the body frame [m].
+        probe_radius: (B) [m]; 0 for a corner.
+        probe_pair: (A, 2) probe and shape that can touch.
+        shape_pair: (P - A, 2) two shapes that can touch where they are nearest to each other.
+        friction: (P) friction coefficient of every pair, those of probes first.
+    """
+
+    objects: int
+    joint_rotation: np.ndarray
+    joint_position: np.ndarray
+    joint_axis: np.ndarray
+    tool: np.ndarray
+    shape_kind: np.ndarray
+    shape_size: np.ndarray
+    shape_body: np.ndarray
+    shape_rotation: np.ndarray
+    shape_position: np.ndarray
+    shape_radius: np.ndarray
+    meshes: Meshes
+    probe_body: np.ndarray
+    probe_position: np.ndarray
+    probe_radius: np.ndarray
+    probe_pair: np.ndarray
+    shape_pair: np.ndarray
+    friction: np.ndarray
+
+
+@dataclass(frozen=True)
+class BodyShape:
+    """A shape on a numbered body.
+
+    Attributes:
+        instance: The robot, or an object of the scene.
+        link: The link of that instance.
+        body: Number of the body.
+        shape: The shape.
+        placement: Its pose in the body frame.
+        touches: Whether it is meant to touch; the other links of the robot stay away.
+    """
+
+    instance: str
+    link: str
+    body: int
+    shape: Shape
+    placement: pin.SE3
+    touches: bool
+
+    @property
+    def name(self) -> str:
+        """What contacts of this part are reported by."""
+        if self.instance == ROBOT:
+            return self.link
+        return "" if self.body == WORLD else self.instance
+
+
+def build_spatial_arrays(
+    scene: SpatialScene,
+) -> tuple[SpatialArrays, tuple[tuple[str, str], ...]]:
+    """Number the bodies of a scene and list what can touch.
+
+    Two shapes touch where they are nearest to each other. So that things stand, and faces lie flat
+    on each other, corners and rims of shapes that move, and spheres along capsules, touch as well.
+    Parts that do not move relative to each other never touch, nor those the scene does not allow
+    to.
+
+    Args:
+        scene: The scene.
+
+    Returns:
+        Its arrays, and the names of the two parts of every pair; "" for anything fixed.
+
+    Raises:
+        ModelError: If a description is invalid.
+    """
+    parts = body_shapes(scene)
+    source = scene.scene
+    probes: list[tuple[int, np.ndarray, float]] = []
+    probe_pairs: list[tuple[int, int]] = []
+    shape_pairs: list[tuple[int, int]] = []
+    for i, j in itertools.permutations(range(len(parts)), 2):
+        a, b = parts[i], parts[j]
+        if a.body == b.body or not source.may_touch((a.instance, a.link), (b.instance, b.link)):
+            continue
+        for center, radius in _probes(a, b, i < j, scene.config.probe_spacing):
+            probe_pairs.append((len(probes), j))
+            probes.append((i, a.placement.act(center), radius))
+        if i < j and _are_solid(a, b):
+            shape_pairs.append((i, j))
+    pairs = [(parts[probes[i][0]], parts[j]) for i, j in probe_pairs]
+    pairs += [(parts[i], parts[j]) for i, j in shape_pairs]
+    surfaces = ([source.surface_of(part.instance, part.link) for part in pair] for pair in pairs)
+    meshes = [part.shape.mesh for part in parts if part.shape.mesh is not None]
+    arm = source.robot.arm_model(source.config.robot.gripper.initial_position)
+    placements = list(arm.jointPlacements)[1:]
+    tool = arm.frames[arm.getFrameId(source.robot.tool_link)].placement
+    joints = zip(list(arm.names)[1:], list(arm.joints)[1:], strict=True)
+    arrays = SpatialArrays(
+        len(scene.object_names),
+        np.array([placement.rotation for placement in placements]),
+        np.array([placement.translation for placement in placements]),
+        np.array([joint_type(name, joint)[1] for name, joint in joints]),
+        np.vstack((tool.translation, tool.rotation.T)),
+        np.array([int(part.shape.kind) for part in parts], dtype=np.int64),
+        _sizes(parts),
+        np.array([part.body for part in parts], dtype=np.int64),
+        np.array([part.placement.rotation for part in parts]).reshape(-1, 3, 3),
+        np.array([part.placement.translation for part in parts]).reshape(-1, 3),
+        np.array([part.shape.bounding_radius for part in parts]),
+        stack_meshes(meshes),
+        np.array([parts[i].body for i, _, _ in probes], dtype=np.int64),
+        np.array([center for _, center, _ in probes]).reshape(-1, 3),
+        np.array([radius for _, _, radius in probes]),
+        np.array(probe_pairs, dtype=np.int64).reshape(-1, 2),
+        np.array(shape_pairs, dtype=np.int64).reshape(-1, 2),
+        np.array([combine(*pair).friction for pair in surfaces]),
+    )
+    return arrays, tuple((a.name, b.name) for a, b in pairs)
+
+
+def body_shapes(scene: SpatialScene) -> list[BodyShape]:
+    """Return the shapes of objects, in body frames at the centre of mass, and of the robot.
+
+    Args:
+        scene: The scene.
+    """
+    source, numbers = scene.scene, {name: 1 + i for i, name in enumerate(scene.object_names)}
+    levers = dict(zip(scene.object_names, (i.lever for i in object_inertias(scene)), strict=True))
+    parts = []
+    for name, item in source.objects.items():
+        frame = source.object_placement(name)
+        if item.free:
+            frame = pin.SE3(np.eye(3), -levers[name])
+        for placed in collision_shapes(read_urdf(item.urdf), meshes=True):
+            pose, body = frame * placed.placement, numbers.get(name, WORLD)
+            parts.append(BodyShape(name, placed.body, body, placed.shape, pose, touches=True))
+    arm = source.robot.arm_model(source.config.robot.gripper.initial_position)
+    for placed in source.robot.shapes():
+        link, touches = arm.frames[arm.getFrameId(placed.body)], placed.body in scene.contact_links
+        if touches or (scene.config.whole_arm and link.parentJoint > 0):
+            body = len(numbers) + link.parentJoint if link.parentJoint > 0 else WORLD
+            pose = link.placement * placed.placement
+            parts.append(BodyShape(ROBOT, placed.body, body, placed.shape, pose, touches))
+    return parts
+
+
+def _sizes(parts: list[BodyShape]) -> np.ndarray:
+    """Return sizes (S, 3) as kernels read them."""
+    numbers = itertools.count()
+    sizes = [p.shape.size if p.shape.mesh is None else (next(numbers), 0.0, 0.0) for p in parts]
+    return np.array(sizes, dtype=float).reshape(-1, 3)
+
+
+def _are_solid(a: BodyShape, b: BodyShape) -> bool:
+    """Whether two parts touch where they are nearest, beyond what their probes find."""
+    kinds = (a.shape.kind, b.shape.kind)
+    if ShapeKind.SPHERE in kinds or ShapeKind.HALF_SPACE in kinds:
+        return False
+    return ShapeKind.CAPSULE not in kinds or not (a.touches and b.touches)
+
+
+def _probes(
+    a: BodyShape, b: BodyShape, first: bool, spacing: float
+) -> Iterator[tuple[np.ndarray, float]]:
+    """Yield centres and radii of the spheres, in its frame, by which part a touches part b.
+
+    Args:
+        a: The part.
+        b: The other one.
+        first: Whether a comes first; of two round ones one has probes.
+        spacing: Largest distance of the spheres that stand for a capsule [m].
+    """
+    kind, other = a.shape.kind, b.shape.kind
+    radius, half, _ = a.shape.size
+    lie = (a.touches and b.touches) or other is ShapeKind.HALF_SPACE
+    if kind is ShapeKind.SPHERE:
+        if other is not ShapeKind.SPHERE or first:
+            yield np.zeros(3), radius
+    elif kind is ShapeKind.HALF_SPACE or other is ShapeKind.SPHERE or not lie:
+        return
+    elif kind is ShapeKind.CAPSULE:
+        if other is not ShapeKind.CAPSULE or first:
+            count = 1 + int(np.ceil(2.0 * half / spacing))
+            for z in np.linspace(-half, half, count):
+                yield np.array([0.0, 0.0, z]), radius
+    elif a.body != WORLD and other is not ShapeKind.CAPSULE:
+        for corner in _corners(a.shape):
+            yield corner, 0.0
+
+
+def _corners(shape: Shape) -> np.ndarray:
+    """Return the corners (n, 3) of a box or mesh, or points of a cylinder's rims, in its frame."""
+    if shape.mesh is not None:
+        return shape.mesh.vertices
+    if shape.kind is ShapeKind.CYLINDER:
+        radius, half, _ = shape.size
+        angle = 2.0 * np.pi * np.arange(RIM) / RIM
+        rim = np.column_stack((radius * np.cos(angle), radius * np.sin(angle), np.full(RIM, half)))
+        return np.concatenate((rim, rim * (1.0, 1.0, -1.0)))
+    return np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * shape.size
+
+
+def robot_links(scene: SpatialScene) -> tuple[str, ...]:
+    """Return the links of the robot that touch something or keep away from it."""
+    return tuple(dict.fromkeys(part.link for part in body_shapes(scene) if part.instance == ROBOT))
+
+
+def object_radii(scene: SpatialScene) -> np.ndarray:
+    """Return how far every free object reaches from its centre of mass, (O) [m]."""
+    radii = dict.fromkeys(scene.object_names, 0.0)
+    for part in body_shapes(scene):
+        if part.instance in radii:
+            reach = np.linalg.norm(part.placement.translation) + part.shape.bounding_radius
+            radii[part.instance] = max(radii[part.instance], float(reach))
+    return np.array(list(radii.values()))
