@@ -260,6 +260,8 @@ def _refine(
         better = _refine_push(model, settings, begin, edge.push.inputs, end, stop)
         if stop.reason is not None:
             return edges
+        if model.forbidden(better.states, begin).any():
+            better = follow(model, begin, edge.push.inputs)
         state = better.states[-1]
         refined.append(replace(edge, release=release, transit=transit, push=better))
     return refined if model.reached(state) else edges

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from irs_planner.search.kernels import approach
-from irs_planner.search.search_model import SearchModel
+from irs_planner.search.search_model import ROOM, SearchModel
 
 LEAD_STEPS = 8
 CLOSE_STEPS = 10
@@ -14,8 +14,6 @@ LARGEST_STEPS = 10.0
 
 # A grasp counts if it is this near to its clearance, and the outputs to their tolerances.
 NEAR = 0.3
-# Robots keep this share of the clearance wherever they do not touch on purpose.
-ROOM = 0.5
 
 
 def choose_joints(model: SearchModel, generator: np.random.Generator) -> np.ndarray:

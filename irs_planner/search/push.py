@@ -16,7 +16,8 @@ def push(
 ) -> list[Motion]:
     """Push from several grasps towards a target, by the exact step.
 
-    No push leads beyond the bounds of the states, or farther beyond than it began.
+    No push leads beyond the bounds of the states, or farther beyond than it began, and in none
+    does a link touch that keeps away.
 
     Args:
         model: The problem.
@@ -29,8 +30,8 @@ def push(
         they never came nearer.
     """
     history, inputs = [states], []
+    lost = np.zeros(len(states), dtype=bool)
     distances = [model.distance(states, target)]
-    allowed = model.excess(states)
     for t in range(model.settings.push_steps):
         here = history[-1]
         control = model.best_inputs(here, model.hold(here, commands), target)
@@ -40,8 +41,8 @@ def push(
         commands = control
         inputs.append(control)
         history.append(ahead)
-        beyond = model.excess(ahead) > allowed
-        distances.append(np.where(stuck | beyond, np.inf, model.distance(ahead, target)))
+        lost |= stuck | model.forbidden(ahead, states)
+        distances.append(np.where(lost, np.inf, model.distance(ahead, target)))
         if t >= PATIENCE and int(np.argmin(distances, axis=0).max()) <= t - PATIENCE:
             break
     steps = np.argmin(distances, axis=0)

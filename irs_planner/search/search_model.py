@@ -15,6 +15,8 @@ from irs_planner.search.settings import SearchSettings
 EFFORT = 1e-2
 """Weight of a largest step, in squares of tolerances."""
 BESIDE = 0.1
+ROOM = 0.5
+"""Robots keep this share of the clearance wherever they do not touch on purpose."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ class SearchModel:
         step: (n_a) largest |u - q_a| [m, rad].
         limits: (2, n_a) lowest and highest commands.
         robot_pairs: (P) whether a robot is part of the pair.
-        grasp_pairs: Indices of the pairs of a robot and an object.
+        strike_pairs: Indices of the pairs of a link that keeps away, and what it keeps away from.
+        grasp_pairs: Indices of the pairs of a link that may touch and an object.
         robot_first: (P) whether the first part is a robot's.
         pair_object: (P) number of the object of a pair, -1 for none.
         pair_joints: (P, n_a) whether a joint moves one of the parts.
@@ -91,7 +94,9 @@ class SearchModel:
         self.robot_pairs = self.robot_first | np.isin(second, links)
         other = np.where(self.robot_first, second, first)
         self.pair_object = np.array([names.index(o) if o in names else -1 for o in other])
-        self.grasp_pairs = np.flatnonzero(self.robot_pairs & (self.pair_object >= 0))
+        touching = np.isin(first, dynamics.contact_links) | np.isin(second, dynamics.contact_links)
+        self.strike_pairs = np.flatnonzero(self.robot_pairs & ~touching)
+        self.grasp_pairs = np.flatnonzero(touching & (self.pair_object >= 0))
         if not self.grasp_pairs.size:
             raise ConfigError("global planning needs a link that can touch an object")
         # Beside the start, where no axis points at a link by chance.
@@ -141,6 +146,19 @@ class SearchModel:
         bounded = states[..., list(bounds.bounded_states)]
         beyond = np.maximum(bounds.state_low - bounded, bounded - bounds.state_high)
         return np.asarray(np.max(beyond, axis=-1, initial=0.0))
+
+    def forbidden(self, states: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """Return (K) whether states are beyond their bounds, or a link touches that keeps away.
+
+        Args:
+            states: (K, n) x.
+            start: (K, n) or (n) where the motion began, which may be beyond the bounds itself.
+        """
+        beyond = self.excess(states) > self.excess(start)
+        if not self.strike_pairs.size:
+            return np.asarray(beyond)
+        gap = self.dynamics.find_contacts(states).gap[:, self.strike_pairs]
+        return np.asarray(beyond | (gap < ROOM * self.settings.clearance).any(axis=1))
 
     def reached(self, state: np.ndarray) -> bool:
         """Return whether a state is within all tolerances of the goal."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from irs_planner.search.grasps import ROOM, retreat
-from irs_planner.search.search_model import SearchModel
+from irs_planner.search.grasps import retreat
+from irs_planner.search.search_model import ROOM, SearchModel
 
 ATTEMPTS = 300
 SHORTCUTS = 60
