@@ -21,6 +21,7 @@ from irs_planner.problem import (
 )
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 from irs_planner.result import IrsPlan, IterationReport, Segment
+from irs_planner.scene_problem import scene_problem
 from irs_planner.scenes import (
     Box,
     Circle,
@@ -91,6 +92,7 @@ __all__ = [
     "plan_all",
     "plan_globally",
     "run_task",
+    "scene_problem",
     "zero_order_bundle",
     "zero_order_jacobians",
 ]

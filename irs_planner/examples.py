@@ -19,7 +19,13 @@ from irs_planner.quasi_dynamic import (
     QuasiDynamics,
     SpatialQuasiDynamics,
 )
-from irs_planner.scenes import load_scene, load_spatial_scene, scene_names, spatial_scene_names
+from irs_planner.scenes import (
+    is_planar,
+    load_scene,
+    load_spatial_scene,
+    scene_names,
+    spatial_scene_names,
+)
 from irs_planner.smooth_dynamics import Bicycle, Pendulum, Quadrotor
 
 MODELS: Registry[Callable[[float], Dynamics]] = Registry(
@@ -30,12 +36,12 @@ ContactModel = Callable[[str, float], Dynamics]
 
 
 def _quasi_dynamic(scene: str, time_step: float, quasi_static: bool = False) -> QuasiDynamics:
-    if scene in spatial_scene_names():
-        return SpatialQuasiDynamics(load_spatial_scene(scene), time_step, quasi_static=quasi_static)
-    if not scene.endswith(".yaml") and scene not in scene_names():
-        known = (*scene_names(), *spatial_scene_names())
-        raise ConfigError(f"unknown scene '{scene}' ({choices(known)})")
-    return PlanarQuasiDynamics(load_scene(scene), time_step, quasi_static=quasi_static)
+    known = (*scene_names(), *spatial_scene_names())
+    if not scene.endswith(".yaml") and scene not in known:
+        raise ConfigError(f"unknown scene '{scene}' ({choices(known)}, or the path of a file)")
+    if is_planar(scene):
+        return PlanarQuasiDynamics(load_scene(scene), time_step, quasi_static=quasi_static)
+    return SpatialQuasiDynamics(load_spatial_scene(scene), time_step, quasi_static=quasi_static)
 
 
 def _quasi_static(scene: str, time_step: float) -> QuasiDynamics:
@@ -150,7 +156,8 @@ def build_contact_model(scene: str, time_step: float, model: str = "quasi_dynami
     """Build a contact model of a scene.
 
     Args:
-        scene: Name of a planar scene or of one in 3-D, or the path of a planar one.
+        scene: Name of a planar scene or of one in 3-D, or the path of a file: a planar scene, or
+            one of the simulator.
         time_step: h [s].
         model: One of CONTACT_MODELS.
 

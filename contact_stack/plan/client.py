@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from contact_core.errors import CommunicationError, ConfigError
 from contact_ros.client import GraphClient
 from contact_ros.stamps import NANOSECONDS, to_duration
 from contact_stack.plan.request import OnIteration, PlanOutcome, PlanRequest
-from irs_planner import Segment
+from irs_planner import Segment, load_example
 
 ACTION = "plan_through_contact"
 WAIT_FOR_ANSWER = 10.0
@@ -77,11 +78,29 @@ def plan_remotely(
 
 
 def to_goal(request: PlanRequest) -> Any:
-    """Return the goal of a request."""
-    settings = request.settings
+    """Return the goal of a request.
+
+    Args:
+        request: What to plan.
+    """
+    settings, config = request.settings, request.config
+    what: dict[str, Any]
+    if request.is_scene:
+        what = {
+            "scene": config.scene,
+            "initial_state": config.initial_state,
+            "goal_state": config.goal_state,
+            "goal_tolerance": config.tolerance,
+        }
+    else:
+        is_file = request.name.endswith(".yaml")
+        what = {"example": str(Path(request.name).resolve()) if is_file else request.name}
+        own = load_example(request.name)
+        for field in ("initial_state", "goal_state"):
+            if getattr(config, field) != getattr(own, field):
+                what[field] = getattr(config, field)
     return PlanThroughContact.Goal(
-        example=request.example,
-        goal_state=request.goal_state,
+        **what,
         globally=request.search,
         mode=str(settings.mode),
         samples=settings.samples,

@@ -6,12 +6,14 @@ import argparse
 import dataclasses
 import importlib
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
+from contact_core.errors import ConfigError
 from contact_core.results import add_json_option, at_least, write_json
 from contact_core.sweep import Sweep, add_worker_options, chosen_workers
 from contact_experiments.precompile import precompile_stack
@@ -19,12 +21,14 @@ from contact_stack.plan.request import (
     OnIteration,
     PlanOutcome,
     PlanRequest,
+    States,
+    Value,
+    config_of,
     plan_from_seeds,
     plan_locally,
     problem_of,
-    search_settings,
 )
-from irs_planner import SMOOTHING_MODES, IrsProblem, example_names, load_example
+from irs_planner import SMOOTHING_MODES, IrsProblem, example_names
 from irs_planner.examples import example_settings
 from irs_planner.smoothing_modes import DEFAULT_MODE
 
@@ -36,7 +40,11 @@ EPILOG = """examples:
   contact-stack plan pushing --local --mode zero --seed 3 --out out/pushing
   contact-stack plan pushing --starts 8 --cluster tcp://192.168.1.5:8786
   contact-stack plan push_t --global --local --seed 1 --out out/push_t
+  contact-stack plan my_scene.yaml --goal box/x=0.6 box/yaw=0.5
   contact-stack plan hand_move --budget 0.5 --json plan.json
+
+A scene is searched as with --global, from where it has objects and arm; states
+of objects that have no goal do not matter, but that they stay upright.
 
 Ctrl-C cancels the goal. Exit code: 0 if there is a plan, with --global one that
 reaches the goal, else 1."""
@@ -50,8 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     parser.epilog = EPILOG
     parser.add_argument(
-        "name", choices=example_names(), metavar="NAME", help=f"one of {', '.join(example_names())}"
-    )
+        "name", metavar="NAME", help=f"one of {', '.join(example_names())}; or FILE.yaml: a scene, "
+        "planar or of the simulator, or a problem",
+    )  # fmt: skip
     parser.add_argument("--local", action="store_true", help="plan in this process, without ROS")
     parser.add_argument(
         "--global", dest="search", action="store_true",
@@ -60,8 +69,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--robot-name", default="lbr", help="namespace of the robot (default lbr)")
     parser.add_argument(
-        "--goal", type=float, nargs="+", default=(), metavar="X",
-        help="goal of every state [m, rad] (default: the example's)",
+        "--goal", type=_goal_entry, nargs="+", default=(), metavar="X",
+        help="goal of every state [m, rad], or of some as NAME=X, NAME=any if it does not matter "
+        "(default: the problem's)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--start", type=_entry, nargs="+", default=(), metavar="X",
+        help="where it begins, likewise",
     )  # fmt: skip
     parser.add_argument(
         "--mode", choices=list(SMOOTHING_MODES), default=DEFAULT_MODE,
@@ -100,7 +114,8 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         ContactStackError: If the goal is refused or the planner does not answer.
     """
-    usual = example_settings(load_example(args.name))
+    config = config_of(args.name, _states("--goal", args.goal), _states("--start", args.start))
+    usual = example_settings(config)
     settings = replace(
         usual,
         mode=args.mode,
@@ -109,15 +124,17 @@ def main(args: argparse.Namespace) -> int:
         seed=args.seed,
         time_budget=args.budget,
     )
-    request = PlanRequest(args.name, tuple(args.goal), settings, args.search)
+    request = PlanRequest(args.name, config, settings, args.search)
+    request = replace(request, search=args.search or request.is_scene)
     problem = problem_of(request)
     if args.starts > 1:
         outcome = _plan_from_seeds(request, args)
     else:
         steps = settings.iterations + settings.refinements
-        total = search_settings(request).attempts if args.search else steps
-        with tqdm(total=total, desc=args.name, unit="iteration") as bar:
-            outcome = _plan(request, problem, args, _show_in(bar))
+        total = None if request.search else steps
+        unit, what = ("attempt", "distance") if request.search else ("iteration", "cost")
+        with tqdm(total=total, desc=Path(args.name).stem, unit=unit, miniters=1) as bar:
+            outcome = _plan(request, problem, args, _show_in(bar, what))
     print(_summary_line(outcome))
     write_json(_as_dict(request, outcome), args.json)
     if args.out:
@@ -125,6 +142,25 @@ def main(args: argparse.Namespace) -> int:
         for path in plots.draw(request, problem, outcome, args.out):
             print(path)
     return 0 if outcome.has_plan else EXIT_NO_PLAN
+
+
+def _entry(text: str) -> float | tuple[str, float]:
+    """Read a value, or one with a name."""
+    name, equals, value = text.rpartition("=")
+    return (name, float(value)) if equals else float(value)
+
+
+def _goal_entry(text: str) -> float | tuple[str, float | None]:
+    """Read likewise, but what has a name may be anything."""
+    return (text.removesuffix("=any"), None) if text.endswith("=any") else _entry(text)
+
+
+def _states(option: str, entries: Sequence[float | tuple[str, Value]]) -> States[Value]:
+    """Return the values of an option: all of them, or some by name."""
+    named = [entry for entry in entries if isinstance(entry, tuple)]
+    if len(named) not in (0, len(entries)):
+        raise ConfigError(f"{option}: either all states, or some as NAME=X")
+    return dict(named) if named else [entry for entry in entries if isinstance(entry, float)]
 
 
 def _plan(
@@ -152,9 +188,9 @@ def _plan_from_seeds(request: PlanRequest, args: argparse.Namespace) -> PlanOutc
     return min(outcomes, key=lambda outcome: (not outcome.has_plan, outcome.best_cost))
 
 
-def _show_in(bar: tqdm[Any]) -> OnIteration:
+def _show_in(bar: tqdm[Any], what: str) -> OnIteration:
     def show(iteration: int, cost: float, best_cost: float) -> None:
-        bar.set_postfix_str(f"cost {cost:.4g}, best {best_cost:.4g}", refresh=False)
+        bar.set_postfix_str(f"{what} {cost:.4g}, best {best_cost:.4g}", refresh=False)
         bar.update(iteration - bar.n)
 
     return show
@@ -174,7 +210,7 @@ def _summary_line(outcome: PlanOutcome) -> str:
 
 def _as_dict(request: PlanRequest, outcome: PlanOutcome) -> dict[str, Any]:
     return {
-        "example": request.example,
+        "example": request.name,
         "mode": request.settings.mode,
         "samples": request.settings.samples,
         "seed": request.settings.seed,

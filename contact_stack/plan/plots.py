@@ -28,7 +28,7 @@ def draw(
     Yields:
         Every file.
     """
-    curves = {request.example: {request.settings.mode: [outcome.costs]}}
+    curves = {request.name: {request.settings.mode: [outcome.costs]}}
     yield save(plot_costs(curves), folder / "fig9.png")
     dynamics, states = problem.dynamics, outcome.states
     if not np.isfinite(states).all():

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
+from contact_core.config import read_mapping
+from contact_core.errors import ConfigError, choices
 from contact_core.sweep import Sweep
 from irs_planner import (
     IrsProblem,
@@ -21,7 +25,8 @@ from irs_planner import (
     run_task,
 )
 from irs_planner.diagnosis import remedy_of
-from irs_planner.examples import HelixConfig
+from irs_planner.examples import ExampleConfig, HelixConfig, build_dynamics
+from irs_planner.scene_problem import scene_problem
 
 
 @dataclass(frozen=True)
@@ -29,16 +34,21 @@ class PlanRequest:
     """What to plan.
 
     Attributes:
-        example: Name of the example.
-        goal_state: Goal of every state, empty for the example's own.
+        name: Name of an example, or path of a scene or of a problem.
+        config: What it is, with the goal that was asked for.
         settings: How to plan; a search takes its seed and time budget alone.
         search: Whether to plan globally.
     """
 
-    example: str
-    goal_state: tuple[float, ...]
+    name: str
+    config: ExampleConfig
     settings: PlannerSettings
     search: bool = False
+
+    @property
+    def is_scene(self) -> bool:
+        """Whether a scene is what was given, not a problem."""
+        return self.config.title == self.config.scene
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,59 @@ OnIteration = Callable[[int, float, float], None]
 """Called with iteration, cost and best cost."""
 
 
+Value = TypeVar("Value", float, float | None)
+States = Sequence[float] | Mapping[str, Value]
+"""Values of all states [m, rad], or of some by name; None for what does not matter."""
+
+
+def config_of(
+    name: str, goal: States[float | None] = (), start: States[float] = ()
+) -> ExampleConfig:
+    """Return what is to be planned.
+
+    Args:
+        name: Name of an example, or path of a scene or of a problem.
+        goal: Of the states; empty for the problem's own.
+        start: Likewise.
+
+    Raises:
+        ConfigError: If there is no such example or file, or goal and start do not fit it.
+        ModelError: If a scene cannot be planned with.
+    """
+    if name.endswith(".yaml") and "goal_state" not in read_mapping(Path(name)):
+        return scene_problem(str(Path(name).resolve()), _named(goal), _named(start))
+    config = load_example(name)
+    states = build_dynamics(config).state_names
+    if start:
+        config = replace(config, initial_state=_filled(start, config.initial_state, states))
+    if goal:
+        goal = _filled(goal, config.goal_state, states)
+        config = replace(config, goal_state=goal, helix=HelixConfig())
+    return config
+
+
+def _named(values: States[Value]) -> Mapping[str, Value]:
+    if isinstance(values, Mapping):
+        return values
+    if values:
+        raise ConfigError("states of a scene are given by name, e.g. box/x=0.6")
+    return {}
+
+
+def _filled(values: States[Value], own: Sequence[float], names: Sequence[str]) -> tuple[float, ...]:
+    """Return values of all states, those without a name from the problem's own."""
+    if not isinstance(values, Mapping):
+        return tuple(values)
+    filled = dict(zip(names, own, strict=False))
+    for name, value in values.items():
+        if name not in filled:
+            raise ConfigError(f"unknown state '{name}' ({choices(filled)})")
+        if value is None:
+            raise ConfigError(f"{name}: what does not matter is said of scenes, not of problems")
+        filled[name] = value
+    return tuple(filled.values())
+
+
 def problem_of(request: PlanRequest) -> IrsProblem:
     """Return what a request asks to plan.
 
@@ -81,12 +144,9 @@ def problem_of(request: PlanRequest) -> IrsProblem:
         request: The request.
 
     Raises:
-        ConfigError: If there is no such example, or the goal does not fit it.
+        ConfigError: If the goal does not fit it.
     """
-    config = load_example(request.example)
-    if request.goal_state:
-        config = replace(config, goal_state=request.goal_state, helix=HelixConfig())
-    return build_problem(config)
+    return build_problem(request.config)
 
 
 def plan_locally(request: PlanRequest, on_iteration: OnIteration) -> PlanOutcome:
@@ -122,7 +182,7 @@ def plan_from_seeds(request: PlanRequest, starts: int, sweep: Sweep) -> list[Pla
     problem, settings = problem_of(request), request.settings
     seeds = range(settings.seed, settings.seed + starts)
     tasks = [(problem, replace(request, settings=replace(settings, seed=seed))) for seed in seeds]
-    return sweep.run(_plan, tasks, f"{request.example}, seeds")
+    return sweep.run(_plan, tasks, f"{request.name}, seeds")
 
 
 def _plan(

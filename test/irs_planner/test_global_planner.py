@@ -21,6 +21,7 @@ from irs_planner import (
 from irs_planner.result import CONTACT, TRANSIT
 from irs_planner.search.grasps import draw_grasps
 from irs_planner.search.kernels import bounded_inputs, reach_distances, reach_factors
+from irs_planner.search.push import push
 from irs_planner.search.search_model import SearchModel
 from irs_planner.search.transit import find_transit
 
@@ -109,6 +110,23 @@ def test_no_push_leads_an_object_beyond_its_bounds():
     assert free.states[:, 0].min() < low[0] - 0.05
     assert (kept.states[:, :2] >= low).all()
     assert (kept.states[:, :2] <= high).all()
+
+
+def test_pushes_end_where_a_forbidden_state_begins(monkeypatch):
+    """What lies beyond would be nearer to the goal, but it is no way there."""
+    given, settings = problem("push_disc"), SearchSettings()
+    model, start = SearchModel(given, settings), given.initial_state
+    target = np.where(np.isin(np.arange(len(start)), model.placed), start + 0.3, start)
+    grasps = draw_grasps(model, start, np.ones(len(model.joints), bool), generator(0, "test"), 16)
+
+    def farthest():
+        motions = push(model, grasps, grasps[:, model.joints], target)
+        return max(motion.states[:, 0].max() for motion in motions)
+
+    band = start[0] + np.array([0.02, 0.04])
+    assert farthest() > band[1]
+    monkeypatch.setattr(model, "forbidden", lambda x, _: (x[:, 0] > band[0]) & (x[:, 0] < band[1]))
+    assert farthest() <= band[0]
 
 
 @pytest.mark.parametrize("name", ["push_l", "push_t_two_fingers", "iiwa_push"])

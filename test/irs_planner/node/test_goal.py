@@ -94,8 +94,16 @@ def test_a_scene_begins_with_robots_that_hold_still() -> None:
     [
         ({}, "exactly one of example and scene"),
         ({"example": "pushing", "scene": "box_pushing"}, "exactly one of example and scene"),
-        ({"example": "/etc/pushing.yaml"}, "unknown example '/etc/pushing.yaml'"),
-        ({**PUSHING_SCENE, "time_step": 0.0, "goal_state": []}, "needs goal_state, time_step"),
+        ({"example": "shoving"}, "unknown example 'shoving'"),
+        ({"example": "/nowhere/pushing.yaml"}, "cannot read /nowhere/pushing.yaml"),
+        ({"scene": "/nowhere/scene.yaml"}, "cannot read /nowhere/scene.yaml"),
+        ({**PUSHING_SCENE, "goal_state": []}, "goal: nothing has one (valid: box/y, box/z"),
+        ({**PUSHING_SCENE, "goal_tolerance": [0.0] * 5}, "goal: nothing has one"),
+        ({**PUSHING_SCENE, "initial_state": []}, "does not say where box/y, box/z, box/angle"),
+        (
+            {**PUSHING_SCENE, "dynamics": "second_order", "time_step": 0.0, "goal_state": []},
+            "dynamics 'second_order' needs goal_state, time_step",
+        ),
         ({"example": "pushing", "start_from_joint_states": True}, "start_from_joint_states"),
         ({"example": "pushing", "dynamics": "second_order"}, "dynamics is 'second_order'"),
         ({"example": "pendulum", "dynamics": "quasi_static"}, "dynamics of its own"),

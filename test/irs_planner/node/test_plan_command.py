@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
+from own_scenes import write_scene
 
+from contact_core.files import share
 from contact_stack import cli
 
 
@@ -60,6 +63,61 @@ def test_a_search_says_what_is_transit_and_what_contact(tmp_path: Path, capsys) 
     far = ["--goal", "30.0", "0.0", "0.0", "0.0", "0.2", "--budget", "0.1"]
     assert cli.main([*words, *far]) == 1
     assert json.loads(file.read_text())["status"] == "TIME_BUDGET_REACHED"
+
+
+@pytest.mark.graph
+def test_a_scene_of_ones_own_is_planned_by_the_node_as_by_the_library(
+    server, tmp_path: Path
+) -> None:
+    scene, file = write_scene(tmp_path, "can"), tmp_path / "plan.json"
+    words = ["plan", str(scene), "--json", str(file), "--goal", "thing/x=0.6", "thing/y=-0.04"]
+    found = []
+    for where in ([], ["--local"]):
+        assert cli.main([*words, *where]) == 0
+        found.append(json.loads(file.read_text()))
+    for name in ("status", "remedy", "segments", "states", "inputs"):
+        assert found[0][name] == found[1][name]
+
+
+@pytest.mark.graph
+def test_a_problem_of_ones_own_is_planned_by_the_node(server, tmp_path: Path) -> None:
+    own = yaml.safe_load(share("config", "irs", "examples", "pushing.yaml").read_text())
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump({**own, "horizon": 50}))
+    file = tmp_path / "plan.json"
+    words = ["plan", str(path), "--iterations", "2", "--samples", "20", "--json", str(file)]
+    assert cli.main(words) == 0
+    assert len(json.loads(file.read_text())["inputs"]) == 50
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ([], "goal: nothing has one (valid: thing/x, thing/y, thing/z"),
+        (["--goal", "0.6"], "by name, e.g. box/x=0.6"),
+        (["--goal", "can/x=0.6"], "goal: unknown state 'can/x' (valid: thing/x"),
+        (["--goal", "thing/x=0.6", "0.1"], "--goal: either all states, or some as NAME=X"),
+        (["--goal", "thing/x=any"], "goal: nothing has one"),
+        (["--goal", "thing/x=inf"], "goal: thing/x is inf (valid: finite)"),
+    ],
+)
+def test_what_a_scene_cannot_be_asked_is_one_line(
+    tmp_path: Path, capsys, words: list[str], reason: str
+) -> None:
+    assert cli.main(["plan", str(write_scene(tmp_path, "can")), "--local", *words]) == 2
+    error = capsys.readouterr().err
+    assert reason in error
+    assert error.count("\n") == 1
+
+
+def test_states_of_a_problem_may_be_given_by_name(tmp_path: Path, capsys) -> None:
+    _, found = plan(tmp_path, "--local", "--goal", "box/z=0.8", "--start", "box/z=0.4")
+    assert found["states"][0][1] == 0.4
+    words = ["plan", "pushing", "--local", "--goal"]
+    assert cli.main([*words, "box/w=0.8"]) == 2
+    assert "unknown state 'box/w' (valid: box/y" in capsys.readouterr().err
+    assert cli.main([*words, "box/z=any"]) == 2
+    assert "box/z: what does not matter" in capsys.readouterr().err
 
 
 def test_a_goal_of_the_wrong_size_is_one_line(tmp_path: Path, capsys) -> None:

@@ -1,0 +1,142 @@
+"""A problem for any scene: it starts as the scene says, and its goal is given by name.
+
+Errors count in tolerances and inputs in largest steps, so that nothing has to be tuned to the
+scene.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from contact_core.errors import ConfigError, choices
+from irs_planner.examples import BoundsConfig, CostConfig, ExampleConfig, build_contact_model
+from irs_planner.problem import VarianceSchedule
+from irs_planner.quasi_dynamic import PlanarQuasiDynamics, QuasiDynamics, SpatialQuasiDynamics
+
+TIME_STEP = 0.1
+"""Of the model [s]."""
+HORIZON, ITERATIONS, REFINEMENTS = 40, 10, 25
+"""Of a plan without a search."""
+POSITION, ANGLE = 0.02, 0.1
+"""What counts as there [m, rad]."""
+KEPT = ("z", "roll", "pitch")
+"""What an object in 3-D keeps all the way, unless its goal is another."""
+LENGTH_STEP, ANGLE_STEP = 0.02, 0.03
+"""Of a joint, at most [m, rad]."""
+Goal = Mapping[str, float | None]
+SMALL = 0.01
+"""Weight of an error on the way, and of an input, relative to one at the end."""
+
+
+def scene_problem(
+    scene: str, goal: Goal, start: Mapping[str, float] | None = None
+) -> ExampleConfig:
+    """Return what is to be planned, in the form of an example.
+
+    States of objects that the goal does not name do not matter, but that in 3-D objects stay
+    upright at their height all the way, unless the goal has them elsewhere.
+
+    Args:
+        scene: Name of a scene, or path of a file: a planar scene, or one of the simulator.
+        goal: State -> goal [m, rad], e.g. ``{"box/x": 0.6}``, or None if it does not matter.
+        start: State -> where it begins [m, rad]; without it, where the scene has it. A planar
+            scene has nothing anywhere.
+
+    Returns:
+        The problem.
+
+    Raises:
+        ConfigError: If there is no such scene or state, nothing has a goal, or a state has no
+            start.
+        ModelError: If the scene cannot be planned with.
+    """
+    dynamics = build_contact_model(scene, TIME_STEP)
+    assert isinstance(dynamics, QuasiDynamics)
+    names = dynamics.state_names[: dynamics.coordinates]
+    objects = [names[i] for i in dynamics.object_states]
+    _check_names("start", start or {}, names)
+    _check_names("goal", goal, objects)
+    begin = {**_scene_start(dynamics), **(start or {})}
+    if missing := [name for name in names if name not in begin]:
+        raise ConfigError(f"start: the scene does not say where {', '.join(missing)} begins")
+    if not any(value is not None for value in goal.values()):
+        raise ConfigError(f"goal: nothing has one ({choices(objects)})")
+    axes = KEPT if isinstance(dynamics, SpatialQuasiDynamics) else ()
+    asked = {**{name: begin[name] for name in objects if _axis(name) in axes}, **goal}
+    wanted = {name: value for name, value in asked.items() if value is not None}
+    tolerance = [_tolerance(name) if name in wanted else 0.0 for name in dynamics.state_names]
+    kept = [
+        name
+        for name, value in wanted.items()
+        if _axis(name) in axes and abs(value - begin[name]) <= _tolerance(name)
+    ]
+    weight = np.array([1.0 / width**2 if width else 0.0 for width in tolerance])
+    step = _steps(dynamics)
+    return ExampleConfig(
+        title=scene,
+        scene=scene,
+        time_step=TIME_STEP,
+        horizon=HORIZON,
+        iterations=ITERATIONS,
+        refinements=REFINEMENTS,
+        trust_radius=float(step.max()),
+        initial_state=tuple(begin[name] for name in names),
+        goal_state=tuple(wanted.get(name, begin[name]) for name in names),
+        first_input=tuple(begin[names[i]] for i in dynamics.commanded_states),
+        cost=CostConfig(
+            state=tuple(SMALL * weight), final=tuple(weight), input=tuple(SMALL / step**2)
+        ),
+        bounds=replace(
+            _bounds(dynamics, step),
+            bounded_states=tuple(names.index(name) for name in kept),
+            state_low=tuple(begin[name] - _tolerance(name) for name in kept),
+            state_high=tuple(begin[name] + _tolerance(name) for name in kept),
+        ),
+        schedule=VarianceSchedule(input_std=tuple(step)),
+        tolerance=tuple(tolerance),
+    )
+
+
+def _check_names(what: str, values: Goal, known: Iterable[str]) -> None:
+    for name, value in values.items():
+        if name not in known:
+            raise ConfigError(f"{what}: unknown state '{name}' ({choices(known)})")
+        if value is not None and not np.isfinite(value):
+            raise ConfigError(f"{what}: {name} is {value} (valid: finite)")
+
+
+def _scene_start(dynamics: QuasiDynamics) -> dict[str, float]:
+    """Return where a scene of the simulator has objects and joints; nothing of a planar one."""
+    if not isinstance(dynamics, SpatialQuasiDynamics):
+        return {}
+    scene = dynamics.scene.scene
+    poses = {name: scene.object_placement(name) for name in dynamics.object_names}
+    state = dynamics.state_of(poses, np.array(scene.config.robot.initial_positions))
+    return dict(zip(dynamics.state_names, state.tolist(), strict=True))
+
+
+def _tolerance(name: str) -> float:
+    return POSITION if _axis(name) in ("x", "y", "z") else ANGLE
+
+
+def _axis(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _steps(dynamics: QuasiDynamics) -> np.ndarray:
+    """Return the largest steps (n_a) of the joints [m, rad]."""
+    if not isinstance(dynamics, PlanarQuasiDynamics):
+        return np.full(dynamics.input_size, ANGLE_STEP)
+    turns = [link.joint == "revolute" for link in dynamics.scene.links]
+    return np.where(turns, ANGLE_STEP, LENGTH_STEP)
+
+
+def _bounds(dynamics: QuasiDynamics, step: np.ndarray) -> BoundsConfig:
+    """Return the joints' limits, where they have some, and the largest steps."""
+    low, high = dynamics.position_limits
+    if not np.isfinite(dynamics.position_limits).all():
+        return BoundsConfig(increment=tuple(step))
+    return BoundsConfig(input_low=tuple(low), input_high=tuple(high), increment=tuple(step))

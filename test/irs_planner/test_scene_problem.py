@@ -1,0 +1,141 @@
+"""A scene and a goal by name are all that a plan needs."""
+
+from __future__ import annotations
+
+import coal
+import numpy as np
+import pinocchio as pin
+import pytest
+from own_scenes import HEIGHT, PLACE, SOLIDS, TOP, write_scene
+
+from contact_core.collision.shapes import shape_to_coal
+from contact_core.errors import ConfigError
+from contact_core.scene import ROBOT
+from irs_planner import SearchSettings, build_problem, plan_globally
+from irs_planner.quasi_dynamic import SpatialQuasiDynamics
+from irs_planner.scene_problem import scene_problem
+from irs_planner.scenes import load_spatial_scene
+from irs_planner.scenes.spatial_arrays import body_shapes
+from irs_planner.search.search_model import ROOM, SearchModel
+
+GOAL = {"thing/x": 0.62, "thing/y": 0.06}
+
+
+@pytest.fixture(params=SOLIDS)
+def scene(request, tmp_path):
+    return write_scene(tmp_path, request.param)
+
+
+def test_distances_of_shapes_are_those_of_coal(scene):
+    """All pairs of two shapes, the whole arm's as well."""
+    spatial = load_spatial_scene(str(scene))
+    model = SpatialQuasiDynamics(spatial)
+    parts, arrays = body_shapes(spatial), model.arrays
+    rng = np.random.default_rng(0)
+    start = np.array(scene_problem(str(scene), GOAL).initial_state)
+    pairs = arrays.shape_pair
+    assert {parts[j].link for _, j in pairs if parts[j].instance == ROBOT} >= {"lbr_link_4"}
+    arm = spatial.scene.robot.arm_model()
+    data = arm.createData()
+    for _ in range(20):
+        q = start + rng.normal(scale=0.2, size=start.shape)
+        frames = model.find_contacts(model.complete(q[np.newaxis]))
+        pin.forwardKinematics(arm, data, q[6:])
+        thing = pin.SE3(pin.rpy.rpyToMatrix(q[3:6]), q[:3])
+        bodies = [pin.SE3.Identity(), thing, *data.oMi.tolist()[1:]]
+        gaps = frames.gap[0, len(arrays.probe_pair) :]
+        for gap, sides in zip(gaps, pairs, strict=True):
+            solids = []
+            for i in sides:
+                pose = bodies[parts[i].body] * parts[i].placement
+                place = coal.Transform3s(pose.rotation, pose.translation)
+                solids += [shape_to_coal(parts[i].shape), place]
+            result = coal.DistanceResult()
+            exact = coal.distance(*solids, coal.DistanceRequest(), result)
+            # Far away a bound from below will do.
+            assert gap == pytest.approx(exact, abs=1e-5) or 0.3 < gap < exact
+
+
+def test_what_stands_on_the_table_stays_there_until_it_is_pushed(scene):
+    problem = build_problem(scene_problem(str(scene), GOAL))
+    model, state = problem.dynamics, problem.initial_state
+    command = state[6:13]
+    for _ in range(20):
+        state = model.step(state, command)
+    np.testing.assert_allclose(state[:6], problem.initial_state[:6], atol=1e-6)
+
+
+@pytest.mark.parametrize("solid", ["can", "wedge"])
+def test_a_scene_and_a_goal_are_enough_for_a_plan(tmp_path, solid):
+    """The thing stays upright all the way, and no link touches but the tool's."""
+    problem = build_problem(scene_problem(str(write_scene(tmp_path, solid)), GOAL))
+    settings = SearchSettings(shortcuts=0, refinements=2)
+    plan = plan_globally(problem, settings)
+    assert plan.goal_reached
+    model = SearchModel(problem, settings)
+    np.testing.assert_allclose(plan.states[-1, :2], [0.62, 0.06], atol=0.02)
+    assert np.abs(plan.states[:, 2] - TOP - HEIGHT / 2.0).max() <= 0.02
+    assert np.abs(plan.states[:, 3:5]).max() <= 0.1
+    gap = problem.dynamics.find_contacts(plan.states).gap[:, model.strike_pairs]
+    assert gap.min() >= ROOM * settings.clearance
+    low, high = problem.dynamics.position_limits
+    assert ((plan.inputs >= low) & (plan.inputs <= high)).all()
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("solid", SOLIDS)
+def test_every_solid_gets_anywhere(tmp_path, solid, seed):
+    rng = np.random.default_rng(seed)
+    x, y = np.array(PLACE) + rng.uniform([-0.05, -0.15], [0.1, 0.25])
+    goal = {"thing/x": float(x), "thing/y": float(y)}
+    if solid in ("carton", "wedge"):
+        goal["thing/yaw"] = float(rng.uniform(-1.5, 1.5))
+    if solid == "roll":
+        goal["thing/roll"] = None
+    problem = build_problem(scene_problem(str(write_scene(tmp_path, solid)), goal))
+    assert plan_globally(problem, SearchSettings(seed=seed)).goal_reached
+
+
+def test_what_may_roll_is_free_to(tmp_path):
+    scene = str(write_scene(tmp_path, "roll"))
+    names = build_problem(scene_problem(scene, GOAL)).dynamics.state_names
+    for goal, kept in ((GOAL, True), ({**GOAL, "thing/roll": None}, False)):
+        problem = build_problem(scene_problem(scene, goal))
+        roll = names.index("thing/roll")
+        assert np.isfinite(problem.tolerance[roll]) == kept
+        assert (roll in problem.bounds.bounded_states) == kept
+
+
+def test_what_touches_is_what_moves_with_the_last_joint(tmp_path):
+    model = build_problem(scene_problem(str(write_scene(tmp_path, "can", "ur5e")), GOAL)).dynamics
+    assert model.contact_links == ("tool0",) or "wrist_3_link" in model.contact_links
+    assert set(model.contact_links) < set(model.link_names)
+
+
+def test_names_and_numbers_are_checked(tmp_path):
+    scene = str(write_scene(tmp_path, "can"))
+    with pytest.raises(ConfigError, match=r"goal: unknown state 'can/x' \(valid: thing/x"):
+        scene_problem(scene, {"can/x": 0.6})
+    with pytest.raises(ConfigError, match=r"goal: unknown state 'lbr_A1'"):
+        scene_problem(scene, {"lbr_A1": 0.6})
+    with pytest.raises(ConfigError, match="goal: nothing has one"):
+        scene_problem(scene, {})
+    with pytest.raises(ConfigError, match="goal: thing/x is nan"):
+        scene_problem(scene, {"thing/x": np.nan})
+    with pytest.raises(ConfigError, match=r"start: unknown state 'elbow'"):
+        scene_problem(scene, GOAL, {"elbow": 0.0})
+    with pytest.raises(ConfigError, match=r"unknown scene 'my_scene'.*or the path of a file"):
+        scene_problem("my_scene", GOAL)
+    with pytest.raises(ConfigError, match=r"cannot read .*nowhere.yaml"):
+        scene_problem(str(tmp_path / "nowhere.yaml"), GOAL)
+
+
+def test_a_planar_scene_needs_a_start():
+    with pytest.raises(ConfigError, match="does not say where tee/y, tee/z, tee/angle, finger_y"):
+        scene_problem("push_t", {"tee/y": 0.1})
+    start = {"tee/y": 0.0, "tee/z": 0.0, "tee/angle": 0.0, "finger_y": 0.0, "finger_z": 0.2}
+    problem = build_problem(scene_problem("push_t", {"tee/y": 0.1}, start))
+    # Where the T ends otherwise does not matter.
+    assert np.isfinite(problem.tolerance).tolist() == [True, False, False, False, False]
+    assert plan_globally(problem, SearchSettings(shortcuts=0, refinements=0)).goal_reached
