@@ -119,8 +119,8 @@ def find_transit(
 
 
 def stays(model: SearchModel, states: np.ndarray) -> bool:
-    """Return whether the objects are where they were at the end of a motion (T + 1, n)."""
-    shift = np.abs(model.errors(states[-1], states[0])[model.placed])
+    """Return whether the objects stay where they were all through a motion (T + 1, n)."""
+    shift = np.abs(model.errors(states, states[0])[:, model.placed])
     return bool((shift <= model.settings.slack).all())  # False for NaN as well
 
 
