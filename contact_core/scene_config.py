@@ -95,6 +95,25 @@ class TorqueSensorConfig:
 
 
 @dataclass(frozen=True)
+class CameraConfig:
+    """How the objects are seen, on the topic camera/objects."""
+
+    rate: float = parameter(30.0, "pictures per second", unit="Hz", above=0.0, high=1000.0)
+    noise: float = parameter(
+        0.003, "standard deviation along each axis", unit="m", low=0.0, high=1.0
+    )
+    turn_noise: float = parameter(
+        math.radians(1.0), "standard deviation about each axis", unit="rad", low=0.0, high=1.0
+    )
+    delay: float = parameter(
+        0.033, "until a picture has been looked at", unit="s", low=0.0, high=10.0
+    )
+    dropouts: float = parameter(
+        0.05, "share of the pictures in which nothing is found", low=0.0, high=1.0
+    )
+
+
+@dataclass(frozen=True)
 class CartesianImpedanceConfig:
     """Gains of the Cartesian impedance controller, set at the robot itself."""
 
@@ -255,3 +274,4 @@ class SceneConfig:
     )
     solver: SolverConfig = nested(SolverConfig)
     torque_sensor: TorqueSensorConfig = nested(TorqueSensorConfig)
+    camera: CameraConfig = nested(CameraConfig)

@@ -28,8 +28,8 @@ from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_core.seeds import generator
 from contact_experiments.push.pusher import LOOK, PushConditions, Pusher
-from contact_experiments.push.scene import THING, write_push_scene
-from contact_experiments.push.task import PUSHER_RADIUS, STARTS, PushTask, seen_from_above
+from contact_experiments.push.scene import write_push_scene
+from contact_experiments.push.task import PUSHER_RADIUS, STARTS, THING, PushTask, seen_from_above
 from irs_planner.closed_loop import ClosedLoopSettings, Phase
 from tamsi_sim.robot.plant import Plant
 
@@ -126,7 +126,7 @@ class PushRun:
             if not kicked and self.task.miss(pose)[0] < halfway:
                 kicked = self._kick()
                 pose = self._pose()
-            pusher.camera.see(moment, pose)
+            pusher.see(self._measured.time_ns, self.plant.truth().pose_of(THING))
             if k % pause == 0:
                 begin, before = time.perf_counter(), pusher.loop.searches
                 place = pusher.look(self._tool())

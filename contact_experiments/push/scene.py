@@ -8,11 +8,7 @@ from typing import Any
 from contact_core.scene import write_scene
 from contact_experiments.push.pusher import PushConditions
 from contact_experiments.push.shapes import HEIGHT, Thing
-from contact_experiments.push.task import TABLE, PushTask
-
-THING = "thing"
-PUSHER = "pusher"
-"""Names of what is pushed, and of the link that pushes."""
+from contact_experiments.push.task import TABLE, THING, PushTask
 
 
 def write_push_scene(task: PushTask, conditions: PushConditions, folder: Path) -> Path:

@@ -16,6 +16,8 @@ from irs_planner.problem import Bounds, IrsProblem, QuadraticCost, VarianceSched
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes.planar_scene import Circle, Link, PlanarRobot, PlanarScene
 
+THING, PUSHER = "thing", "pusher"
+"""Names of what is pushed, and of the link that pushes."""
 TABLE = 0.2
 """Height of the table's top [m]."""
 PUSHER_RADIUS = 0.03

@@ -46,7 +46,7 @@ from tamsi_sim.node.driver_faults import (
 )
 from tamsi_sim.node.gripper import Standstill
 from tamsi_sim.node.hand import Hands
-from tamsi_sim.node.truth_topics import TruthTopics
+from tamsi_sim.node.truth_topics import CameraTopic, TruthTopics
 from tamsi_sim.robot.plant import Plant
 from tamsi_sim.robot.report import DriverReport
 
@@ -159,6 +159,7 @@ class SimulatorNode(ManagedNode):
         signal = signal_publisher(config.lockstep)
         self._gripper_states = self.create_publisher(JointState, "gripper/joint_states", signal)
         self._truth = TruthTopics(self, scene.robot.base_link, config.lockstep)
+        self._camera = CameraTopic(self, scene, config.lockstep, config.seed)
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 1)
         self._gripper_joint = scene.robot.gripper_joint
         self._gripper = GripperMotion(
@@ -315,6 +316,7 @@ class SimulatorNode(ManagedNode):
         if self._config.lockstep:
             self._clock_publisher.publish(ClockMessage(clock=time))
         self._truth.publish(self._plant, time)
+        self._camera.publish(self._plant, stamp)
         self._gripper_states.publish(gripper)
         if self._barrier is not None or self._faults.publishes(stamp, self._measurement.velocity):
             state = _arm_state(self._measurement, stamp, self._faults.commanding, self._mode)
@@ -356,6 +358,7 @@ class SimulatorNode(ManagedNode):
             # Stamps go on: a clock that jumps back would confuse the other nodes.
             self._origin = self._stamp + self._plant.period_ns
             self._measurement = self._plant.reset(request.seed)
+            self._camera.reset(request.seed)
             self._hands.let_go()
             self._command, self._overlay = self._measurement.commanded_position, None
         response.success = True

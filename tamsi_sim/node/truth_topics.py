@@ -1,7 +1,8 @@
-"""The topics ``truth/*`` of the simulator: its joints, contacts and objects as they are."""
+"""Topics ``truth/*`` of the simulator, things as they are, and ``camera/objects``, as they look."""
 
 from __future__ import annotations
 
+import pinocchio as pin
 from builtin_interfaces.msg import Time
 from contact_stack_msgs.msg import Contact, ContactArray
 from geometry_msgs.msg import Transform, TransformStamped
@@ -9,8 +10,11 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from contact_ros.geometry import to_point, to_quaternion, to_vector
+from contact_core.scene import Scene
+from contact_ros.geometry import to_point, to_quaternion, to_transform, to_vector
 from contact_ros.qos import signal_publisher
+from contact_ros.stamps import to_time
+from tamsi_sim.robot.camera import Camera
 from tamsi_sim.robot.plant import Plant
 from tamsi_sim.robot.report import TrueContact, Truth
 
@@ -50,6 +54,59 @@ class TruthTopics:
         self._joints.publish(true_joint_states(truth, time))
         self._contacts.publish(true_contacts(truth, self._frame, time))
         self._objects.publish(true_objects(truth, self._frame, time))
+
+
+class CameraTopic:
+    """Publishes where the free objects are seen, likewise."""
+
+    def __init__(self, node: Node, scene: Scene, lockstep: bool, seed: int) -> None:
+        """Create the publisher.
+
+        Args:
+            node: The simulator's node.
+            scene: What there is to see, and how well.
+            lockstep: True in lock-step, False in real time.
+            seed: Of the noise.
+        """
+        self._frame, self._config, self._lockstep = (
+            scene.robot.base_link, scene.config.camera, lockstep,
+        )  # fmt: skip
+        self._names = tuple(name for name, item in scene.objects.items() if item.free)
+        self._pictures = node.create_publisher(
+            TFMessage, "camera/objects", signal_publisher(lockstep)
+        )
+        self.reset(seed)
+
+    def reset(self, seed: int) -> None:
+        """Begin anew.
+
+        Args:
+            seed: Of the noise.
+        """
+        self._camera = Camera(self._config, seed)
+
+    def publish(self, plant: Plant, stamp: int) -> None:
+        """Publish the pictures that have arrived.
+
+        Args:
+            plant: The plant.
+            stamp: Its time [ns].
+        """
+        if not self._lockstep and not self._pictures.get_subscription_count():
+            return
+
+        def look() -> dict[str, pin.SE3]:
+            truth = plant.truth()
+            return {name: truth.pose_of(name) for name in self._names}
+
+        for picture in self._camera.see(stamp, look):
+            message = TFMessage()
+            for name, pose in picture.poses.items():
+                frame = TransformStamped(child_frame_id=name, transform=to_transform(pose))
+                frame.header.stamp = to_time(picture.stamp)
+                frame.header.frame_id = self._frame
+                message.transforms.append(frame)
+            self._pictures.publish(message)
 
 
 def true_joint_states(truth: Truth, stamp: Time) -> JointState:

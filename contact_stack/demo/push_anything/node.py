@@ -10,8 +10,7 @@ from geometry_msgs.msg import PoseStamped
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
 from contact_experiments.push.pusher import LOOK, PushConditions, Pusher
-from contact_experiments.push.scene import PUSHER, THING
-from contact_experiments.push.task import PushTask, seen_from_above
+from contact_experiments.push.task import PUSHER, THING, PushTask, seen_from_above
 from contact_ros.geometry import frame_pose, to_pose
 from contact_ros.qos import signal_publisher
 from contact_ros.stamps import NANOSECONDS, to_time
@@ -111,14 +110,15 @@ class PushAnythingNode(ClientNode[PushedData]):
             self.start, self._next = self.stamp, self.stamp
             self._pusher = Pusher(self._task, self._conditions, self._tool(), self._seed)
         assert self.start is not None
-        pose = self._pose(self.stamp)
-        self._pusher.camera.see((self.stamp - self.start) / NANOSECONDS, pose)
+        seen = frame_pose(self.heard[OBJECTS].at(self.stamp), THING)
+        self._pusher.see(self.stamp, seen)
         if self.stamp < self._next:
             return
         self._next += round(LOOK * NANOSECONDS)
         target = PoseStamped(pose=to_pose(self._pusher.look(self._tool())))
         target.header.stamp, target.header.frame_id = to_time(self.stamp), self._base
         self._targets.publish(target)
+        pose = seen_from_above(seen)
         distance, angle = self._task.miss(pose)
         left = f"{1e3 * distance:.0f} mm, {np.rad2deg(angle):.0f} deg to go"
         self.activity = f"{self._pusher.loop.phase}, {left}"

@@ -7,7 +7,7 @@ import pinocchio as pin
 import pytest
 
 from contact_experiments.push.cases import PushCase, draw_cases, summarize
-from contact_experiments.push.pusher import Camera, PushConditions
+from contact_experiments.push.pusher import PushConditions
 from contact_experiments.push.run import PushRun
 from contact_experiments.push.shapes import HEIGHT, SHAPES, Thing
 from contact_experiments.push.task import POSITION, PushTask
@@ -37,16 +37,6 @@ def test_a_prism_weighs_what_its_volume_says(name, tmp_path):
         item.geometry.computeLocalAABB()
         heights.append(np.ptp([item.geometry.aabb_local.min_[2], item.geometry.aabb_local.max_[2]]))
     np.testing.assert_allclose(heights, HEIGHT)
-
-
-def test_a_camera_follows_slowly_and_takes_over_what_was_kicked_away():
-    camera = Camera(PushConditions(), np.zeros(3), 0)
-    for tick in range(200):
-        camera.see(0.005 * tick, np.zeros(3))
-        assert np.abs(camera.pose[:2]).max() < 0.006
-    for tick in range(200, 230):
-        camera.see(0.005 * tick, np.array([0.1, 0.0, 0.8]))
-    np.testing.assert_allclose(camera.pose, [0.1, 0.0, 0.8], atol=0.03)
 
 
 def test_the_arm_brings_a_t_to_its_goal_in_closed_loop():

@@ -1,0 +1,67 @@
+"""Where an object is, from what a camera says of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from contact_core.config import parameter
+from contact_core.low_pass import followed_share
+
+
+@dataclass(frozen=True)
+class TrackerConfig:
+    """How what is seen is followed."""
+
+    time_constant: float = parameter(0.12, "of the low-pass", unit="s", low=0.0, high=10.0)
+    kicked: float = parameter(
+        0.03, "distance that is no noise, two pictures in a row", unit="m", above=0.0, high=10.0
+    )
+    kicked_turn: float = parameter(
+        0.15, "turn that is no noise, likewise", unit="rad", above=0.0, high=4.0
+    )
+
+
+class ObjectTracker:
+    """Follows poses by a low-pass; what is elsewhere twice has been kicked there.
+
+    Attributes:
+        pose: What is believed, world frame.
+        stamp: When that was seen [ns].
+    """
+
+    def __init__(self, config: TrackerConfig, stamp: int, pose: pin.SE3) -> None:
+        """Begin with what is seen first.
+
+        Args:
+            config: How to follow.
+            stamp: When it was seen [ns].
+            pose: World frame.
+        """
+        self._config = config
+        self.pose, self.stamp = pose, stamp
+        self._doubts = 0
+
+    def see(self, stamp: int, pose: pin.SE3) -> None:
+        """Take what was seen; what is older than the last is of no use.
+
+        Args:
+            stamp: When it was seen [ns].
+            pose: World frame.
+        """
+        if stamp <= self.stamp:
+            return
+        config = self._config
+        turn = pin.log3(self.pose.rotation.T @ pose.rotation)
+        shift = pose.translation - self.pose.translation
+        far = np.linalg.norm(shift) > config.kicked or np.linalg.norm(turn) > config.kicked_turn
+        self._doubts = self._doubts + 1 if far else 0
+        share = followed_share(1e-9 * (stamp - self.stamp), config.time_constant)
+        if self._doubts > 1:
+            share = 1.0
+        self.stamp = stamp
+        self.pose = pin.SE3(
+            self.pose.rotation @ pin.exp3(share * turn), self.pose.translation + share * shift
+        )

@@ -1,0 +1,53 @@
+"""What is seen is followed slowly, and taken over at once if it was kicked away."""
+
+import numpy as np
+import pinocchio as pin
+
+from irs_planner.object_tracker import ObjectTracker, TrackerConfig
+
+PERIOD = 33_000_000
+"""[ns]"""
+
+
+def at(x, yaw=0.0):
+    return pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, yaw), np.array([x, 0.0, 0.0]))
+
+
+def test_noise_is_followed_slowly():
+    tracker, draw = ObjectTracker(TrackerConfig(), 0, at(0.0)), np.random.default_rng(0)
+    errors = []
+    for k in range(1, 300):
+        tracker.see(PERIOD * k, at(*draw.normal(size=2) * [0.003, 0.017]))
+        errors.append([tracker.pose.translation[0], pin.log3(tracker.pose.rotation)[2]])
+    assert (np.std(errors, axis=0) < [0.0015, 0.0085]).all()
+
+
+def test_a_step_that_is_no_noise_is_taken_over_at_the_second_picture():
+    tracker = ObjectTracker(TrackerConfig(), 0, at(0.0))
+    tracker.see(PERIOD, at(0.1, 3.0))
+    assert tracker.pose.translation[0] < 0.03
+    tracker.see(2 * PERIOD, at(0.1, 3.0))
+    assert tracker.pose.isApprox(at(0.1, 3.0))
+
+
+def test_one_wrong_picture_is_no_kick():
+    tracker = ObjectTracker(TrackerConfig(), 0, at(0.0))
+    for k, x in enumerate((0.5, 0.0, 0.5, 0.0), start=1):
+        tracker.see(PERIOD * k, at(x))
+    assert abs(tracker.pose.translation[0]) < 0.2
+
+
+def test_what_is_older_does_not_count():
+    tracker = ObjectTracker(TrackerConfig(), 2 * PERIOD, at(0.0))
+    for stamp in (PERIOD, 2 * PERIOD):
+        tracker.see(stamp, at(0.01))
+    assert tracker.pose == at(0.0)
+    assert tracker.stamp == 2 * PERIOD
+
+
+def test_a_slow_motion_is_followed():
+    tracker = ObjectTracker(TrackerConfig(), 0, at(0.0))
+    for k in range(1, 100):
+        tracker.see(PERIOD * k, at(0.1 * 1e-9 * PERIOD * k))
+    lag = 0.1 * 1e-9 * PERIOD * 99 - tracker.pose.translation[0]
+    assert 0.0 < lag < 0.1 * 0.12 + 0.001
