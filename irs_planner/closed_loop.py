@@ -16,6 +16,7 @@ from enum import StrEnum
 import numpy as np
 
 from contact_core.config import parameter
+from contact_core.planning import StopCondition
 from contact_core.seeds import generator
 from irs_planner.problem import IrsProblem
 from irs_planner.result import TRANSIT, Segment
@@ -46,6 +47,9 @@ class ClosedLoopSettings:
     patience: int = parameter(3, "looks in a row at which no push gains before it ends", low=1)
     stall: int = parameter(
         40, "looks in which a push truly has to come nearer by that, or a waypoint be passed", low=1
+    )
+    leave: float = parameter(
+        1.25, "how far what has arrived has to be seen from its goal before it goes on", low=1.0
     )
     moved: float = parameter(
         1.0, "motion of an object after which a transit is planned anew, in tolerances", above=0.0
@@ -81,34 +85,45 @@ class ClosedLoop:
         self._seen = problem.initial_state
         self._target = problem.goal
         self._idle = self._stalled = 0
-        self._nearest = np.inf
+        self._nearest, self._arrived = np.inf, False
         self._seeds = generator(self._settings.search.seed, "closed loop")
 
-    def step(self, state: np.ndarray, command: np.ndarray) -> np.ndarray:
+    def step(
+        self, state: np.ndarray, command: np.ndarray, stop: StopCondition | None = None
+    ) -> np.ndarray:
         """Decide what the robot does until the next look.
 
         Args:
             state: (n) x as seen: poses of the objects, positions of the robot.
             command: (n_a) u of the look before.
+            stop: Ends a search early.
 
         Returns:
             (n_a) u, within the bounds about the robot's position.
         """
         model, rest = self._model, self._model.hold(state[np.newaxis], command[np.newaxis])[0]
-        if model.reached(state):
+        farthest = np.abs(model.errors(state, model.problem.goal)).max()
+        self._arrived = farthest <= (self._settings.leave if self._arrived else 1.0)
+        if self._arrived:
             self.phase = Phase.REST
             return rest
+        if self.phase is Phase.REST:
+            self._touch()
         if self.phase is Phase.TRANSIT and not self._has_moved(state):
             if len(self._path) and (waypoint := self._waypoint(state)) is not None:
                 return waypoint
             if not len(self._path):
-                self.phase, self._idle, self._stalled, self._nearest = Phase.PUSH, 0, 0, np.inf
+                self._touch()
         if self.phase is Phase.PUSH:
             control = self._push(state, rest)
             if control is not None:
                 return control
-        self._search(state)
+        self._search(state, stop)
         return rest
+
+    def _touch(self) -> None:
+        """Begin to push from where the robot is."""
+        self.phase, self._idle, self._stalled, self._nearest = Phase.PUSH, 0, 0, np.inf
 
     def _waypoint(self, state: np.ndarray) -> np.ndarray | None:
         """Return the input on the way; None at its end, or if something holds the robot."""
@@ -138,12 +153,12 @@ class ClosedLoop:
         self._idle += 1
         return command if self._idle < self._settings.patience else None
 
-    def _search(self, state: np.ndarray) -> None:
+    def _search(self, state: np.ndarray, stop: StopCondition | None) -> None:
         """Decide where to touch next, and how to get there."""
         model, settings = self._model, self._settings
         problem = replace(self.problem, initial_state=state)
         seed = int(self._seeds.integers(2**31))
-        plan = plan_globally(problem, replace(settings.search, seed=seed))
+        plan = plan_globally(problem, replace(settings.search, seed=seed), stop=stop)
         self.searches += 1
         way, rest = _first(plan.segments)
         self.phase, self._seen, self._stalled = Phase.TRANSIT, state, 0
