@@ -160,6 +160,7 @@ setup(
             "robot_frames = contact_stack.robot_frames:main",
             "preflight = contact_stack.preflight.node:main",
             "irs_planner = irs_planner.node.server:main",
+            "object_mover = irs_planner.node.object_mover:main",
             "robust_planner = robust_planner.node.server:main",
             "viewer = contact_stack.viewer.node:main",
             "wsg50 = contact_stack.wsg50.node:main",

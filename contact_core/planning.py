@@ -57,6 +57,8 @@ class PlanStatus(Enum):
         "no plan was found that fails this rarely, this is the one that fails least: accept more "
         "risk or error, lessen the uncertainty, or loosen limits of force and speed"
     )
+    NOT_SEEN = "publish the poses of all objects, and the joints' positions, without a pause"
+    NOT_FOLLOWED = "activate the contact-aware controller, or reset it, and send the goal again"
     SOLVER_FAILED = "the contact problem has no solution along the first guess: choose another one"
     SOLVER_MISSING = "install the solver or choose another one"
     INVALID_GOAL = "correct the value"

@@ -116,7 +116,8 @@ def to_se3(message: Pose | Transform) -> pin.SE3:
     else:
         translation, rotation = message.translation, message.rotation
     quaternion = quaternion_to_array(rotation)
-    unit = quaternion / np.linalg.norm(quaternion)
+    with np.errstate(invalid="ignore"):
+        unit = quaternion / np.linalg.norm(quaternion)
     return pin.SE3(pin.Quaternion(unit).matrix(), to_array(translation))
 
 

@@ -113,6 +113,7 @@ COMMANDS: dict[str, Command | Group] = {
     "launch": Command("contact_stack.launch.command", "start the nodes of a launch file"),
     "view": Command("contact_stack.viewer.command", "play a recording in the browser"),
     "plan": Command("contact_stack.plan.command", "plan a motion through contact"),
+    "move": Command("contact_stack.plan.move", "bring objects to a goal in closed loop"),
     "robust": Command(
         "contact_stack.robust.command", "plan a motion through uncertain contact, and judge it"
     ),

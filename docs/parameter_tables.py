@@ -16,6 +16,7 @@ NODES = {
     "command_watchdog": "contact_aware_control.node.config.WatchdogConfig",
     "preflight": "contact_stack.preflight.node.PreflightConfig",
     "irs_planner": "irs_planner.node.goal.PlannerNodeConfig",
+    "object_mover": "irs_planner.node.object_mover.MoverNodeConfig",
     "robust_planner": "robust_planner.node.goal.PlanServerConfig",
     "robot_frames": "contact_stack.robot_frames.RobotFramesConfig",
     "viewer": "contact_stack.viewer.node.ViewerConfig",

@@ -21,7 +21,7 @@ from irs_planner.problem import (
 )
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 from irs_planner.result import IrsPlan, IterationReport, Segment
-from irs_planner.scene_problem import scene_problem
+from irs_planner.scene_problems import scene_problem
 from irs_planner.scenes import (
     Box,
     Circle,

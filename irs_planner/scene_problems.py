@@ -67,11 +67,11 @@ def scene_problem(
     axes = KEPT if isinstance(dynamics, SpatialQuasiDynamics) else ()
     asked = {**{name: begin[name] for name in objects if _axis(name) in axes}, **goal}
     wanted = {name: value for name, value in asked.items() if value is not None}
-    tolerance = [_tolerance(name) if name in wanted else 0.0 for name in dynamics.state_names]
+    tolerance = [usual_tolerance(name) if name in wanted else 0.0 for name in dynamics.state_names]
     kept = [
         name
         for name, value in wanted.items()
-        if _axis(name) in axes and abs(value - begin[name]) <= _tolerance(name)
+        if _axis(name) in axes and abs(value - begin[name]) <= usual_tolerance(name)
     ]
     weight = np.array([1.0 / width**2 if width else 0.0 for width in tolerance])
     step = _steps(dynamics)
@@ -92,8 +92,8 @@ def scene_problem(
         bounds=replace(
             _bounds(dynamics, step),
             bounded_states=tuple(names.index(name) for name in kept),
-            state_low=tuple(begin[name] - _tolerance(name) for name in kept),
-            state_high=tuple(begin[name] + _tolerance(name) for name in kept),
+            state_low=tuple(begin[name] - usual_tolerance(name) for name in kept),
+            state_high=tuple(begin[name] + usual_tolerance(name) for name in kept),
         ),
         schedule=VarianceSchedule(input_std=tuple(step)),
         tolerance=tuple(tolerance),
@@ -118,7 +118,12 @@ def _scene_start(dynamics: QuasiDynamics) -> dict[str, float]:
     return dict(zip(dynamics.state_names, state.tolist(), strict=True))
 
 
-def _tolerance(name: str) -> float:
+def usual_tolerance(name: str) -> float:
+    """Return what counts as there for a state of an object [m, rad].
+
+    Args:
+        name: The state, e.g. ``box/yaw``.
+    """
     return POSITION if _axis(name) in ("x", "y", "z") else ANGLE
 
 

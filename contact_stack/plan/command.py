@@ -6,14 +6,12 @@ import argparse
 import dataclasses
 import importlib
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from contact_core.errors import ConfigError
 from contact_core.results import add_json_option, at_least, write_json
 from contact_core.sweep import Sweep, add_worker_options, chosen_workers
 from contact_experiments.precompile import precompile_stack
@@ -21,12 +19,13 @@ from contact_stack.plan.request import (
     OnIteration,
     PlanOutcome,
     PlanRequest,
-    States,
-    Value,
     config_of,
     plan_from_seeds,
     plan_locally,
     problem_of,
+    read_entry,
+    read_goal_entry,
+    states_of,
 )
 from irs_planner import SMOOTHING_MODES, IrsProblem, example_names
 from irs_planner.examples import example_settings
@@ -69,12 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--robot-name", default="lbr", help="namespace of the robot (default lbr)")
     parser.add_argument(
-        "--goal", type=_goal_entry, nargs="+", default=(), metavar="X",
+        "--goal", type=read_goal_entry, nargs="+", default=(), metavar="X",
         help="goal of every state [m, rad], or of some as NAME=X, NAME=any if it does not matter "
         "(default: the problem's)",
     )  # fmt: skip
     parser.add_argument(
-        "--start", type=_entry, nargs="+", default=(), metavar="X",
+        "--start", type=read_entry, nargs="+", default=(), metavar="X",
         help="where it begins, likewise",
     )  # fmt: skip
     parser.add_argument(
@@ -114,7 +113,7 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         ContactStackError: If the goal is refused or the planner does not answer.
     """
-    config = config_of(args.name, _states("--goal", args.goal), _states("--start", args.start))
+    config = config_of(args.name, states_of("--goal", args.goal), states_of("--start", args.start))
     usual = example_settings(config)
     settings = replace(
         usual,
@@ -142,25 +141,6 @@ def main(args: argparse.Namespace) -> int:
         for path in plots.draw(request, problem, outcome, args.out):
             print(path)
     return 0 if outcome.has_plan else EXIT_NO_PLAN
-
-
-def _entry(text: str) -> float | tuple[str, float]:
-    """Read a value, or one with a name."""
-    name, equals, value = text.rpartition("=")
-    return (name, float(value)) if equals else float(value)
-
-
-def _goal_entry(text: str) -> float | tuple[str, float | None]:
-    """Read likewise, but what has a name may be anything."""
-    return (text.removesuffix("=any"), None) if text.endswith("=any") else _entry(text)
-
-
-def _states(option: str, entries: Sequence[float | tuple[str, Value]]) -> States[Value]:
-    """Return the values of an option: all of them, or some by name."""
-    named = [entry for entry in entries if isinstance(entry, tuple)]
-    if len(named) not in (0, len(entries)):
-        raise ConfigError(f"{option}: either all states, or some as NAME=X")
-    return dict(named) if named else [entry for entry in entries if isinstance(entry, float)]
 
 
 def _plan(

@@ -26,7 +26,7 @@ from irs_planner import (
 )
 from irs_planner.diagnosis import remedy_of
 from irs_planner.examples import ExampleConfig, HelixConfig, build_dynamics
-from irs_planner.scene_problem import scene_problem
+from irs_planner.scene_problems import scene_problem
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,40 @@ States = Sequence[float] | Mapping[str, Value]
 """Values of all states [m, rad], or of some by name; None for what does not matter."""
 
 
+def read_entry(text: str) -> float | tuple[str, float]:
+    """Read a value, or one with a name.
+
+    Args:
+        text: As it is typed, e.g. ``0.6`` or ``box/x=0.6``.
+
+    Raises:
+        ValueError: If it is no number.
+    """
+    name, equals, value = text.rpartition("=")
+    return (name, float(value)) if equals else float(value)
+
+
+def read_goal_entry(text: str) -> float | tuple[str, float | None]:
+    """Read likewise; what has a name may be ``any``: None."""
+    return (text.removesuffix("=any"), None) if text.endswith("=any") else read_entry(text)
+
+
+def states_of(option: str, entries: Sequence[float | tuple[str, Value]]) -> States[Value]:
+    """Return the values of an option: all of them, or some by name.
+
+    Args:
+        option: The option, for the error.
+        entries: What was read.
+
+    Raises:
+        ConfigError: If only some have a name.
+    """
+    named = [entry for entry in entries if isinstance(entry, tuple)]
+    if len(named) not in (0, len(entries)):
+        raise ConfigError(f"{option}: either all states, or some as NAME=X")
+    return dict(named) if named else [entry for entry in entries if isinstance(entry, float)]
+
+
 def config_of(
     name: str, goal: States[float | None] = (), start: States[float] = ()
 ) -> ExampleConfig:
@@ -104,7 +138,7 @@ def config_of(
         ModelError: If a scene cannot be planned with.
     """
     if name.endswith(".yaml") and "goal_state" not in read_mapping(Path(name)):
-        return scene_problem(str(Path(name).resolve()), _named(goal), _named(start))
+        return scene_problem(str(Path(name).resolve()), by_name(goal), by_name(start))
     config = load_example(name)
     states = build_dynamics(config).state_names
     if start:
@@ -115,7 +149,15 @@ def config_of(
     return config
 
 
-def _named(values: States[Value]) -> Mapping[str, Value]:
+def by_name(values: States[Value]) -> Mapping[str, Value]:
+    """Return values that have names.
+
+    Args:
+        values: The values.
+
+    Raises:
+        ConfigError: If they have none.
+    """
     if isinstance(values, Mapping):
         return values
     if values:

@@ -39,7 +39,7 @@ from irs_planner.node.goal_fields import (
 )
 from irs_planner.problem import IrsProblem, PlannerSettings, VarianceSchedule
 from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
-from irs_planner.scene_problem import TIME_STEP, scene_problem
+from irs_planner.scene_problems import TIME_STEP, scene_problem
 from irs_planner.search import SearchSettings, check_searchable
 from irs_planner.smoothing_modes import DEFAULT_MODE, SMOOTHING_MODES, mode_names
 

@@ -70,9 +70,9 @@ class SpatialScene:
 
 
 def spatial_scene_names() -> tuple[str, ...]:
-    """Return the names of the scenes in 3-D that come with the planner."""
-    folder = share("config", "irs", "spatial_scenes")
-    return tuple(sorted(path.stem for path in folder.glob("*.yaml")))
+    """Return the names of the scenes in 3-D, the planner's own and the simulator's."""
+    folders = share("config", "irs", "spatial_scenes"), share("config", "scenes")
+    return tuple(sorted(path.stem for folder in folders for path in folder.glob("*.yaml")))
 
 
 def load_spatial_scene(name: str) -> SpatialScene:
@@ -91,7 +91,8 @@ def load_spatial_scene(name: str) -> SpatialScene:
     """
     if not name.endswith(".yaml") and name not in spatial_scene_names():
         raise ConfigError(f"unknown scene '{name}' ({choices(spatial_scene_names())})")
-    path = config_file("irs/spatial_scenes", name)
+    own = share("config", "irs", "spatial_scenes") / f"{name}.yaml"
+    path = own if own.is_file() else config_file("scenes", name)
     if "scene" in read_mapping(path):
         config = load(SpatialSceneConfig, path)
     else:

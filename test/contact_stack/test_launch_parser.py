@@ -288,7 +288,7 @@ def test_our_own_launch_files_are_short() -> None:
 
 
 CONTROL = {"contact_estimator", "contact_aware_controller"}
-PLANNERS = {"irs_planner", "robust_planner"}
+PLANNERS = {"irs_planner", "object_mover", "robust_planner"}
 
 
 @pytest.mark.parametrize(

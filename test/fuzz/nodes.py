@@ -19,6 +19,7 @@ from contact_stack_msgs.action import (
     FollowPoseTrajectory,
     GuardedMove,
     HandGuide,
+    MoveObjects,
     PlanRobustContact,
     PlanThroughContact,
 )
@@ -306,6 +307,7 @@ ACTIONS = {
     CompliantMove: "compliant_move",
     GuardedMove: "guarded_move",
     HandGuide: "hand_guide",
+    MoveObjects: "move_objects",
     ParallelGripperCommand: "gripper",
     OlderGripperCommand: "gripper_cmd",
     PlanThroughContact: "plan_through_contact",
@@ -394,6 +396,9 @@ SOUND: dict[type, Callable[[], Any]] = {
     CompliantMove.Goal: _compliant_goal,
     GuardedMove.Goal: _guarded_goal,
     HandGuide.Goal: lambda: HandGuide.Goal(force=8.0, duration=0.1),
+    MoveObjects.Goal: lambda: MoveObjects.Goal(
+        scene="push_box", names=["box/x"], goal=[0.6], time_budget=to_duration(10**8)
+    ),
     ParallelGripperCommand.Goal: _gripper_goal,
     PoseStamped: _pose_target,
     PlanThroughContact.Goal: lambda: PlanThroughContact.Goal(

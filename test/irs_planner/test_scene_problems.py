@@ -13,7 +13,7 @@ from contact_core.errors import ConfigError
 from contact_core.scene import ROBOT
 from irs_planner import SearchSettings, build_problem, plan_globally
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
-from irs_planner.scene_problem import scene_problem
+from irs_planner.scene_problems import scene_problem
 from irs_planner.scenes import load_spatial_scene
 from irs_planner.scenes.spatial_arrays import body_shapes
 from irs_planner.search.search_model import ROOM, SearchModel

@@ -1,0 +1,323 @@
+"""The node that serves ``move_objects``: objects are brought to a goal in closed loop.
+
+It hears where objects and joints are, and streams ``target_joint`` to the controller.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from contact_stack_msgs.action import MoveObjects
+from contact_stack_msgs.msg import ControllerStatus
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+from contact_core.config import nested, parameter
+from contact_core.errors import ConfigError, choices
+from contact_core.planning import PlanStatus, StopCondition
+from contact_ros.border import (
+    LARGEST_NUMBER,
+    LARGEST_POSITION,
+    MOST_NAMES,
+    MessageError,
+    at_most,
+    check_numbers,
+    named_numbers,
+    vector,
+)
+from contact_ros.entry_point import run
+from contact_ros.geometry import to_se3
+from contact_ros.guarded_node import GuardedNode
+from contact_ros.parameters import read
+from contact_ros.planning_server import GoalPlanner, PlanAnswer, PlanningServer
+from contact_ros.qos import signal_publisher, signal_subscription
+from contact_ros.stamps import to_nanoseconds
+from irs_planner.examples import build_problem
+from irs_planner.object_mover import MoverConfig, ObjectMover
+from irs_planner.precompile import precompile
+from irs_planner.scene_problems import scene_problem
+
+NAME = "object_mover"
+ACTION = "move_objects"
+CAMERA = "camera/objects"
+WORLD = "world"
+FOLLOWS = (ControllerStatus.HOLD, ControllerStatus.TRACKING, ControllerStatus.CONSERVATIVE)
+"""Modes in which the controller follows what is streamed."""
+
+
+@dataclass(frozen=True)
+class MoverNodeConfig:
+    """Moving objects in the graph."""
+
+    patience: float = parameter(
+        1.0,
+        "silence of camera, joints or controller that ends a goal",
+        unit="s",
+        low=0.1,
+        high=60.0,
+    )
+    mover: MoverConfig = nested(MoverConfig)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An object as it was heard of.
+
+    Attributes:
+        frame: What the pose is relative to.
+        stamp: When it was seen [ns].
+        pose: Of the object's own frame.
+        heard: When that was heard of, by the monotonic clock [s].
+    """
+
+    frame: str
+    stamp: int
+    pose: pin.SE3
+    heard: float
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How a goal ended.
+
+    Attributes:
+        status: Why.
+        remedy: What to do about it, empty on success.
+        seconds: Wall time [s].
+    """
+
+    status: PlanStatus
+    remedy: str
+    seconds: float
+
+
+class MoveGoals(GoalPlanner[ObjectMover, Moved]):
+    """Brings objects to goals; every look takes what was heard last.
+
+    Attributes:
+        target: Joint -> where it is to be now [rad]; empty while nothing is moved.
+    """
+
+    def __init__(self, config: MoverNodeConfig) -> None:
+        """Take the parameters.
+
+        Args:
+            config: How to move, and how long anything may be silent.
+        """
+        self._config = config
+        self.target: dict[str, float] = {}
+        self._seen: dict[str, Seen] = {}
+        self._joints: dict[str, float] = {}
+        self._status: ControllerStatus | None = None
+        self._joints_heard = self._status_heard = -math.inf
+
+    def hear_objects(self, message: TFMessage) -> None:
+        """Remember where objects are seen.
+
+        Args:
+            message: Poses; the child frames are the names of the objects.
+
+        Raises:
+            MessageError: If one is not plausible; nothing of it is used then.
+        """
+        seen = dict(self._seen)
+        for item in message.transforms:
+            name, pose = item.child_frame_id, to_se3(item.transform)
+            vector(item.transform.translation, name, LARGEST_POSITION)
+            if not np.isfinite(pose.rotation).all():
+                raise MessageError(f"the quaternion of {name} is zero or not finite")
+            stamp = to_nanoseconds(item.header.stamp)
+            seen[name] = Seen(item.header.frame_id, stamp, pose, time.monotonic())
+        at_most(seen, MOST_NAMES, "objects")
+        self._seen = seen
+
+    def hear_joints(self, message: JointState) -> None:
+        """Remember where the arm is.
+
+        Args:
+            message: Joint positions [rad].
+
+        Raises:
+            MessageError: If one is not plausible.
+        """
+        moved = named_numbers(message.name, message.position, "position", LARGEST_POSITION)
+        joints = {**self._joints, **moved}
+        at_most(joints, MOST_NAMES, "joints")
+        self._joints, self._joints_heard = joints, time.monotonic()
+
+    def hear_status(self, message: ControllerStatus) -> None:
+        """Remember what the controller does.
+
+        Args:
+            message: Its status.
+        """
+        self._status, self._status_heard = message, time.monotonic()
+
+    def read(self, goal: Any) -> ObjectMover:
+        """Check a goal, see :meth:`GoalPlanner.read`."""
+        check_numbers(goal, LARGEST_NUMBER)
+        names = list(goal.names)
+        if len(set(names)) < len(names):
+            raise ConfigError(f"names has one of {choices(names)} twice")
+        for field in ("goal", "tolerance"):
+            size = len(getattr(goal, field))
+            if size != len(names) and (field == "goal" or size > 0):
+                raise ConfigError(f"{field} has {size} values for {len(names)} names")
+        values = [None if math.isnan(value) else value for value in goal.goal]
+        problem = build_problem(scene_problem(goal.scene, dict(zip(names, values, strict=True))))
+        tolerance = problem.tolerance.copy()
+        for name, value in zip(names, goal.tolerance, strict=False):
+            if not 0.0 < value < math.inf:
+                raise ConfigError(f"tolerance of {name} is {value:g} (valid: finite, > 0)")
+            i = problem.dynamics.state_names.index(name)
+            tolerance[i] = value if math.isfinite(tolerance[i]) else tolerance[i]
+        return ObjectMover(replace(problem, tolerance=tolerance), self._config.mover, goal.seed)
+
+    def solve(
+        self, problem: ObjectMover, stop: StopCondition, publish: Callable[[Any], None]
+    ) -> Moved:
+        """Look and move until it is over, see :meth:`GoalPlanner.solve`."""
+        begun = due = time.monotonic()
+        try:
+            while (end := self._end(problem, stop, begun)) is None:
+                if self._hears_all(problem):
+                    self._look(problem, stop)
+                    publish(_feedback(problem, stop.elapsed))
+                due = max(due + self._config.mover.period, time.monotonic())
+                time.sleep(max(due - time.monotonic(), 0.0))
+        finally:
+            self.target = {}
+        return Moved(*end, stop.elapsed)
+
+    def answer(self, problem: ObjectMover, plan: Moved) -> PlanAnswer:
+        """Fill the result, see :meth:`GoalPlanner.answer`."""
+        message = MoveObjects.Result(elapsed=plan.seconds, **_progress(problem))
+        message.goal_reached = bool(message.goal_error <= 1.0)
+        done = plan.status is PlanStatus.SUCCEEDED
+        return PlanAnswer(plan.status, plan.remedy, message, done)
+
+    def no_plan(self) -> Any:
+        """Return a result of nothing, see :meth:`GoalPlanner.no_plan`."""
+        return MoveObjects.Result(goal_error=math.nan)
+
+    def _look(self, mover: ObjectMover, stop: StopCondition) -> None:
+        for name, seen in self._seen.items():
+            mover.see(name, seen.stamp, seen.pose)
+        names = mover.joint_names
+        control = mover.look(np.array([self._joints[name] for name in names]), stop)
+        self.target = dict(zip(names, control.tolist(), strict=True))
+
+    def _hears_all(self, mover: ObjectMover) -> bool:
+        objects = set(mover.object_names) <= self._seen.keys()
+        return (
+            objects and set(mover.joint_names) <= self._joints.keys() and self._status is not None
+        )
+
+    def _end(
+        self, mover: ObjectMover, stop: StopCondition, begun: float
+    ) -> tuple[PlanStatus, str] | None:
+        """Return why it is over, and what to do about it; None if it may go on."""
+        if mover.rests:
+            return PlanStatus.SUCCEEDED, ""
+        if stop.reason is PlanStatus.CANCELED:
+            return stop.reason, "send the goal again to go on from where things are"
+        if stop.reason is not None:
+            return stop.reason, "allow more time, or a larger tolerance"
+        if mover.beyond:
+            beyond = ", ".join(mover.beyond)
+            return PlanStatus.GOAL_UNREACHABLE, f"{beyond} left its bounds: put it upright again"
+        if silent := self._silent(mover, begun):
+            return PlanStatus.NOT_SEEN, f"{silent}: {PlanStatus.NOT_SEEN.remedy}"
+        if reason := self._unfollowed(begun):
+            return PlanStatus.NOT_FOLLOWED, reason
+        return None
+
+    def _silent(self, mover: ObjectMover, begun: float) -> str:
+        """Return what is not seen or heard, empty if all is well."""
+        for name in mover.object_names:
+            seen = self._seen.get(name)
+            if self._is_late(seen.heard if seen else -math.inf, begun):
+                return f"{CAMERA} is silent about {name}" + ("" if seen else " from the start")
+            if seen and seen.frame not in (mover.base, WORLD):
+                return f"{name} is seen in frame '{seen.frame}' (valid: {mover.base}, {WORLD})"
+        for name in mover.joint_names:
+            if self._is_late(self._joints_heard if name in self._joints else -math.inf, begun):
+                return f"joint_states is silent about {name}"
+        return ""
+
+    def _unfollowed(self, begun: float) -> str:
+        """Return why the controller does not follow, empty if it does."""
+        if self._is_late(self._status_heard, begun):
+            return f"controller_status is silent: {PlanStatus.NOT_FOLLOWED.remedy}"
+        status = self._status
+        if status is None or status.mode in FOLLOWS:
+            return ""
+        return f"the controller is at {status.status_name}: {status.remedy}"
+
+    def _is_late(self, heard: float, begun: float) -> bool:
+        return time.monotonic() - max(heard, begun) > self._config.patience
+
+
+def _progress(mover: ObjectMover) -> dict[str, Any]:
+    """Return the fields that feedback and result share."""
+    return {
+        "names": list(mover.wanted),
+        "error": mover.error.tolist(),
+        "goal_error": mover.goal_error,
+        "searches": mover.loop.searches,
+    }
+
+
+def _feedback(mover: ObjectMover, elapsed: float) -> Any:
+    phase = str(mover.loop.phase)
+    return MoveObjects.Feedback(phase=phase, elapsed=elapsed, **_progress(mover))
+
+
+class ObjectMoverNode(GuardedNode):
+    """Serve ``move_objects``."""
+
+    def __init__(self) -> None:
+        """Load the planner, then offer the action.
+
+        Raises:
+            ContactStackError: If a parameter is wrong.
+        """
+        super().__init__(NAME)
+        config = read(self, MoverNodeConfig)
+        self._goals = MoveGoals(config)
+        precompile()
+        signal = signal_subscription(False)
+        self.create_subscription(TFMessage, CAMERA, self._goals.hear_objects, signal)
+        self.create_subscription(JointState, "joint_states", self._goals.hear_joints, signal)
+        self.create_subscription(
+            ControllerStatus, "controller_status", self._goals.hear_status, signal
+        )
+        self._targets = self.create_publisher(JointState, "target_joint", signal_publisher(False))
+        # Searching takes seconds; meanwhile the arm is told to stay.
+        self.create_timer(config.mover.period, self._stream)
+        self._server = PlanningServer(self, MoveObjects, ACTION, self._goals)
+
+    def close(self) -> None:
+        """Stop moving."""
+        self._server.close()
+
+    def _stream(self) -> None:
+        if target := self._goals.target:
+            message = JointState(name=list(target), position=list(target.values()))
+            message.header.stamp = self.get_clock().now().to_msg()
+            self._targets.publish(message)
+
+
+def main() -> int:
+    """Run the node.
+
+    Returns:
+        The exit code.
+    """
+    return run(ObjectMoverNode)

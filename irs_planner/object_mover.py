@@ -1,0 +1,171 @@
+"""Objects brought to a goal by an arm, look by look: from what is seen to where the joints go."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pinocchio as pin
+
+from contact_core.config import nested, parameter
+from contact_core.errors import ConfigError
+from contact_core.planning import StopCondition
+from irs_planner.closed_loop import SHORT_SEARCH, ClosedLoop, ClosedLoopSettings, Phase
+from irs_planner.diagnosis import relative_error
+from irs_planner.object_tracker import ObjectTracker, TrackerConfig
+from irs_planner.problem import IrsProblem
+from irs_planner.quasi_dynamic import SpatialQuasiDynamics
+
+AIM = 0.8
+"""Share of the tolerances that is aimed at, for what is seen is not what is."""
+OVERLAP = 0.05
+"""By how much things may seem to overlap [m], for the same reason."""
+SHORTCUTS = 1
+"""Attempts of a search to shorten its plan; in 3-D they take longer than what they save."""
+ANGLES = ("roll", "pitch", "yaw")
+
+
+@dataclass(frozen=True)
+class MoverConfig:
+    """How objects are moved in closed loop."""
+
+    period: float = parameter(0.05, "between two looks", unit="s", low=0.01, high=1.0)
+    speed: float = parameter(0.1, "of the tool while it pushes", unit="m/s", above=0.0, high=1.0)
+    transit_speed: float = parameter(
+        0.25, "of the tool on its way round", unit="m/s", above=0.0, high=2.0
+    )
+    rest: int = parameter(10, "looks in a row at the goal after which it counts", low=1, high=1000)
+    tracker: TrackerConfig = nested(TrackerConfig)
+
+
+class ObjectMover:
+    """Looks, and says where the joints are to be at the next look; a clock is what calls it.
+
+    Attributes:
+        problem: What is to get where; its start does not matter.
+        object_names: Those that move.
+        joint_names: Of the arm.
+        base: Frame in which poses count.
+        loop: What decides from where to push, and how.
+        trackers: Object -> where it is believed to be, of all that have been seen.
+        state: (n) x at the last look; NaN before.
+    """
+
+    def __init__(self, problem: IrsProblem, config: MoverConfig, seed: int = 0) -> None:
+        """Begin without having seen anything.
+
+        Args:
+            problem: A problem in 3-D, e.g. of :func:`irs_planner.scene_problem`.
+            config: How fast, and how to follow what is seen.
+            seed: Of the searches.
+
+        Raises:
+            ConfigError: If the problem is not in 3-D, or cannot be planned globally.
+        """
+        dynamics = problem.dynamics
+        if not isinstance(dynamics, SpatialQuasiDynamics):
+            raise ConfigError("objects are moved in 3-D, and this scene is planar")
+        self.problem, self._dynamics, self._config = problem, dynamics, config
+        self.object_names, self.joint_names = dynamics.object_names, dynamics.joint_names
+        self.base = dynamics.scene.scene.robot.base_link
+        aimed = replace(problem, tolerance=AIM * problem.tolerance, allowed_penetration=OVERLAP)
+        search = replace(SHORT_SEARCH, shortcuts=SHORTCUTS, seed=seed)
+        self.loop = ClosedLoop(aimed, ClosedLoopSettings(search=search))
+        self.trackers: dict[str, ObjectTracker] = {}
+        self.state = np.full(len(problem.goal), np.nan)
+        self._kept = [i for i in problem.bounds.bounded_states if i in dynamics.object_states]
+        self._turns = [
+            i
+            for i in dynamics.object_states
+            if dynamics.state_names[i].rpartition("/")[2] in ANGLES
+        ]
+        self._command: np.ndarray | None = None
+        self._rested = 0
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """States that count."""
+        finite = np.isfinite(self.problem.tolerance)
+        names = self._dynamics.state_names
+        return tuple(name for name, counts in zip(names, finite, strict=True) if counts)
+
+    @property
+    def error(self) -> np.ndarray:
+        """Seen minus goal of the states that count [m, rad]; NaN before the first look."""
+        return (self.state - self.problem.goal)[np.isfinite(self.problem.tolerance)]
+
+    @property
+    def goal_error(self) -> float:
+        """Largest error relative to its tolerance."""
+        return relative_error(self.state - self.problem.goal, self.problem.tolerance)
+
+    @property
+    def rests(self) -> bool:
+        """Whether the objects have been seen at their goal for some time."""
+        return self._rested >= self._config.rest
+
+    @property
+    def beyond(self) -> tuple[str, ...]:
+        """States that an object has to keep, and was not seen to keep: it may have tipped."""
+        bounds = self.problem.bounds
+        low = dict(zip(bounds.bounded_states, bounds.state_low, strict=True))
+        high = dict(zip(bounds.bounded_states, bounds.state_high, strict=True))
+        names = self._dynamics.state_names
+        seen = self.state  # NaN is nowhere
+        return tuple(names[i] for i in self._kept if seen[i] < low[i] or seen[i] > high[i])
+
+    def see(self, name: str, stamp: int, pose: pin.SE3) -> None:
+        """Take what a camera says of an object; others than those of the scene do not matter.
+
+        Args:
+            name: The object.
+            stamp: When it was seen [ns].
+            pose: Of its own frame in the world.
+        """
+        if name in self.trackers:
+            self.trackers[name].see(stamp, pose)
+        elif name in self.object_names:
+            self.trackers[name] = ObjectTracker(self._config.tracker, stamp, pose)
+
+    def look(self, joints: np.ndarray, stop: StopCondition | None = None) -> np.ndarray:
+        """Return where the joints are to be at the next look (n_a) [rad].
+
+        Args:
+            joints: (n_a) where they are [rad].
+            stop: Ends a search early.
+        """
+        if self._command is None:
+            self._command = joints
+        self.state = self._perceived(joints)
+        control = self.loop.step(self._upright(self.state), self._command, stop)
+        self._rested = self._rested + 1 if self.loop.phase is Phase.REST else 0
+        transit = self.loop.phase is Phase.TRANSIT
+        speed = self._config.transit_speed if transit else self._config.speed
+        way = self._tool(control) - self._tool(self._command)
+        share = speed * self._config.period / max(float(np.linalg.norm(way)), 1e-9)
+        self._command = self._command + min(1.0, share) * (control - self._command)
+        return self._command
+
+    def _perceived(self, joints: np.ndarray) -> np.ndarray:
+        """Return the state (n) as seen; angles go on from the last look, or from the goal."""
+        poses = {name: tracker.pose for name, tracker in self.trackers.items()}
+        state = self._dynamics.state_of(poses, joints)
+        last = np.where(np.isnan(self.state), self.problem.goal, self.state)
+        for i in self._turns:
+            state[i] = last[i] + math.remainder(state[i] - last[i], 2.0 * math.pi)
+        return state
+
+    def _upright(self, state: np.ndarray) -> np.ndarray:
+        """Return the state with what is kept as it should be: noise lifts and tilts nothing."""
+        state = state.copy()
+        state[self._kept] = self.problem.goal[self._kept]
+        return np.asarray(
+            self._dynamics.complete(state[np.newaxis, : self._dynamics.coordinates])[0]
+        )
+
+    def _tool(self, joints: np.ndarray) -> np.ndarray:
+        """Return where the tool is (3) [m]."""
+        return self._dynamics.outputs(
+            np.concatenate((self.state[: len(self._dynamics.object_states)], joints))[np.newaxis]
+        )[0][0, :3]

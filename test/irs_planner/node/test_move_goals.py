@@ -1,0 +1,215 @@
+"""Goals of move_objects: what is malformed is named, and every end says why."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from contact_stack_msgs.action import MoveObjects
+from contact_stack_msgs.msg import ControllerStatus
+from geometry_msgs.msg import TransformStamped
+from own_scenes import write_scene
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+from contact_core.errors import ContactStackError
+from contact_core.planning import PlanStatus, StopCondition
+from contact_ros.border import MessageError
+from contact_ros.geometry import to_transform
+from contact_ros.stamps import to_time
+from irs_planner.node.object_mover import MoveGoals, MoverNodeConfig
+
+SHORT = MoverNodeConfig(patience=0.1)
+
+
+def pictures(poses: dict[str, Any], stamp: int = 1, frame: str = "lbr_link_0") -> TFMessage:
+    message = TFMessage()
+    for name, pose in poses.items():
+        item = TransformStamped(child_frame_id=name, transform=to_transform(pose))
+        item.header.frame_id, item.header.stamp = frame, to_time(stamp)
+        message.transforms.append(item)
+    return message
+
+
+class World:
+    """The planner's own model in the place of camera, arm and controller."""
+
+    def __init__(self, folder, config: MoverNodeConfig = SHORT, **goal: float) -> None:
+        """Ask for a goal."""
+        self.goals = MoveGoals(config)
+        names = [f"thing/{name}" for name in goal]
+        request = MoveObjects.Goal(
+            scene=str(write_scene(folder, "can")), names=names, goal=list(goal.values())
+        )
+        self.mover = self.goals.read(request)
+        self.state = self.mover.problem.initial_state
+        self.feedback: list[Any] = []
+        self.silent: set[str] = set()
+        self.frame = "lbr_link_0"
+        self.status = ControllerStatus(mode=ControllerStatus.HOLD)
+
+    def speak(self) -> None:
+        """Say how things are, but for who is silent."""
+        poses = self.mover.problem.dynamics.object_poses(self.state)
+        if "camera" not in self.silent:
+            self.goals.hear_objects(pictures(poses, time.time_ns(), self.frame))
+        if "arm" not in self.silent:
+            names = list(self.mover.joint_names)
+            self.goals.hear_joints(JointState(name=names, position=self.state[6:13]))
+        if "controller" not in self.silent:
+            self.goals.hear_status(self.status)
+
+    def follow(self, feedback: Any) -> None:
+        """Do what was decided."""
+        self.feedback.append(feedback)
+        command = np.array([self.goals.target[name] for name in self.mover.joint_names])
+        self.state = self.mover.problem.dynamics.step(self.state, command)
+
+    def run(self, stop: StopCondition | None = None) -> Any:
+        """Return the result; meanwhile everybody speaks."""
+        over = threading.Event()
+
+        def talk() -> None:
+            while not over.wait(0.01):
+                self.speak()
+
+        talking = threading.Thread(target=talk)
+        talking.start()
+        moved = self.goals.solve(self.mover, stop or StopCondition(), self.follow)
+        over.set()
+        talking.join()
+        assert self.goals.target == {}
+        return self.goals.answer(self.mover, moved).result()
+
+
+def test_a_goal_is_carried_out(tmp_path) -> None:
+    world = World(tmp_path, x=0.6)
+    result = world.run()
+    assert (result.status, result.remedy) == (MoveObjects.Result.SUCCEEDED, "")
+    assert result.goal_reached
+    assert result.goal_error <= 1.0
+    assert result.searches > 0
+    assert abs(world.state[0] - 0.6) <= 0.02
+    assert {step.phase for step in world.feedback} == {"at rest", "going round", "pushing"}
+
+
+@pytest.mark.parametrize(
+    ("silent", "reason"),
+    [
+        ("camera", "camera/objects is silent about thing from the start: publish"),
+        ("arm", "joint_states is silent about lbr_A1: publish"),
+        ("controller", "controller_status is silent: activate"),
+    ],
+)
+def test_who_is_silent_is_named(tmp_path, silent: str, reason: str) -> None:
+    world = World(tmp_path, x=0.6)
+    world.silent = {silent}
+    result = world.run()
+    assert result.status_name == ("NOT_FOLLOWED" if silent == "controller" else "NOT_SEEN")
+    assert result.remedy.startswith(reason)
+    assert not result.goal_reached
+
+
+def test_poses_in_a_frame_that_is_not_known_are_named(tmp_path) -> None:
+    world = World(tmp_path, x=0.6)
+    world.frame = "camera_link"
+    assert "seen in frame 'camera_link' (valid: lbr_link_0, world)" in world.run().remedy
+
+
+def test_a_camera_that_stops_ends_it(tmp_path) -> None:
+    world = World(tmp_path, x=0.6)
+    world.follow = lambda feedback: world.silent.add("camera")
+    result = world.run()
+    assert result.status_name == "NOT_SEEN"
+    assert result.remedy.startswith("camera/objects is silent about thing: ")
+
+
+def test_a_controller_that_does_not_follow_ends_it(tmp_path) -> None:
+    world = World(tmp_path, x=0.6)
+    world.status = ControllerStatus(
+        mode=ControllerStatus.FAULT, status_name="EXTERNAL_STOP", remedy="release the button"
+    )
+    result = world.run()
+    assert result.status_name == "NOT_FOLLOWED"
+    assert result.remedy == "the controller is at EXTERNAL_STOP: release the button"
+
+
+def test_a_thing_that_tips_over_ends_it(tmp_path) -> None:
+    world = World(tmp_path, x=0.6)
+
+    def tip(feedback: Any) -> None:
+        world.state[3] = 1.4
+
+    world.follow = tip
+    result = world.run()
+    assert result.status_name == "GOAL_UNREACHABLE"
+    assert result.remedy == "thing/roll left its bounds: put it upright again"
+
+
+@pytest.mark.parametrize(
+    ("stop", "status"),
+    [
+        (StopCondition(cancelled=lambda: True), PlanStatus.CANCELED),
+        (StopCondition(time_budget=1e-9), PlanStatus.TIME_BUDGET_REACHED),
+    ],
+)
+def test_it_ends_when_it_is_told_to(tmp_path, stop, status) -> None:
+    world = World(tmp_path, x=0.6)
+    result = world.run(stop)
+    assert (result.status_name, result.goal_reached) == (status.name, False)
+    assert result.remedy
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"names": ["thing/x", "thing/x"], "goal": [0.6, 0.6]}, "twice"),
+        ({"names": ["thing/x"], "goal": []}, "goal has 0 values for 1 names"),
+        ({"names": ["thing/x"], "goal": [0.6], "tolerance": [0.1, 0.1]}, "tolerance has 2 values"),
+        ({"names": ["thing/x"], "goal": [0.6], "tolerance": [0.0]}, "tolerance of thing/x is 0"),
+        ({"names": ["thing/x"], "goal": [0.6], "tolerance": [np.nan]}, "tolerance of thing/x is"),
+        ({"names": ["can/x"], "goal": [0.6]}, "unknown state 'can/x' (valid: thing/x"),
+        ({"names": ["thing/x"], "goal": [np.nan]}, "goal: nothing has one"),
+        ({"names": ["thing/x"], "goal": [1e12]}, "goal is 1e+12"),
+        ({"scene": "nowhere", "names": ["thing/x"], "goal": [0.6]}, "unknown scene 'nowhere'"),
+        ({"scene": "push_t", "names": ["tee/y"], "goal": [0.6]}, "does not say where"),
+    ],
+)
+def test_what_is_malformed_is_named(tmp_path, fields: dict[str, Any], reason: str) -> None:
+    scene = str(write_scene(tmp_path, "can"))
+    with pytest.raises(ContactStackError) as caught:
+        MoveGoals(SHORT).read(MoveObjects.Goal(**{"scene": scene, **fields}))
+    assert reason in str(caught.value)
+
+
+def test_tolerances_are_taken_over_and_what_may_be_anything_has_none(tmp_path) -> None:
+    goal = MoveObjects.Goal(
+        scene=str(write_scene(tmp_path, "roll")),
+        names=["thing/x", "thing/roll"], goal=[0.6, np.nan], tolerance=[0.005, 1.0],
+    )  # fmt: skip
+    mover = MoveGoals(SHORT).read(goal)
+    assert mover.wanted == ("thing/x", "thing/z", "thing/pitch")
+    assert mover.problem.tolerance[0] == 0.005
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"translation.x": np.nan},
+        {"translation.y": 1e9},
+        {"rotation.w": np.inf},
+        {f"rotation.{axis}": 0.0 for axis in "xyzw"},
+    ],
+)
+def test_a_pose_that_is_none_is_refused(tmp_path, change: dict[str, float]) -> None:
+    world = World(tmp_path, x=0.6)
+    message = pictures(world.mover.problem.dynamics.object_poses(world.state))
+    for path, value in change.items():
+        part, axis = path.split(".")
+        setattr(getattr(message.transforms[0].transform, part), axis, value)
+    with pytest.raises(MessageError, match="thing"):
+        world.goals.hear_objects(message)
+    assert world.goals._seen == {}

@@ -1,0 +1,104 @@
+"""An arm moves things in closed loop, here in the planner's own model of the world."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from own_scenes import write_scene
+
+from contact_core.errors import ConfigError
+from contact_core.scene_config import CameraConfig
+from irs_planner import build_problem, load_example, scene_problem
+from irs_planner.object_mover import MoverConfig, ObjectMover
+from tamsi_sim.robot.camera import Camera
+
+PERIOD = 50_000_000
+"""Between two looks [ns]."""
+
+
+def mover_of(scene, **goal):
+    named = {f"thing/{name}": value for name, value in goal.items()}
+    return ObjectMover(build_problem(scene_problem(str(scene), named)), MoverConfig())
+
+
+def carry_out(mover, looks, change=lambda k, state: state):
+    """Look and move, with a camera's noise; return states, commands and how far the tool went."""
+    dynamics, camera = mover.problem.dynamics, Camera(CameraConfig(), 0)
+    state = mover.problem.initial_state
+    states, tools = [state], []
+    for k in range(1, looks):
+        state = change(k, state)
+        poses = dynamics.object_poses(state)
+        for picture in camera.see(k * PERIOD, lambda poses=poses: poses):
+            for name, pose in picture.poses.items():
+                mover.see(name, picture.stamp, pose)
+        if not mover.trackers:
+            continue
+        command = mover.look(state[6:13])
+        tools.append(dynamics.outputs(np.concatenate((state[:6], command))[np.newaxis])[0][0, :3])
+        state = dynamics.step(state, command)
+        states.append(state)
+        if mover.rests:
+            break
+    return np.array(states), np.array(tools)
+
+
+def test_a_can_is_moved_to_its_goal_at_the_pace_that_was_asked_for(tmp_path):
+    mover = mover_of(write_scene(tmp_path, "can"), x=0.6, y=-0.03)
+    states, tools = carry_out(mover, 400)
+    assert mover.rests
+    assert mover.goal_error <= 1.0
+    np.testing.assert_allclose(states[-1, :2], [0.6, -0.03], atol=0.02)
+    paces = np.linalg.norm(np.diff(tools, axis=0), axis=1) / (1e-9 * PERIOD)
+    assert 0.2 < paces.max() <= 1.02 * MoverConfig().transit_speed
+    assert mover.wanted == ("thing/x", "thing/y", "thing/z", "thing/roll", "thing/pitch")
+    np.testing.assert_array_equal(np.abs(mover.error[:2]) <= 0.02, True)
+
+
+def test_what_is_kicked_away_is_brought_back(tmp_path):
+    mover = mover_of(write_scene(tmp_path, "can"), x=0.6, y=-0.03)
+    kicked = []
+
+    def kick(k, state):
+        if not kicked and state[1] > -0.07:
+            kicked.append(k)
+            moved = state.copy()
+            moved[:2] += [-0.02, -0.1]
+            return mover.problem.dynamics.complete(moved[np.newaxis, :13])[0]
+        return state
+
+    states, _ = carry_out(mover, 900, kick)
+    assert kicked
+    assert mover.rests
+    np.testing.assert_allclose(states[-1, :2], [0.6, -0.03], atol=0.02)
+
+
+def test_angles_go_the_short_way_round(tmp_path):
+    mover = mover_of(write_scene(tmp_path, "carton"), yaw=3.1)
+    joints, pose = mover.problem.initial_state[6:13], mover.problem.dynamics.object_poses(
+        mover.problem.initial_state
+    )["thing"]  # fmt: skip
+    for k, yaw in enumerate((-3.1, -3.0, 3.1), start=1):
+        turned = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, yaw), pose.translation)
+        for n in range(2):  # twice is believed
+            mover.see("thing", 10**9 * (2 * k + n), turned)
+        mover.look(joints)
+        (found,) = mover.error[[name == "thing/yaw" for name in mover.wanted]]
+        assert found == pytest.approx((2.0 * np.pi - 6.2, 2.0 * np.pi - 6.1, 0.0)[k - 1], abs=1e-6)
+
+
+def test_what_has_tipped_over_is_said(tmp_path):
+    mover = mover_of(write_scene(tmp_path, "can"), x=0.6)
+    assert mover.beyond == ()
+    tipped = pin.SE3(pin.rpy.rpyToMatrix(1.5, 0.0, 0.0), np.array([0.56, -0.09, 0.26]))
+    mover.see("thing", 1, tipped)
+    mover.see("stranger", 1, tipped)
+    mover.look(mover.problem.initial_state[6:13])
+    assert mover.beyond == ("thing/roll",)
+    assert list(mover.trackers) == ["thing"]
+
+
+def test_a_planar_problem_is_refused():
+    with pytest.raises(ConfigError, match="this scene is planar"):
+        ObjectMover(build_problem(load_example("push_t")), MoverConfig())
