@@ -31,6 +31,7 @@ from contact_ros.border import (
     named_numbers,
     vector,
 )
+from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_ros.entry_point import run
 from contact_ros.geometry import to_se3
 from contact_ros.guarded_node import GuardedNode
@@ -63,6 +64,8 @@ class MoverNodeConfig:
         high=60.0,
     )
     mover: MoverConfig = nested(MoverConfig)
+    driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
+    arm: DriverConfig = nested(DriverConfig)
 
 
 @dataclass(frozen=True)
@@ -104,13 +107,14 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         target: Joint -> where it is to be now [rad]; empty while nothing is moved.
     """
 
-    def __init__(self, config: MoverNodeConfig) -> None:
+    def __init__(self, config: MoverNodeConfig, namespace: str = "/") -> None:
         """Take the parameters.
 
         Args:
             config: How to move, and how long anything may be silent.
+            namespace: Of the node; some drivers call their joints after it.
         """
-        self._config = config
+        self._config, self._namespace = config, namespace
         self.target: dict[str, float] = {}
         self._seen: dict[str, Seen] = {}
         self._joints: dict[str, float] = {}
@@ -209,15 +213,14 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
     def _look(self, mover: ObjectMover, stop: StopCondition) -> None:
         for name, seen in self._seen.items():
             mover.see(name, seen.stamp, seen.pose)
-        names = mover.joint_names
+        names = self._joint_names(mover)
         control = mover.look(np.array([self._joints[name] for name in names]), stop)
         self.target = dict(zip(names, control.tolist(), strict=True))
 
     def _hears_all(self, mover: ObjectMover) -> bool:
-        objects = set(mover.object_names) <= self._seen.keys()
-        return (
-            objects and set(mover.joint_names) <= self._joints.keys() and self._status is not None
-        )
+        objects, joints = set(mover.object_names), set(self._joint_names(mover))
+        heard = objects <= self._seen.keys() and joints <= self._joints.keys()
+        return heard and self._status is not None
 
     def _end(
         self, mover: ObjectMover, stop: StopCondition, begun: float
@@ -246,10 +249,17 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
                 return f"{CAMERA} is silent about {name}" + ("" if seen else " from the start")
             if seen and seen.frame not in (mover.base, WORLD):
                 return f"{name} is seen in frame '{seen.frame}' (valid: {mover.base}, {WORLD})"
-        for name in mover.joint_names:
+        for name in self._joint_names(mover):
             if self._is_late(self._joints_heard if name in self._joints else -math.inf, begun):
                 return f"joint_states is silent about {name}"
         return ""
+
+    def _joint_names(self, mover: ObjectMover) -> tuple[str, ...]:
+        """Return what the driver calls the joints."""
+        config = self._config
+        return driver_profile(
+            config.driver, config.arm, None, mover.joint_names, self._namespace
+        ).joint_names
 
     def _unfollowed(self, begun: float) -> str:
         """Return why the controller does not follow, empty if it does."""
@@ -290,7 +300,7 @@ class ObjectMoverNode(GuardedNode):
         """
         super().__init__(NAME)
         config = read(self, MoverNodeConfig)
-        self._goals = MoveGoals(config)
+        self._goals = MoveGoals(config, self.get_namespace())
         precompile()
         signal = signal_subscription(False)
         self.create_subscription(TFMessage, CAMERA, self._goals.hear_objects, signal)

@@ -24,11 +24,11 @@ pytestmark = [pytest.mark.graph, pytest.mark.verify, pytest.mark.timeout(900)]
 
 
 @pytest.fixture
-def scene(tmp_path: Path, launch) -> Iterator[Path]:
+def scene(tmp_path: Path, launch, driver: str) -> Iterator[Path]:
     """A scene of one's own, simulated, with the planners beside it."""
     path = write_scene(tmp_path, "can")
     launch(scene=str(path))
-    with NodeGraph(parse(find_launch_file("planners"), {}), io.StringIO()):
+    with NodeGraph(parse(find_launch_file("planners"), {"driver": driver}), io.StringIO()):
         with PlanningClient(MoveObjects, "move_objects") as client:
             client.plan()  # nothing: it waits until the server is up
         yield path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from typing import Any
@@ -22,7 +23,7 @@ from contact_ros.geometry import to_transform
 from contact_ros.stamps import to_time
 from irs_planner.node.object_mover import MoveGoals, MoverNodeConfig
 
-SHORT = MoverNodeConfig(patience=0.1)
+PATIENT, SHORT = MoverNodeConfig(patience=60.0), MoverNodeConfig(patience=0.1)
 
 
 def pictures(poses: dict[str, Any], stamp: int = 1, frame: str = "lbr_link_0") -> TFMessage:
@@ -37,7 +38,7 @@ def pictures(poses: dict[str, Any], stamp: int = 1, frame: str = "lbr_link_0") -
 class World:
     """The planner's own model in the place of camera, arm and controller."""
 
-    def __init__(self, folder, config: MoverNodeConfig = SHORT, **goal: float) -> None:
+    def __init__(self, folder, config: MoverNodeConfig = PATIENT, **goal: float) -> None:
         """Ask for a goal."""
         self.goals = MoveGoals(config)
         names = [f"thing/{name}" for name in goal]
@@ -45,6 +46,7 @@ class World:
             scene=str(write_scene(folder, "can")), names=names, goal=list(goal.values())
         )
         self.mover = self.goals.read(request)
+        self.joint_names = self.mover.joint_names
         self.state = self.mover.problem.initial_state
         self.feedback: list[Any] = []
         self.silent: set[str] = set()
@@ -57,7 +59,7 @@ class World:
         if "camera" not in self.silent:
             self.goals.hear_objects(pictures(poses, time.time_ns(), self.frame))
         if "arm" not in self.silent:
-            names = list(self.mover.joint_names)
+            names = list(self.joint_names)
             self.goals.hear_joints(JointState(name=names, position=self.state[6:13]))
         if "controller" not in self.silent:
             self.goals.hear_status(self.status)
@@ -65,7 +67,7 @@ class World:
     def follow(self, feedback: Any) -> None:
         """Do what was decided."""
         self.feedback.append(feedback)
-        command = np.array([self.goals.target[name] for name in self.mover.joint_names])
+        command = np.array(list(self.goals.target.values()))
         self.state = self.mover.problem.dynamics.step(self.state, command)
 
     def run(self, stop: StopCondition | None = None) -> Any:
@@ -105,7 +107,7 @@ def test_a_goal_is_carried_out(tmp_path) -> None:
     ],
 )
 def test_who_is_silent_is_named(tmp_path, silent: str, reason: str) -> None:
-    world = World(tmp_path, x=0.6)
+    world = World(tmp_path, SHORT, x=0.6)
     world.silent = {silent}
     result = world.run()
     assert result.status_name == ("NOT_FOLLOWED" if silent == "controller" else "NOT_SEEN")
@@ -120,11 +122,20 @@ def test_poses_in_a_frame_that_is_not_known_are_named(tmp_path) -> None:
 
 
 def test_a_camera_that_stops_ends_it(tmp_path) -> None:
-    world = World(tmp_path, x=0.6)
+    world = World(tmp_path, MoverNodeConfig(patience=2.0), x=0.6)
     world.follow = lambda feedback: world.silent.add("camera")
     result = world.run()
     assert result.status_name == "NOT_SEEN"
     assert result.remedy.startswith("camera/objects is silent about thing: ")
+
+
+def test_joints_are_called_as_the_driver_calls_them(tmp_path) -> None:
+    world = World(tmp_path, dataclasses.replace(PATIENT, driver="kuka_drivers"), x=0.6)
+    world.joint_names = tuple(f"joint_{i + 1}" for i in range(7))
+    targets: list[dict[str, float]] = []
+    world.follow = lambda feedback: targets.append(world.goals.target)
+    world.run(StopCondition(cancelled=lambda: len(targets) > 2))
+    assert tuple(targets[0]) == world.joint_names
 
 
 def test_a_controller_that_does_not_follow_ends_it(tmp_path) -> None:
