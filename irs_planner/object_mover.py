@@ -107,7 +107,7 @@ class ObjectMover:
 
     @property
     def beyond(self) -> tuple[str, ...]:
-        """States that an object has to keep, and was not seen to keep: it may have tipped."""
+        """States that an object has to keep, and is not seen to keep: it tips, or lies there."""
         bounds = self.problem.bounds
         low = dict(zip(bounds.bounded_states, bounds.state_low, strict=True))
         high = dict(zip(bounds.bounded_states, bounds.state_high, strict=True))
@@ -138,6 +138,9 @@ class ObjectMover:
         if self._command is None:
             self._command = joints
         self.state = self._perceived(joints)
+        if self.beyond:  # what tips falls back if nothing pushes it any more
+            self._command = joints
+            return self._command
         control = self.loop.step(self._upright(self.state), self._command, stop)
         self._rested = self._rested + 1 if self.loop.phase is Phase.REST else 0
         transit = self.loop.phase is Phase.TRANSIT

@@ -58,7 +58,7 @@ class MoverNodeConfig:
 
     patience: float = parameter(
         1.0,
-        "silence of camera, joints or controller that ends a goal",
+        "how long camera, arm or controller may be silent, or a thing lie tilted, until it ends",
         unit="s",
         low=0.1,
         high=60.0,
@@ -119,7 +119,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         self._seen: dict[str, Seen] = {}
         self._joints: dict[str, float] = {}
         self._status: ControllerStatus | None = None
-        self._joints_heard = self._status_heard = -math.inf
+        self._joints_heard = self._status_heard = self._upright = -math.inf
 
     def hear_objects(self, message: TFMessage) -> None:
         """Remember where objects are seen.
@@ -232,7 +232,8 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             return stop.reason, "send the goal again to go on from where things are"
         if stop.reason is not None:
             return stop.reason, "allow more time, or a larger tolerance"
-        if mover.beyond:
+        self._upright = self._upright if mover.beyond else time.monotonic()
+        if self._is_late(self._upright, begun):
             beyond = ", ".join(mover.beyond)
             return PlanStatus.GOAL_UNREACHABLE, f"{beyond} left its bounds: put it upright again"
         if silent := self._silent(mover, begun):

@@ -94,9 +94,14 @@ def test_what_has_tipped_over_is_said(tmp_path):
     tipped = pin.SE3(pin.rpy.rpyToMatrix(1.5, 0.0, 0.0), np.array([0.56, -0.09, 0.26]))
     mover.see("thing", 1, tipped)
     mover.see("stranger", 1, tipped)
-    mover.look(mover.problem.initial_state[6:13])
+    joints = mover.problem.initial_state[6:13]
+    np.testing.assert_array_equal(mover.look(joints), joints)  # nothing pushes it further
     assert mover.beyond == ("thing/roll",)
     assert list(mover.trackers) == ["thing"]
+    for stamp in (2, 3):
+        mover.see("thing", 10**9 * stamp, pin.SE3(np.eye(3), np.array([0.56, -0.09, 0.26])))
+    mover.look(joints)
+    assert mover.beyond == ()
 
 
 def test_a_planar_problem_is_refused():

@@ -149,9 +149,10 @@ def test_a_controller_that_does_not_follow_ends_it(tmp_path) -> None:
 
 
 def test_a_thing_that_tips_over_ends_it(tmp_path) -> None:
-    world = World(tmp_path, x=0.6)
+    world = World(tmp_path, MoverNodeConfig(patience=2.0), x=0.6)
 
     def tip(feedback: Any) -> None:
+        world.state = world.state.copy()
         world.state[3] = 1.4
 
     world.follow = tip
