@@ -17,7 +17,7 @@ from robust_planner.examples import Example, make_example
 from robust_planner.problem import RobustProblem
 from robust_planner.risk.failure import FailureConfig
 from robust_planner.risk.settings import RiskSettings
-from robust_planner.risk.worlds import Distribution, Uncertain, quantities, read_distribution
+from robust_planner.risk.worlds import Distribution, check_uncertain, read_distribution
 from robust_planner.urdf_model import load_urdf
 
 
@@ -104,9 +104,9 @@ def _build(path: Path, values: dict[str, Any]) -> Example:
     names = {field.name for field in dataclasses.fields(RobustProblem)}
     shared = {name: value for name, value in vars(config).items() if name in names}
     problem = RobustProblem(name=path.stem, model=model, **shared)
-    if any(np.any(value) for value in vars(config.failure).values()):
+    if config.failure.defined:
         config.failure.check(problem)
-    _check_uncertain(problem, uncertain)
+    check_uncertain(problem, uncertain)
     return Example(
         name=path.stem,
         description=config.title,
@@ -135,21 +135,3 @@ def _distribution(path: Path, name: str, value: Any) -> Distribution:
         except (OSError, ValueError) as error:
             raise ConfigError(f"{where}: cannot read {file}: {error}") from error
     return read_distribution(value, where)
-
-
-def _check_uncertain(problem: RobustProblem, uncertain: Uncertain) -> None:
-    """Refuse unknown quantities, and heights where no coordinate lifts the model off the ground."""
-    known, model = quantities(problem.model), problem.model
-    for name in uncertain:
-        if name not in known:
-            valid = ", ".join(known)
-            raise ConfigError(f"unknown uncertain quantity '{name}' (valid: {valid})")
-    if uncertain.keys() <= {"friction", "mass"}:
-        return
-    jacobian = np.asarray(model.normal_jacobian(problem.start[: model.coordinates]))
-    vertical = model.dimension - 1
-    if model.coordinates <= vertical or not np.allclose(jacobian[:, vertical], 1.0):
-        raise ConfigError(
-            f"height and start cannot be uncertain (valid: where coordinate {vertical + 1} of "
-            f"{', '.join(model.position_names)} lifts every contact point straight up)"
-        )

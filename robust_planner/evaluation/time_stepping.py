@@ -230,10 +230,24 @@ def raised_start(problem: RobustProblem, height: float) -> np.ndarray:
     """Return the start x0 (2 nq), put onto the ground if the ground is higher.
 
     Args:
-        problem: The problem; the vertical position is its last translation.
+        problem: The problem.
         height: Height of the ground [m].
     """
-    start, model = np.array(problem.start), problem.model
-    gap = float(np.asarray(model.distance(start[: model.coordinates])).min()) - height
-    start[model.dimension - 1] -= min(0.0, gap)
-    return start
+    return raised(problem.model, np.array([problem.start]), np.array([height]))[0]
+
+
+def raised(model: ContactModel, states: np.ndarray, height: np.ndarray) -> np.ndarray:
+    """Put states onto the ground where that is higher.
+
+    Args:
+        model: The model; the vertical position is its last translation.
+        states: x = (q, v) (n, 2 nq).
+        height: Height of the ground for each state (n) [m].
+
+    Returns:
+        The states (n, 2 nq).
+    """
+    gaps = np.asarray(model.distance(states[:, : model.coordinates].T)).min(axis=0) - height
+    on_ground = states.copy()
+    on_ground[:, model.dimension - 1] -= np.minimum(gaps, 0.0)
+    return on_ground

@@ -88,7 +88,9 @@ def read_goal(goal: Any, limits: PlanServerConfig) -> RobustGoal:
     example = _with_friction(example, goal.uncertainty)
     example, time_step = _with_time(example, goal, limits)
     if goal.risk != 0.0:
-        check_risk(example, goal.risk)
+        check_risk(
+            example.robust_problem, example.uncertain, example.failure, goal.risk, example.search
+        )
         request = RobustRequest(example, _with_budget(example.config, goal))
         return RobustGoal(request, 0, goal.seed, goal.risk, _controls(example, goal.initial_guess))
     request = RobustRequest(example, _config(example, goal, time_step))

@@ -38,6 +38,11 @@ class FailureConfig:
         0.0, "Largest speed at which a point slides that touches the ground.", unit="m/s", low=0.0
     )
 
+    @property
+    def defined(self) -> bool:
+        """Whether anything counts as a failure."""
+        return any(np.any(value) for value in vars(self).values())
+
     def check(self, problem: RobustProblem) -> None:
         """Refuse a definition that does not fit a problem, or defines nothing.
 
@@ -53,7 +58,7 @@ class FailureConfig:
                 f"goal_tolerance has {len(self.goal_tolerance)} values (valid: none, or {size} for "
                 f"'{problem.model.name}')"
             )
-        if not any(np.any(value) for value in vars(self).values()):
+        if not self.defined:
             raise ConfigError(
                 f"nothing counts as a failure: one of {', '.join(vars(self))} has to be positive"
             )

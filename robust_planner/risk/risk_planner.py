@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.errors import ConfigError
+from contact_core.errors import ConfigError, choices
 from contact_core.planning import PlanStatus, StopCondition
 from robust_planner.config import PlannerConfig, UncertaintyConfig
 from robust_planner.continuation import OnProgress
@@ -32,7 +32,14 @@ from robust_planner.risk.failure import (
 )
 from robust_planner.risk.settings import RiskSettings
 from robust_planner.risk.shooting import Shooting
-from robust_planner.risk.worlds import Uncertain, Worlds, draw_worlds, spread_worlds
+from robust_planner.risk.worlds import (
+    Uncertain,
+    Worlds,
+    check_uncertain,
+    draw_worlds,
+    quantities,
+    spread_worlds,
+)
 from robust_planner.trajectory import ContactTrajectory
 
 SMALLEST_RISK, LARGEST_RISK = 0.001, 0.5
@@ -107,11 +114,13 @@ def plan_with_risk(
         The plan.
 
     Raises:
-        ConfigError: If risk, failure or an uncertain quantity is not valid, if ``start`` has
-            another shape, or if the samples cannot prove so small a risk.
+        ConfigError: If ``start`` has another shape; see :func:`check_risk`.
     """
     config, settings = config or PlannerConfig(), settings or RiskSettings()
-    _check(problem, failure, risk, settings, start)
+    check_risk(problem, uncertain, failure, risk, settings)
+    shape = (problem.knots, problem.model.controls)
+    if start is not None and start.shape != shape:
+        raise ConfigError(f"start has controls {start.shape} (valid: {shape})")
     stop = stop or StopCondition(config.solver.budget)
     search = _Search(problem, uncertain, failure, risk, settings, stop)
     certain = dataclasses.replace(config, uncertainty=UncertaintyConfig())
@@ -159,33 +168,46 @@ def plan_example(
         The plan.
 
     Raises:
-        ConfigError: If the example says nothing about failures, or the risk is not valid.
+        ConfigError: See :func:`check_risk`.
     """
-    check_risk(example, risk)
     return plan_with_risk(
         example.robust_problem, example.uncertain, example.failure, risk, config or example.config,
         settings or example.search, start, on_progress, stop,
     )  # fmt: skip
 
 
-def check_risk(example: Example, risk: float) -> None:
+def check_risk(
+    problem: RobustProblem,
+    uncertain: Uncertain,
+    failure: FailureConfig,
+    risk: float,
+    settings: RiskSettings,
+) -> None:
     """Refuse a risk that cannot be promised.
 
     Args:
-        example: What is planned.
-        risk: Accepted probability of failure.
+        problem: What is planned.
+        uncertain: What is uncertain about it.
+        failure: What counts as a failure.
+        risk: Accepted probability of it.
+        settings: How a plan is checked.
 
     Raises:
-        ConfigError: If it is out of range, or the example says nothing about failures.
+        ConfigError: If the risk is out of range or too small for the number of checks, or if
+            nothing is uncertain or counts as a failure, or not validly.
     """
     if not SMALLEST_RISK <= risk <= LARGEST_RISK:
         raise ConfigError(f"risk is {risk!r} (valid: >= {SMALLEST_RISK:g}, <= {LARGEST_RISK:g})")
-    if not example.uncertain:
+    if not uncertain:
+        known = choices(quantities(problem.model))
+        raise ConfigError(f"'{problem.name}' does not say what is uncertain ({known})")
+    check_uncertain(problem, uncertain)
+    failure.check(problem)
+    if FailureRate(0, settings.checks, settings.confidence).high > risk:
         raise ConfigError(
-            f"'{example.name}' does not say what is uncertain and what a failure is: give both in "
-            "a problem file"
+            f"checks is {settings.checks}, too few to tell a risk of {risk:g} with confidence "
+            f"{settings.confidence:g}: raise it"
         )
-    example.failure.check(example.robust_problem)
 
 
 def failure_rate(
@@ -212,26 +234,6 @@ def failure_rate(
     motion = simulate(problem, controls, worlds)
     failed = severity(use_of_bounds(problem, failure, motion, worlds)) > 1.0
     return FailureRate(int(failed.sum()), len(worlds), confidence)
-
-
-def _check(
-    problem: RobustProblem,
-    failure: FailureConfig,
-    risk: float,
-    settings: RiskSettings,
-    start: np.ndarray | None,
-) -> None:
-    if not SMALLEST_RISK <= risk <= LARGEST_RISK:
-        raise ConfigError(f"risk is {risk!r} (valid: >= {SMALLEST_RISK:g}, <= {LARGEST_RISK:g})")
-    failure.check(problem)
-    if FailureRate(0, settings.checks, settings.confidence).high > risk:
-        raise ConfigError(
-            f"checks is {settings.checks}, too few to tell a risk of {risk:g} with confidence "
-            f"{settings.confidence:g}: raise it"
-        )
-    shape = (problem.knots, problem.model.controls)
-    if start is not None and start.shape != shape:
-        raise ConfigError(f"start has controls {start.shape} (valid: {shape})")
 
 
 class _Search:

@@ -16,6 +16,7 @@ from contact_core.config import from_mapping, parameter
 from contact_core.errors import ConfigError, choices
 from contact_core.seeds import generator
 from robust_planner.contact_model import ContactModel
+from robust_planner.evaluation.time_stepping import raised
 from robust_planner.problem import RobustProblem
 
 SMALLEST_MASS = 0.01
@@ -107,6 +108,32 @@ def quantities(model: ContactModel) -> tuple[str, ...]:
     return ("friction", "height", "mass", *(f"start.{name}" for name in model.position_names))
 
 
+def check_uncertain(problem: RobustProblem, uncertain: Uncertain) -> None:
+    """Refuse what is unknown, and height or start where no coordinate lifts the model.
+
+    Args:
+        problem: The problem.
+        uncertain: What is uncertain about it.
+
+    Raises:
+        ConfigError: If there is no such quantity, or the problem does not allow it.
+    """
+    model = problem.model
+    known = quantities(model)
+    for name in uncertain:
+        if name not in known:
+            raise ConfigError(f"unknown uncertain quantity '{name}' ({choices(known)})")
+    if uncertain.keys() <= {"friction", "mass"}:
+        return
+    jacobian = np.asarray(model.normal_jacobian(problem.start[: model.coordinates]))
+    vertical = model.dimension - 1
+    if model.coordinates <= vertical or not np.allclose(jacobian[:, vertical], 1.0):
+        raise ConfigError(
+            f"height and start cannot be uncertain (valid: where coordinate {vertical + 1} of "
+            f"{', '.join(model.position_names)} lifts every contact point straight up)"
+        )
+
+
 def read_distribution(values: Any, where: str) -> Distribution:
     """Build a distribution from one entry of a file.
 
@@ -183,7 +210,7 @@ def draw_worlds(
         The worlds. Negative friction is none, and masses are at least a hundredth.
 
     Raises:
-        ConfigError: If a quantity is unknown.
+        ConfigError: See :func:`check_uncertain`.
     """
     probability = {
         name: generator(seed, f"{purpose}, {name}").random(count)
@@ -208,7 +235,7 @@ def spread_worlds(
         The worlds; each quantity has quantiles at equal distance, its two extremes included.
 
     Raises:
-        ConfigError: If a quantity is unknown.
+        ConfigError: See :func:`check_uncertain`.
     """
     own = 0.5 * tail / max(len(uncertain), 1)
     grid = np.linspace(own, 1.0 - own, count)
@@ -233,12 +260,10 @@ def worlds_at(
         The worlds.
 
     Raises:
-        ConfigError: If an uncertain quantity is unknown.
+        ConfigError: See :func:`check_uncertain`.
     """
+    check_uncertain(problem, uncertain)
     known = quantities(problem.model)
-    for name in uncertain:
-        if name not in known:
-            raise ConfigError(f"unknown uncertain quantity '{name}' ({choices(known)})")
     certain = {"friction": problem.friction, "height": 0.0, "mass": 1.0}
     values = {
         name: uncertain[name].quantile(probability[name])
@@ -268,7 +293,7 @@ def starts(problem: RobustProblem, worlds: Worlds) -> np.ndarray:
     state = np.tile(problem.start, (len(worlds), 1))
     q = state[:, : model.coordinates]
     q[:] = np.clip(q + worlds.offset, model.limits.lower, model.limits.upper)
-    return _raised(model, state, worlds.height)
+    return raised(model, state, worlds.height)
 
 
 def in_world(problem: RobustProblem, worlds: Worlds, index: int) -> RobustProblem:
@@ -294,9 +319,3 @@ def in_world(problem: RobustProblem, worlds: Worlds, index: int) -> RobustProble
         start=tuple(starts(problem, level)[0].tolist()),
         friction=max(float(worlds.friction[index]), SMALLEST_FRICTION),
     )
-
-
-def _raised(model: ContactModel, states: np.ndarray, height: np.ndarray) -> np.ndarray:
-    gaps = np.asarray(model.distance(states[:, : model.coordinates].T)).min(axis=0) - height
-    states[:, model.dimension - 1] -= np.minimum(gaps, 0.0)
-    return states
