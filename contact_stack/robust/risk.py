@@ -17,9 +17,8 @@ from contact_core.results import Rows, table, write_json
 from contact_experiments.robust import tamsi_judge
 from contact_experiments.robust.tamsi_world import can_simulate
 from robust_planner.examples import Example
-from robust_planner.risk.batch import simulate_worlds
 from robust_planner.risk.failure import FailureRate
-from robust_planner.risk.risk_planner import RiskPlan, failure_rate
+from robust_planner.risk.risk_planner import RiskPlan, failure_rate, simulator
 from robust_planner.risk.worlds import Normal, draw_worlds
 from robust_planner.trajectory import ContactTrajectory
 
@@ -174,6 +173,7 @@ def draw_risk(example: Example, plan: RiskPlan, folder: Path) -> list[Path]:
 def _figure(example: Example, plan: RiskPlan) -> Figure:
     problem = example.robust_problem
     worlds = draw_worlds(problem, example.uncertain, SHOWN, 0, "picture")
+    simulate = simulator(problem, example.failure, example.search)
     moving = int(np.argmax(np.abs(np.subtract(problem.goal, problem.start))))
     figure, grid = new_figure(2, 2, (10.0, 6.4), sharex=True, sharey="row", height_ratios=(2, 3))
     plans = (
@@ -184,7 +184,7 @@ def _figure(example: Example, plan: RiskPlan) -> Figure:
         for index, control in enumerate(problem.model.control_names):
             values = trajectory.control[:-1, index]
             push.step(trajectory.time[:-1], values, where="post", label=control)
-        runs = simulate_worlds(problem, trajectory.control, worlds)
+        runs = simulate(problem, trajectory.control, worlds)
         motion.plot(trajectory.time, runs.position[:, :, moving].T, color="C0", lw=0.4, alpha=0.4)
         motion.plot(trajectory.time, trajectory.position[:, moving], color="black", lw=1.2)
         push.set_title(f"{name}: {100.0 * rate.rate:.2g} % fail", fontsize="medium")

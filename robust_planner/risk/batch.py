@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import casadi
 import numpy as np
@@ -30,8 +31,8 @@ class BatchMotion:
         tangent_force: lamT (n, N, nc nd) [N].
         slip: gamma (n, N, nc) [m/s].
         limit_force: Forces of the position limits (n, N, nl) [N, Nm].
-        impact_speed: Speed towards the ground when a point touches it in the step that ends at
-            the knot (n, N, nc) [m/s], zero for those that rest there or do not touch.
+        impact_speed: Largest speed towards the ground at which a point touches it in the step that
+            ends at the knot (n, N, nc) [m/s], zero for those that rest there or do not touch.
     """
 
     position: np.ndarray
@@ -43,69 +44,105 @@ class BatchMotion:
     impact_speed: np.ndarray
 
 
-def simulate_worlds(problem: RobustProblem, controls: np.ndarray, worlds: Worlds) -> BatchMotion:
+class WorldsSimulator(Protocol):
+    """Executes controls without feedback in many worlds."""
+
+    def __call__(self, problem: RobustProblem, controls: np.ndarray, worlds: Worlds) -> BatchMotion:
+        """See :func:`simulate_worlds`."""
+
+
+def simulate_worlds(
+    problem: RobustProblem, controls: np.ndarray, worlds: Worlds, substeps: int = 1
+) -> BatchMotion:
     """Apply controls open-loop in every world.
 
     Args:
         problem: Its model, start and time step.
         controls: u (N, nu) [N, Nm] for all worlds, or (n, N, nu); the last one is not used.
         worlds: The worlds (n).
+        substeps: Steps of the simulation from knot to knot. Where points touch the ground is off
+            by up to one of them.
 
     Returns:
         The motions.
     """
     model, count, knots = problem.model, len(worlds), controls.shape[-2]
     controls = np.broadcast_to(controls, (count, knots, model.controls))
-    terms = _terms(problem).map(count)
-    rows = model.contacts + len(model.limit_offsets)
-    faces = model.contacts * model.directions
-    size = rows + faces + model.contacts
-    cone = np.kron(np.eye(model.contacts), np.ones((model.directions, 1)))
-    limits = np.broadcast_to(
-        model.limit_directions.T, (count, len(model.limit_offsets), model.coordinates)
-    )
-    matrix, offset = np.zeros((count, size, size)), np.zeros((count, size))
-    matrix[:, rows : rows + faces, rows + faces :] = cone
-    matrix[:, rows + faces :, rows : rows + faces] = -cone.T
-    for contact in range(model.contacts):
-        matrix[:, rows + faces + contact, contact] = worlds.friction
+    stepper = _Stepper(problem, worlds, problem.time_step / substeps)
     states = np.zeros((knots, count, 2 * model.coordinates))
-    forces = np.zeros((knots, count, size))
-    impact = np.zeros((knots, count, model.contacts))
+    forces = np.zeros((knots, count, stepper.impulses))
+    slip, impact = (np.zeros((knots, count, model.contacts)) for _ in range(2))
     states[0] = starts(problem, worlds)
-    h = problem.time_step
-    for k in range(knots - 1):
-        q, v = np.split(states[k], 2, axis=1)
-        mass, bias, phi, normal, tangent = (np.asarray(t) for t in terms(q.T, v.T))
-        inertia = worlds.mass[:, None, None] * stack(mass, model.coordinates)
-        push = controls[:, k] @ model.actuation.T - worlds.mass[:, None] * bias.T
-        unilateral = np.concatenate([stack(normal, model.coordinates), limits], axis=1)
-        jacobian = np.concatenate([unilateral, stack(tangent, model.coordinates)], axis=1)
-        gaps = np.hstack(
-            [phi.T - worlds.height[:, None], q @ model.limit_directions + model.limit_offsets]
-        )
-        columns = np.concatenate([h * push[:, :, None], jacobian.transpose(0, 2, 1)], axis=2)
-        answer = np.linalg.solve(inertia, columns)
-        free, inverse = v + answer[:, :, 0], answer[:, :, 1:]
-        matrix[:, : rows + faces, : rows + faces] = jacobian @ inverse
-        offset[:, : rows + faces] = np.einsum("nij,nj->ni", jacobian, free)
-        offset[:, :rows] += gaps / h
-        z = _solve_lcps(matrix, offset)
-        after = free + np.einsum("nij,nj->ni", inverse, z[:, : rows + faces])
-        states[k + 1] = np.hstack([q + h * after, after])
-        forces[k + 1] = z
-        forces[k + 1, :, : rows + faces] /= h
-        impact[k + 1] = _impact_speeds(jacobian, matrix, gaps, v, after, z, h, model.contacts)
+    for k in range(1, knots):
+        states[k] = states[k - 1]
+        for _ in range(substeps):
+            states[k], impulses, slip[k], speed = stepper.step(states[k], controls[:, k - 1])
+            forces[k] += impulses
+            impact[k] = np.maximum(impact[k], speed)
+    forces /= problem.time_step
     states, forces = states.swapaxes(0, 1), forces.swapaxes(0, 1)
+    rows = stepper.rows
     return BatchMotion(
         position=states[..., : model.coordinates],
         velocity=states[..., model.coordinates :],
         normal_force=forces[..., : model.contacts],
-        tangent_force=forces[..., rows : rows + faces],
-        slip=forces[..., rows + faces :],
+        tangent_force=forces[..., rows:],
+        slip=slip.swapaxes(0, 1),
         limit_force=forces[..., model.contacts : rows],
         impact_speed=impact.swapaxes(0, 1),
     )
+
+
+class _Stepper:
+    """Makes one step in all worlds.
+
+    Attributes:
+        rows: Number of normal impulses and of impulses of the limits.
+        impulses: Number of these and of tangential impulses.
+    """
+
+    def __init__(self, problem: RobustProblem, worlds: Worlds, step: float) -> None:
+        model, count = problem.model, len(worlds)
+        self._model, self._worlds, self._step = model, worlds, step
+        self._terms = _terms(problem).map(count)
+        self.rows = model.contacts + len(model.limit_offsets)
+        faces = model.contacts * model.directions
+        self.impulses = self.rows + faces
+        size = self.impulses + model.contacts
+        cone = np.kron(np.eye(model.contacts), np.ones((model.directions, 1)))
+        self._limits = np.broadcast_to(
+            model.limit_directions.T, (count, len(model.limit_offsets), model.coordinates)
+        )
+        self._matrix, self._offset = np.zeros((count, size, size)), np.zeros((count, size))
+        self._matrix[:, self.rows : self.impulses, self.impulses :] = cone
+        self._matrix[:, self.impulses :, self.rows : self.impulses] = -cone.T
+        for contact in range(model.contacts):
+            self._matrix[:, self.impulses + contact, contact] = worlds.friction
+
+    def step(
+        self, state: np.ndarray, control: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the next state, impulses, slip and impact speeds, one row a world."""
+        model, h, size = self._model, self._step, self._model.coordinates
+        q, v = np.split(state, 2, axis=1)
+        mass, bias, phi, normal, tangent = (np.asarray(t) for t in self._terms(q.T, v.T))
+        inertia = self._worlds.mass[:, None, None] * stack(mass, size)
+        push = control @ model.actuation.T - self._worlds.mass[:, None] * bias.T
+        unilateral = np.concatenate([stack(normal, size), self._limits], axis=1)
+        jacobian = np.concatenate([unilateral, stack(tangent, size)], axis=1)
+        height = self._worlds.height[:, None]
+        gaps = np.hstack([phi.T - height, q @ model.limit_directions + model.limit_offsets])
+        columns = np.concatenate([h * push[:, :, None], jacobian.transpose(0, 2, 1)], axis=2)
+        answer = np.linalg.solve(inertia, columns)
+        free, inverse = v + answer[:, :, 0], answer[:, :, 1:]
+        self._matrix[:, : self.impulses, : self.impulses] = jacobian @ inverse
+        self._offset[:, : self.impulses] = np.einsum("nij,nj->ni", jacobian, free)
+        self._offset[:, : self.rows] += gaps / h
+        z = _solve_lcps(self._matrix, self._offset)
+        impulses, slip = z[:, : self.impulses], z[:, self.impulses :]
+        after = free + np.einsum("nij,nj->ni", inverse, impulses)
+        speed = _impact_speeds(jacobian, self._matrix, gaps, v, after, z, h, model.contacts)
+        return np.hstack([q + h * after, after]), impulses, slip, speed
 
 
 def _impact_speeds(

@@ -92,7 +92,8 @@ def use_of_bounds(
     if failure.contact_force > 0.0:
         ratios.append(motion.normal_force.reshape(count, -1) / failure.contact_force)
     if failure.impact_speed > 0.0:
-        ratios.append(motion.impact_speed.reshape(count, -1) / failure.impact_speed)
+        # At which knot it happens must not matter: its slope would be that of coming and going.
+        ratios.append(motion.impact_speed.max(axis=1) / failure.impact_speed)
     if failure.slip_speed > 0.0:
         slip = np.where(motion.normal_force > SMALLEST_FORCE, motion.slip, 0.0)
         ratios.append(slip.reshape(count, -1) / failure.slip_speed)

@@ -10,8 +10,10 @@ planning, is below the risk.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -20,10 +22,10 @@ from contact_core.planning import PlanStatus, StopCondition
 from robust_planner.config import PlannerConfig, UncertaintyConfig
 from robust_planner.continuation import OnProgress
 from robust_planner.examples import Example
-from robust_planner.planner import plan
+from robust_planner.planner import plan, running_cost
 from robust_planner.problem import RobustProblem
 from robust_planner.result import RobustPlan
-from robust_planner.risk.batch import BatchMotion, simulate_worlds
+from robust_planner.risk.batch import WorldsSimulator, simulate_worlds
 from robust_planner.risk.failure import (
     FailureConfig,
     FailureRate,
@@ -131,10 +133,9 @@ def plan_with_risk(
         if search.solve(controls) or stop.reason is not None:
             break
     status = PlanStatus.SUCCEEDED if search.kept else stop.reason or PlanStatus.RISK_UNREACHABLE
-    trajectory = _trajectory(problem, search.best, search.median)
     return RiskPlan(
         status=status,
-        trajectory=trajectory,
+        trajectory=search.trajectory(search.best),
         cost=search.cost(search.best),
         risk=risk,
         failure_rate=search.kept or search.check(search.best),
@@ -210,12 +211,28 @@ def check_risk(
         )
 
 
+def simulator(
+    problem: RobustProblem, failure: FailureConfig, settings: RiskSettings
+) -> WorldsSimulator:
+    """Return what executes controls finely enough to tell a failure.
+
+    Args:
+        problem: The problem.
+        failure: What counts as a failure.
+        settings: How fine is fine enough for an impact.
+    """
+    if failure.impact_speed == 0.0:
+        return simulate_worlds
+    substeps = math.ceil(problem.time_step / settings.impact_step - 1e-9)
+    return partial(simulate_worlds, substeps=substeps)
+
+
 def failure_rate(
     problem: RobustProblem,
     failure: FailureConfig,
     controls: np.ndarray,
     worlds: Worlds,
-    simulate: Callable[[RobustProblem, np.ndarray, Worlds], BatchMotion] = simulate_worlds,
+    simulate: WorldsSimulator = simulate_worlds,
     confidence: float = 0.95,
 ) -> FailureRate:
     """Execute controls in many worlds and count failures.
@@ -250,9 +267,10 @@ class _Search:
     ) -> None:
         self._problem, self._uncertain, self._failure = problem, uncertain, failure
         self._risk, self._settings, self._stop = risk, settings, stop
+        self._simulate = simulator(problem, failure, settings)
         self._seen = self._draw(settings.samples, "risk planning")
         self._checks = 0
-        self.median = spread_worlds(problem, uncertain, 0, 0.5, settings.seed)
+        self._median = spread_worlds(problem, uncertain, 0, 0.5, settings.seed)
         self.kept: FailureRate | None = None
         self.best = np.zeros((problem.knots, problem.model.controls))
         self._least = np.inf
@@ -269,8 +287,9 @@ class _Search:
                 self._problem, self._uncertain, settings.worlds, tail, settings.seed
             )
             shooting = Shooting(
-                self._problem, self._failure, worlds, settings.margin, settings.shooting
-            )
+                self._problem, self._failure, worlds, settings.margin, settings.shooting,
+                self._simulate,
+            )  # fmt: skip
             shot = shooting.improve(controls, scale, weight, self._stop)
             controls = shot.controls
             if self.offer(controls) < self._risk * settings.samples:
@@ -285,7 +304,7 @@ class _Search:
 
     def offer(self, controls: np.ndarray) -> int:
         """Remember controls if they fail least so far, and return how often they do."""
-        rate = failure_rate(self._problem, self._failure, controls, self._seen)
+        rate = failure_rate(self._problem, self._failure, controls, self._seen, self._simulate)
         if rate.failures < self._least:
             self.best, self._least = controls, rate.failures
         return rate.failures
@@ -295,12 +314,29 @@ class _Search:
         self._checks += 1
         fresh = self._draw(self._settings.checks, f"risk check {self._checks}")
         confidence = self._settings.confidence
-        return failure_rate(self._problem, self._failure, controls, fresh, confidence=confidence)
+        return failure_rate(
+            self._problem, self._failure, controls, fresh, self._simulate, confidence
+        )
 
     def cost(self, controls: np.ndarray) -> float:
         """Return the running cost in the median world, eq. (1a)."""
-        shooting = Shooting(self._problem, self._failure, self.median, 0.0, self._settings.shooting)
-        return shooting.evaluate(controls).cost
+        return running_cost(self.trajectory(controls), self._problem)
+
+    def trajectory(self, controls: np.ndarray) -> ContactTrajectory:
+        """Return the motion in the median world."""
+        problem, model = self._problem, self._problem.model
+        motion = self._simulate(problem, controls, self._median)
+        tangent = motion.tangent_force[0]
+        return ContactTrajectory(
+            time=problem.time_step * np.arange(problem.knots),
+            position=motion.position[0],
+            velocity=motion.velocity[0],
+            control=controls,
+            normal_force=motion.normal_force[0],
+            tangent_force=tangent.reshape(-1, model.contacts, model.directions),
+            slip=motion.slip[0],
+            limit_force=motion.limit_force[0],
+        )
 
     def _draw(self, count: int, purpose: str) -> Worlds:
         return draw_worlds(self._problem, self._uncertain, count, self._settings.seed, purpose)
@@ -327,19 +363,3 @@ def _starts(
             if robust.solved:
                 yield robust.trajectory.control
     yield nominal.trajectory.control
-
-
-def _trajectory(problem: RobustProblem, controls: np.ndarray, median: Worlds) -> ContactTrajectory:
-    motion = simulate_worlds(problem, controls, median)
-    tangent = motion.tangent_force[0]
-    model = problem.model
-    return ContactTrajectory(
-        time=problem.time_step * np.arange(problem.knots),
-        position=motion.position[0],
-        velocity=motion.velocity[0],
-        control=controls,
-        normal_force=motion.normal_force[0],
-        tangent_force=tangent.reshape(-1, model.contacts, model.directions),
-        slip=motion.slip[0],
-        limit_force=motion.limit_force[0],
-    )

@@ -50,5 +50,12 @@ class RiskSettings:
     tightenings: int = parameter(
         2, "How often half the tail is planned for where the worlds between those fail.", low=0
     )
+    impact_step: float = parameter(
+        1e-3,
+        "Longest time step of the simulations where an impact speed is bounded; elsewhere it is "
+        "that of the knots.",
+        unit="s",
+        above=0.0,
+    )
     seed: int = parameter(0, "Of every draw.", low=0)
     shooting: ShootingConfig = nested(ShootingConfig)

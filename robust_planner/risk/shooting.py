@@ -18,7 +18,7 @@ import numpy as np
 from contact_core.planning import StopCondition
 from contact_core.quadratic_program import QuadraticProgram, make_solver
 from robust_planner.problem import RobustProblem
-from robust_planner.risk.batch import BatchMotion, simulate_worlds
+from robust_planner.risk.batch import BatchMotion, WorldsSimulator, simulate_worlds
 from robust_planner.risk.failure import FailureConfig, severity, use_of_bounds
 from robust_planner.risk.settings import ShootingConfig
 from robust_planner.risk.worlds import Worlds
@@ -58,6 +58,7 @@ class Shooting:
         worlds: Worlds,
         margin: float,
         config: ShootingConfig,
+        simulate: WorldsSimulator = simulate_worlds,
     ) -> None:
         """Choose the worlds.
 
@@ -67,9 +68,10 @@ class Shooting:
             worlds: The worlds; the first one is planned for, and respects the model's limits.
             margin: Share of every bound that is left free, 0..1.
             config: How to improve controls.
+            simulate: What executes them.
         """
         self._problem, self._failure, self._worlds = problem, failure, worlds
-        self._margin, self._config = margin, config
+        self._margin, self._config, self._simulate = margin, config, simulate
         self._solver = make_solver("dual_active_set")
         self._shapes = _hats(problem, config.nodes)
 
@@ -119,7 +121,7 @@ class Shooting:
     def _shots(self, controls: np.ndarray, worlds: Worlds, planned: np.ndarray) -> Shot:
         """Simulate controls, one for all worlds or one for each; some of these are planned for."""
         problem, failure = self._problem, self._failure
-        motion = simulate_worlds(problem, controls, worlds)
+        motion = self._simulate(problem, controls, worlds)
         use = use_of_bounds(problem, failure, motion, worlds) / (1.0 - self._margin)
         speed = np.abs(motion.velocity / problem.model.limits.speed)
         speed[~planned] = 0.0

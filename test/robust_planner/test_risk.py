@@ -28,6 +28,7 @@ from robust_planner.contact_model import GRAVITY
 from robust_planner.evaluation.time_stepping import TimeStepping, raised_start
 from robust_planner.examples import Example
 from robust_planner.risk.failure import severity, use_of_bounds
+from robust_planner.risk.risk_planner import simulator
 from robust_planner.risk.settings import ShootingConfig
 from robust_planner.risk.worlds import in_world, spread_worlds
 
@@ -83,10 +84,41 @@ def test_impact_speed_is_that_of_a_fall() -> None:
     fall = np.sqrt(2.0 * GRAVITY * (0.1 - worlds.height))
     # Backward Euler is half a time step of falling ahead.
     np.testing.assert_allclose(motion.impact_speed.max(axis=(1, 2)), fall, atol=0.011 * GRAVITY)
+    fine = simulate_worlds(problem, np.zeros((problem.knots, 1)), worlds, substeps=10)
+    np.testing.assert_allclose(fine.impact_speed.max(axis=(1, 2)), fall, atol=0.0011 * GRAVITY)
     use = use_of_bounds(problem, FailureConfig(impact_speed=1.4), motion, worlds)
     failed = severity(use) > 1.0
     assert 0 < failed.sum() < len(worlds)
     np.testing.assert_array_equal(failed, motion.impact_speed.max(axis=(1, 2)) > 1.4)
+
+
+def test_impacts_are_those_of_tamsi_sim() -> None:
+    """Of controls that change from knot to knot; with one step a knot they are 0.08 m/s off."""
+    problem = make_example("table_approach").problem
+    failure = FailureConfig(impact_speed=0.2)
+    controls = np.random.default_rng(0).normal(10.0, 20.0, (problem.knots, 1))
+    worlds = draw_worlds(problem, {"height": Normal(0.0, 0.005)}, 20, 0, "test")
+    ours = simulator(problem, failure, RiskSettings())(problem, controls, worlds)
+    judged = tamsi_judge.simulate_worlds(problem, controls, worlds)
+    speed, true = (motion.impact_speed.max(axis=(1, 2)) for motion in (ours, judged))
+    assert true.min() > 0.2
+    np.testing.assert_allclose(speed, true, atol=0.03)
+    np.testing.assert_array_equal(
+        simulator(problem, FailureConfig(final_gap=1.0), RiskSettings())(
+            problem, controls, worlds
+        ).position,
+        simulate_worlds(problem, controls, worlds).position,
+    )
+
+
+def test_it_does_not_matter_at_which_knot_something_hits() -> None:
+    """Or secants would tell that an impact a little later is none."""
+    problem = make_example("table_approach").problem
+    worlds = draw_worlds(problem, {"height": Uniform(-0.03, 0.03)}, 20, 0, "test")
+    motion = simulate_worlds(problem, np.zeros((problem.knots, 1)), worlds)
+    use = use_of_bounds(problem, FailureConfig(impact_speed=1.4), motion, worlds)
+    assert len(set(motion.impact_speed[:, :, 0].argmax(axis=1))) > 1
+    np.testing.assert_allclose(use[:, 0], motion.impact_speed.max(axis=(1, 2)) / 1.4)
 
 
 @pytest.mark.parametrize(
