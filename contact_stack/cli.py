@@ -88,6 +88,11 @@ BENCHMARKS = Group(
             "push anything in closed loop: how often it gets there, how fast, how hard",
             EXPERIMENTS,
         ),
+        "risk": Command(
+            "contact_experiments.bench.risk",
+            "plans with and without a promise executed by the arm, and how often they fail",
+            EXPERIMENTS,
+        ),
         "robust": Command(
             "contact_experiments.bench.robust",
             "plans over a grid of uncertainties and risk bounds, and how far they miss",

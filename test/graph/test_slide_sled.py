@@ -18,15 +18,14 @@ from domain_coordinator import domain_id
 
 from contact_core.arm_state import ArmState, CommandMode
 from contact_core.errors import CommunicationError
-from contact_core.scene import Scene
+from contact_experiments.robust.arm_runs import SCENE, SlideCase, run_slide
 from contact_stack import cli
 from contact_stack.demo import command
 from contact_stack.demo.runner import run_graph
-from contact_stack.demo.sled.demo import SCENE, SLIDING, SledPlans, SlideSled
-from contact_stack.demo.sled.node import ALONG, RESTING, rest_pose
+from contact_stack.demo.sled.demo import SledPlans, SlideSled
+from contact_stack.demo.sled.node import rest_pose
 from contact_stack.viewer.browser import PageOpener
 from robust_planner.trajectory import ContactTrajectory
-from tamsi_sim.robot.plant import Plant
 
 FRICTION = 0.3
 PUSH = 25.0
@@ -59,18 +58,8 @@ def test_the_graph_does_what_the_plant_does(ros_domain: int, tmp_path: Path) -> 
     plan, example = SimpleNamespace(trajectory=short_push()), SimpleNamespace
     demo.planned = SledPlans(example(test_friction=(FRICTION,)), 0.0, {"run": plan})
     run = run_graph(demo, demo.runs[0], tmp_path, PageOpener(browser=False))
-    scene = Scene.load(SCENE)
-    surface = dataclasses.replace(scene.surfaces[SLIDING], friction=FRICTION)
-    surfaces = {**scene.surfaces, SLIDING: surface}
-    plant = Plant(dataclasses.replace(scene, surfaces=surfaces))
-    q = plant.reset(0).position
-    way = []
-    for tick in range(round((RESTING + 0.1) / PERIOD) + 1):
-        if tick >= round(RESTING / PERIOD):
-            way.append(plant.truth().objects[-1].position[ALONG])
-        push = PUSH if tick >= round(RESTING / PERIOD) else 0.0
-        plant.tick(q, None, np.array([0.0, push, 0.0, 0.0, 0.0, 0.0]))
-    np.testing.assert_array_equal(run.distance, np.array(way) - way[0])
+    case = SlideCase("run", tuple(plan.trajectory.time), (PUSH,) * 11, FRICTION)
+    np.testing.assert_array_equal(run.distance, run_slide(case))
     assert run.distance[-1] > 5e-3
     np.testing.assert_allclose(run.time, np.arange(21) * PERIOD, atol=1e-9)
     assert (tmp_path / "run_0.300.mcap").stat().st_size > 10_000

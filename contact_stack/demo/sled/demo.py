@@ -17,19 +17,16 @@ from contact_core.figures import add_legend, draw_limit, new_figure, save
 from contact_core.results import Rows, table
 from contact_core.scene import Scene, write_scene
 from contact_experiments.control.statistics import trajectory_hash
+from contact_experiments.robust.arm_runs import SCENE, SLIDING, carried_mass
 from contact_ros.driver_profile import overlay
 from contact_stack.demo.client_node import Connection
 from contact_stack.demo.runner import DRIVER, Demo
-from contact_stack.demo.sled.node import ALONG, SledNode, Slide
+from contact_stack.demo.sled.node import SledNode, Slide
 from robust_planner.examples import Example, sled
 from robust_planner.planner import RobustRequest, answer
 from robust_planner.report import report
 from robust_planner.result import RobustPlan, StageProgress
-from tamsi_sim.robot.plant import cartesian_impedance
 
-SCENE = "slide_sled"
-SLIDING = "sliding"
-"""The surface of sled and table."""
 PLANNING_BAR = "{desc:72} [{elapsed}]"
 
 ROWS: Rows = (
@@ -90,12 +87,7 @@ class SlideSled(Demo[Slide]):
                     f"residual {progress.residual:.1e}"
                 )
 
-            # The arm offers no stiffness along the motion, but its links have to be accelerated:
-            # the planner is told how much they weigh there. It is not told that this changes on
-            # the way, nor about the friction in the arm's joints.
-            scene = Scene.load(SCENE)
-            start = np.array(scene.config.robot.initial_positions)
-            inertia = float(cartesian_impedance(scene).tool_inertia(start)[ALONG, ALONG])
+            inertia = carried_mass()
             example = sled(inertia)
             planned = answer(RobustRequest(example, example.config), show)
         plans = {"reference": planned.reference, "robust": planned.result}

@@ -13,6 +13,7 @@ from tf2_msgs.msg import TFMessage
 from contact_core.arm_state import ArmState, CommandMode
 from contact_core.errors import CommunicationError
 from contact_core.scene import Scene
+from contact_experiments.robust.arm_runs import ALONG, RESTING, SAME_TIME
 from contact_ros.driver_profile import OverlayWriter
 from contact_ros.geometry import frame_pose
 from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection
@@ -21,10 +22,6 @@ from robust_planner.trajectory import ContactTrajectory
 
 SLED = "sled"
 STATE = "state"
-RESTING = 0.5
-"""Time without a wrench in which the jaws close and the sled comes to rest [s]."""
-ALONG = 1
-"""The motion is along y of the base frame, the second entry of a wrench."""
 SLED_HEARD: Mapping[str, type] = {CLOCK: JointState, STATE: LBRState, OBJECTS: TFMessage}
 SLED_RECORDED: Mapping[str, type] = {"joint_states": JointState, "command/wrench": LBRWrenchCommand}
 
@@ -98,8 +95,7 @@ class SledNode(ClientNode[Slide]):
         if self.start is None:
             self.start = state.stamp
             self._rest = rest_pose(state)
-        # Times are sums of periods of 5 ms, which have no exact representation.
-        now = self._plan_time + 1e-6
+        now = self._plan_time + SAME_TIME
         wrench = np.zeros(6)
         if now >= 0.0:
             self._times.append(self._plan_time)
