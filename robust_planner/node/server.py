@@ -28,6 +28,7 @@ from robust_planner.node.messages import (
     risk_result,
 )
 from robust_planner.planner import RobustAnswer, answer
+from robust_planner.precompile import precompile
 from robust_planner.result import StageProgress
 from robust_planner.risk.risk_planner import RiskPlan, plan_example
 from robust_planner.solver import SolverMissingError
@@ -96,13 +97,14 @@ class RobustPlannerNode(GuardedNode):
     """Serve ``plan_robust_contact``."""
 
     def __init__(self) -> None:
-        """Offer the action.
+        """Load the planner, then offer the action.
 
         Raises:
             ContactStackError: If a parameter is wrong.
         """
         super().__init__(NAME)
         planner = RobustGoalPlanner(read(self, PlanServerConfig))
+        precompile()
         self._server = PlanningServer(self, PlanRobustContact, ACTION, planner)
 
     def close(self) -> None:
