@@ -12,27 +12,46 @@ class ContactStackError(Exception):
 
 
 class ConfigError(ContactStackError):
-    """A parameter has an unknown name or a value outside its range."""
+    """A parameter has an unknown name or a value outside its range.
+
+    Correct what the message names; it lists the valid names or values.
+    """
 
 
 class ModelError(ContactStackError):
-    """A robot, object or scene description cannot be simulated or controlled."""
+    """A robot, object or scene description cannot be simulated or controlled.
+
+    Correct the file that the message names, or simulate another model.
+    """
 
 
 class ModelWarning(UserWarning):
-    """A description is simulated, but not exactly as it is written."""
+    """A description is simulated, but not exactly as it is written.
+
+    Read what was simplified; correct the file if that matters.
+    """
 
 
 class TrajectoryError(ContactStackError):
-    """A reference trajectory cannot be followed safely."""
+    """A reference trajectory cannot be followed safely.
+
+    Change the point that the message names: start where the arm is, go slower, keep within limits.
+    """
 
 
 class LaunchError(ContactStackError):
-    """A launch file asks for something the runner does not know."""
+    """A launch file asks for something the runner does not know.
+
+    Correct the argument or the line; `contact-stack launch FILE --show-args` lists the arguments.
+    """
 
 
 class CommunicationError(ContactStackError):
-    """A peer node is missing or does not answer in time."""
+    """A peer node is missing or does not answer in time.
+
+    Start the node that the message names, in the same domain and namespace; `contact-stack doctor`
+    checks the network.
+    """
 
 
 def choices(values: Iterable[object]) -> str:

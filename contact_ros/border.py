@@ -64,7 +64,10 @@ Error = TypeVar("Error", bound=BaseException)
 
 
 class MessageError(CommunicationError):
-    """A message cannot be used; its text says why."""
+    """A message cannot be used; its text says why.
+
+    Repair the sender: sizes, names, units, finite numbers.
+    """
 
 
 def ending(error: Error) -> Error:

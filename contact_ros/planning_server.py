@@ -42,6 +42,8 @@ Plan = TypeVar("Plan")
 class GoalRefusedError(ContactStackError):
     """A goal that cannot be planned, for another reason than a malformed value.
 
+    Correct what the message names, or install what it says is missing.
+
     Attributes:
         status: The status of the answer.
     """

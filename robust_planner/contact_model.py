@@ -13,7 +13,10 @@ GRAVITY = 9.81  # [m/s^2]
 
 
 class PlanningProblemError(ContactStackError):
-    """A boundary state, model or horizon with which no plan can exist."""
+    """A boundary state, model or horizon with which no plan can exist.
+
+    Correct the value that the message names.
+    """
 
 
 @dataclass(frozen=True)

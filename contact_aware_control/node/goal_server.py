@@ -417,7 +417,10 @@ def held_back(status: LoopStatus) -> str:
 
 
 class OldStampError(TrajectoryError):
-    """A goal would have had to start in the past."""
+    """A goal would have had to start in the past.
+
+    Stamp the trajectory with a time to come, or with 0 to start now.
+    """
 
 
 def _refusal_code(error: TrajectoryError, result: Any) -> int:

@@ -358,7 +358,10 @@ class PoseGoal(TrajectoryGoal):
 
 
 class JointNamesError(TrajectoryError):
-    """The joints of a trajectory are not those of the arm."""
+    """The joints of a trajectory are not those of the arm.
+
+    Give every joint of the arm once, by the names that the message lists.
+    """
 
 
 def joint_order(given: Sequence[str], expected: Sequence[str]) -> list[int]:

@@ -35,7 +35,10 @@ CUBE = """<robot name="{name}"><link name="{name}">
 
 
 class WorldError(ContactStackError):
-    """A plan cannot be executed in tamsi_sim."""
+    """A plan cannot be executed in tamsi_sim.
+
+    Choose a problem that has a body to simulate, or smaller uncertainties.
+    """
 
 
 def can_simulate(problem: RobustProblem) -> bool:

@@ -64,7 +64,10 @@ class PreflightConfig(RobotNodeConfig):
 
 
 class PreflightError(ContactStackError):
-    """A check failed: the controller stays inactive."""
+    """A check failed: the controller stays inactive.
+
+    Do what the failed check says, then start again.
+    """
 
 
 class PreflightNode(GuardedNode):

@@ -18,7 +18,10 @@ SMALLEST_PIVOT = 1e-11
 
 
 class ComplementarityError(ContactStackError):
-    """Lemke's method ended on a ray: the problem has no solution that it can find."""
+    """Lemke's method ended on a ray: the problem has no solution that it can find.
+
+    Evaluate with smaller uncertainties or a shorter time step.
+    """
 
 
 def solve_lcp(matrix: np.ndarray, offset: np.ndarray) -> np.ndarray:

@@ -13,7 +13,10 @@ from robust_planner.solver.solver import NonlinearSolver
 
 
 class SolverMissingError(ContactStackError):
-    """The chosen solver is unknown or not installed."""
+    """The chosen solver is unknown or not installed.
+
+    Choose one that the message lists, or install it.
+    """
 
 
 def _snopt(program: StagedProgram, config: NonlinearSolverConfig) -> NonlinearSolver:

@@ -384,7 +384,10 @@ class SimulatorNode(ManagedNode):
 
 
 class SimulationError(ContactStackError):
-    """A step of the simulation failed."""
+    """A step of the simulation failed.
+
+    Do what the message says; it ends with the remedy of the step's status.
+    """
 
 
 def main() -> int:

@@ -19,7 +19,10 @@ from tamsi_sim.robot.sensors import JointTorqueSensor, external_torque_channel
 
 
 class CommandError(ContactStackError):
-    """A command was rejected before anything moved."""
+    """A command was rejected before anything moved.
+
+    Correct its size, or the value that is not finite or out of range.
+    """
 
 
 class Plant:

@@ -28,7 +28,10 @@ DEFAULTS_TOLERANCE = 1e-2
 
 
 class AgreementError(ContactStackError):
-    """A timed run does not agree with Drake's kTamsi."""
+    """A timed run does not agree with Drake's kTamsi.
+
+    Discard the timing; a change of the engine or of Drake has changed the physics.
+    """
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,10 @@ MUJOCO_DEFAULT = "mujoco_default"
 
 
 class PeerError(ContactStackError):
-    """A simulator is missing, or gives up on a scene."""
+    """A simulator is missing, or gives up on a scene.
+
+    Install the extra `experiments`, or leave the simulator out.
+    """
 
 
 class SceneRunner(ABC):
