@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import typing
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -123,13 +123,19 @@ def nested(config_type: type, live: bool = False) -> Any:
     return dataclasses.field(default_factory=config_type, metadata={"live": live})
 
 
-def from_mapping(config_type: type[Config], values: Mapping[str, Any], where: str = "") -> Config:
+def from_mapping(
+    config_type: type[Config],
+    values: Mapping[str, Any],
+    where: str = "",
+    beside: Sequence[str] = (),
+) -> Config:
     """Build and check a configuration from nested mappings.
 
     Args:
         config_type: The dataclass to build.
         values: Its values, e.g. read from YAML.
         where: Prefix of the parameter names in error messages.
+        beside: Keys that are valid as well, and read by somebody else.
 
     Returns:
         The configuration.
@@ -146,7 +152,7 @@ def from_mapping(config_type: type[Config], values: Mapping[str, Any], where: st
     for key, value in values.items():
         name = f"{where}.{key}" if where else str(key)
         if key not in fields:
-            raise ConfigError(f"unknown parameter '{name}' ({choices(fields)})")
+            raise ConfigError(f"unknown parameter '{name}' ({choices([*fields, *beside])})")
         if dataclasses.is_dataclass(hints[key]):
             built[key] = from_mapping(hints[key], value, name)
         else:

@@ -173,7 +173,8 @@ class Scene:
         if robot:
             given = {k: v for k, v in given.items() if k not in {*known["robot"], "errors"}}
             given["description"] = robot
-        config = from_mapping(SceneConfig, merged(known, {**values, "robot": given}))
+        own = merged(known, {**values, "robot": given})
+        config = from_mapping(SceneConfig, own, beside=("objects", "surfaces"))
         scene = Scene(config, description, objects, surfaces)
         scene._check_names()
         return scene
