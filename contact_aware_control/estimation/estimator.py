@@ -68,6 +68,12 @@ class ContactEstimator(Estimator):
         self._torque = np.zeros(self._robot.n)
         self._residual = 0.0
 
+    @property
+    def particles(self) -> np.ndarray:
+        """Where the contacts may be (N, 3): the places of all particles, world frame [m]."""
+        followed = [track.filter.points for track in self._tracker.tracks]
+        return np.concatenate(followed) if followed else np.zeros((0, 3))
+
     def tare(self) -> None:
         """Measure the bias anew, see :meth:`Estimator.tare`."""
         self._balance.tare()

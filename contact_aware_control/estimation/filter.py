@@ -110,6 +110,11 @@ class ContactParticleFilter:
         self.settled_for = 0.0
         self._unexplained_for = 0.0
 
+    @property
+    def points(self) -> np.ndarray:
+        """The places (N, 3) of all particles, equally likely, world frame [m]."""
+        return self._particles.point_world
+
     def start(self, placement: Placement, measurement: Measurement, remembered: bool) -> None:
         """Find a new contact from the first torque that shows it.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from array import array
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,13 +12,14 @@ from typing import Any
 import numpy as np
 from contact_stack_msgs.msg import Contact, ContactArray
 from contact_stack_msgs.srv import SetPayload
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import JointState, PointCloud2, PointField
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
 from contact_aware_control.estimation import make_estimator
 from contact_aware_control.estimation.base import EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.config import ObserverConfig
+from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
 from contact_aware_control.node.config import MOMENTUM_OBSERVER, EstimatorNodeConfig
 from contact_aware_control.node.messages import held_shapes, to_message
@@ -47,6 +49,8 @@ from contact_ros.stamps import to_nanoseconds
 
 NAME = "contact_estimator"
 METRES_PER_NEWTON = 0.01
+PARTICLE_PERIOD = 33_000_000
+"""Least time between two clouds of particles, which are for people to see [ns]."""
 
 HEAVIEST = 20.0
 """Largest mass of a payload that is believed [kg], as of one held at the start."""
@@ -140,6 +144,8 @@ class EstimatorNode(GuardedNode):
         signal = signal_publisher(config.lockstep)
         self._contacts = self.create_publisher(ContactArray, "contacts", signal)
         self._markers = self.create_publisher(MarkerArray, "contact_markers", signal)
+        self._particles = self.create_publisher(PointCloud2, "contact_particles", 1)
+        self._clouded = 0
         self.create_service(Trigger, "contact_estimator/tare", self._tare)
         self.create_service(Trigger, "contact_estimator/reset", self._reset)
         self.create_service(SetPayload, "set_payload", self._set_payload)
@@ -227,6 +233,16 @@ class EstimatorNode(GuardedNode):
         self._contacts.publish(message)
         if self._markers.get_subscription_count():
             self._markers.publish(_markers(message))
+        self._show_particles(message)
+
+    def _show_particles(self, message: ContactArray) -> None:
+        """Publish the particles, if somebody looks and it is time."""
+        estimator, elapsed = self._estimator, self._stamp - self._clouded
+        if not isinstance(estimator, ContactEstimator) or 0 <= elapsed < PARTICLE_PERIOD:
+            return
+        if self._particles.get_subscription_count():
+            self._clouded = self._stamp
+            self._particles.publish(_cloud(message, estimator.particles))
 
     def _tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         with self._lock:
@@ -286,6 +302,18 @@ def _markers(message: ContactArray) -> MarkerArray:
     clear = Marker(header=message.header, ns="contacts", action=Marker.DELETEALL)
     arrows = [_arrow(message, index, contact) for index, contact in enumerate(message.contacts)]
     return MarkerArray(markers=[clear, *arrows])
+
+
+def _cloud(message: ContactArray, points: np.ndarray) -> PointCloud2:
+    """Return places (N, 3) [m] as a message."""
+    fields = [
+        PointField(name=axis, offset=4 * i, datatype=PointField.FLOAT32, count=1)
+        for i, axis in enumerate("xyz")
+    ]
+    cloud = PointCloud2(header=message.header, height=1, width=len(points), fields=fields)
+    cloud.point_step, cloud.row_step, cloud.is_dense = 12, 12 * len(points), True
+    cloud.data = array("B", points.astype("<f4").tobytes())
+    return cloud
 
 
 def _arrow(message: ContactArray, index: int, contact: Contact) -> Marker:

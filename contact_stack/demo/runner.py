@@ -48,7 +48,7 @@ from contact_stack.recording import McapRecorder
 from contact_stack.viewer.browser import PageOpener, is_interactive
 from contact_stack.viewer.cast import CAST, cast_of
 from contact_stack.viewer.command import PORT, show
-from contact_stack.viewer.film import read_film
+from contact_stack.viewer.film import beside, read_film
 
 EXIT_FAILED = 1
 PAGE_PATIENCE = 15.0
@@ -196,7 +196,8 @@ def run_demo(demo: Demo[Any], out: Path, copy: Path | str | None = None) -> int:
         pictures = ", ".join(path.name for path in demo.draw(runs, out))
     print("\n".join([f"results: {out}/summary.json, {pictures}, *.mcap", *lines]))
     if demo.view and is_interactive():
-        film = read_film(out / f"{demo.runs[0]}.mcap")
+        film, *others = [read_film(out / f"{run}.mcap") for run in demo.runs[:2]]
+        film = beside(film, others[0]) if others else film
         show(film, urlsplit(opener.address).port or PORT, browser=False)
     return EXIT_FAILED if failed else 0
 

@@ -10,7 +10,7 @@ from contact_core.errors import ConfigError, ContactStackError
 from contact_core.results import at_least
 from contact_stack.viewer.browser import ADDRESS, open_browser
 from contact_stack.viewer.cast import cast_of
-from contact_stack.viewer.film import Film, read_film
+from contact_stack.viewer.film import Film, beside, read_film
 from contact_stack.viewer.page import Page
 from contact_stack.viewer.player import Player, export
 
@@ -20,6 +20,7 @@ FIRST_PORT, LAST_PORT = 1024, 65535
 EPILOG = """examples:
   contact-stack view out/mug_placement/qp.mcap
   contact-stack view out/mug_placement/qp.mcap --html mug.html
+  contact-stack view out/mug_placement/qp.mcap --beside out/mug_placement/greedy.mcap
   contact-stack view my_bag.mcap --scene mug_placement
   contact-stack view my_bag.mcap --robot iiwa14_wsg50 --robot-name left
 
@@ -39,6 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--html", type=Path, metavar="FILE", help="write a page that plays without us, and end"
     )
+    parser.add_argument(
+        "--beside", type=Path, metavar="FILE",
+        help="show the arm of another recording as well, translucent, e.g. the baseline's",
+    )  # fmt: skip
     parser.add_argument(
         "--scene", default="", help="what is shown, a file of config/scenes or a path"
     )
@@ -73,6 +78,8 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(f"--page-port is {args.page_port} (valid: {FIRST_PORT} .. {LAST_PORT})")
     cast = cast_of(args.scene, args.robot) if args.scene or args.robot else None
     film = read_film(args.file, cast, args.robot_name)
+    if args.beside is not None:
+        film = beside(film, read_film(args.beside, cast, args.robot_name))
     if args.html is None:
         show(film, args.page_port, args.browser)
         return 0

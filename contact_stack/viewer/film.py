@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,17 @@ def read_film(path: Path, cast: Cast | None = None, robot_name: str = "") -> Fil
                 projector.latest[topic] = record
     projector.expose()
     return Film(cast, projector.pictures)
+
+
+def beside(film: Film, other: Film) -> Film:
+    """Return a recording that also shows the arm of another run, at the same times.
+
+    Args:
+        film: What is shown as it is.
+        other: Whose robot is shown translucent.
+    """
+    pictures = [replace(picture, beside=other.at(picture.time).joints) for picture in film.pictures]
+    return Film(film.cast, pictures)
 
 
 class _Projector:

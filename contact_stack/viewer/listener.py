@@ -16,6 +16,7 @@ from contact_core.errors import choices
 from contact_ros.border import (
     LARGEST_FORCE,
     LARGEST_POSITION,
+    MOST_ITEMS,
     MOST_NAMES,
     MessageError,
     at_most,
@@ -34,6 +35,10 @@ MODES = {
     ControllerStatus.CONSERVATIVE: "CONSERVATIVE",
     ControllerStatus.FAULT: "FAULT",
 }
+
+
+POINT = 12
+"""Bytes of a particle: x, y, z as float32."""
 
 
 class Listener:
@@ -105,6 +110,21 @@ class Listener:
             for contact, force in zip(contacts, self.now.estimated_forces, strict=True)
         ]
 
+    def _particles(self, message: Any) -> None:
+        count = message.width * message.height
+        if (
+            message.point_step != POINT
+            or not count * POINT == len(message.data) <= MOST_ITEMS * POINT
+        ):
+            raise MessageError(
+                f"{count} points of {message.point_step} bytes in {len(message.data)} "
+                f"(valid: at most {MOST_ITEMS} of {POINT})"
+            )
+        points = np.frombuffer(bytes(message.data), "<f4").reshape(-1, 3)
+        if not (np.abs(points) <= LARGEST_POSITION).all():
+            raise MessageError(f"points are not within {LARGEST_POSITION:g} m")
+        self.now.particles = points
+
     def _called(self, link: str) -> str:
         """Return a link's name as it is shown; a sender may call it anything."""
         return link if link in self._links else "a link that this robot does not have"
@@ -130,6 +150,7 @@ class Listener:
         "truth/objects": _objects,
         "truth/contacts": _true_contacts,
         "contacts": _estimated_contacts,
+        "contact_particles": _particles,
         "controller_status": _status,
     }
     """Topic -> what takes its messages."""

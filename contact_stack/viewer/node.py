@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
+from control_msgs.action import FollowJointTrajectory
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import JointState, PointCloud2
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
@@ -32,7 +36,9 @@ from contact_stack.viewer.browser import ADDRESS, VISITED
 from contact_stack.viewer.cast import Cast
 from contact_stack.viewer.commands import GraphCommands
 from contact_stack.viewer.listener import Listener
+from contact_stack.viewer.look_back import LookBack
 from contact_stack.viewer.page import Page
+from contact_stack.viewer.reference import Reference
 
 HEARD = {
     "gripper/joint_states": JointState,
@@ -42,6 +48,15 @@ HEARD = {
     "controller_status": ControllerStatus,
 }
 """What is heard besides the arm, which speaks as its driver does."""
+
+FOLLOWED = {
+    "follow_pose_trajectory/_action/feedback": FollowPoseTrajectory.Impl.FeedbackMessage,
+    "follow_joint_trajectory/_action/feedback": FollowJointTrajectory.Impl.FeedbackMessage,
+}
+"""What tells where the reference is, heard only while somebody wants to see it."""
+
+PARTICLES = {"contact_particles": PointCloud2}
+"""Likewise."""
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 """Hosts that nobody else reaches."""
@@ -60,6 +75,7 @@ class ViewerConfig(RobotNodeConfig):
     rate: float = parameter(30.0, "how often the page is brought up to date", unit="Hz",
                             low=1.0, high=60.0)  # fmt: skip
     history: float = parameter(15.0, "time shown in the plots", unit="s", low=1.0, high=120.0)
+    memory: float = parameter(60.0, "how far the page looks back", unit="s", low=1.0, high=600.0)
     commands: bool = parameter(
         True, "offer buttons and links to drag, where a simulator is heard and the host is local"
     )
@@ -111,6 +127,9 @@ class ViewerNode(GuardedNode):
         history = math.ceil(config.history * config.rate)
         cast = Cast(robot.urdf, robot.arm_joints, urdfs)
         self._page = Page(cast, config.host, config.port, history)
+        self._past = LookBack(self._page, config.memory)
+        self._reference = Reference(robot)
+        self._extra: dict[str, Any] = {}
         # In any mode the latest sample is enough: the page is no participant.
         latest = signal_subscription(lockstep=False)
         heard = [
@@ -157,7 +176,21 @@ class ViewerNode(GuardedNode):
         now = self._listener.now
         if self._pace is not None:
             now.pace = self._pace.measure(now.time, time.monotonic())
-        self._page.draw(now)
+        watched = self._page.watched
+        self._hear(PARTICLES, self._listener.hear, watched and self._page.shows_particles)
+        self._hear(FOLLOWED, self._reference.hear, watched and self._page.shows_reference)
+        now.reference = self._reference.arm(now.joints)
+        self._past.show(now)
+
+    def _hear(self, topics: Mapping[str, type], hear: Callable[..., None], wanted: bool) -> None:
+        """Subscribe to topics, or leave them, as they are wanted."""
+        for topic, kind in topics.items():
+            if wanted and topic not in self._extra:
+                self._extra[topic] = self.create_subscription(
+                    kind, topic, partial(hear, topic), signal_subscription(lockstep=False)
+                )
+            elif not wanted and topic in self._extra:
+                self.destroy_subscription(self._extra.pop(topic))
 
     def _arm(self, state: ArmState) -> None:
         # The driver's clock may count from 1970, which nobody can read off an axis.

@@ -34,7 +34,8 @@ FLOOR_HEIGHT = -0.47
 FLOOR_COLOR, FLOOR_LINES = (236, 239, 242), (205, 211, 217)
 CAMERA_POSITION = (1.45, -1.35, 0.95)
 CAMERA_TARGET = (0.5, 0.0, 0.3)
-GHOST_COLOR = (0.25, 0.55, 1.0)
+GHOST_COLOR, REFERENCE_COLOR, BESIDE_COLOR = (0.25, 0.55, 1.0), (0.2, 0.7, 0.35), (0.85, 0.3, 0.25)
+PARTICLE_COLOR, PARTICLE_SIZE = (142, 36, 170), 0.008
 STATE_COLORS = {
     "waiting": "#777777",
     "INACTIVE": "#777777",
@@ -108,6 +109,12 @@ class Page:
             self.server, "/contacts/cones", ESTIMATE_COLOR, ParticleConfig().friction
         )
         self._ghost = UrdfScene(self.server, "/ghost", cast.urdf, GHOST_COLOR)
+        self._reference = UrdfScene(self.server, "/reference", cast.urdf, REFERENCE_COLOR)
+        self._beside = UrdfScene(self.server, "/beside", cast.urdf, BESIDE_COLOR)
+        self._particles = self.server.scene.add_point_cloud(
+            "/contacts/particles", np.zeros((0, 3)), PARTICLE_COLOR, point_size=PARTICLE_SIZE,
+            point_shape="circle", precision="float32",
+        )  # fmt: skip
         self._arm_joints = cast.arm_joints
         gui = self.server.gui
         self._status = gui.add_html("waiting for the graph", order=0.0)
@@ -119,6 +126,12 @@ class Page:
             )
             self._cones_shown = gui.add_checkbox(
                 "friction cones", False, hint="Where the estimator lets contact forces point."
+            )
+            self._particles_shown = gui.add_checkbox(
+                "particles", False, hint="Where the estimator thinks that a contact may be."
+            )
+            self._reference_shown = gui.add_checkbox(
+                "reference arm", False, hint="Where the motion that is followed has the arm."
             )
         self._plots = [
             TimelinePlot(self.server, *plot, pictures)
@@ -147,11 +160,36 @@ class Page:
         for client in self.server.get_clients().values():
             client.add_notification("", text, auto_close_seconds=NOTICE)
 
-    def draw(self, now: Snapshot) -> None:
+    @property
+    def watched(self) -> bool:
+        """Whether anybody looks."""
+        return bool(self.server.get_clients())
+
+    @property
+    def shows_particles(self) -> bool:
+        """Whether a person wants to see the particles."""
+        return bool(self._particles_shown.value)
+
+    @property
+    def shows_reference(self) -> bool:
+        """Whether a person wants to see the arm of the reference."""
+        return bool(self._reference_shown.value)
+
+    def note(self, now: Snapshot) -> None:
+        """Remember for the plots what nobody looks at.
+
+        Args:
+            now: What would be shown.
+        """
+        for plot in self._plots:
+            plot.note(now)
+
+    def draw(self, now: Snapshot, live: Snapshot | None = None) -> None:
         """Bring the page up to date.
 
         Args:
             now: What to show.
+            live: What plots go on with, where ``now`` lies in the past.
         """
         self._robot.move_joints(now.joints)
         if self._controls is not None:
@@ -164,14 +202,22 @@ class Page:
         cones = zip(now.estimated_points, now.estimated_normals, strict=True)
         shown = list(cones) if self._cones_shown.value else []
         self._cones.draw(shown)
-        commanded = self._command_shown.value and len(now.command) == len(self._arm_joints)
-        self._ghost.show(commanded)
-        if commanded:
-            arm = zip(self._arm_joints, now.command, strict=True)
-            self._ghost.move_joints({**now.joints, **dict(arm)})
+        self._draw_ghost(self._ghost, now, now.command if self._command_shown.value else ())
+        self._draw_ghost(self._reference, now, now.reference if self.shows_reference else ())
+        self._beside.show(bool(now.beside))
+        self._beside.move_joints(now.beside)
+        particles = now.particles if self.shows_particles else now.particles[:0]
+        self._particles.points = particles
         for plot in self._plots:
-            plot.draw(now)
+            plot.draw(live or now)
         self._status.content = _status_html(now)
+
+    def _draw_ghost(self, ghost: UrdfScene, now: Snapshot, arm: Sequence[float]) -> None:
+        """Show an arm elsewhere, with the gripper as it is, if it is known where."""
+        shown = len(arm) == len(self._arm_joints)
+        ghost.show(shown)
+        if shown:
+            ghost.move_joints({**now.joints, **dict(zip(self._arm_joints, arm, strict=True))})
 
     def close(self) -> None:
         """Close the page."""
@@ -237,6 +283,7 @@ def _status_html(now: Snapshot) -> str:
         f'<strong style="color: {color}">{now.state}{why}</strong> at {now.time:.2f} s{pace}',
         f'<span style="color: {color}">{escape(now.remedy)}</span>' if now.remedy else "",
         *map(escape, now.felt),
+        "The translucent arm is that of another run." if now.beside else "",
         f'Arrows: <span style="color: {_css(TRUE_COLOR)}">orange the true contact force</span>, '
         f'<span style="color: {_css(ESTIMATE_COLOR)}">blue the estimated one</span>.',
     ]

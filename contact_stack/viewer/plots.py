@@ -55,6 +55,9 @@ class Plot:
             order=LAST,
         )
 
+    def note(self, now: Snapshot) -> None:
+        """Remember what will be drawn later."""
+
     def _values(self, picture: Snapshot) -> list[float]:
         return [quantity(picture) for quantity in self._quantities.values()]
 
@@ -77,11 +80,15 @@ class RollingPlot(Plot):
         super().__init__(server, title, curves, quantities)
         self._points: deque[tuple[float, ...]] = deque(maxlen=points)
 
-    def draw(self, now: Snapshot) -> None:
-        """Add a point; a time before the last one starts the plot anew."""
+    def note(self, now: Snapshot) -> None:
+        """Remember a point; a time before the last one starts the plot anew."""
         if self._points and now.time < self._points[-1][0]:
             self._points.clear()
         self._points.append((now.time, *self._values(now)))
+
+    def draw(self, now: Snapshot) -> None:
+        """Add a point."""
+        self.note(now)
         if len(self._points) >= MINIMUM_POINTS:
             self._send(*np.array(self._points).T)
 

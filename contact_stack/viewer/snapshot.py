@@ -21,6 +21,9 @@ class Snapshot:
         estimated_points: (3) estimated contact points [m], world frame.
         estimated_forces: (3) estimated contact forces on the robot [N], world frame.
         estimated_normals: (3) unit vectors into the robot there, world frame.
+        particles: (N, 3) where the estimator's particles are [m], world frame; empty unless wanted.
+        reference: (n) joint positions where the reference has the arm [rad]; empty without one.
+        beside: Joint name -> position [rad or m] of another run at the same time, if one is shown.
         felt: What the estimator feels, a line of text for each contact.
         force_limit: [N].
         position_error: Of the measured tool from the reference [m], NaN without one.
@@ -40,6 +43,9 @@ class Snapshot:
     estimated_points: Sequence[np.ndarray] = ()
     estimated_forces: Sequence[np.ndarray] = ()
     estimated_normals: Sequence[np.ndarray] = ()
+    particles: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    reference: Sequence[float] = ()
+    beside: Mapping[str, float] = field(default_factory=dict)
     felt: Sequence[str] = ()
     force_limit: float = 0.0
     position_error: float = np.nan

@@ -38,8 +38,9 @@ const commands = {
   async click({ text }) {
     await page.getByText(text, { exact: true }).first().click();
   },
-  async slider() {
-    const box = await page.locator(".mantine-Slider-track").first().boundingBox();
+  async slider({ name = "" }) {
+    const row = name ? page.locator("div", { hasText: new RegExp(`^${name}`) }).last().locator("xpath=ancestor::*[.//*[contains(@class, 'mantine-Slider-track')]][1]") : page;
+    const box = await row.locator(".mantine-Slider-track").first().boundingBox();
     return [box.x, box.x + box.width, box.y + 0.5 * box.height];
   },
   async text() {
@@ -47,6 +48,19 @@ const commands = {
   },
   async screenshot({ path }) {
     await page.screenshot({ path, timeout: 120e3 });
+  },
+  async frames({ seconds }) {
+    return await page.evaluate((wanted) => new Promise((resolve) => {
+      const start = performance.now();
+      let count = -1;
+      const draw = () => {
+        count += 1;
+        const elapsed = (performance.now() - start) / 1e3;
+        if (elapsed < wanted) requestAnimationFrame(draw);
+        else resolve(count / elapsed);
+      };
+      requestAnimationFrame(draw);
+    }), seconds);
   },
   async errors() {
     return errors;

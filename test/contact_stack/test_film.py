@@ -17,7 +17,7 @@ from contact_stack import cli
 from contact_stack.recording import recover
 from contact_stack.viewer.cast import cast_of
 from contact_stack.viewer.command import film_page
-from contact_stack.viewer.film import RATE, read_film
+from contact_stack.viewer.film import RATE, beside, read_film
 from contact_stack.viewer.player import Player
 
 JOINT_STATE = "string[] name\nfloat64[] position"
@@ -118,3 +118,19 @@ def test_an_export_is_one_file_that_needs_nobody(recording, tmp_path, capsys):
     assert re.fullmatch(rf"{page}: \d\.\d s\n", capsys.readouterr().out)
     assert cli.main(["view", str(recording), "--html", str(tmp_path)]) == 2
     assert "cannot write" in capsys.readouterr().err
+
+
+def test_another_run_is_shown_beside_at_the_same_time(recording):
+    film = read_film(recording)
+    both = beside(film, read_film(recording))
+    assert both.at(1.0).beside[JOINT] == pytest.approx(angle(1.0), abs=0.3 / RATE)
+    assert not film.at(1.0).beside
+    page = film_page(both)
+    try:
+        page.draw(both.at(3.0))
+        shown = visit(page.address)
+        assert "another run" in shown.status
+        own, other = shown.poses[f"/robot/{JOINT}"], shown.poses[f"/beside/{JOINT}"]
+        assert own.isApprox(other, 1e-4)
+    finally:
+        page.close()

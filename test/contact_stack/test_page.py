@@ -15,9 +15,14 @@ from websockets.sync.client import connect
 
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
+from contact_ros.border import MessageError
+from contact_ros.geometry import to_pose
 from contact_stack.viewer.cast import cast_of
+from contact_stack.viewer.listener import Listener
+from contact_stack.viewer.look_back import LookBack
 from contact_stack.viewer.node import Pace
 from contact_stack.viewer.page import Page
+from contact_stack.viewer.reference import Reference
 from contact_stack.viewer.snapshot import Snapshot
 
 Q = np.array([0.1, 0.5, -0.2, -1.3, 0.2, 0.9, 0.1])
@@ -156,3 +161,88 @@ def test_the_pace_of_a_simulation_is_that_of_the_last_second():
         measured = pace.measure(0.25 * k / 30.0, 100.0 + k / 30.0)
     assert measured == pytest.approx(0.25)
     assert np.isnan(pace.measure(0.0, 102.0))
+
+
+def cloud(points, **changes):
+    """Return a message of particles."""
+    data = np.asarray(points, "<f4").tobytes()
+    content = {"width": len(points), "height": 1, "point_step": 12, "data": data}
+    return SimpleNamespace(**{**content, **changes})
+
+
+def test_particles_are_drawn_where_they_are_while_they_are_wanted(page):
+    points = np.random.default_rng(0).uniform(-1.0, 1.0, (500, 3))
+    listener = Listener((), (), 15.0)
+    listener.hear("contact_particles", cloud(points))
+    assert not page.shows_particles
+    page.draw(listener.now)
+    assert len(page._particles.points) == 0
+    page._particles_shown.value = True
+    page.draw(listener.now)
+    np.testing.assert_allclose(page._particles.points, points, atol=1e-6)
+    assert visit(page.address).nodes["/contacts/particles"] == "PointCloudMessage"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        cloud([[0.0, 0.0, np.nan]]),
+        cloud([[0.0, 0.0, 1e9]]),
+        cloud([[0.0] * 3], width=2),
+        cloud([[0.0] * 3], point_step=16),
+        cloud(np.zeros((20_000, 3))),
+    ],
+)
+def test_particles_that_cannot_be_are_refused(wrong):
+    with pytest.raises(MessageError):
+        Listener((), (), 15.0).hear("contact_particles", wrong)
+
+
+def test_the_page_looks_back_while_the_robot_goes_on(page, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(Page, "watched", True)
+    monkeypatch.setattr(page, "draw", lambda now, live: drawn.append((now.time, live.time)))
+    past = LookBack(page, seconds=3.0)
+
+    def wait_until(time):
+        for k in range(30):
+            past.show(Snapshot(time=round(time - 1.0 + (k + 1) / 30.0, 6)))
+        return drawn[-1]
+
+    wait_until(1.0)
+    assert wait_until(2.0) == (2.0, 2.0)
+    past._slider.value = -1.5
+    assert wait_until(3.0) == pytest.approx((2.0 + 1 / 30 - 1.5, 3.0), abs=0.04)
+    # What is too long ago is forgotten: the oldest is shown.
+    assert wait_until(4.0)[0] == pytest.approx(1.0, abs=0.04)
+    past.go_live()
+    assert wait_until(5.0) == (5.0, 5.0)
+    past._slider.value = -1.0
+    past.show(Snapshot(time=0.5))  # a new start
+    assert drawn[-1] == (0.5, 0.5)
+
+
+def test_the_reference_arm_has_its_tool_where_the_motion_has_it(robot):
+    arm, reference = Robot.from_description(robot), Reference(robot)
+    joints = dict(zip(robot.arm_joints, Q, strict=True))
+    assert reference.arm(joints) == ()
+    arm.update(Q)
+    goal = arm.tool_pose() * pin.SE3(pin.rpy.rpyToMatrix(0.1, 0.0, 0.0), np.array([0.0, 0.0, 0.05]))
+    feedback = SimpleNamespace(desired=to_pose(goal))
+    reference.hear("follow_pose_trajectory/feedback", SimpleNamespace(feedback=feedback))
+    arm.update(np.array(reference.arm(joints)))
+    np.testing.assert_allclose(arm.tool_pose().homogeneous, goal.homogeneous, atol=2e-3)
+    names = [f"robot_{k}" for k in range(len(Q))]
+    point = SimpleNamespace(positions=(Q + 0.1).tolist())
+    feedback = SimpleNamespace(joint_names=names, desired=point)
+    reference.hear("follow_joint_trajectory/feedback", SimpleNamespace(feedback=feedback))
+    np.testing.assert_allclose(reference.arm(joints), Q + 0.1)
+
+
+def test_an_arm_is_drawn_where_the_reference_is(page, robot):
+    joints = dict(zip(robot.arm_joints, Q, strict=True))
+    page._reference_shown.value = True
+    page.draw(Snapshot(joints=joints, reference=(Q + 0.2).tolist()))
+    poses = visit(page.address).poses
+    first = pin.rpy.matrixToRpy(poses["/reference/lbr_A1"].rotation)[2]
+    assert first == pytest.approx(Q[0] + 0.2, abs=1e-4)

@@ -51,6 +51,57 @@ def test_a_person_pulls_the_elbow_and_holds_the_arm(launch, client, output) -> N
         assert browser.do("errors") == []
 
 
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_a_person_sees_particles_and_looks_back(launch, client, output) -> None:
+    launch(view="true")
+    client.wait_until_ready()
+    client.spin_until(lambda: ADDRESS.search(output.getvalue()))
+    address = ADDRESS.search(output.getvalue())
+    assert address is not None
+    with Browser() as browser:
+        browser.do("open", address=address[1])
+        browser.do("wait", text="Drag any link", seconds=60)
+        client.spin_for(2.0)
+        browser.do("click", text="show")
+        browser.do("click", text="particles")
+        client.spin_until(lambda: client.node.count_subscribers("/lbr/contact_particles") == 1)
+        before = browser.picture(PICTURES / "no_particles.png")
+        browser.do("drag", **{"from": ELBOW, "to": ASIDE})
+        client.spin_for(2.0)
+        pulled = browser.picture(PICTURES / "particles.png")
+        assert purple(pulled) > purple(before) + 20
+        browser.do("release")
+        browser.do("click", text="particles")
+        client.spin_until(lambda: client.node.count_subscribers("/lbr/contact_particles") == 0)
+
+        # The arm has come back; a look back shows it pulled again.
+        client.spin_until(lambda: rests(client))
+        client.spin_for(3.0)
+        left, right, y = browser.do("slider", name="look back")
+        now = browser.picture(PICTURES / "now.png")
+        browser.do("drag", **{"from": (right, y)}, to=(right - (right - left) / 10.0, y))
+        browser.do("release")
+        client.spin_for(1.0)
+        past = browser.picture(PICTURES / "past.png")
+        assert moved(past, now) > 0.01
+        browser.do("click", text="live")
+        client.spin_for(1.0)
+        assert moved(browser.picture(PICTURES / "live.png"), now) < 0.005
+        assert browser.do("errors") == []
+
+
+def purple(picture: np.ndarray) -> int:
+    """Return the number of pixels that have the colour of particles."""
+    red, green, blue = np.moveaxis(picture, 2, 0)
+    return int(((red > 0.4) & (blue > 0.5) & (green < 0.35)).sum())
+
+
+def moved(one: np.ndarray, other: np.ndarray) -> float:
+    """Return the share of the pixels about the arm that differ."""
+    arm = np.s_[100:600, 250:700]
+    return float((np.abs(one[arm] - other[arm]).max(axis=2) > 0.1).mean())
+
+
 def joints(client) -> np.ndarray:
     """Return where the joints of the arm and the gripper truly are [rad], [m]."""
     return np.array(client.latest("truth/joint_states").position)

@@ -93,6 +93,19 @@ def test_status_of_a_contact_near_the_base(make_plant, robot, touch):
     assert "conservative" in output.status.value
 
 
+def test_particles_gather_where_the_contact_is(make_plant, robot, touch):
+    plant = make_plant()
+    plant.free(TABLE_POSE)
+    assert plant.estimator.particles.shape == (0, 3)
+    robot.update(TABLE_POSE)
+    point, force = touch(plant.rng, "lbr_link_7", force=20.0)
+    for _ in range(60):
+        plant.tick(TABLE_POSE, "lbr_link_7", point, force)
+    particles = plant.estimator.particles
+    assert particles.shape == (plant.estimator._config.particles.count, 3)
+    assert np.median(np.linalg.norm(particles - point, axis=1)) < 0.03
+
+
 def test_tare_removes_a_constant_bias(make_plant, robot, touch, random_configuration):
     """With 0.5 Nm of bias per joint, within 1.5 x of the figures without."""
     results = [
