@@ -5,7 +5,7 @@ VENV := .venv/bin
 # is only needed the first time.
 PYTHON ?= $(if $(wildcard $(VENV)/python),$(VENV)/python,python3)
 
-.PHONY: help setup demo test verify papers lint browser clean
+.PHONY: help setup demo test verify papers lint browser wheels clean
 
 help:
 	@echo "make setup    create .venv and install, build and compile everything (PYTHON=python3.12)"
@@ -14,6 +14,7 @@ help:
 	@echo "make verify   the long checks: seeds, sweeps, benchmarks (PART=test/graph); resumable"
 	@echo "make papers   every figure of the papers again, and their pages in docs/papers; resumable"
 	@echo "make lint     ruff, mypy and the arrows between packages alone"
+	@echo "make wheels   wheels in dist/ that install without compiler and cmake"
 	@echo "make browser  the browser that tests of pages drive (needs npm)"
 	@echo "make clean    remove everything that was generated"
 
@@ -53,6 +54,10 @@ papers: setup
 		cp $$paper/index.md $$paper/*.png $$folder; \
 	done
 
+# For the Python they are built with; the interface packages are compiled.
+wheels: setup
+	@$(VENV)/python -m bootstrap.wheels
+
 clean:
-	rm -rf .venv build install log out .mypy_cache .ruff_cache .pytest_cache *.egg-info
+	rm -rf .venv build dist install log out .mypy_cache .ruff_cache .pytest_cache *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -21,10 +21,15 @@ def machine() -> Iterator[Check]:
     Yields:
         The checks.
     """
-    yield kernel_cache(_package_folders(), _cache_folders())
+    yield compiled_kernels()
     yield _processors()
     yield governor(Path(GOVERNORS))
     yield _real_time()
+
+
+def compiled_kernels() -> Check:
+    """Check the kernels of this installation, see :func:`kernel_cache`."""
+    return kernel_cache(_package_folders(), _cache_folders())
 
 
 def kernel_cache(packages: Iterable[Path], caches: Iterable[Path]) -> Check:

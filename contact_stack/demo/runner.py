@@ -43,6 +43,7 @@ from contact_core.signals import deferred
 from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
 from contact_ros.guarded_node import GuardedExecutor
 from contact_stack.demo.client_node import NAMESPACE, ClientNode, Connection
+from contact_stack.kernels import compile_once
 from contact_stack.launch import NodeGraph, find_launch_file, parse, refuse_second_graph
 from contact_stack.recording import McapRecorder
 from contact_stack.viewer.browser import PageOpener, is_interactive
@@ -186,6 +187,7 @@ def run_demo(demo: Demo[Any], out: Path, copy: Path | str | None = None) -> int:
     """
     with _file_errors(f"the folder {out} cannot be made"):
         out.mkdir(parents=True, exist_ok=True)
+    compile_once()
     opener = PageOpener(demo.browser)
     runs = {run: run_graph(demo, run, out, opener) for run in demo.runs}
     summary = demo.summarise(runs)

@@ -14,6 +14,7 @@ from typing import Any
 
 from contact_core.errors import LaunchError, choices
 from contact_core.results import add_json_option, write_json
+from contact_stack.kernels import compile_once
 from contact_stack.launch.guard import MARK, guarded
 from contact_stack.launch.parser import (
     LaunchArgument,
@@ -95,6 +96,7 @@ def _run(plan: LaunchPlan) -> int:
 
     graph = NodeGraph(plan)
     try:
+        compile_once()
         for node in plan.nodes:
             os.environ |= node.environment
         network.enter(network.ENVIRONMENT)

@@ -39,8 +39,12 @@ const commands = {
     await page.getByText(text, { exact: true }).first().click();
   },
   async slider({ name = "" }) {
-    const row = name ? page.locator("div", { hasText: new RegExp(`^${name}`) }).last().locator("xpath=ancestor::*[.//*[contains(@class, 'mantine-Slider-track')]][1]") : page;
-    const box = await row.locator(".mantine-Slider-track").first().boundingBox();
+    const tracks = "[contains(@class, 'mantine-Slider-track')]";
+    const track = name
+      ? page.getByText(name).first().locator(`xpath=following::*${tracks}[1]`)
+      : page.locator(".mantine-Slider-track").first();
+    await track.scrollIntoViewIfNeeded();
+    const box = await track.boundingBox();
     return [box.x, box.x + box.width, box.y + 0.5 * box.height];
   },
   async text() {

@@ -1,0 +1,44 @@
+"""Compiles the numerical kernels before a graph needs them, where `make setup` has not done so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tqdm import tqdm
+
+from contact_core.errors import ContactStackError
+from contact_stack.checks import CheckStatus
+from contact_stack.checks.machine import compiled_kernels
+
+COMMAND = (sys.executable, "-m", "contact_experiments.precompile")
+USUAL = 240
+"""How long it takes on two processors [s]."""
+
+
+def compile_once() -> None:
+    """Compile what is not in Numba's cache, and show how long it takes.
+
+    Nodes would do so themselves, all at the same time, and be silent for minutes.
+
+    Raises:
+        ContactStackError: If it fails.
+    """
+    if compiled_kernels().status is CheckStatus.OK:
+        return
+    done = subprocess.Popen(COMMAND, stderr=subprocess.PIPE, text=True)
+    bar = f"{{desc}}: {{n}} s, usually {USUAL} s"
+    with tqdm(desc="compile the numerical kernels, once", bar_format=bar) as progress:
+        while True:
+            try:
+                _, errors = done.communicate(timeout=1.0)
+                break
+            except subprocess.TimeoutExpired:
+                progress.update(1)
+            except BaseException:
+                done.terminate()
+                done.wait()
+                raise
+    if done.returncode != 0:
+        reason = (errors.strip().splitlines() or ["no message"])[-1]
+        raise ContactStackError(f"the numerical kernels cannot be compiled: {reason}")
