@@ -15,6 +15,7 @@ from matplotlib.mathtext import math_to_image
 
 FORMULA = re.compile(r"\$([^$\n]+(?:\n[^$\n]+)?)\$")
 CODE = re.compile(r"(^```.*?^```$|^    [^\n]*$|`[^`\n]*`)", re.DOTALL | re.MULTILINE)
+LOOK = {"mathtext.fontset": "cm", "svg.fonttype": "path", "savefig.transparent": True}
 EX = 5.2
 """Height of an x of the text [pt]."""
 
@@ -49,7 +50,7 @@ def picture(formula: str) -> str:
     """
     formula = " ".join(formula.split())
     drawn = io.BytesIO()
-    with rc_context({"mathtext.fontset": "cm", "svg.fonttype": "path", "svg.hashsalt": formula}):
+    with rc_context({**LOOK, "svg.hashsalt": formula}):
         font = FontProperties(size=12.0)
         depth = math_to_image(f"${formula}$", drawn, prop=font, dpi=72, format="svg")
     text = drawn.getvalue().decode()

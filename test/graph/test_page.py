@@ -63,17 +63,15 @@ def test_a_person_looks_back_and_sees_particles(launch, client, output) -> None:
         browser.do("wait", text="Drag any link", seconds=60)
         client.spin_for(8.0)
         left, right, y = browser.do("slider", name="look back")
-        live = time_shown(browser)
         browser.do("drag", **{"from": (right, y)}, to=(right - 0.2 * (right - left), y))
         browser.do("release")
         client.spin_for(1.0)
         past = time_shown(browser)
-        assert past < live
         client.spin_for(2.0)
         assert time_shown(browser) == past  # while the robot goes on
         browser.do("click", text="live")
         client.spin_for(1.0)
-        assert time_shown(browser) > live
+        assert time_shown(browser) > past + 10.0  # a fifth of the slider, and what went on since
 
         browser.do("click", text="show")
         browser.do("click", text="particles")
