@@ -20,7 +20,7 @@ PACKAGES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importl
 ]
 
 MOTIONS = ("FollowPoseTrajectory", "GuardedMove", "CompliantMove", "HandGuide")
-PLANNERS = ("PlanThroughContact", "PlanRobustContact")
+PLANNERS = ("PlanThroughContact", "PlanRobustContact", "MoveObjects")
 
 ADVICE = {
     "SUCCESSFUL": "",
