@@ -26,6 +26,7 @@ from contact_ros.guarded_node import GuardedNode
 from contact_ros.loop import ErrorRelay, FixedRateLoop
 from contact_ros.network import LOCALHOST
 from contact_ros.qos import LATCHED
+from contact_ros.stamps import NANOSECONDS
 
 NAME = "fake_robot"
 GRIPPER = "wsg50"
@@ -80,7 +81,9 @@ class FakeRobotNode(GuardedNode):
         self.create_subscription(Vector3, f"{NAME}/push", self._push, 1)
         freeze_garbage_collector()
         self._stopped = ""
-        self._loop = FixedRateLoop(config.period, self._step, ErrorRelay(self))
+        self._loop = FixedRateLoop(
+            config.period, self._step, ErrorRelay(self), on_start=self._begin
+        )
         self._loop.start()
 
     def close(self) -> None:
@@ -118,14 +121,19 @@ class FakeRobotNode(GuardedNode):
         with self._lock:
             self._robot.arm.push = push
 
+    def _begin(self) -> None:
+        # The first period ends with the first tick, which is now.
+        self._robot.epoch = time.time_ns() - round(NANOSECONDS * self._robot.config.period)
+
     def _step(self) -> None:
         robot = self._robot
+        now = time.time_ns() - self._loop.delay
         with self._lock:
             if self._fault and robot.time >= self._at:
                 self.get_logger().warning(f"{self._fault}: {summary(self._fault)}")
                 robot.inject(self._fault, self._lasts)
                 self._fault = ""
-            sent = robot.step()
+            sent = robot.step_until(now)
             intruder = robot.intruder
         if sent:
             self._let_in(any(item.publisher for item in sent), intruder is not None)
@@ -202,7 +210,6 @@ def main(args: argparse.Namespace) -> int:
         robot=args.robot,
         surface=None if args.surface is None else floor(args.surface),
         period=1.0 / args.rate,
-        epoch=time.time_ns(),
         guard=not args.no_guard,
         seed=args.seed,
         intruder_sends=True,

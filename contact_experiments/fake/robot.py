@@ -26,6 +26,8 @@ from contact_experiments.fake.faults import FAULTS, Fault
 
 START = (0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0)
 NANOSECONDS = 1_000_000_000
+EPOCH = 1_800_000_000 * NANOSECONDS
+"""Unix time at the start, where nobody says another [ns]."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,6 @@ class FakeConfig:
         stiffness: (7) of its joint impedance control [Nm/rad].
         surface: What it can touch.
         period: Of its states [s].
-        epoch: Unix time at the start [ns].
         guard: Whether driver and robot check commands, as the real ones do: without, it can be
             seen what a command would have done.
         position_noise: Standard deviation of the encoders [rad].
@@ -58,7 +59,6 @@ class FakeConfig:
     stiffness: tuple[float, ...] = STIFFNESS
     surface: Wall | None = None
     period: float = 0.005
-    epoch: int = 1_800_000_000 * NANOSECONDS
     guard: bool = True
     position_noise: float = 1e-5
     torque_noise: float = 0.2
@@ -100,6 +100,7 @@ class FakeRobot:
         intruder: (7) what somebody else commands [rad]; None if nobody does.
         stopped: Why driver or robot ended by themselves; empty if they did not.
         ticks: Periods so far.
+        epoch: Unix time at the start [ns].
     """
 
     def __init__(self, config: FakeConfig | None = None) -> None:
@@ -124,6 +125,7 @@ class FakeRobot:
         self._torque = np.zeros(len(config.position))
         self._seen = self.arm.q.copy()
         self.ticks = 0
+        self.epoch = EPOCH
         self.stopped = ""
         self.silent = False
         self.intruder: np.ndarray | None = None
@@ -219,6 +221,22 @@ class FakeRobot:
             for topic, message in self.driver.encode(item)
         ]
 
+    def step_until(self, now: int) -> list[Sent]:
+        """Let pass what has passed of time, one period at least.
+
+        An arm moves on while its driver is held up, and its clock goes on.
+
+        Args:
+            now: Unix time [ns].
+
+        Returns:
+            What is published at the end of the last period; nobody sends what is old.
+        """
+        behind = round((now - self.epoch) / (self.config.period * NANOSECONDS)) - self.ticks
+        for _ in range(behind - 1):
+            self.step()
+        return self.step()
+
     def _last_command(self) -> np.ndarray:
         """Return what came last: ours, or every second time that of somebody else."""
         theirs = self.ticks % 2 == 1 and not self.config.intruder_sends
@@ -256,7 +274,7 @@ class FakeRobot:
         share = 1.0 - math.exp(-config.period / max(config.torque_time, 1e-9))
         self._torque = self._torque + share * (noisy - self._torque)
         return Reading(
-            stamp=config.epoch + round(self.ticks * config.period * NANOSECONDS),
+            stamp=self.epoch + round(self.ticks * config.period * NANOSECONDS),
             position=self.arm.q + self._rng.normal(scale=config.position_noise, size=size),
             velocity=self.arm.v.copy(),
             command=self.command.copy(),

@@ -84,7 +84,7 @@ class PreflightNode(GuardedNode):
         description = config.description()
         self._robot = Robot.from_description(description)
         self._began = time.monotonic()
-        self._arrivals: list[float] = []
+        self._times: list[tuple[float, float]] = []
         self._states: list[ArmState] = []
         self._torques_free: list[np.ndarray] = []
         self._rest_began = 0.0
@@ -113,7 +113,7 @@ class PreflightNode(GuardedNode):
             self._push.add(state.position, state.external_torque)
             return
         now = time.monotonic()
-        self._arrivals.append(now)
+        self._times.append((1e-9 * state.stamp, now))
         if self._torques_free:
             self._rest_began = self._rest_began or now
             self._states.append(state)
@@ -154,7 +154,7 @@ class PreflightNode(GuardedNode):
         free = np.array(self._torques_free)
         self._judge(
             (
-                checks.state_rate(self._arrivals[-len(self._states) :], config.rate, config.limits),
+                checks.state_rate(self._times[-len(self._states) :], config.rate, config.limits),
                 checks.joint_count(positions[0], robot),
                 checks.joint_limits(positions, robot, config.limits),
                 checks.tare(True, free, config.limits),
@@ -183,7 +183,7 @@ class PreflightNode(GuardedNode):
             self._judge((Check("state rate", CheckStatus.FAIL, "states were rejected", reason),))
         self._judge(
             (
-                checks.state_rate(self._arrivals, self._config.rate, self._config.limits),
+                checks.state_rate(self._times, self._config.rate, self._config.limits),
                 checks.tare(False, np.zeros((0, self._robot.n)), self._config.limits),
             )
         )

@@ -8,7 +8,7 @@ import pytest
 from contact_aware_control.node.config import HeldConfig
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
-from contact_stack.checks import CheckStatus
+from contact_stack.checks import Check, CheckStatus
 from contact_stack.preflight import checks
 from contact_stack.preflight.checks import PreflightLimits, PushTest
 
@@ -26,16 +26,34 @@ def robot() -> Robot:
 
 def test_the_rate_of_the_states() -> None:
     at_200_hz = np.arange(400) * 0.005
-    assert checks.state_rate(at_200_hz, 200.0, LIMITS).status is CheckStatus.OK
-    slow = checks.state_rate(at_200_hz * 2.0, 200.0, LIMITS)
+
+    def rate(stamps: np.ndarray, arrivals: np.ndarray) -> Check:
+        return checks.state_rate(np.column_stack((stamps, arrivals)), 200.0, LIMITS)
+
+    assert rate(at_200_hz, at_200_hz + 0.001).status is CheckStatus.OK
+    slow = rate(at_200_hz * 2.0, at_200_hz * 2.0)
     assert slow.status is CheckStatus.FAIL
-    assert "100.0 Hz" in slow.detail
+    assert "sent at 100.0 Hz" in slow.detail
     assert "update_rate to 200" in slow.remedy
     assert "send period to 5 ms" in slow.remedy
     gap = np.concatenate((at_200_hz, at_200_hz + 2.02))
-    assert "longest gap 5.0 periods" in checks.state_rate(gap, 200.0, LIMITS).detail
-    assert checks.state_rate(gap, 200.0, LIMITS).status is CheckStatus.FAIL
+    assert "longest gap 5.0 periods" in rate(gap, gap).detail
+    assert rate(gap, gap).status is CheckStatus.FAIL
     assert checks.state_rate([], 200.0, LIMITS).status is CheckStatus.FAIL
+
+
+def test_who_is_slow_is_told_by_the_stamps() -> None:
+    """Each third state was lost here; a sender was held up; a driver repeats its last state."""
+    at_200_hz = np.arange(600) * 0.005
+    lossy = at_200_hz[np.arange(600) % 3 > 0]
+    lost = checks.state_rate(np.column_stack((lossy, lossy)), 200.0, LIMITS)
+    held_up = checks.state_rate(np.column_stack((at_200_hz, 1.2 * at_200_hz)), 200.0, LIMITS)
+    for check, arrive in ((lost, "133."), (held_up, "166.")):
+        assert check.status is CheckStatus.FAIL
+        assert f"sent at 200.0 Hz by their stamps, they arrive at {arrive}" in check.detail
+        assert "processors" in check.remedy
+    hung = np.column_stack((np.zeros(600), at_200_hz))
+    assert checks.state_rate(hung, 200.0, LIMITS).status is CheckStatus.FAIL
 
 
 def test_the_number_of_joints(robot: Robot) -> None:

@@ -1,9 +1,11 @@
-"""The simulator's stamps are those of the ROS clock, also after it could not keep up."""
+"""Stamps of simulator and fake robot are the ROS clock's, also after they could not keep up."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +20,7 @@ from contact_ros.stamps import NANOSECONDS
 pytestmark = pytest.mark.graph
 
 HELD_UP = 0.3
-"""How long the simulator does not run [s]."""
+"""How long a process does not run [s]."""
 
 PERIOD = 0.005
 """Of the states [s]."""
@@ -44,18 +46,29 @@ def lags(client: GraphClient) -> list[float]:
     return heard
 
 
-@pytest.mark.parametrize("driver", ["lbr_fri"])
-def test_stamps_keep_to_the_clock(launch: Callable[..., Any]) -> None:
-    graph = launch(scene="free_space")
+def assert_stamps_keep_to_the_clock(pid: int) -> None:
+    """Listen, hold the process up, and listen again."""
     with GraphClient("listener") as client:
         client.wait_for(LBRState, "state", timeout=60.0)
         before = lags(client)
-        os.kill(graph.pids[0], signal.SIGSTOP)
+        os.kill(pid, signal.SIGSTOP)
         time.sleep(HELD_UP)
-        os.kill(graph.pids[0], signal.SIGCONT)
+        os.kill(pid, signal.SIGCONT)
         after = lags(client)
     for heard in (before, after):
         print(f"lag: quickest {1e3 * min(heard):.1f} ms, slowest {1e3 * max(heard):.1f} ms")
     # A period, and as much for the way here; what was held up was older for ever after.
     assert -PERIOD < min(before) < 2.0 * PERIOD
     assert -PERIOD < min(after) < 2.0 * PERIOD
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"])
+def test_stamps_of_the_simulator(launch: Callable[..., Any]) -> None:
+    assert_stamps_keep_to_the_clock(launch(scene="free_space").pids[0])
+
+
+def test_stamps_of_the_fake_robot(start_process: Callable[..., subprocess.Popen[str]]) -> None:
+    fake = start_process(sys.executable, "-m", "contact_stack.cli", "fake", "lbr_fri")
+    assert_stamps_keep_to_the_clock(fake.pid)
+    fake.terminate()
+    assert fake.wait(20.0) == 0

@@ -75,6 +75,22 @@ def test_keeps_the_last_command_when_commands_stop() -> None:
     np.testing.assert_allclose(robot.arm.q, target, atol=1e-3)
 
 
+def test_its_clock_and_its_arm_go_on_while_it_is_held_up() -> None:
+    held_up, steady = FakeRobot(FREE), FakeRobot(FREE)
+    target = np.array(START) + 0.005
+    for robot in (held_up, steady):
+        robot.take(robot.driver.encode_command(target))
+    for tick in range(1, 41):
+        state = steady.step_until(steady.epoch + tick * 5_000_000)[0].message
+    (late, _) = held_up.step_until(held_up.epoch + 200_400_000)
+    assert held_up.ticks == steady.ticks == 40
+    assert str(late.message) == str(state)
+    assert late.message.time_stamp_nano_sec == 200_000_000
+    # However early it is woken, a period passes.
+    held_up.step_until(held_up.epoch)
+    assert held_up.ticks == 41
+
+
 def test_is_reproducible() -> None:
     runs = [go(FakeRobot(FakeConfig(seed=3)), np.array(START) + 0.1, 40) for _ in range(2)]
     assert str(runs[0]) == str(runs[1])
