@@ -144,9 +144,8 @@ def main(args: argparse.Namespace) -> int:
     """
     if not re.fullmatch(r"\d+\.\d+", args.fri):
         raise ConfigError(f"--fri '{args.fri}' is no version (valid: e.g. 1.15 or 2.5)")
-    if not re.fullmatch(r"[A-Za-z]\w*", args.robot_name):
-        raise ConfigError(f"--robot-name '{args.robot_name}' is no name of a namespace")
-    folder = args.out or cache_folder("drivers") / args.driver / args.robot_name
+    robot_name = namespace(args.robot_name)
+    folder = args.out or cache_folder("drivers") / args.driver / robot_name
     files = DRIVERS[args.driver](args)
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
@@ -155,6 +154,23 @@ def main(args: argparse.Namespace) -> int:
     # A launch file takes all that is printed, a line's end too.
     print(folder.resolve(), end="")
     return 0
+
+
+def namespace(name: str) -> str:
+    """Check the option ``--robot-name``.
+
+    Args:
+        name: Its value.
+
+    Returns:
+        The same.
+
+    Raises:
+        ConfigError: If it is no name of a namespace.
+    """
+    if not re.fullmatch(r"[A-Za-z]\w*", name):
+        raise ConfigError(f"--robot-name '{name}' is no name of a namespace (valid: e.g. left)")
+    return name
 
 
 def _read(path: Path) -> Any:

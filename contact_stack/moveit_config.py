@@ -1,13 +1,15 @@
 """The command ``contact-stack moveit-config``: what MoveIt has to know of one robot.
 
-``moveit.launch.xml`` runs it. Everything comes from the robot's file: MoveIt then checks the links
-for collision that the controller keeps apart, and plans at the speeds it allows. It plans for the
+``moveit.launch.xml`` runs it. Everything comes from the robot's file, but for the names of the
+joints, which are the driver's: MoveIt then checks the links for collision that the controller keeps
+apart, and plans at the speeds it allows. It plans for the
 arm; the fingers are passive joints for it, moved by the gripper's own action.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -21,10 +23,13 @@ from contact_aware_control.safety.clearances import SelfCollision
 from contact_core.description import RobotDescription
 from contact_core.files import cache_folder, replacement
 from contact_core.robot import Robot
+from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
+from contact_stack.driver_config import LBR_NAME, namespace
 
 EPILOG = """examples:
   contact-stack moveit-config
   contact-stack moveit-config --robot iiwa7 --out moveit.yaml
+  contact-stack moveit-config --driver kuka_drivers --robot-name left
 
 It prints the file: parameters of MoveIt's node move_group, for the namespace of the robot."""
 
@@ -36,6 +41,32 @@ ACCELERATION = 10.0
 
 SHARE = 0.1
 """Of speed and acceleration that is planned with, unless a request says otherwise."""
+
+
+def named_by_driver(description: RobotDescription, driver: str, namespace: str) -> RobotDescription:
+    """Give a robot's joints the names that its driver has for them.
+
+    Args:
+        description: The robot.
+        driver: Name of the driver.
+        namespace: That of the robot.
+
+    Returns:
+        The same robot; its states and goals have the driver's names.
+
+    Raises:
+        ConfigError: If there is no such driver, or it has another number of joints.
+    """
+    joints = description.arm_joints
+    profile = driver_profile(driver, DriverConfig(), joints=joints, namespace=namespace)
+    names = dict(zip(joints, profile.joint_names, strict=True))
+    root = ElementTree.fromstring(description.urdf)
+    for kind, attribute in (("joint", "name"), ("mimic", "joint")):
+        for element in root.iter(kind):
+            name = element.get(attribute, "")
+            element.set(attribute, names.get(name, name))
+    urdf = ElementTree.tostring(root, encoding="unicode")
+    return replace(description, urdf=urdf, arm_joints=tuple(names.values()))
 
 
 def semantic_description(description: RobotDescription) -> str:
@@ -143,6 +174,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     parser.epilog = EPILOG
     parser.add_argument("--robot", default="iiwa14_wsg50", help="description (iiwa14_wsg50)")
+    parser.add_argument(
+        "--driver", default="lbr_fri", choices=tuple(PROFILES), help="who names joints (lbr_fri)"
+    )
+    parser.add_argument("--robot-name", default=LBR_NAME, help=f"namespace ({LBR_NAME})")
     parser.add_argument("--out", type=Path, help="file to write to (in the user's cache)")
 
 
@@ -156,11 +191,12 @@ def main(args: argparse.Namespace) -> int:
         The exit code.
 
     Raises:
-        ConfigError: If there is no such robot, or its file is wrong.
+        ConfigError: If there is no such robot, its file is wrong, or the driver's is another arm.
         ModelError: If its parts do not fit together.
     """
-    description = RobotDescription.load(args.robot)
-    file = args.out or cache_folder("moveit") / f"{description.name}.yaml"
+    robot_name = namespace(args.robot_name)
+    description = named_by_driver(RobotDescription.load(args.robot), args.driver, robot_name)
+    file = args.out or cache_folder("moveit") / robot_name / f"{description.name}.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
     content = {"/**/move_group": {"ros__parameters": move_group_parameters(description)}}
     with replacement(file) as path:

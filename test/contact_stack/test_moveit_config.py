@@ -13,9 +13,16 @@ import yaml
 from contact_aware_control.config import SelfCollisionConfig
 from contact_aware_control.safety.clearances import SelfCollision
 from contact_core.description import RobotDescription
+from contact_core.errors import ConfigError
 from contact_core.robot import Robot
+from contact_experiments.fake import DRIVERS
+from contact_ros.driver_profile import PROFILES
 from contact_stack import cli
-from contact_stack.moveit_config import move_group_parameters, semantic_description
+from contact_stack.moveit_config import (
+    move_group_parameters,
+    named_by_driver,
+    semantic_description,
+)
 
 
 def body(geometry: pin.GeometryModel, model: pin.Model, index: int) -> str:
@@ -64,6 +71,36 @@ def test_the_controller_is_one_that_the_graph_documents() -> None:
     action = f"{name}/{manager[name]['action_ns']}"
     documented = Path(__file__).resolve().parents[2] / "docs" / "graph.md"
     assert f"`{action}`" in documented.read_text()
+
+
+@pytest.mark.parametrize("driver", PROFILES)
+def test_joints_are_called_as_states_and_goals_call_them(driver: str) -> None:
+    """By all that MoveIt reads: description, semantics, limits and the controller."""
+    robot = RobotDescription.load("iiwa14_wsg50")
+    states = DRIVERS[driver]("/left").joint_names
+    parameters = move_group_parameters(named_by_driver(robot, driver, "left"))
+    manager = parameters["moveit_simple_controller_manager"]
+    assert tuple(manager[manager["controller_names"][0]]["joints"]) == states
+    assert tuple(parameters["robot_description_planning"]["joint_limits"]) == states
+    root = ElementTree.fromstring(parameters["robot_description_semantic"])
+    assert tuple(joint.get("name") for joint in root.findall("group_state/joint")) == states
+    passive = [joint.get("name") for joint in root.findall("passive_joint")]
+    assert passive == ["finger_left_joint", "finger_right_joint"]
+
+    model = pin.buildModelFromXML(parameters["robot_description"])
+    assert set(model.names) == {"universe", *states, *passive}
+    same = pin.buildModelFromXML(robot.urdf)
+    q = pin.randomConfiguration(same, -np.ones(same.nq), np.ones(same.nq))
+    for each in (model, same):
+        each.data = each.createData()
+        pin.framesForwardKinematics(each, each.data, q)
+    tool = same.getFrameId(robot.tool_link)
+    assert model.data.oMf[tool].isApprox(same.data.oMf[tool])
+
+
+def test_a_driver_of_another_arm_is_refused() -> None:
+    with pytest.raises(ConfigError, match="7 joints, the robot 6"):
+        named_by_driver(RobotDescription.load("ur5e"), "kuka_drivers", "lbr")
 
 
 def test_the_command_writes_a_parameter_file(
