@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,15 @@ def test_a_launch_file_starts_what_is_expected(name: str) -> None:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_launch_ros_reads_a_launch_file_as_we_do(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # It looks for executables; that of MoveIt need not be installed.
+    (tmp_path / "share/ament_index/resource_index/packages").mkdir(parents=True)
+    (tmp_path / "share/ament_index/resource_index/packages/moveit_ros_move_group").touch()
+    stub = tmp_path / "lib/moveit_ros_move_group/move_group"
+    stub.parent.mkdir(parents=True)
+    stub.touch(0o755)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path), prepend=os.pathsep)
     expected = yaml.safe_load((EXPECTATIONS / f"{name}.yaml").read_text())
     arguments = expected.get("arguments", {})
     try:
