@@ -28,6 +28,7 @@ def test_more_contacts_than_there_are_places_are_refused():
 
 def test_solvers_agree_with_the_oracle():
     """Also about what is infeasible, which some of the random problems are."""
+    pytest.importorskip("quadprog")
     by_name = {r.solver: r for r in solvers.measure_solvers("random", solvers.random_problems(600))}
     assert set(by_name) == {"dual_active_set", "osqp", "quadprog"}
     exact = by_name["dual_active_set"]
