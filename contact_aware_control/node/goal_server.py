@@ -83,10 +83,17 @@ LATEST_START = 0.05
 """How far in the past a goal's start may lie, for the time its message took [s]."""
 
 
-class _RunningGoal:
+class RunningGoal:
     """A goal between its acceptance and its end."""
 
     def __init__(self, handle: ServerGoalHandle, goal: TrajectoryGoal, start: int) -> None:
+        """Begin.
+
+        Args:
+            handle: The action's.
+            goal: What was asked for.
+            start: When the motion begins, on the loop's clock [ns].
+        """
         self.handle = handle
         self.goal = goal
         self.start = start
@@ -95,6 +102,38 @@ class _RunningGoal:
         self.overtime = 0.0
         self.waiting = 0.0
         self.ticks = 0
+
+    def violation(
+        self, progress: GoalProgress, status: LoopStatus, period: float
+    ) -> Violation | None:
+        """Judge a tick.
+
+        Args:
+            progress: Where the arm is.
+            status: What the loop did.
+            period: Time since the tick before [s].
+
+        Returns:
+            Why the goal has failed; None if it has not.
+        """
+        goal = self.goal
+        if status.mode is Mode.INACTIVE:
+            return Violation(goal.codes["invalid"], "the controller was deactivated")
+        if status.mode is Mode.FAULT:
+            return Violation(goal.codes["fault"], explained(status))
+        self.waiting = self.waiting + period if stands_still(status) else 0.0
+        if self.waiting > goal.patience:
+            text = f"the reference has waited for the arm for {self.waiting:.1f} s"
+            return Violation(goal.codes["late"], f"{text}; {explained(status)}")
+        path = goal.path_violation(progress)
+        if path is not None:
+            return path
+        if progress.reference_time < goal.goal.reference.duration:
+            return None
+        self.overtime += period
+        if self.overtime <= goal.patience:
+            return None
+        return goal.goal_violation(progress)
 
 
 class GoalServer:
@@ -150,7 +189,7 @@ class GoalServer:
         self._defaults = defaults
         self._give_way = give_way
         self._touch = TouchContext(robot, base, joint_names, bounds, period, defaults)
-        self._running: _RunningGoal | None = None
+        self._running: RunningGoal | None = None
         self._servers = [
             ActionServer(
                 node,
@@ -221,7 +260,7 @@ class GoalServer:
         running.ticks += 1
         progress = self._progress(running, stamp, position, status)
         progress = replace(progress, report=report, command=self._present_command())
-        violation = self._violation(running, progress, status)
+        violation = running.violation(progress, status, self._period)
         if violation is not None:
             self._end(running, stamp, position, status, running.handle.abort, violation)
         elif running.goal.reached(progress):
@@ -229,35 +268,14 @@ class GoalServer:
         elif running.ticks % FEEDBACK_EVERY == 0:
             running.handle.publish_feedback(running.goal.feedback(progress))
 
-    def _violation(
-        self, running: _RunningGoal, progress: GoalProgress, status: LoopStatus
-    ) -> Violation | None:
-        goal = running.goal
-        if status.mode is Mode.FAULT:
-            return Violation(goal.codes["fault"], explained(status))
-        running.waiting = running.waiting + self._period if stands_still(status) else 0.0
-        if running.waiting > goal.patience:
-            text = f"the reference has waited for the arm for {running.waiting:.1f} s"
-            return Violation(goal.codes["late"], f"{text}; {explained(status)}")
-        path = goal.path_violation(progress)
-        if path is not None:
-            return path
-        duration = goal.goal.reference.duration
-        if progress.reference_time < duration:
-            return None
-        running.overtime += self._period
-        if running.overtime <= goal.patience:
-            return None
-        return goal.goal_violation(progress)
-
     def _progress(
-        self, running: _RunningGoal, stamp: int, position: np.ndarray, status: LoopStatus
+        self, running: RunningGoal, stamp: int, position: np.ndarray, status: LoopStatus
     ) -> GoalProgress:
         return GoalProgress(stamp, position, status.reference_time, running.max_force)
 
     def _end(
         self,
-        running: _RunningGoal,
+        running: RunningGoal,
         stamp: int,
         position: np.ndarray,
         status: LoopStatus,
@@ -333,7 +351,7 @@ class GoalServer:
             return refusal
         return await running.ended
 
-    def _start(self, handle: ServerGoalHandle, goal: TrajectoryGoal) -> _RunningGoal:
+    def _start(self, handle: ServerGoalHandle, goal: TrajectoryGoal) -> RunningGoal:
         """Take over from the running goal; the lock is held."""
         now = self._now()
         start = self._local_time(goal.start) if goal.start else now
@@ -350,7 +368,7 @@ class GoalServer:
             violation = Violation(replaced.goal.codes["invalid"], "a new goal took over")
             progress = GoalProgress(now, self._command(), 0.0, replaced.max_force)
             replaced.ended.set_result(replaced.goal.result(progress, violation, ""))
-        self._running = _RunningGoal(handle, goal, start)
+        self._running = RunningGoal(handle, goal, start)
         return self._running
 
     def _command(self) -> np.ndarray:

@@ -37,6 +37,9 @@ LONGEST_MOTION = 600.0
 """Longest motion [s]: it is checked on a fine grid before it begins."""
 
 
+NOT_CHECKED = -1.0
+"""A tolerance of joints that asks for no limit."""
+
 NOTEWORTHY = 0.01
 """Error at the end that a successful result mentions if something held the arm [rad]."""
 
@@ -150,7 +153,8 @@ class JointGoal(TrajectoryGoal):
     """A motion of the joints.
 
     Tolerances follow the action's convention: 0 is our default, which for the path is not to
-    check, and a negative one is not to check.
+    check, and -1 is not to check. That of the path ends with the motion, as with the
+    joint_trajectory_controller: what comes late is judged by that of the goal.
     """
 
     codes: ClassVar[Mapping[str, int]] = {
@@ -196,12 +200,16 @@ class JointGoal(TrajectoryGoal):
         )
         self.goal = Goal(self._reference)
         self.start = to_nanoseconds(trajectory.header.stamp)
-        self.patience = self.asked_for(
-            1e-9 * to_nanoseconds(request.goal_time_tolerance), defaults.patience
+        self.patience = _tolerance(
+            1e-9 * to_nanoseconds(request.goal_time_tolerance),
+            "goal_time_tolerance",
+            defaults.patience,
         )
 
     def path_violation(self, progress: GoalProgress) -> Violation | None:
         """Return the path tolerance that is violated; see :class:`TrajectoryGoal`."""
+        if progress.reference_time >= self._reference.duration:
+            return None
         return self._violation(
             progress, self._path_tolerance, JointResult.PATH_TOLERANCE_VIOLATED, "its path"
         )
@@ -417,19 +425,27 @@ def _tolerances(
     for tolerance in tolerances:
         if tolerance.name not in names:
             raise JointNamesError(f"tolerance of '{tolerance.name}' ({choices(names)})")
-        if math.isnan(tolerance.position):
-            raise TrajectoryError(
-                f"tolerance of '{tolerance.name}' is NaN: 0 asks for the default, -1 for no limit"
-            )
         if tolerance.velocity > 0.0 or tolerance.acceleration > 0.0:
             raise TrajectoryError(
                 f"tolerance of '{tolerance.name}': only positions are checked, leave velocity and "
                 "acceleration 0"
             )
-        if tolerance.position != 0.0:
-            asked = tolerance.position if tolerance.position > 0.0 else math.inf
-            values[list(names).index(tolerance.name)] = asked
+        values[list(names).index(tolerance.name)] = _tolerance(
+            tolerance.position, f"tolerance of '{tolerance.name}'", default
+        )
     return values
+
+
+def _tolerance(requested: float, what: str, default: float) -> float:
+    """Return a tolerance of joints, infinite where nothing is to be checked."""
+    if requested == 0.0:
+        return default
+    if requested == NOT_CHECKED:
+        return math.inf
+    if not requested > 0.0:
+        said = "NaN" if math.isnan(requested) else f"{requested:g}"
+        raise TrajectoryError(f"{what} is {said}: 0 asks for the default, -1 for no limit")
+    return requested
 
 
 def _checked(pose: Pose, index: int) -> pin.SE3:

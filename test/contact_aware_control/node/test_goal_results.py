@@ -15,7 +15,12 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from contact_aware_control.controllers import ControllerOutput
 from contact_aware_control.loop_state import LoopStatus
-from contact_aware_control.node.goal_server import held_back, obstacle, stands_still
+from contact_aware_control.node.goal_server import (
+    RunningGoal,
+    held_back,
+    obstacle,
+    stands_still,
+)
 from contact_aware_control.node.trajectory_goals import GoalProgress, JointGoal, PoseGoal
 from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.safety.supervisor import Pause
@@ -141,10 +146,62 @@ def test_tolerances_that_would_not_be_checked_are_refused():
 
 
 @pytest.mark.parametrize("where", ["path", "goal"])
-def test_a_tolerance_that_is_nan_is_refused(where):
-    """It used to count as none at all."""
-    with pytest.raises(TrajectoryError, match=r"lbr_A2.*NaN"):
-        goal_of(**{where: math.nan})
+@pytest.mark.parametrize(("asked", "said"), [(math.nan, "NaN"), (-0.5, "-0.5"), (-2.0, "-2")])
+def test_a_tolerance_without_a_meaning_is_refused(where, asked, said):
+    """They used to count as no limit; the action has -1 for that."""
+    with pytest.raises(TrajectoryError, match=rf"lbr_A2' is {said}: 0 asks .* -1 for no limit"):
+        goal_of(**{where: asked})
+
+
+def test_a_time_tolerance_without_a_meaning_is_refused():
+    with pytest.raises(TrajectoryError, match=r"goal_time_tolerance is -3.5"):
+        goal_of(patience=(-4, 500_000_000))
+
+
+def test_codes_are_those_of_the_action():
+    """Constants are no part of a type's hash."""
+    assert [
+        Result.SUCCESSFUL,
+        Result.INVALID_GOAL,
+        Result.INVALID_JOINTS,
+        Result.OLD_HEADER_TIMESTAMP,
+        Result.PATH_TOLERANCE_VIOLATED,
+        Result.GOAL_TOLERANCE_VIOLATED,
+    ] == [0, -1, -2, -3, -4, -5]
+
+
+def verdicts(goal, offset, status, ticks):
+    """The codes of a goal's ticks from its end on, 0.25 s each; None where it goes on."""
+    running = RunningGoal(None, goal, 0)
+    found = [running.violation(progress(2.0, offset), status, 0.25) for _ in range(ticks)]
+    return [violation and violation.code for violation in found]
+
+
+def test_who_comes_late_has_the_time_of_the_goal_whatever_the_path_allows():
+    """As with joint_trajectory_controller, whose path ends with the last point."""
+    goal = goal_of(path=0.01, patience=(0, 500_000_000))
+    late, going = Result.GOAL_TOLERANCE_VIOLATED, dataclasses.replace(status_of(), reference_rate=1)
+    assert verdicts(goal, 0.2, going, 4) == [None, None, late, late]
+    assert verdicts(goal, 0.04, going, 4) == [None] * 4
+    assert goal.reached(progress(2.0, 0.04))
+    assert not goal.reached(progress(2.0, 0.2))
+    moving = RunningGoal(None, goal, 0).violation(progress(1.9, 0.04), going, 0.25)
+    assert moving.code == Result.PATH_TOLERANCE_VIOLATED
+
+
+@pytest.mark.parametrize(
+    ("mode", "code", "reason"),
+    [
+        (Mode.INACTIVE, Result.INVALID_GOAL, "deactivated"),
+        (Mode.FAULT, Result.PATH_TOLERANCE_VIOLATED, "TORQUE_EXCEEDED"),
+    ],
+)
+def test_a_goal_ends_with_the_controller(mode, code, reason):
+    """One that was deactivated went on with it when it was activated again."""
+    status = dataclasses.replace(status_of(Status.TORQUE_EXCEEDED), mode=mode)
+    found = RunningGoal(None, goal_of(), 0).violation(progress(1.0, 0.0), status, 0.25)
+    assert found.code == code
+    assert reason in found.text
 
 
 @pytest.mark.parametrize("field", ["position_tolerance", "rotation_tolerance"])
