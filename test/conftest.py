@@ -83,7 +83,7 @@ def ros_domain(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     with domain_id() as domain:
         monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
         monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-        monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+        monkeypatch.setenv("PYTHONPATH", str(REPOSITORY), prepend=os.pathsep)
         yield domain
 
 
