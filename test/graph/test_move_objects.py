@@ -45,12 +45,13 @@ def test_a_scene_and_a_goal_are_enough(scene: Path, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_stops_the_arm(scene: Path) -> None:
-    words = ["move", str(scene), "--goal", f"thing/x={PLACE[0] + 0.06}", "--json"]
+    far = f"thing/y={PLACE[1] + 0.3}"
+    words = ["move", str(scene), "--goal", far, "--json"]
     child = subprocess.Popen(
         [sys.executable, "-m", "contact_stack.cli", *words],
         stdout=subprocess.PIPE, text=True, env=os.environ,
     )  # fmt: skip
-    time.sleep(12.0)
+    time.sleep(6.0)
     child.send_signal(signal.SIGINT)
     assert '"status": "CANCELED"' in child.communicate(timeout=30.0)[0]
     assert child.returncode == 1
