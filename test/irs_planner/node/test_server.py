@@ -77,7 +77,7 @@ def test_a_time_budget_returns_the_best_plan_so_far(client) -> None:
     [
         ({"example": "pushing", "goal_state": [0.0]}, "goal_state has 1 values, but needs 5"),
         ({"example": "pushing", "goal_state": [0.0, np.nan, 0.0, 0.0, 0.0]}, "box/z) is nan"),
-        ({"scene": "mug_placement"}, "unknown scene 'mug_placement'"),
+        ({"scene": "nowhere"}, "unknown scene 'nowhere'"),
         ({"example": "pushing", "input_weight": [1.0, -1.0]}, "input_weight[1]"),
         ({"example": "pushing", "samples": 0}, "samples is 0"),
         ({"example": "pendulum", "globally": True}, "needs a quasi-dynamic scene, got Pendulum"),
