@@ -19,7 +19,7 @@ from contact_core.config import parameter
 from contact_core.planning import StopCondition
 from contact_core.seeds import generator
 from irs_planner.problem import IrsProblem
-from irs_planner.result import TRANSIT, Segment
+from irs_planner.result import CONTACT, IrsPlan
 from irs_planner.search import SearchSettings, plan_globally
 from irs_planner.search.push import push
 from irs_planner.search.search_model import SearchModel
@@ -145,13 +145,20 @@ class ClosedLoop:
         if self._stalled > self._settings.stall:
             return None
         for target in (self._target, model.problem.goal):
-            (motion,) = push(model, state[np.newaxis], command[np.newaxis], target)
-            before, after = model.distance(motion.states[[0, -1]], target)
-            if before - after >= self._settings.gain:
+            control = self._first_input(state, command, target)
+            if control is not None:
                 self._idle = 0
-                return motion.inputs[0]
+                return control
         self._idle += 1
         return command if self._idle < self._settings.patience else None
+
+    def _first_input(
+        self, state: np.ndarray, command: np.ndarray, target: np.ndarray
+    ) -> np.ndarray | None:
+        """Return the first input of the best push from here; None if it gains nothing."""
+        (motion,) = push(self._model, state[np.newaxis], command[np.newaxis], target)
+        before, after = self._model.distance(motion.states[[0, -1]], target)
+        return motion.inputs[0] if before - after >= self._settings.gain else None
 
     def _search(self, state: np.ndarray, stop: StopCondition | None) -> None:
         """Decide where to touch next, and how to get there."""
@@ -160,22 +167,27 @@ class ClosedLoop:
         seed = int(self._seeds.integers(2**31))
         plan = plan_globally(problem, replace(settings.search, seed=seed), stop=stop)
         self.searches += 1
-        way, rest = _first(plan.segments)
+        way, end = self._first_push(plan)
         self.phase, self._seen, self._stalled = Phase.TRANSIT, state, 0
-        self._path = plan.states[way.start + 1 : way.stop + 1, model.joints]
-        self._target = plan.states[rest.stop]
+        self._path = plan.states[1 : way + 1, model.joints]
+        self._target = plan.states[end]
+
+    def _first_push(self, plan: IrsPlan) -> tuple[int, int]:
+        """Return the knots where the first push begins and ends.
+
+        A plan may begin with contact that is none: things that are let go of settle.
+        """
+        start = stop = 0
+        for segment in plan.segments:
+            start, stop = segment.start, segment.stop
+            begin = plan.states[start]
+            command = self._model.hold(begin[np.newaxis], begin[np.newaxis, self._model.joints])[0]
+            target = plan.states[stop]
+            if segment.kind == CONTACT and self._first_input(begin, command, target) is not None:
+                break
+        return start, stop
 
     def _has_moved(self, state: np.ndarray) -> bool:
         """Return whether an object is not where it was when the transit was planned."""
         shift = np.abs(self._model.errors(state, self._seen)[self._model.placed])
         return bool((shift > self._settings.moved).any())
-
-
-def _first(segments: tuple[Segment, ...]) -> tuple[Segment, Segment]:
-    """Return the first transit of a plan and the first push after it; either may be empty."""
-    nothing = Segment(TRANSIT, 0, 0)
-    if not segments:
-        return nothing, nothing
-    if segments[0].kind != TRANSIT:
-        return nothing, segments[0]
-    return segments[0], segments[1] if len(segments) > 1 else nothing
