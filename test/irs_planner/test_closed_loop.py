@@ -12,8 +12,11 @@ from irs_planner import (
     ClosedLoopSettings,
     Phase,
     PlanarQuasiDynamics,
+    SearchSettings,
     build_problem,
+    closed_loop,
     load_example,
+    plan_globally,
 )
 from irs_planner.examples import load_scene
 
@@ -47,6 +50,27 @@ def carried_out(seed, kick=None):
         if loop.phase is Phase.REST:
             break
     return problem, np.array(states), loop
+
+
+def test_contact_that_pushes_nothing_is_carried_out_before_the_first_push(monkeypatch):
+    """A plan may begin by letting go, which counts as contact."""
+    problem = build_problem(load_example("push_t"))
+    plan = plan_globally(problem, SearchSettings(shortcuts=0, refinements=0))
+    first, then = plan.segments[:2]
+    assert (first.kind, then.kind) == ("transit", "contact")
+    release = dataclasses.replace(first, kind="contact")
+    begun = dataclasses.replace(plan, segments=(release, *plan.segments[1:]))
+    monkeypatch.setattr(closed_loop, "plan_globally", lambda *_, **__: begun)
+    loop, state, command = ClosedLoop(problem), problem.initial_state, problem.initial_state[3:]
+    while loop.searches == 0:
+        command = loop.step(state, command)
+    for _ in range(5):
+        command = loop.step(state, command)
+        state = problem.dynamics.step(state, command)
+    assert loop.searches == 1
+    assert loop.phase is Phase.TRANSIT
+    way = plan.states[first.stop, 3:] - problem.initial_state[3:]
+    assert (state[3:] - problem.initial_state[3:]) @ way > 0.0
 
 
 @pytest.mark.parametrize(
