@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -170,6 +170,25 @@ def named_numbers(
     if len(names) != len(values):
         raise MessageError(f"{field} has {len(values)} values for {len(names)} names")
     return dict(zip(names, numbers(values, field, largest).tolist(), strict=True))
+
+
+def joint_positions(message: Any, known: Mapping[str, float]) -> dict[str, float]:
+    """Check positions of joints, and add them to those that are known.
+
+    Args:
+        message: A JointState; several nodes may publish some joints each.
+        known: Name -> position [rad or m], of earlier messages.
+
+    Returns:
+        Name -> position of all.
+
+    Raises:
+        MessageError: See :func:`named_numbers`; or there are too many joints in all.
+    """
+    moved = named_numbers(message.name, message.position, "position", LARGEST_POSITION)
+    joints = {**known, **moved}
+    at_most(joints, MOST_NAMES, "joints")
+    return joints
 
 
 def vector(message: Any, field: str, largest: float) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ from irs_planner.diagnosis import relative_error
 from irs_planner.object_tracker import ObjectTracker, TrackerConfig
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
+from irs_planner.scenes.spatial_scene import POSE_AXES
 
 AIM = 0.8
 """Share of the tolerances that is aimed at, for what is seen is not what is."""
@@ -23,7 +24,6 @@ OVERLAP = 0.05
 """By how much things may seem to overlap [m], for the same reason."""
 SHORTCUTS = 1
 """Attempts of a search to shorten its plan; in 3-D they take longer than what they save."""
-ANGLES = ("roll", "pitch", "yaw")
 
 
 @dataclass(frozen=True)
@@ -45,20 +45,27 @@ class ObjectMover:
     Attributes:
         problem: What is to get where; its start does not matter.
         object_names: Those that move.
-        joint_names: Of the arm.
+        joint_names: Of the arm, as its driver calls them.
         base: Frame in which poses count.
         loop: What decides from where to push, and how.
         trackers: Object -> where it is believed to be, of all that have been seen.
         state: (n) x at the last look; NaN before.
     """
 
-    def __init__(self, problem: IrsProblem, config: MoverConfig, seed: int = 0) -> None:
+    def __init__(
+        self,
+        problem: IrsProblem,
+        config: MoverConfig,
+        seed: int = 0,
+        joint_names: tuple[str, ...] = (),
+    ) -> None:
         """Begin without having seen anything.
 
         Args:
             problem: A problem in 3-D, e.g. of :func:`irs_planner.scene_problem`.
             config: How fast, and how to follow what is seen.
             seed: Of the searches.
+            joint_names: What the driver calls the arm's joints; empty: as the robot's file does.
 
         Raises:
             ConfigError: If the problem is not in 3-D, or cannot be planned globally.
@@ -67,7 +74,9 @@ class ObjectMover:
         if not isinstance(dynamics, SpatialQuasiDynamics):
             raise ConfigError("objects are moved in 3-D, and this scene is planar")
         self.problem, self._dynamics, self._config = problem, dynamics, config
-        self.object_names, self.joint_names = dynamics.object_names, dynamics.joint_names
+        self.object_names, self.joint_names = (
+            dynamics.object_names, joint_names or dynamics.joint_names,
+        )  # fmt: skip
         self.base = dynamics.scene.scene.robot.base_link
         aimed = replace(problem, tolerance=AIM * problem.tolerance, allowed_penetration=OVERLAP)
         search = replace(SHORT_SEARCH, shortcuts=SHORTCUTS, seed=seed)
@@ -78,7 +87,7 @@ class ObjectMover:
         self._turns = [
             i
             for i in dynamics.object_states
-            if dynamics.state_names[i].rpartition("/")[2] in ANGLES
+            if dynamics.state_names[i].rpartition("/")[2] in POSE_AXES[3:]
         ]
         self._command: np.ndarray | None = None
         self._rested = 0

@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_experiments.push.shapes import Thing
+from irs_planner.object_mover import AIM, OVERLAP
 from irs_planner.problem import Bounds, IrsProblem, QuadraticCost, VarianceSchedule
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes.planar_scene import Circle, Link, PlanarRobot, PlanarScene
@@ -36,8 +37,6 @@ TIME_STEP = 0.1
 """Of the model [s]; pushing slowly, its time has no meaning."""
 POSITION, ANGLE = 0.02, math.radians(6.0)
 """What counts as there."""
-AIM = 0.8
-"""Share of this that is aimed at, for what is seen is not what is."""
 STIFFNESS = 500.0
 """Of the pusher [N/m]."""
 
@@ -129,7 +128,7 @@ class PushTask:
             VarianceSchedule(input_std=tuple(step)),
             cost,
             np.array([near, near, angle, np.inf, np.inf]),
-            allowed_penetration=0.05,
+            allowed_penetration=OVERLAP,
         )
 
 

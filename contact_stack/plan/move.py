@@ -96,10 +96,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _errors(message: Any) -> str:
-    """Return how far states are from their goals, the largest first."""
-    seen = [
-        (name, error)
-        for name, error in zip(message.names, message.error, strict=True)
-        if math.isfinite(error)
-    ]
-    return ", ".join(f"{name} {error:+.3f}" for name, error in seen) or "nothing seen yet"
+    """Return how far states are from their goals, as far as they have been seen."""
+    errors = zip(message.names, message.error, strict=True)
+    seen = [f"{name} {error:+.3f}" for name, error in errors if math.isfinite(error)]
+    return ", ".join(seen) or "nothing seen yet"

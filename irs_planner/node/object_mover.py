@@ -28,7 +28,7 @@ from contact_ros.border import (
     MessageError,
     at_most,
     check_numbers,
-    named_numbers,
+    joint_positions,
     vector,
 )
 from contact_ros.driver_profile import DriverConfig, driver_profile
@@ -40,6 +40,7 @@ from contact_ros.planning_server import GoalPlanner, PlanAnswer, PlanningServer
 from contact_ros.qos import signal_publisher, signal_subscription
 from contact_ros.stamps import to_nanoseconds
 from irs_planner.examples import build_problem
+from irs_planner.node.goal_fields import input_names
 from irs_planner.object_mover import MoverConfig, ObjectMover
 from irs_planner.precompile import precompile
 from irs_planner.scene_problems import scene_problem
@@ -150,10 +151,8 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         Raises:
             MessageError: If one is not plausible.
         """
-        moved = named_numbers(message.name, message.position, "position", LARGEST_POSITION)
-        joints = {**self._joints, **moved}
-        at_most(joints, MOST_NAMES, "joints")
-        self._joints, self._joints_heard = joints, time.monotonic()
+        self._joints = joint_positions(message, self._joints)
+        self._joints_heard = time.monotonic()
 
     def hear_status(self, message: ControllerStatus) -> None:
         """Remember what the controller does.
@@ -181,7 +180,10 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
                 raise ConfigError(f"tolerance of {name} is {value:g} (valid: finite, > 0)")
             i = problem.dynamics.state_names.index(name)
             tolerance[i] = value if math.isfinite(tolerance[i]) else tolerance[i]
-        return ObjectMover(replace(problem, tolerance=tolerance), self._config.mover, goal.seed)
+        config, joints = self._config, input_names(problem.dynamics)
+        profile = driver_profile(config.driver, config.arm, None, joints, self._namespace)
+        problem = replace(problem, tolerance=tolerance)
+        return ObjectMover(problem, config.mover, goal.seed, profile.joint_names)
 
     def solve(
         self, problem: ObjectMover, stop: StopCondition, publish: Callable[[Any], None]
@@ -213,12 +215,12 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
     def _look(self, mover: ObjectMover, stop: StopCondition) -> None:
         for name, seen in self._seen.items():
             mover.see(name, seen.stamp, seen.pose)
-        names = self._joint_names(mover)
+        names = mover.joint_names
         control = mover.look(np.array([self._joints[name] for name in names]), stop)
         self.target = dict(zip(names, control.tolist(), strict=True))
 
     def _hears_all(self, mover: ObjectMover) -> bool:
-        objects, joints = set(mover.object_names), set(self._joint_names(mover))
+        objects, joints = set(mover.object_names), set(mover.joint_names)
         heard = objects <= self._seen.keys() and joints <= self._joints.keys()
         return heard and self._status is not None
 
@@ -250,17 +252,10 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
                 return f"{CAMERA} is silent about {name}" + ("" if seen else " from the start")
             if seen and seen.frame not in (mover.base, WORLD):
                 return f"{name} is seen in frame '{seen.frame}' (valid: {mover.base}, {WORLD})"
-        for name in self._joint_names(mover):
+        for name in mover.joint_names:
             if self._is_late(self._joints_heard if name in self._joints else -math.inf, begun):
                 return f"joint_states is silent about {name}"
         return ""
-
-    def _joint_names(self, mover: ObjectMover) -> tuple[str, ...]:
-        """Return what the driver calls the joints."""
-        config = self._config
-        return driver_profile(
-            config.driver, config.arm, None, mover.joint_names, self._namespace
-        ).joint_names
 
     def _unfollowed(self, begun: float) -> str:
         """Return why the controller does not follow, empty if it does."""

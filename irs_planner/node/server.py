@@ -10,7 +10,7 @@ from contact_stack_msgs.action import PlanThroughContact
 from sensor_msgs.msg import JointState
 
 from contact_core.planning import StopCondition
-from contact_ros.border import LARGEST_POSITION, MOST_NAMES, at_most, named_numbers
+from contact_ros.border import joint_positions
 from contact_ros.entry_point import run
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read
@@ -45,10 +45,7 @@ class IrsGoalPlanner(GoalPlanner[PlanTask, TaskResult]):
             message: Joint positions [rad].
         """
         if message.position:
-            moved = named_numbers(message.name, message.position, "position", LARGEST_POSITION)
-            joints = {**self._joints, **moved}
-            at_most(joints, MOST_NAMES, "joints")
-            self._joints = joints
+            self._joints = joint_positions(message, self._joints)
 
     def read(self, goal: Any) -> PlanTask:
         """Check a goal, see :meth:`GoalPlanner.read`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import pinocchio as pin
 
@@ -47,7 +48,7 @@ class SpatialScene:
     config: SpatialSceneConfig
     scene: Scene
 
-    @property
+    @cached_property
     def contact_links(self) -> tuple[str, ...]:
         """Links of the robot that may touch something."""
         if self.config.contact_links:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,9 @@ ELBOW, ASIDE = (470, 230), (400, 285)
 ADDRESS = re.compile(r"live page at (http://\S+)")
 
 
-def test_a_person_pulls_the_elbow_and_holds_the_arm(launch, client, output) -> None:
+@contextmanager
+def live_page(launch, client, output) -> Iterator[Browser]:
+    """Start a graph with a page, and open that."""
     launch(view="true")
     client.wait_until_ready()
     client.spin_until(lambda: ADDRESS.search(output.getvalue()))
@@ -27,6 +31,11 @@ def test_a_person_pulls_the_elbow_and_holds_the_arm(launch, client, output) -> N
     with Browser() as browser:
         browser.do("open", address=address[1])
         browser.do("wait", text="Drag any link", seconds=60)
+        yield browser
+
+
+def test_a_person_pulls_the_elbow_and_holds_the_arm(launch, client, output) -> None:
+    with live_page(launch, client, output) as browser:
         client.spin_for(5.0)
         before, start = browser.picture(PICTURES / "before.png"), joints(client)
 
@@ -53,14 +62,7 @@ def test_a_person_pulls_the_elbow_and_holds_the_arm(launch, client, output) -> N
 
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
 def test_a_person_looks_back_and_sees_particles(launch, client, output) -> None:
-    launch(view="true")
-    client.wait_until_ready()
-    client.spin_until(lambda: ADDRESS.search(output.getvalue()))
-    address = ADDRESS.search(output.getvalue())
-    assert address is not None
-    with Browser() as browser:
-        browser.do("open", address=address[1])
-        browser.do("wait", text="Drag any link", seconds=60)
+    with live_page(launch, client, output) as browser:
         client.spin_for(8.0)
         left, right, y = browser.do("slider", name="look back")
         browser.do("drag", **{"from": (right, y)}, to=(right - 0.2 * (right - left), y))
