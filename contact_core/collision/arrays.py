@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from contact_core.collision.convex_mesh import MAX_FACES, Meshes
+from contact_core.kernel import kernel
 
 # Sizes of the narrow phase's scratch: corners of a polygon, two faces of meshes clipped
 # against each other at most; corners, triangles and edges of a Polytope.
@@ -188,8 +189,9 @@ class Polytope(NamedTuple):
     edge: np.ndarray
 
 
+@kernel
 def allocate_polytope() -> Polytope:
-    """Return room for a polytope."""
+    """Return room for a polytope; also for kernels that own their scratch."""
     return Polytope(
         np.zeros((MAX_POINTS, 6)),
         np.zeros((MAX_TRIANGLES, 3), dtype=np.int64),

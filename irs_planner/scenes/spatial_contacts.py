@@ -6,13 +6,7 @@ import math
 
 import numpy as np
 
-from contact_core.collision.arrays import (
-    MAX_EDGES,
-    MAX_POINTS,
-    MAX_TRIANGLES,
-    Polytope,
-    Shapes,
-)
+from contact_core.collision.arrays import Polytope, Shapes, allocate_polytope
 from contact_core.collision.closest_points import closest_points
 from contact_core.collision.collide_points import probe
 from contact_core.kernel import kernel
@@ -52,12 +46,7 @@ def find_spatial_contacts(
     rotation, position = np.empty((bodies, 3, 3)), np.empty((bodies, 3))
     turn, origin = np.empty((count, 3, 3)), np.empty((count, 3))
     shapes = Shapes(scene.shape_kind, scene.shape_size, turn, origin, scene.meshes)
-    polytope = Polytope(
-        np.empty((MAX_POINTS, 6)),
-        np.empty((MAX_TRIANGLES, 3), dtype=np.int64),
-        np.empty((MAX_TRIANGLES, 4)),
-        np.empty((MAX_EDGES, 2), dtype=np.int64),
-    )
+    polytope = allocate_polytope()
     axis, center = np.empty((states.shape[1], 3)), np.empty(3)
     rows, side = np.empty((3, states.shape[1])), np.empty(3)
     probes = scene.probe_pair.shape[0]
