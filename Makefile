@@ -5,7 +5,7 @@ VENV := .venv/bin
 # is only needed the first time.
 PYTHON ?= $(if $(wildcard $(VENV)/python),$(VENV)/python,python3)
 
-.PHONY: help setup demo test verify papers lint browser wheels clean
+.PHONY: help python setup demo test verify papers lint browser wheels clean
 
 help:
 	@echo "make setup    create .venv and install, build and compile everything (PYTHON=python3.12)"
@@ -18,11 +18,15 @@ help:
 	@echo "make browser  the browser that tests of pages drive (needs npm)"
 	@echo "make clean    remove everything that was generated"
 
-setup:
+python:
 	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) was not found: install Python 3.12 (sudo apt install python3 python3-venv python3-dev)" >&2; exit 1; }
+
+setup: python
 	@$(PYTHON) -m bootstrap
 
-demo: setup
+# Whoever wants to see an arm move does not wait for the kernels of planners and benchmarks.
+demo: python
+	@$(PYTHON) -m bootstrap graph
 	@$(VENV)/contact-stack demo mug_placement
 
 lint: setup

@@ -1,4 +1,7 @@
-"""Entry point of ``make setup``: ``python3 -m bootstrap`` in the root of the repository."""
+"""Entry point of ``make setup``: ``python3 -m bootstrap`` in the root of the repository.
+
+``python3 -m bootstrap graph`` leaves out what only planners and benchmarks need.
+"""
 
 import sys
 
@@ -17,7 +20,7 @@ def main() -> int:
         return 1
     from bootstrap import setup_project
 
-    return setup_project.main()
+    return setup_project.main(everything=sys.argv[1:] != ["graph"])
 
 
 if __name__ == "__main__":

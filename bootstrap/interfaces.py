@@ -55,7 +55,7 @@ def build_interfaces(log: Log, name: str, folder: Path, root: Path, venv: Path) 
         f"-DCMAKE_PREFIX_PATH={venv}",
         f"-DCMAKE_INSTALL_PREFIX={venv}",
         f"-DPython3_EXECUTABLE={venv / 'bin/python3'}",
-        f"-DCMAKE_PROJECT_INCLUDE={root / 'bootstrap/drop_missing_includes.cmake'}",
+        f"-DCMAKE_PROJECT_INCLUDE={root / 'bootstrap/python_interfaces.cmake'}",
         "-DBUILD_TESTING=OFF",
     )
     log.run(cmake, "--build", build, "--parallel", str(os.cpu_count() or 1))

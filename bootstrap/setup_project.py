@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -24,10 +24,16 @@ STAMPS = VENV / "stamps"
 LOCK = ROOT / "bootstrap" / "requirements.lock.txt"
 NOT_INSTALLED = {"bootstrap", "test"}
 BUILD_TOOLS = ("setuptools", "uv", "wheel")
+GRAPH = ("contact_core", "tamsi_sim", "contact_aware_control")
+"""Packages with the kernels of simulator, estimator and controller."""
 
 
-def main() -> int:
+def main(everything: bool = True) -> int:
     """Check the machine, then do every step that is out of date.
+
+    Args:
+        everything: Also compile the kernels that planners and benchmarks use, which no demo of the
+            controller waits for.
 
     Returns:
         The exit code.
@@ -41,7 +47,9 @@ def main() -> int:
     runner = StepRunner(STAMPS, ROOT / "build", command_environment())
     try:
         with one_at_a_time():
-            if not all(runner.run(step) for step in steps()):
+            # Side by side: one processor would idle behind the longest kernel or C file.
+            done = runner.run(environment()) and runner.run(packages(), [graph_kernels()])
+            if not done or (everything and not runner.run([other_kernels()])):
                 return 1
     except KeyboardInterrupt:
         print("\ninterrupted: `make setup` continues where it stopped", file=sys.stderr)
@@ -51,9 +59,8 @@ def main() -> int:
     return 0
 
 
-def steps() -> Iterator[Step]:
-    """List the steps in the order in which they build on each other."""
-    pins = read_pins()
+def environment() -> Iterator[Step]:
+    """List the steps to what others wrote."""
     base = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
     yield Step(
         "environment",
@@ -70,21 +77,27 @@ def steps() -> Iterator[Step]:
     )
     yield Step(
         "requirements",
-        f"install {len(pins)} pinned requirements",
+        f"install {len(read_pins())} pinned requirements",
         (LOCK,),
         install_requirements,
         "check the network and the free disk space (2 GB), then try again",
+        usual=30.0,
     )
-    ros_pins = "\n".join(pin for pin in pins if pin.startswith(("ros-", "empy", "numpy")))
+
+
+def packages() -> Iterator[Step]:
+    """List the steps to our own packages: the interfaces, then the code."""
+    ros_pins = pins("ros-", "empy", "numpy")
     for name, folder in interface_packages(ROOT).items():
         if is_provided(name, VENV):
             continue
         yield Step(
             f"interfaces-{name}",
             f"generate and compile {name}",
-            (folder, ROOT / "bootstrap/drop_missing_includes.cmake", ros_pins),
+            (folder, ROOT / "bootstrap/python_interfaces.cmake", ros_pins),
             partial(build_interfaces, name=name, folder=folder, root=ROOT, venv=VENV),
             "correct the interface files or install the compiler the log asks for",
+            usual=60.0 if name == "contact_stack_msgs" else 20.0,
         )
     yield Step(
         "package",
@@ -98,12 +111,31 @@ def steps() -> Iterator[Step]:
         install_package,
         "correct setup.py",
     )
-    yield Step(
-        "kernels",
-        "compile the numerical kernels",
-        (*kernel_files(), "\n".join(pin for pin in pins if pin.startswith(("numba", "llvmlite")))),
-        compile_kernels,
+
+
+def graph_kernels() -> Step:
+    """Return the step that compiles what the nodes of a graph run."""
+    folders = [ROOT / name for name in GRAPH]
+    return Step(
+        "kernels-graph",
+        "compile the kernels of simulator and controller",
+        (*kernel_files(folders), pins("numba", "llvmlite")),
+        partial(compile_kernels, folders=folders, group="graph"),
         "correct the kernel the log names",
+        usual=90.0,
+    )
+
+
+def other_kernels() -> Step:
+    """Return the step that compiles the rest; it may call what the first one compiled."""
+    folders = [folder for folder in package_folders() if folder.name not in GRAPH]
+    return Step(
+        "kernels-others",
+        "compile the kernels of planners and benchmarks",
+        (*kernel_files(package_folders()), pins("numba", "llvmlite")),
+        partial(compile_kernels, folders=folders, group="others"),
+        "correct the kernel the log names",
+        usual=45.0,
     )
 
 
@@ -111,6 +143,11 @@ def read_pins() -> list[str]:
     """Read the requirements of the lock file without their hashes, e.g. ``"numpy==2.4.6"``."""
     lines = LOCK.read_text().splitlines()
     return [line.removesuffix(" \\") for line in lines if line and line[0] not in "# "]
+
+
+def pins(*beginnings: str) -> str:
+    """Return the requirements whose names begin so, one a line."""
+    return "\n".join(pin for pin in read_pins() if pin.startswith(beginnings))
 
 
 def create_environment(log: Log, base: str) -> None:
@@ -156,22 +193,22 @@ def package_folders() -> list[Path]:
     return [folder for folder in folders if folder.name not in NOT_INSTALLED]
 
 
-def kernel_files() -> list[Path]:
-    """List the files that hold compiled functions."""
-    files = sorted(path for folder in package_folders() for path in folder.rglob("*.py"))
+def kernel_files(folders: Iterable[Path]) -> list[Path]:
+    """List the files in some folders that hold compiled functions."""
+    files = sorted(path for folder in folders for path in folder.rglob("*.py"))
     return [path for path in files if "kernel" in path.read_text()]
 
 
-def compile_kernels(log: Log) -> None:
+def compile_kernels(log: Log, folders: Iterable[Path], group: str) -> None:
     """Fill the cache of compiled functions.
 
     Numba does not notice a change in a function that a cached one of another file calls, so
     nothing old may stay.
     """
-    for folder in package_folders():
+    for folder in folders:
         for path in folder.rglob("__pycache__/*.nb[ic]"):
             path.unlink()
-    log.run(VENV / "bin/python", "-m", "contact_experiments.precompile")
+    log.run(VENV / "bin/python", "-m", "contact_experiments.precompile", group)
 
 
 def command_environment() -> dict[str, str]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 IGNORED_FOLDERS = {"__pycache__"}
@@ -17,6 +20,10 @@ class StepError(Exception):
     """A command of a step returned an error."""
 
 
+class StepStoppedError(Exception):
+    """A command of a step was ended, because another step failed or a person interrupted."""
+
+
 class Log:
     """Runs commands with their output in a file.
 
@@ -24,17 +31,17 @@ class Log:
         path: The file.
     """
 
-    def __init__(self, path: Path, environment: Mapping[str, str], show: Callable[[], None]):
+    def __init__(self, path: Path, environment: Mapping[str, str], watch: Callable[[], None]):
         """Start an empty log.
 
         Args:
             path: The file.
             environment: Environment variables of the commands.
-            show: Called about once a second while a command runs.
+            watch: Called about once a second while a command runs; what it raises ends it.
         """
         self.path = path
         self._environment = dict(environment)
-        self._show = show
+        self._watch = watch
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("")
 
@@ -46,6 +53,7 @@ class Log:
 
         Raises:
             StepError: If it cannot be started or its exit code is not 0.
+            StepStoppedError: If it was ended.
         """
         words = [str(word) for word in command]
         with self.path.open("a") as file:
@@ -68,7 +76,7 @@ class Log:
                         code = process.wait(timeout=1.0)
                         break
                     except subprocess.TimeoutExpired:
-                        self._show()
+                        self._watch()
             except BaseException:
                 process.terminate()
                 process.wait()
@@ -91,6 +99,7 @@ class Step:
         inputs: Everything its result depends on: files, folders (all files in them), texts.
         action: Does the work.
         remedy: What a person can do when it fails, in one line.
+        usual: How long it takes on two processors with others beside it [s].
     """
 
     name: str
@@ -98,6 +107,7 @@ class Step:
     inputs: tuple[Path | str, ...]
     action: Callable[[Log], None]
     remedy: str
+    usual: float = 5.0
 
     def fingerprint(self) -> str:
         """Hash all inputs."""
@@ -138,66 +148,109 @@ class StepRunner:
         self._stamps = stamps
         self._logs = logs
         self._environment = environment
+        self._progress = Progress()
+        self._stopped = threading.Event()
 
-    def run(self, step: Step) -> bool:
-        """Run one step if it is needed.
+    def run(self, *tracks: Iterable[Step]) -> bool:
+        """Run tracks side by side, the steps of each one after the other.
+
+        The first step that fails ends the others, and so does an interrupt.
 
         Args:
-            step: The step.
+            tracks: The steps.
 
         Returns:
-            False if it failed; the end of its log and the remedy have been printed.
+            False if one failed; the end of its log and the remedy have been printed.
         """
+        with ThreadPoolExecutor(len(tracks)) as pool:
+            try:
+                return all(list(pool.map(self._run_track, tracks)))
+            except BaseException:
+                self._stopped.set()
+                raise
+
+    def _run_track(self, steps: Iterable[Step]) -> bool:
+        done = all(self._run_step(step) for step in steps)
+        if not done:
+            self._stopped.set()
+        return done
+
+    def _run_step(self, step: Step) -> bool:
+        if self._stopped.is_set():
+            return False
         fingerprint = step.fingerprint()
         stamp = self._stamps / step.name
         if stamp.is_file() and stamp.read_text() == fingerprint:
             return True
-        progress = StepProgress(step.title)
-        log = Log(self._logs / f"{step.name}.log", self._environment, progress.show)
+        log = Log(self._logs / f"{step.name}.log", self._environment, self._watch)
         stamp.unlink(missing_ok=True)
+        self._progress.begin(step)
         try:
             step.action(log)
+        except StepStoppedError:
+            self._progress.finish(step, "stopped")
+            return False
         except (StepError, OSError) as error:
-            progress.finish("failed")
+            self._progress.finish(step, "failed")
             print(log.tail(), file=sys.stderr)
             cause = "" if isinstance(error, StepError) else f" ({error})"
             print(f"error: {step.title} failed{cause}: {step.remedy}", file=sys.stderr)
             print(f"The whole log is in {log.path}", file=sys.stderr)
             return False
-        progress.finish("done")
+        self._progress.finish(step, "done")
         stamp.parent.mkdir(parents=True, exist_ok=True)
         stamp.write_text(fingerprint)
         self.done.append(step.name)
         return True
 
+    def _watch(self) -> None:
+        """Show how far everything is, and end what runs once something has failed."""
+        self._progress.show()
+        if self._stopped.is_set():
+            raise StepStoppedError
 
-class StepProgress:
-    """One line per step, with the elapsed time; it counts up on a terminal."""
 
-    def __init__(self, title: str):
-        """Start the clock.
+class Progress:
+    """A line for each step that is over; on a terminal, below them one of those that run."""
+
+    def __init__(self) -> None:
+        """Show nothing yet."""
+        self._live = sys.stdout.isatty()
+        self._begun: dict[Step, float] = {}
+        self._lock = threading.Lock()
+
+    def begin(self, step: Step) -> None:
+        """Start the clock of a step.
 
         Args:
-            title: What is being done.
+            step: The step.
         """
-        self._title = title
-        self._start = time.monotonic()
-        self._live = sys.stdout.isatty()
+        with self._lock:
+            self._begun[step] = time.monotonic()
         self.show()
 
     def show(self) -> None:
-        """Update the line, on a terminal only."""
-        if self._live:
-            print(f"\r  {self._title:<58} {self._elapsed():6.1f} s ", end="", flush=True)
+        """Say how long the running steps have taken and usually take, on a terminal only."""
+        if not self._live:
+            return
+        with self._lock:
+            now = time.monotonic()
+            running = ", ".join(
+                f"{step.title} {now - begun:.0f} of about {step.usual:.0f} s"
+                for step, begun in self._begun.items()
+            )
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r{f'  {running}'[:width]:<{width}}", end="", flush=True)
 
-    def finish(self, outcome: str) -> None:
-        """Write the final line.
+    def finish(self, step: Step, outcome: str) -> None:
+        """Write the line of a step.
 
         Args:
+            step: The step.
             outcome: One word.
         """
-        start = "\r" if self._live else ""
-        print(f"{start}  {self._title:<58} {self._elapsed():6.1f} s  {outcome}", flush=True)
-
-    def _elapsed(self) -> float:
-        return time.monotonic() - self._start
+        with self._lock:
+            seconds = time.monotonic() - self._begun.pop(step)
+            line = f"  {step.title:<58} {seconds:6.1f} s  {outcome}"
+            width = shutil.get_terminal_size().columns - 1 if self._live else 0
+            print(("\r" if self._live else "") + line.ljust(width), flush=True)

@@ -1,34 +1,46 @@
 """Compile every kernel once, so that no node ever waits for the compiler.
 
-Run by ``make setup`` as ``python -m contact_experiments.precompile``, and by workers of a cluster.
+``make setup`` runs ``python -m contact_experiments.precompile graph``, then ``others``; workers of
+a cluster call :func:`precompile_stack`.
 """
 
 from __future__ import annotations
 
 import importlib
 import multiprocessing
+import sys
 from concurrent.futures import ProcessPoolExecutor
 
-MODULES = (
-    "contact_experiments.tamsi.precompile",
-    "irs_planner.precompile",
-    "contact_aware_control.precompile",
-    "robust_planner.precompile",
-)
-"""Each has a function ``precompile()``; the longest comes first."""
+MODULES = {
+    "graph": ("tamsi_sim.precompile", "contact_aware_control.precompile"),
+    "others": (
+        "irs_planner.precompile",
+        "contact_experiments.tamsi.precompile",
+        "robust_planner.precompile",
+    ),
+}
+"""What simulator, estimator and controller run, and the rest; the longest comes first.
+
+Each has a function ``precompile()``."""
 
 
-def main() -> None:
-    """Compile the kernels of all packages into Numba's cache on disk, side by side."""
+def main(groups: list[str]) -> None:
+    """Compile kernels into Numba's cache on disk, side by side.
+
+    Args:
+        groups: Of MODULES.
+    """
+    names = [name for group in groups for name in MODULES[group]]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(mp_context=context) as pool:
-        list(pool.map(precompile_module, MODULES))
+        list(pool.map(precompile_module, names))
 
 
 def precompile_stack() -> None:
     """Compile the kernels of all packages one after the other, in this process."""
-    for name in MODULES:
-        precompile_module(name)
+    for names in MODULES.values():
+        for name in names:
+            precompile_module(name)
 
 
 def precompile_module(name: str) -> None:
@@ -41,4 +53,4 @@ def precompile_module(name: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:] or list(MODULES))

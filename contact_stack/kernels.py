@@ -1,4 +1,4 @@
-"""Compiles the numerical kernels before a graph needs them, where `make setup` has not done so."""
+"""Compiles the kernels of a graph before it starts, where `make setup` has not done so."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from contact_core.errors import ContactStackError
 from contact_stack.checks import CheckStatus
 from contact_stack.checks.machine import compiled_kernels
 
-COMMAND = (sys.executable, "-m", "contact_experiments.precompile")
-USUAL = 240
+COMMAND = (sys.executable, "-m", "contact_experiments.precompile", "graph")
+USUAL = 120
 """How long it takes on two processors [s]."""
 
 
 def compile_once() -> None:
     """Compile what is not in Numba's cache, and show how long it takes.
 
-    Nodes would do so themselves, all at the same time, and be silent for minutes.
+    Nodes would do so themselves, all at the same time, and be silent for minutes. Those of
+    planners still do, before they offer their actions.
 
     Raises:
         ContactStackError: If it fails.

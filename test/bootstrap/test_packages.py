@@ -45,7 +45,7 @@ def test_colcon_builds_both_packages(tmp_path: Path):
         *("--install-base", install, "--cmake-args", "-DBUILD_TESTING=OFF"),
         f"-DCMAKE_PREFIX_PATH={PREFIX}",
         f"-DPython3_EXECUTABLE={sys.executable}",
-        f"-DCMAKE_PROJECT_INCLUDE={ROOT / 'bootstrap/drop_missing_includes.cmake'}",
+        f"-DCMAKE_PROJECT_INCLUDE={ROOT / 'bootstrap/python_interfaces.cmake'}",
     )
     package = install / "contact_stack"
     assert (package / "share/ament_index/resource_index/packages/contact_stack").is_file()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ class _Recorder:
         """Run both steps with a new runner and return those that did something."""
         runner = StepRunner(self.folder / "stamps", self.folder / "logs", os.environ)
         for name, source in self.sources.items():
-            assert runner.run(Step(name, name, (source, "a text"), self.act, "no remedy"))
+            assert runner.run([Step(name, name, (source, "a text"), self.act, "no remedy")])
         return runner.done
 
     def act(self, log: Log) -> None:
@@ -80,7 +81,7 @@ def test_a_failed_step_shows_its_log_and_remedy_and_is_tried_again(
 ):
     step = Step("broken", "do it", (), lambda log: log.run(*command), "turn it off and on")
     runner = StepRunner(tmp_path / "stamps", tmp_path / "logs", os.environ)
-    assert not runner.run(step)
+    assert not runner.run([step])
     errors = capsys.readouterr().err
     assert reason in errors
     assert "error: do it failed: turn it off and on" in errors
@@ -91,9 +92,40 @@ def test_a_failed_step_shows_its_log_and_remedy_and_is_tried_again(
 
 def test_a_failure_removes_the_stamp_of_the_last_success(tmp_path: Path):
     runner = StepRunner(tmp_path / "stamps", tmp_path / "logs", os.environ)
-    assert runner.run(Step("step", "step", ("old",), lambda log: None, ""))
-    assert not runner.run(Step("step", "step", ("new",), lambda log: log.run("/nowhere"), ""))
+    assert runner.run([Step("step", "step", ("old",), lambda log: None, "")])
+    runner = StepRunner(tmp_path / "stamps", tmp_path / "logs", os.environ)
+    assert not runner.run([Step("step", "step", ("new",), lambda log: log.run("/nowhere"), "")])
     assert not (tmp_path / "stamps/step").exists()
+
+
+def test_tracks_run_side_by_side_and_the_steps_of_each_in_turn(tmp_path: Path):
+    both = threading.Barrier(2, timeout=10.0)
+    order: list[str] = []
+
+    def track(name: str) -> list[Step]:
+        meet = Step(f"{name}_meets", "", (), lambda log: both.wait() and None, "")
+        return [meet, Step(f"{name}_ends", "", (), lambda log: order.append(name), "")]
+
+    runner = StepRunner(tmp_path / "stamps", tmp_path / "logs", os.environ)
+    assert runner.run(track("first"), track("second"))
+    assert sorted(order) == ["first", "second"]
+    for name in order:
+        assert runner.done.index(f"{name}_meets") < runner.done.index(f"{name}_ends")
+
+
+def test_what_fails_ends_what_runs_beside_it(tmp_path: Path, capsys):
+    lasting = (sys.executable, "-c", "import time; time.sleep(600)")
+    long = [
+        Step("long", "take long", (), lambda log: log.run(*lasting), "never shown"),
+        Step("later", "do more", (), lambda log: None, ""),
+    ]
+    broken = [Step("broken", "do it", (), lambda log: log.run("/nowhere"), "turn it off and on")]
+    runner = StepRunner(tmp_path / "stamps", tmp_path / "logs", os.environ)
+    assert not runner.run(long, broken)
+    shown = capsys.readouterr()
+    assert "never shown" not in shown.err
+    assert [line.split()[-1] for line in shown.out.splitlines()] == ["failed", "stopped"]
+    assert not runner.done
 
 
 def test_a_second_make_setup_does_nothing():
