@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import coal
 import numpy as np
 import pinocchio as pin
+import scipy
 import viser
-from scipy.spatial import ConvexHull
 
 from contact_core.collision.shapes import triangles_from_coal
 
@@ -88,7 +88,7 @@ def draw_solid(
 
 def _hull_triangles(points: np.ndarray) -> np.ndarray:
     """(m, 3) corners of the triangles of a convex hull, counter-clockwise as seen from outside."""
-    hull = ConvexHull(points)
+    hull = scipy.spatial.ConvexHull(points)
     p, q, r = np.moveaxis(points[hull.simplices], 1, 0)
     inward = np.einsum("ij,ij->i", np.cross(q - p, r - p), hull.equations[:, :3]) < 0.0
     return np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import coal
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+import scipy
 
 from contact_core.errors import ModelError
 from contact_core.kernel import inner_kernel
@@ -93,14 +93,14 @@ def convex_hull(
             stick out by more than the tolerance; if that is zero, a share COARSEST of its extent.
     """
     try:
-        hull = ConvexHull(points)
+        hull = scipy.spatial.ConvexHull(points)
         corners, deviation = points[hull.vertices], 0.0
         mesh, center = _polyhedron(hull, points, deviation)
         if tolerance > 0.0 or len(mesh.faces) > MAX_FACES:
             kept = _simplify(corners, tolerance)
             deviation = _distance_to_hull(corners, kept)
-            mesh, center = _polyhedron(ConvexHull(kept), kept, deviation)
-    except (QhullError, ValueError) as error:
+            mesh, center = _polyhedron(scipy.spatial.ConvexHull(kept), kept, deviation)
+    except (scipy.spatial.QhullError, ValueError) as error:
         raise ModelError(f"collision '{name}' is a mesh without a volume") from error
     extent = float(np.ptp(corners, axis=0).max())
     if deviation > (tolerance or COARSEST * extent):
@@ -149,7 +149,7 @@ def depth_in_hull(points: np.ndarray, mesh: ConvexMesh) -> float:
 
 
 def _polyhedron(
-    hull: ConvexHull, points: np.ndarray, deviation: float
+    hull: scipy.spatial.ConvexHull, points: np.ndarray, deviation: float
 ) -> tuple[ConvexMesh, np.ndarray]:
     corners = points[hull.vertices]
     low, high = corners.min(axis=0), corners.max(axis=0)
@@ -170,7 +170,7 @@ def _simplify(corners: np.ndarray, tolerance: float) -> np.ndarray:
     extent = float(np.ptp(corners, axis=0).max())
     signs = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
     first = np.unique(np.argmax(corners @ signs.T, axis=0))
-    hull = ConvexHull(corners[first], incremental=True)
+    hull = scipy.spatial.ConvexHull(corners[first], incremental=True)
     candidates, finest = corners, tolerance
     if not tolerance:
         # One corner of a cell will do as a candidate.
@@ -208,7 +208,7 @@ def _distance_to_hull(corners: np.ndarray, kept: np.ndarray) -> float:
         coal.Sphere(0.0),
         coal.Transform3s(),
     )
-    hull = ConvexHull(kept)
+    hull = scipy.spatial.ConvexHull(kept)
     heights = (corners @ hull.equations[:, :3].T + hull.equations[:, 3]).max(axis=1)
     return max(
         (
@@ -223,7 +223,7 @@ def _distance_to_hull(corners: np.ndarray, kept: np.ndarray) -> float:
 
 
 def _merge_triangles(
-    hull: ConvexHull, vertices: np.ndarray, planes: np.ndarray, tolerance: float
+    hull: scipy.spatial.ConvexHull, vertices: np.ndarray, planes: np.ndarray, tolerance: float
 ) -> tuple[list[np.ndarray], list[int]]:
     """Join the hull's triangles to faces, around the biggest triangle first.
 

@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 
 import coal
 import numpy as np
-from scipy.spatial import ConvexHull
+import scipy
 
 from contact_core.collision.convex_mesh import ConvexMesh, convex_hull, depth_in_hull
 from contact_core.collision.shapes import triangles_to_coal
@@ -145,7 +145,8 @@ def volume_ratio(points: np.ndarray, triangles: np.ndarray) -> float | None:
     _, same = np.unique(points, axis=0, return_inverse=True)
     ends = same.reshape(-1)[triangles].ravel(), same.reshape(-1)[np.roll(triangles, -1, 1)].ravel()
     there, back = (np.sort(a * len(points) + b) for a, b in (ends, ends[::-1]))
-    volume, hull = abs(_signed_volume(points, triangles)), float(ConvexHull(points).volume)
+    volume = abs(_signed_volume(points, triangles))
+    hull = float(scipy.spatial.ConvexHull(points).volume)
     # In a closed surface every side belongs to two triangles, which pass it in opposite ways.
     closed = np.array_equal(there, back)
     return hull / volume if closed and 0.0 < volume <= (1.0 + ROUNDING) * hull else None

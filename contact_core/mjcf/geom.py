@@ -10,7 +10,7 @@ from pathlib import Path
 import coal
 import numpy as np
 import pinocchio as pin
-from scipy.spatial import ConvexHull, QhullError
+import scipy
 
 from contact_core.collision.shapes import triangles_from_coal, triangles_to_coal
 from contact_core.errors import ModelError, choices
@@ -203,8 +203,8 @@ class Geom:
     def _hull(self, points: np.ndarray) -> np.ndarray:
         """(n, 3, 3) corners of the triangles of a convex hull, counter-clockwise."""
         try:
-            hull = ConvexHull(points)
-        except (QhullError, ValueError) as error:
+            hull = scipy.spatial.ConvexHull(points)
+        except (scipy.spatial.QhullError, ValueError) as error:
             raise ModelError(f"geom '{self.name}' is a mesh without a volume") from error
         triangles = points[hull.simplices]
         normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
@@ -220,7 +220,8 @@ def _ball() -> np.ndarray:
     corners = np.array([np.roll((0.0, s, t * golden), k) for k in range(3) for s in (-1, 1)
                         for t in (-1, 1)])  # fmt: skip
     shares = np.array([(i, j, 3 - i - j) for i in range(4) for j in range(4 - i)]) / 3.0
-    points = np.vstack([shares @ corners[face] for face in ConvexHull(corners).simplices])
+    hull = scipy.spatial.ConvexHull(corners)
+    points = np.vstack([shares @ corners[face] for face in hull.simplices])
     return (1.0 + FACETED) * points / np.linalg.norm(points, axis=1, keepdims=True)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dgesv
+import scipy
 
 from contact_core.kernel import inner_kernel, kernel
 from contact_core.rigid_body.configuration import differentiate_move, move_configuration
@@ -139,7 +139,7 @@ def differentiate_step(simulation: Simulation, parts: int, jacobian: np.ndarray)
     for part in range(parts):
         differentiate_residual(simulation, part, velocities, changes, drift_change)
         if nv > 0:
-            _, _, solution, singular = dgesv(systems[part], changes[part + 1])
+            _, _, solution, singular = scipy.linalg.lapack.dgesv(systems[part], changes[part + 1])
             changes[part + 1] = np.nan if singular else solution
     moved = np.eye(nv, columns)
     differentiate_motion(
