@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +14,18 @@ def stop_signals() -> tuple[signal.Signals, ...]:
     """Return SIGINT, SIGTERM and, unless it is ignored as under ``nohup``, SIGHUP."""
     hang_up = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
     return (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hang_up else ()))
+
+
+def end_with_parent() -> None:
+    """Let this process get SIGTERM once the thread that has started it is gone, however it went.
+
+    Linux alone knows that; elsewhere nothing happens.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
+
+
+_SET_PARENT_DEATH_SIGNAL = 1
 
 
 @contextmanager

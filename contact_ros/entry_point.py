@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import signal
 import sys
 import threading
@@ -19,7 +20,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
 from contact_core.errors import ContactStackError
-from contact_core.signals import stop_signals
+from contact_core.signals import end_with_parent, stop_signals
 from contact_ros import network
 from contact_ros.guarded_node import GuardedExecutor
 
@@ -27,6 +28,9 @@ POLL_PERIOD = 0.1
 """How often an idle executor looks for a stop signal [s]."""
 
 EXIT_ERROR = 2
+
+LAUNCHED = "CONTACT_STACK_LAUNCHED"
+"""Our launch files set it for their nodes, which then end with the launch."""
 
 
 @runtime_checkable
@@ -58,6 +62,9 @@ def run(
     stop = _StopSignals()
     try:
         stop.listen()
+        if LAUNCHED in os.environ:
+            # By SIGTERM `ros2 launch` leaves what it has started to itself.
+            end_with_parent()
         network.enter(reach)
         # Signals are ours, so that a node can still publish while it is closing.
         rclpy.init(

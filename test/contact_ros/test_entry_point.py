@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from contact_ros.entry_point import LAUNCHED
+
 pytestmark = pytest.mark.graph
 
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -46,11 +48,15 @@ raise SystemExit(run(Talker))
 @pytest.fixture
 def start_node(start_process: Start, tmp_path: Path) -> Start:
     def start(
-        *args: str, set_up: str = "pass", tick: str = "pass", before: str = ""
+        *args: str,
+        set_up: str = "pass",
+        tick: str = "pass",
+        before: str = "",
+        command: tuple[str, ...] = (sys.executable,),
     ) -> subprocess.Popen[str]:
         script = tmp_path / "talker.py"
         script.write_text(NODE.format(set_up=set_up, tick=tick, before=before))
-        return start_process(sys.executable, script, *args)
+        return start_process(*command, script, *args)
 
     return start
 
@@ -62,6 +68,15 @@ def test_a_signal_ends_the_node_cleanly_and_it_can_still_publish(start_node, num
     process.send_signal(number)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 0
+    assert out.splitlines()[-1] == "closed"
+    assert err == ""
+
+
+def test_a_node_that_was_launched_ends_cleanly_with_a_launch_that_leaves_it(start_node) -> None:
+    launch = start_node(command=("sh", "-c", f"{LAUNCHED}=true {sys.executable} $0 & wait"))
+    assert launch.stdout.readline() == "ticking\n"
+    launch.kill()
+    out, err = launch.communicate(timeout=20)  # the node's as well
     assert out.splitlines()[-1] == "closed"
     assert err == ""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 import time
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from contact_stack_msgs.msg import ControllerStatus
-from ros2 import PATIENCE, Ros2Launch, needs_ros2, ros2
+from ros2 import ENDS, PATIENCE, Ros2Launch, needs_ros2, ros2
 
 from contact_core.files import share
 from contact_ros.client import GraphClient
@@ -36,7 +35,6 @@ ACCEPTING = """/**:
     accept_simulator: true
 """
 
-STOPS = (signal.SIGINT, signal.SIGTERM)
 Start = Callable[..., "subprocess.Popen[str]"]
 Launch = Callable[..., Ros2Launch]
 
@@ -52,8 +50,8 @@ def launch(ros_domain: int, tmp_path: Path) -> Iterator[Launch]:
     needs_ros2()
     started: list[Ros2Launch] = []
 
-    def start(file: str, stop: signal.Signals = signal.SIGINT, **arguments: str) -> Ros2Launch:
-        started.append(Ros2Launch(file, stop, tmp_path / f"output{len(started)}", **arguments))
+    def start(file: str, end: str = "interrupted", **arguments: str) -> Ros2Launch:
+        started.append(Ros2Launch(file, end, tmp_path / f"output{len(started)}", **arguments))
         return started[-1]
 
     yield start
@@ -76,26 +74,26 @@ def fakes(start_process: Start) -> Iterator[Callable[..., None]]:
         assert process.wait(20.0) == 0
 
 
-def graphs() -> list[tuple[str, str, signal.Signals]]:
-    """Every launch file, with every driver that it can be told; both signals end it."""
+def graphs() -> list[tuple[str, str, str]]:
+    """Every launch file, with every driver that it can be told; all ways to end, in turns."""
     chosen = []
     for index, file in enumerate(sorted(path.name[:-11] for path in share("launch").iterdir())):
         told = {argument.name for argument in declared_arguments(find_launch_file(file))}
         many = "driver" in told and file != WITH_WRENCH
         for driver in () if file in OTHERS else PROFILES if many else ("lbr_fri",):
-            for number in STOPS if file == "hardware" else (STOPS[index % 2],):
-                chosen.append((file, driver, number))
+            for end in ENDS if file == "hardware" else (list(ENDS)[index % len(ENDS)],):
+                chosen.append((file, driver, end))
     return chosen
 
 
-@pytest.mark.parametrize(("file", "driver", "number"), graphs())
+@pytest.mark.parametrize(("file", "driver", "end"), graphs())
 def test_a_launch_file_starts_its_nodes_and_leaves_nothing(
     launch: Launch,
     fakes: Callable[..., None],
     tmp_path: Path,
     file: str,
     driver: str,
-    number: signal.Signals,
+    end: str,
 ) -> None:
     expectations = Path(__file__).parents[1] / "contact_stack/launch_expectations"
     arguments = yaml.safe_load((expectations / f"{file}.yaml").read_text()).get("arguments", {})
@@ -111,7 +109,7 @@ def test_a_launch_file_starts_its_nodes_and_leaves_nothing(
     if file == "hardware":
         (tmp_path / "accepting.yaml").write_text(ACCEPTING)
         arguments["preflight_config"] = str(tmp_path / "accepting.yaml")
-    graph = launch(file, number, **arguments)
+    graph = launch(file, end, **arguments)
     with GraphClient("listener") as client:
 
         def there() -> set[str]:
@@ -125,12 +123,12 @@ def test_a_launch_file_starts_its_nodes_and_leaves_nothing(
 def test_two_robots_start_and_end_by_themselves(launch: Launch, fakes: Callable[..., None]) -> None:
     """One on each driver: who ends the one does not disturb the other."""
     graphs = {}
-    for name, driver, stop in (
-        ("left", "lbr_fri", signal.SIGINT),
-        ("right", "kuka_drivers", signal.SIGTERM),
+    for name, driver, end in (
+        ("left", "lbr_fri", "interrupted"),
+        ("right", "kuka_drivers", "terminated"),
     ):
         fakes(driver, f"/{name}")
-        graphs[name] = launch("control", stop, robot_name=name, driver=driver)
+        graphs[name] = launch("control", end, robot_name=name, driver=driver)
     for name in graphs:
         with GraphClient("listener", namespace=name) as client:
             client.wait_for(ControllerStatus, "controller_status", is_held, timeout=90.0)

@@ -37,25 +37,28 @@ def ros2(*words: str) -> str:
     return done.stdout or done.stderr
 
 
-COMMANDS = {
-    signal.SIGINT: ("ros2", "launch", "contact_stack", "{}.launch.xml"),
-    signal.SIGTERM: ("contact-stack", "launch", "{}"),
+ROS2 = ("ros2", "launch", "contact_stack", "{}.launch.xml")
+OURS = ("contact-stack", "launch", "{}")
+ENDS = {
+    "interrupted": (ROS2, signal.SIGINT),
+    "terminated": (ROS2, signal.SIGTERM),
+    "ours terminated": (OURS, signal.SIGTERM),
 }
-"""What ends by a signal and leaves nothing; by SIGTERM `ros2 launch` leaves orphans, as it says."""
+"""How a graph is started and told to end; ours runs the same launch, and guards what it starts."""
 
 
 class Ros2Launch:
     """The launch of ROS 2 at work, and every process that came of it, whatever its group."""
 
-    def __init__(self, file: str, stop: signal.Signals, output: Path, **arguments: str) -> None:
-        """Start it; it will be stopped by a signal."""
-        self._stop = stop
+    def __init__(self, file: str, end: str, output: Path, **arguments: str) -> None:
+        """Start it, to be ended in one of the ENDS."""
+        command, self._signal = ENDS[end]
         self._mark = uuid.uuid4().hex
         self._output = output
         words = [f"{name}:={value}" for name, value in arguments.items()]
         with output.open("w") as stream:
             self.process = subprocess.Popen(
-                [*(word.format(file) for word in COMMANDS[stop]), *words],
+                [*(word.format(file) for word in command), *words],
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, MARK: self._mark, "ROS_LOG_DIR": str(output.parent / "log")},
@@ -89,7 +92,7 @@ class Ros2Launch:
 
     def stop(self) -> None:
         """Tell the launch alone to stop; nothing of it may be left, nor have failed."""
-        self.process.send_signal(self._stop)
+        self.process.send_signal(self._signal)
         self.process.wait(PATIENCE)
         end = time.monotonic() + 5.0
         while self.left() and time.monotonic() < end:
