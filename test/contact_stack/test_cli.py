@@ -13,12 +13,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from command import WITHOUT_LAUNCH_ROS
 
 from contact_core.errors import ConfigError
 from contact_core.files import share
 from contact_stack import cli
-
-CLI = (sys.executable, "-m", "contact_stack.cli")
 
 
 @pytest.fixture
@@ -196,6 +195,13 @@ def test_json_is_the_same_option_everywhere() -> None:
                 assert (action.nargs, action.const) == ("?", "-"), parser.prog
 
 
+@pytest.fixture
+def our_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let launch files be run by ourselves, also where launch_ros is installed."""
+    monkeypatch.setitem(sys.modules, "launch_ros", None)
+
+
+@pytest.mark.usefixtures("our_runner")
 def test_launch_a_bad_file_is_one_line(launch_file, capsys) -> None:
     assert cli.main(["launch", str(launch_file("<executable/>"))]) == 2
     error = capsys.readouterr().err
@@ -247,6 +253,7 @@ def test_launch_takes_arguments_before_and_after_options(capsys) -> None:
     assert capsys.readouterr().out == before
 
 
+@pytest.mark.usefixtures("our_runner")
 def test_launch_the_exit_code_is_that_of_the_node_that_failed(
     launch_file, make_executable, capfd
 ) -> None:
@@ -259,7 +266,8 @@ def test_launch_the_exit_code_is_that_of_the_node_that_failed(
 @pytest.mark.graph
 def test_ctrl_c_on_a_command_shows_no_traceback(start_process, make_executable, launch_file):
     make_executable("steady", "unblock()\nline('up')\ntime.sleep(60)\n")
-    process = start_process(*CLI, "launch", launch_file('<node pkg="throw_away" exec="steady"/>'))
+    file = launch_file('<node pkg="throw_away" exec="steady"/>')
+    process = start_process(*WITHOUT_LAUNCH_ROS, "launch", file)
     assert process.stdout.readline() == "[steady] up\n"
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=5)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import signal
-import sys
 import time
 from pathlib import Path
 
 import pytest
 import yaml
+from command import WITHOUT_LAUNCH_ROS
 
 from contact_core.errors import LaunchError
 from contact_stack.launch import NodeGraph, parse
@@ -19,7 +19,6 @@ SLEEP = "unblock()\nline('up')\ntime.sleep(60)\n"
 STUBBORN = "signal.signal(signal.SIGTERM, lambda *_: line('no'))\nline('up')\n" + (
     "while True: time.sleep(1)\n"
 )
-CLI = (sys.executable, "-m", "contact_stack.cli")
 
 
 def node(executable: str, *, name: str = "", body: str = "", more: str = "") -> str:
@@ -184,7 +183,7 @@ def test_a_signal_to_the_launcher_ends_every_node_without_a_traceback(
         "deaf", "signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + SLEEP.replace("unblock()\n", "")
     )
     file = launch_file(node("real") + node("importing") + node("deaf"))
-    launcher = start_process(*CLI, "launch", file)
+    launcher = start_process(*WITHOUT_LAUNCH_ROS, "launch", file)
     lines = [launcher.stdout.readline() for _ in range(3)]
     assert sorted(lines) == ["[deaf] up\n", "[importing] up\n", "[real] up\n"]
     groups = children(launcher.pid)
@@ -212,7 +211,9 @@ def test_a_killed_launcher_leaves_nothing_behind(
         "line(child.pid)\n" + SLEEP,
     )
     make_executable("stubborn", STUBBORN)
-    launcher = start_process(*CLI, "launch", launch_file(node("parent") + node("stubborn")))
+    launcher = start_process(
+        *WITHOUT_LAUNCH_ROS, "launch", launch_file(node("parent") + node("stubborn"))
+    )
     lines = [launcher.stdout.readline() for _ in range(3)]
     (grandchild,) = [int(line.split()[1]) for line in lines if line.split()[1].isdigit()]
     groups = [*children(launcher.pid), grandchild]
@@ -224,7 +225,7 @@ def test_a_launcher_that_is_to_survive_its_terminal_does(
     make_executable, launch_file, start_process
 ) -> None:
     make_executable("steady", SLEEP)
-    launcher = start_process("nohup", *CLI, "launch", launch_file(node("steady")))
+    launcher = start_process("nohup", *WITHOUT_LAUNCH_ROS, "launch", launch_file(node("steady")))
     assert launcher.stdout.readline() == "[steady] up\n"
     launcher.send_signal(signal.SIGHUP)
     time.sleep(0.5)
@@ -282,7 +283,7 @@ def test_a_launch_whose_every_node_was_given_up_has_failed(make_executable, laun
 @pytest.mark.graph
 def test_a_second_signal_does_not_break_the_end(alive, make_executable, launch_file, start_process):
     make_executable("stubborn", STUBBORN)
-    launcher = start_process(*CLI, "launch", launch_file(node("stubborn")))
+    launcher = start_process(*WITHOUT_LAUNCH_ROS, "launch", launch_file(node("stubborn")))
     assert launcher.stdout.readline() == "[stubborn] up\n"
     groups = children(launcher.pid)
     for _ in range(3):
