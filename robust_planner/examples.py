@@ -183,6 +183,7 @@ def sled(carried_mass: float = 0.0) -> Example:
 
 HEIGHT_SIGMA = 0.005  # of the table [m]
 STIFFNESS = 2e4  # of the contact: what an error in height costs in force [N/m]
+DISSIPATION = 5.0  # of the contact: more than half of the speed comes back [s/m]
 
 
 def table_approach() -> Example:
@@ -204,6 +205,8 @@ def table_approach() -> Example:
         friction=0.4,
         state_weight=(1.0, 1.0, 1.0, 1.0),
         control_weight=(0.02,),
+        stiffness=STIFFNESS,
+        dissipation=DISSIPATION,
     )
     return Example(
         name="table_approach",
@@ -217,6 +220,8 @@ def table_approach() -> Example:
             continuation=ContinuationConfig(method="relaxation", weight_fractions=(1.0,)),
         ),
         test_height=tuple(HEIGHT_SIGMA * deviation for deviation in (-2.0, -2 / 3, 2 / 3, 2.0)),
+        uncertain={"height": Normal(0.0, HEIGHT_SIGMA)},
+        failure=FailureConfig(impact_speed=0.2, final_gap=0.002),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,9 @@ class RobustProblem:
         friction: mu, mean friction coefficient.
         state_weight: Diagonal of Q (2 nq), on x - xf.
         control_weight: Diagonal of R (nu).
+        stiffness: k of the ground under one contact point in worlds that are simulated [N/m]; as a
+            constraint, eq. (1), contact is rigid whatever it is.
+        dissipation: Hunt-Crossley d of ground that is not rigid [s/m]; with 0 an impact is elastic.
     """
 
     name: str
@@ -37,6 +41,8 @@ class RobustProblem:
     friction: float
     state_weight: tuple[float, ...]
     control_weight: tuple[float, ...]
+    stiffness: float = math.inf
+    dissipation: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what no plan can satisfy."""
@@ -56,6 +62,12 @@ class RobustProblem:
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0.0):
                 raise PlanningProblemError(f"{name} is {value!r} (valid: > 0, finite)")
+        if not self.stiffness > 0.0:
+            raise PlanningProblemError(
+                f"stiffness is {self.stiffness!r} (valid: > 0, inf is rigid)"
+            )
+        if not 0.0 <= self.dissipation < math.inf:
+            raise PlanningProblemError(f"dissipation is {self.dissipation!r} (valid: >= 0, finite)")
         states, controls = 2 * self.model.coordinates, self.model.controls
         for name, size in (
             ("start", states),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,12 @@ class ProblemConfig:
     friction: float = parameter(description="mu, mean friction coefficient.", above=0.0)
     state_weight: tuple[float, ...] = parameter(description="Diagonal of Q.", low=0.0)
     control_weight: tuple[float, ...] = parameter(description="Diagonal of R.", low=0.0)
+    stiffness: float = parameter(
+        math.inf, "Of the ground under one point, rigid if infinite.", unit="N/m", above=0.0
+    )
+    dissipation: float = parameter(
+        0.0, "Hunt-Crossley d of a ground that is not rigid.", unit="s/m", low=0.0
+    )
     failure: FailureConfig = nested(FailureConfig)
     planner: PlannerConfig = nested(PlannerConfig)
     search: RiskSettings = nested(RiskSettings)

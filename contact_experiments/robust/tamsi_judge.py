@@ -6,7 +6,7 @@ import numpy as np
 
 from contact_experiments.robust import tamsi_world
 from robust_planner.problem import RobustProblem
-from robust_planner.risk.batch import SMALLEST_FORCE, BatchMotion
+from robust_planner.risk.batch import SMALLEST_FORCE, SMALLEST_WAY, BatchMotion
 from robust_planner.risk.worlds import Worlds, in_world
 from robust_planner.trajectory import ContactTrajectory
 
@@ -42,10 +42,11 @@ def simulate_worlds(problem: RobustProblem, controls: np.ndarray, worlds: Worlds
     velocity = np.stack([run.velocity for run in runs])
     normal = np.stack([run.normal_force for run in runs])
     touches = normal > SMALLEST_FORCE
-    begins = touches.copy()
-    begins[:, 1:] &= ~touches[:, :-1]
+    height = np.asarray(problem.model.distance(position.reshape(-1, position.shape[2]).T))
+    gap = height.reshape(touches.shape) - worlds.height[:, None, None]
+    begins = touches[:, 2:] & ~touches[:, 1:-1]
     impact = np.zeros_like(normal)
-    impact[:, 1:, 0] = np.where(begins[:, 1:, 0], np.maximum(-velocity[:, :-1, -1], 0.0), 0.0)
+    impact[:, 2:] = np.where(begins, _touching_speed(gap[:, 1:-1], velocity[:, :-1, -1:]), 0.0)
     sliding = np.linalg.norm(velocity[:, :, : problem.model.dimension - 1], axis=2)
     return BatchMotion(
         position=position,
@@ -56,3 +57,17 @@ def simulate_worlds(problem: RobustProblem, controls: np.ndarray, worlds: Worlds
         limit_force=np.zeros((*normal.shape[:2], 0)),
         impact_speed=impact,
     )
+
+
+def _touching_speed(gap: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+    """Return how fast a body that is already a little inside was when it touched [m/s].
+
+    A contact of tamsi_sim begins with the first step that starts inside.
+
+    Args:
+        gap: Distance at the start of that step, not positive (n, m, 1) [m].
+        velocity: Upwards at the start of the step before it, and of all others (n, m + 1, 1) [m/s].
+    """
+    before, speed = -velocity[:, :-1], -velocity[:, 1:]
+    inside = np.clip(-gap / np.maximum(tamsi_world.TIME_STEP * speed, SMALLEST_WAY), 0.0, 1.0)
+    return np.maximum(speed + inside * (before - speed), 0.0)

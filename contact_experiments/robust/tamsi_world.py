@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pinocchio as pin
 
@@ -22,8 +24,8 @@ SINGLE_BODIES = ("sliding_block", "lowered_tool")
 """Models that are one cube."""
 
 TIME_STEP = 1e-3
-STIFFNESS = 1e5
-"""Of each surface: the cube's weight sinks in by some hundredths of a millimetre [N/m]."""
+STIFFNESS = 2e5
+"""Of ground that the problem has rigid: the cube sinks in by some hundredths of a mm [N/m]."""
 DISSIPATION = 5.0
 GROUND_SIZE = (60.0, 10.0, 1.0)
 
@@ -102,6 +104,11 @@ def _engine(problem: RobustProblem, friction: float, height: float) -> tuple[Eng
     half = -float(model.distance(zero))
     start = raised_start(problem, height)[: model.coordinates]
     center = np.array([start[0], 0.0 if model.dimension == 2 else start[1], start[-1]])
+    stiffness, dissipation = problem.stiffness, problem.dissipation
+    if math.isinf(stiffness):
+        stiffness, dissipation = STIFFNESS, DISSIPATION
+    # Two equal surfaces in series, at four corners.
+    surface = Surface(0.5 * stiffness, dissipation, friction)
     inertia = mass * (2.0 * half) ** 2 / 6.0
     cube = CUBE.format(name=BODY, mass=mass, inertia=inertia, size=_text([2.0 * half] * 3))
     ground = CUBE.format(name=GROUND, mass=1.0, inertia=1.0, size=_text(GROUND_SIZE))
@@ -111,7 +118,7 @@ def _engine(problem: RobustProblem, friction: float, height: float) -> tuple[Eng
             Instance(GROUND, ground, below),
             Instance(BODY, cube, pin.SE3(np.eye(3), center), True, (0.0, 0.0, -GRAVITY)),
         ],
-        lambda instance, link: Surface(STIFFNESS, DISSIPATION, friction),
+        lambda instance, link: surface,
         lambda a, b: a[0] != b[0],
     )
     return Engine(built, TIME_STEP), mass

@@ -1,7 +1,16 @@
-"""Time stepping of many worlds at once, see :mod:`robust_planner.evaluation.time_stepping`."""
+"""Time stepping of many worlds at once, see :mod:`robust_planner.evaluation.time_stepping`.
+
+Ground that is not rigid answers penetration with the normal force of ``tamsi`` (5), (19),
+
+    lamN = k (-phi - h Jn v+)_+ (1 + d w)_+
+
+with the speed w towards the ground before the step, then corrected to that after it: each is a
+complementarity problem with the diagonal entry 1 / (h^2 k (1 + d w)).
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,14 +19,17 @@ import numpy as np
 
 from contact_core.kernel import inner_kernel, kernel
 from robust_planner.evaluation.time_stepping import SMALLEST_PIVOT
-from robust_planner.problem import RobustProblem
+from robust_planner.problem import TOUCHING, RobustProblem
 from robust_planner.risk.worlds import Worlds, starts
-from robust_planner.trajectory import stack
 
 SMALLEST_FORCE = 1e-3
 """With less force nothing touches [N]."""
 SMALLEST_WAY = 1e-12
 """In a step [m]; keeps a quotient finite."""
+SMALLEST_DAMPING = 1e-9
+"""Of the factor 1 + d w of a force; keeps a quotient finite."""
+CORRECTIONS = 2
+"""Of the damping in a step; one is not that of ``tamsi_sim`` by some percent of an impact."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +43,8 @@ class BatchMotion:
         tangent_force: lamT (n, N, nc nd) [N].
         slip: gamma (n, N, nc) [m/s].
         limit_force: Forces of the position limits (n, N, nl) [N, Nm].
-        impact_speed: Largest speed towards the ground at which a point touches it in the step that
-            ends at the knot (n, N, nc) [m/s], zero for those that rest there or do not touch.
+        impact_speed: Largest speed towards the ground at which a point comes to touch it in the
+            step that ends at the knot (n, N, nc) [m/s], zero for those that rest there or do not.
     """
 
     position: np.ndarray
@@ -104,7 +116,9 @@ class _Stepper:
     def __init__(self, problem: RobustProblem, worlds: Worlds, step: float) -> None:
         model, count = problem.model, len(worlds)
         self._model, self._worlds, self._step = model, worlds, step
-        self._terms = _terms(problem).map(count)
+        self._stiffness, self._dissipation = problem.stiffness, problem.dissipation
+        self._solves = 1 if math.isinf(problem.stiffness) else 1 + CORRECTIONS
+        self._terms = _Terms(problem, count)
         self.rows = model.contacts + len(model.limit_offsets)
         faces = model.contacts * model.directions
         self.impulses = self.rows + faces
@@ -123,68 +137,96 @@ class _Stepper:
         self, state: np.ndarray, control: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the next state, impulses, slip and impact speeds, one row a world."""
-        model, h, size = self._model, self._step, self._model.coordinates
+        model, h = self._model, self._step
         q, v = np.split(state, 2, axis=1)
-        mass, bias, phi, normal, tangent = (np.asarray(t) for t in self._terms(q.T, v.T))
-        inertia = self._worlds.mass[:, None, None] * stack(mass, size)
-        push = control @ model.actuation.T - self._worlds.mass[:, None] * bias.T
-        unilateral = np.concatenate([stack(normal, size), self._limits], axis=1)
-        jacobian = np.concatenate([unilateral, stack(tangent, size)], axis=1)
+        mass, bias, phi, normal, tangent = self._terms.evaluate(q, v)
+        inertia = self._worlds.mass[:, None, None] * mass
+        push = control @ model.actuation.T - self._worlds.mass[:, None] * bias
+        jacobian = np.concatenate([normal, self._limits, tangent], axis=1)
         height = self._worlds.height[:, None]
-        gaps = np.hstack([phi.T - height, q @ model.limit_directions + model.limit_offsets])
+        gaps = np.hstack([phi - height, q @ model.limit_directions + model.limit_offsets])
         columns = np.concatenate([h * push[:, :, None], jacobian.transpose(0, 2, 1)], axis=2)
         answer = np.linalg.solve(inertia, columns)
         free, inverse = v + answer[:, :, 0], answer[:, :, 1:]
         self._matrix[:, : self.impulses, : self.impulses] = jacobian @ inverse
         self._offset[:, : self.impulses] = np.einsum("nij,nj->ni", jacobian, free)
         self._offset[:, : self.rows] += gaps / h
-        z = _solve_lcps(self._matrix, self._offset)
+        contacts = np.arange(model.contacts)
+        normal, own = jacobian[:, : model.contacts], self._matrix[:, contacts, contacts]
+        after = v
+        for _ in range(self._solves):
+            self._matrix[:, contacts, contacts] = own + self._compliance(normal, after)
+            z = _solve_lcps(self._matrix, self._offset)
+            after = free + np.einsum("nij,nj->ni", inverse, z[:, : self.impulses])
         impulses, slip = z[:, : self.impulses], z[:, self.impulses :]
-        after = free + np.einsum("nij,nj->ni", inverse, impulses)
-        speed = _impact_speeds(jacobian, self._matrix, gaps, v, after, z, h, model.contacts)
+        speed = _impact_speeds(normal, own, gaps, v, after, impulses, h)
         return np.hstack([q + h * after, after]), impulses, slip, speed
+
+    def _compliance(self, normal: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+        """Return how fast each contact point (n, nc) yields per impulse [1/kg]."""
+        towards = -np.einsum("nci,ni->nc", normal, velocity)
+        damping = np.maximum(1.0 + self._dissipation * towards, SMALLEST_DAMPING)
+        return 1.0 / (self._step**2 * self._stiffness * damping)
 
 
 def _impact_speeds(
-    jacobian: np.ndarray,
-    matrix: np.ndarray,
+    normal: np.ndarray,
+    own: np.ndarray,
     gaps: np.ndarray,
     before: np.ndarray,
     after: np.ndarray,
     impulses: np.ndarray,
     step: float,
-    contacts: int,
 ) -> np.ndarray:
     """Return the speed of each contact point (n, nc) at the moment in the step at which it touches.
 
     Taken at the knot before, it would jump by an acceleration times a step with the knot at which
     contact begins.
     """
-    normal = jacobian[:, :contacts]
-    impulse = impulses[:, :contacts]
-    own = matrix[:, np.arange(contacts), np.arange(contacts)]
+    contacts = normal.shape[1]
+    gaps, impulse = gaps[:, :contacts], impulses[:, :contacts]
     speed = np.einsum("nci,ni->nc", normal, before)
     # What the step would have ended with, had this point not been stopped.
     free = np.einsum("nci,ni->nc", normal, after) - own * impulse
-    moment = np.clip(gaps[:, :contacts] / np.maximum(-step * free, SMALLEST_WAY), 0.0, 1.0)
-    touches = impulse > SMALLEST_FORCE * step
+    moment = np.clip(gaps / np.maximum(-step * free, SMALLEST_WAY), 0.0, 1.0)
+    touches = (impulse > SMALLEST_FORCE * step) & (gaps >= -TOUCHING)
     return np.where(touches, np.maximum(-(speed + moment * (free - speed)), 0.0), 0.0)
 
 
-def _terms(problem: RobustProblem) -> casadi.Function:
-    model = problem.model
-    q, v = casadi.SX.sym("q", model.coordinates), casadi.SX.sym("v", model.coordinates)
-    outputs = [
-        casadi.densify(term)
-        for term in (
+class _Terms:
+    """Evaluates a model in many states, in place: converting CasADi's matrices took a third."""
+
+    def __init__(self, problem: RobustProblem, count: int) -> None:
+        model, size = problem.model, problem.model.coordinates
+        q, v = casadi.SX.sym("q", size), casadi.SX.sym("v", size)
+        terms = (
             model.mass_matrix(q),
             model.bias_force(q, v),
             model.distance(q),
             model.normal_jacobian(q),
             model.tangent_jacobian(q),
         )
-    ]
-    return casadi.Function("terms", [q, v], outputs)
+        function = casadi.Function("terms", [q, v], [casadi.densify(term) for term in terms])
+        self._buffer, self._call = function.map(count).buffer()
+        self._state = np.zeros((2, count, size))
+        # CasADi's matrices are stored by columns, those of several states side by side.
+        shapes = [(term.shape[1], term.shape[0]) for term in terms]
+        self._found = [np.zeros((count, *shape)) for shape in shapes]
+        for index, values in enumerate(self._state):
+            self._buffer.set_arg(index, values.data)  # type: ignore[call-arg]
+        for index, values in enumerate(self._found):
+            self._buffer.set_res(index, values.data)  # type: ignore[call-arg]
+
+    def evaluate(self, q: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
+        """Return M, c, phi, Jn and Jt, see :class:`ContactModel`, one row a state.
+
+        They are overwritten by the next call.
+        """
+        self._state[0], self._state[1] = q, v
+        self._call()
+        mass, bias, phi, normal, tangent = self._found
+        columns = (normal.swapaxes(1, 2), tangent.swapaxes(1, 2))
+        return [mass, bias[:, 0], phi[:, 0], *columns]
 
 
 @inner_kernel

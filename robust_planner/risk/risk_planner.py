@@ -84,7 +84,7 @@ class RiskPlan:
         """What the caller can do, with the least risk that was found; empty on success."""
         if self.status is PlanStatus.SUCCEEDED:
             return ""
-        return f"{self.status.remedy} (least risk found: {self.failure_rate.high:.4g})"
+        return f"{self.status.remedy} (least risk found: {self.failure_rate})"
 
 
 def plan_with_risk(

@@ -23,6 +23,8 @@ from robust_planner.examples import EXAMPLES, make_example
         ("block", {"duration": math.inf}, "duration is inf"),
         ("block", {"friction": 0.0}, "friction is 0.0 .*> 0"),
         ("block", {"friction": math.nan}, "friction is nan"),
+        ("block", {"stiffness": 0.0}, "stiffness is 0.0 .*> 0, inf is rigid"),
+        ("block", {"dissipation": -1.0}, "dissipation is -1.0 .*>= 0"),
         ("block", {"start": (0.0, 0.5, 0.0)}, "start is .*4 finite values"),
         ("block", {"goal": (math.nan, 0.5, 0.0, 0.0)}, "goal is .*finite"),
         ("block", {"control_weight": (-1.0,)}, "control_weight is .*>= 0"),
