@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import casadi
 import numpy as np
 
@@ -82,6 +84,47 @@ def lowered_tool(
         control_names=("force_z",),
         limits=CoordinateLimits(speed=(max_speed,), control=(max_force,)),
     )
+
+
+def guided_tool(
+    mass: float,
+    stiffness: float,
+    damping: float,
+    half_height: float,
+    max_acceleration: float = np.inf,
+    max_speed: float = np.inf,
+) -> ContactModel:
+    """Describe a tool that a position-controlled arm moves vertically.
+
+    The arm carries all weight and holds the tool by a spring to its reference; it is damped
+    against the world, as an impedance controller that is told no speed does.
+
+    Args:
+        mass: Of tool and arm, as felt at the tool [kg].
+        stiffness: Of the spring [N/m].
+        damping: Of the spring [N s/m].
+        half_height: Height of the tool over the ground in contact [m].
+        max_acceleration: Of the reference [m/s^2].
+        max_speed: Of the reference [m/s].
+
+    Returns:
+        q = heights of reference and tool [m], world; u = acceleration of the reference [m/s^2].
+    """
+    q, v = casadi.SX.sym("q", 2), casadi.SX.sym("v", 2)
+    model = build_model(
+        name="guided_tool",
+        q=q,
+        # What the reference weighs does not matter: nothing acts on it but the control.
+        bodies=[Body(casadi.vertcat(q[0], 0.0), 1.0), Body(casadi.vertcat(0.0, q[1]), mass)],
+        contacts=[BodyPoint("tip", casadi.vertcat(0.0, q[1] - half_height))],
+        actuation=np.array([[1.0], [0.0]]),
+        position_names=("reference", "z"),
+        control_names=("acceleration",),
+        limits=CoordinateLimits(speed=(max_speed, np.inf), control=(max_acceleration,)),
+    )
+    pull = stiffness * (q[1] - q[0]) + damping * v[1]
+    spring = casadi.Function("bias_force", [q, v], [casadi.vertcat(0.0, pull)])
+    return dataclasses.replace(model, bias_force=spring)
 
 
 HALF_FOOT = 0.167  # [m]

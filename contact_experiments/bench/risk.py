@@ -11,14 +11,16 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from contact_core.figures import add_legend, new_figure, save
+from contact_core.registry import Registry
 from contact_core.results import Rows, add_json_option, at_least, table, write_json
 from contact_core.sweep import Sweep, add_worker_options, chosen_workers
-from contact_experiments.robust.arm_runs import (
-    draw_slides,
-    plan_slides,
-    run_slide,
-    summarize_slides,
-)
+from contact_experiments.robust.arm_approach import APPROACH
+from contact_experiments.robust.arm_runs import SLIDE, ArmTask
+from robust_planner.examples import Example
+from robust_planner.risk.risk_planner import RiskPlan
+
+TASKS: Registry[ArmTask] = Registry("task", {"sled": SLIDE, "approach": APPROACH})
+"""What the arm can be asked to do."""
 
 ROWS: Rows = (
     ("failures, planner", "promised", 100.0, "%"),
@@ -26,7 +28,6 @@ ROWS: Rows = (
     ("  of", "runs", 1.0, "runs"),
     ("  95 % interval, low", "low", 100.0, "%"),
     ("  95 % interval, high", "high", 100.0, "%"),
-    ("largest error", "worst_m", 1e3, "mm"),
 )
 
 
@@ -37,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser: The parser of this benchmark.
     """
     parser.add_argument(
+        "tasks", nargs="*", metavar="TASK", default=list(TASKS),
+        help="sled: by wrenches, over a table of uncertain friction; approach: down to a table of "
+        "uncertain height, by the contact-aware controller (default both)",
+    )  # fmt: skip
+    parser.add_argument(
         "--runs", type=at_least(1), default=100, metavar="N",
         help="worlds in which each plan is executed (default %(default)s)",
     )  # fmt: skip
@@ -44,8 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--risk", type=float, default=0.05, help="accepted (default %(default)s), 0.001..0.5"
     )
     parser.add_argument(
-        "--sigma", type=float, default=0.1, help="of the friction (default %(default)s)"
-    )
+        "--sigma", type=float,
+        help="of the friction or the height [m] (default: 0.1, or 0.005 m)",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of the worlds (default %(default)s)")
     add_json_option(parser)
     parser.add_argument(
@@ -64,36 +71,57 @@ def main(args: argparse.Namespace) -> int:
     Returns:
         0; a broken promise is a figure like the others.
     """
+    tasks = {name: TASKS[name] for name in args.tasks}
     sweep = Sweep(chosen_workers(args), args.out / "results")
-    ((example, plan),) = sweep.run(plan_slides, [(args.risk, args.sigma)], "plans")
-    cases = draw_slides(example, plan, args.runs, args.seed)
-    ways = sweep.run(run_slide, [(case,) for case in cases], "slides of the arm")
-    plans = summarize_slides(example, cases, ways)
-    plans["nominal"]["promised"] = plan.nominal_rate.rate
-    plans["with risk"]["promised"] = plan.failure_rate.rate
-    print("\n".join(table(plans, ROWS)))
-    print(f"accepted: {100.0 * args.risk:g} %, {plan.status.name}")
-    tolerance = example.failure.goal_tolerance[0]
-    print(f"plot: {save(draw(plans, tolerance), args.out / 'slides.png')}")
-    write_json({"risk": args.risk, "status": plan.status.name, "plans": plans}, args.json)
+    results = {}
+    for name, task in tasks.items():
+        sigma = task.sigma if args.sigma is None else args.sigma
+        ((example, plan),) = sweep.run(plan_task, [(name, args.risk, sigma)], f"{name}, plans")
+        cases = task.draw(example, plan, args.runs, args.seed)
+        found = sweep.run(task.run, [(case,) for case in cases], f"{name}, runs of the arm")
+        plans = task.summarize(example, cases, found)
+        plans["nominal"]["promised"] = plan.nominal_rate.rate
+        plans["with risk"]["promised"] = plan.failure_rate.rate
+        quantity, factor = task.drawn
+        worst = (f"largest {quantity.split(' [')[0]}", "worst", factor, quantity[:-1].split("[")[1])
+        print("\n".join(table(plans, (*ROWS, worst), head=name)))
+        print(f"accepted: {100.0 * args.risk:g} %, {plan.status.name}")
+        picture = draw(task, plans, task.bound(example))
+        print(f"plot: {save(picture, args.out / f'{name}.png')}", flush=True)
+        results[name] = {"risk": args.risk, "status": plan.status.name, "plans": plans}
+    write_json(results, args.json)
     return 0
 
 
-def draw(plans: Mapping[str, Any], tolerance: float) -> Figure:
-    """Draw where the sled ended with each friction.
+def plan_task(name: str, risk: float, sigma: float) -> tuple[Example, RiskPlan]:
+    """Plan one of the tasks, see :meth:`ArmTask.plan`.
 
     Args:
-        plans: See :func:`summarize_slides`.
-        tolerance: Largest error that is no failure [m].
+        name: One of ``TASKS``.
+        risk: Accepted probability of failure.
+        sigma: Standard deviation of what is uncertain.
+    """
+    return TASKS[name].plan(risk, sigma)
+
+
+def draw(task: ArmTask, plans: Mapping[str, Any], bound: float) -> Figure:
+    """Draw what came of each plan in each world.
+
+    Args:
+        task: What the arm did.
+        plans: See :meth:`ArmTask.summarize`.
+        bound: Largest figure that is no failure [m or m/s].
     """
     figure, grid = new_figure(1, 1, (7.0, 4.0))
     axes = grid[0, 0]
+    (world, scale), (drawn, factor) = task.world, task.drawn
     for marker, (name, runs) in zip("ox", plans.items(), strict=True):
-        error = 1e3 * np.array(runs["error_m"])
+        values = factor * np.array(runs["drawn"])
         label = f"{name}: {runs['failures']} of {runs['runs']} fail"
-        axes.plot(runs["friction"], error, marker, ms=4, label=label)
-    axes.axhspan(-1e3 * tolerance, 1e3 * tolerance, color="C2", alpha=0.15, label="no failure")
-    axes.set_xlabel("friction of the table")
-    axes.set_ylabel("final error of the sled [mm]")
+        axes.plot(scale * np.array(runs["world"]), values, marker, ms=4, label=label)
+    low = -factor * bound if min(min(runs["drawn"]) for runs in plans.values()) < 0.0 else 0.0
+    axes.axhspan(low, factor * bound, color="C2", alpha=0.15, label="no failure")
+    axes.set_xlabel(world)
+    axes.set_ylabel(drawn)
     add_legend(figure, axes, columns=3)
     return figure

@@ -1,8 +1,9 @@
-"""Plans of the sled executed by the simulated arm in lock-step, in one process."""
+"""Plans executed by the simulated arm in drawn worlds, in lock-step, in one process; the sled's."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from robust_planner.examples import Example, sled
 from robust_planner.risk.failure import FailureRate
 from robust_planner.risk.risk_planner import RiskPlan, plan_example
 from robust_planner.risk.worlds import Normal, draw_worlds
+from robust_planner.trajectory import ContactTrajectory
 from tamsi_sim.robot.plant import Plant, cartesian_impedance
 
 SCENE = "slide_sled"
@@ -27,20 +29,110 @@ SAME_TIME = 1e-6
 
 
 @dataclass(frozen=True)
-class SlideCase:
+class ArmCase:
     """One plan in one world.
 
     Attributes:
         plan: ``"nominal"`` or ``"with risk"``.
         time: Knots (N) [s].
-        force: Along the motion (N) [N].
-        friction: mu between sled and table.
+        course: What the arm is told at each of them (N); force [N] or height [m].
+        world: Value of what is uncertain.
     """
 
     plan: str
     time: tuple[float, ...]
-    force: tuple[float, ...]
-    friction: float
+    course: tuple[float, ...]
+    world: float
+
+
+@dataclass(frozen=True)
+class ArmTask:
+    """A problem that the arm can execute.
+
+    Attributes:
+        quantity: What is uncertain, see :func:`robust_planner.quantities`.
+        sigma: Its standard deviation, unless another one is asked for.
+        problem: Builds the problem.
+        course: What of a plan the arm is told (N).
+        run: Lets the arm execute a case, and returns what was measured.
+        judge: Returns from that what is drawn [m or m/s], and whether the run has failed.
+        bound: Returns what that may be.
+        drawn: What it is, with its unit, and how many of them make one in SI units.
+        world: Likewise, what is uncertain.
+    """
+
+    quantity: str
+    sigma: float
+    problem: Callable[[], Example]
+    course: Callable[[ContactTrajectory], np.ndarray]
+    run: Callable[[ArmCase], np.ndarray]
+    judge: Callable[[Example, np.ndarray], tuple[float, bool]]
+    bound: Callable[[Example], float]
+    drawn: tuple[str, float]
+    world: tuple[str, float]
+
+    def plan(self, risk: float, sigma: float) -> tuple[Example, RiskPlan]:
+        """Plan with and without a promise.
+
+        Args:
+            risk: Accepted probability of failure.
+            sigma: Standard deviation of what is uncertain.
+
+        Returns:
+            The problem and its plans.
+        """
+        example = self.problem()
+        mean = example.robust_problem.friction if self.quantity == "friction" else 0.0
+        example = dataclasses.replace(example, uncertain={self.quantity: Normal(mean, sigma)})
+        return example, plan_example(example, risk)
+
+    def draw(self, example: Example, plan: RiskPlan, runs: int, seed: int) -> list[ArmCase]:
+        """Draw worlds, the same for both plans.
+
+        Args:
+            example: The problem.
+            plan: Its plans.
+            runs: Worlds for each plan.
+            seed: Of the draw.
+        """
+        problem = example.robust_problem
+        worlds = draw_worlds(problem, example.uncertain, runs, seed, "runs of the arm")
+        plans = {"nominal": plan.nominal.trajectory, "with risk": plan.trajectory}
+        return [
+            ArmCase(name, tuple(motion.time.tolist()), tuple(self.course(motion).tolist()), value)
+            for name, motion in plans.items()
+            for value in getattr(worlds, self.quantity).tolist()
+        ]
+
+    def summarize(
+        self, example: Example, cases: list[ArmCase], measured: list[np.ndarray]
+    ) -> dict[str, Any]:
+        """Count failures.
+
+        Args:
+            example: The problem.
+            cases: What was executed.
+            measured: What came of each.
+
+        Returns:
+            Plan -> worlds, what is drawn, and how many runs have failed.
+        """
+        plans = {}
+        for name in dict.fromkeys(case.plan for case in cases):
+            own = [(c, m) for c, m in zip(cases, measured, strict=True) if c.plan == name]
+            drawn, failed = zip(*(self.judge(example, found) for _, found in own), strict=True)
+            rate = FailureRate(sum(failed), len(own))
+            plans[name] = {
+                "world": [case.world for case, _ in own],
+                "drawn": list(drawn),
+                "failed": list(failed),
+                "failures": rate.failures,
+                "runs": rate.samples,
+                "low": rate.low,
+                "high": rate.high,
+                "worst": float(np.abs(drawn).max()),
+            }
+        return plans
 
 
 def carried_mass() -> float:
@@ -54,41 +146,7 @@ def carried_mass() -> float:
     return float(cartesian_impedance(scene).tool_inertia(start)[ALONG, ALONG])
 
 
-def plan_slides(risk: float, sigma: float) -> tuple[Example, RiskPlan]:
-    """Plan for an uncertain friction, with and without a promise.
-
-    Args:
-        risk: Accepted probability of failure.
-        sigma: Standard deviation of the friction.
-
-    Returns:
-        The problem and its plans.
-    """
-    example = sled(carried_mass())
-    uncertain = {"friction": Normal(example.robust_problem.friction, sigma)}
-    example = dataclasses.replace(example, uncertain=uncertain)
-    return example, plan_example(example, risk)
-
-
-def draw_slides(example: Example, plan: RiskPlan, runs: int, seed: int) -> list[SlideCase]:
-    """Draw worlds, the same for both plans.
-
-    Args:
-        example: The problem.
-        plan: Its plans.
-        runs: Worlds for each plan.
-        seed: Of the draw.
-    """
-    worlds = draw_worlds(example.robust_problem, example.uncertain, runs, seed, "slides of the arm")
-    plans = {"nominal": plan.nominal.trajectory, "with risk": plan.trajectory}
-    return [
-        SlideCase(name, tuple(motion.time.tolist()), tuple(motion.control[:, 0].tolist()), friction)
-        for name, motion in plans.items()
-        for friction in worlds.friction.tolist()
-    ]
-
-
-def run_slide(case: SlideCase) -> np.ndarray:
+def run_slide(case: ArmCase) -> np.ndarray:
     """Let the arm execute a plan, as the demo slide_sled does on the graph.
 
     Args:
@@ -98,7 +156,7 @@ def run_slide(case: SlideCase) -> np.ndarray:
         Way of the sled at the start of every period, and at the end (n) [m].
     """
     scene = Scene.load(SCENE)
-    surface = dataclasses.replace(scene.surfaces[SLIDING], friction=case.friction)
+    surface = dataclasses.replace(scene.surfaces[SLIDING], friction=case.world)
     plant = Plant(dataclasses.replace(scene, surfaces={**scene.surfaces, SLIDING: surface}))
     rest, period = plant.reset(0).position, scene.config.period
     push, places = np.zeros(6), []
@@ -106,45 +164,35 @@ def run_slide(case: SlideCase) -> np.ndarray:
         now = tick * period - RESTING + SAME_TIME
         if now >= 0.0:
             places.append(_place(plant))
-            push[ALONG] = case.force[np.searchsorted(case.time, now) - 1]
+            push[ALONG] = case.course[np.searchsorted(case.time, now) - 1]
         plant.tick(rest, None, push)
     places.append(_place(plant))
     return np.array(places) - places[0]
 
 
-def summarize_slides(
-    example: Example, cases: list[SlideCase], ways: list[np.ndarray]
-) -> dict[str, Any]:
-    """Count failures.
+def judge_slide(example: Example, ways: np.ndarray) -> tuple[float, bool]:
+    """Return the final error of the sled [m], and whether it is too large.
 
     Args:
         example: The problem.
-        cases: What was executed.
-        ways: What came of each.
-
-    Returns:
-        Plan -> friction, final errors [m] and how many are larger than the tolerance.
+        ways: See :func:`run_slide`.
     """
-    goal, tolerance = example.robust_problem.goal[0], example.failure.goal_tolerance[0]
-    plans = {}
-    for name in dict.fromkeys(case.plan for case in cases):
-        runs = [
-            (c.friction, way[-1] - goal)
-            for c, way in zip(cases, ways, strict=True)
-            if c.plan == name
-        ]
-        friction, errors = np.array(runs).T
-        rate = FailureRate(int(np.sum(np.abs(errors) > tolerance)), len(errors))
-        plans[name] = {
-            "friction": friction.tolist(),
-            "error_m": errors.tolist(),
-            "failures": rate.failures,
-            "runs": rate.samples,
-            "low": rate.low,
-            "high": rate.high,
-            "worst_m": float(np.abs(errors).max()),
-        }
-    return plans
+    error = float(ways[-1] - example.robust_problem.goal[0])
+    return error, abs(error) > example.failure.goal_tolerance[0]
+
+
+SLIDE = ArmTask(
+    quantity="friction",
+    sigma=0.1,
+    problem=lambda: sled(carried_mass()),
+    course=lambda motion: motion.control[:, 0],
+    run=run_slide,
+    judge=judge_slide,
+    bound=lambda example: example.failure.goal_tolerance[0],
+    drawn=("final error of the sled [mm]", 1e3),
+    world=("friction of the table", 1.0),
+)
+"""The sled over a table of uncertain friction, by wrenches laid over the arm's impedance."""
 
 
 def _place(plant: Plant) -> float:
