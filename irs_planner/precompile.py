@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from irs_planner.examples import build_problem, load_example
 from irs_planner.irs_lqr import plan
+from irs_planner.mpc import RiccatiSolver, TrackingProblem
 from irs_planner.problem import PlannerSettings
 from irs_planner.search import SearchSettings, plan_globally
 from irs_planner.smoothing_modes import mode_names
@@ -23,3 +26,17 @@ def precompile() -> None:
             plan(problem, PlannerSettings(mode=mode, iterations=1, samples=2))
     for name in SEARCHED:
         plan_globally(build_problem(load_example(name)), SearchSettings(attempts=3))
+    _solve_interior_point()
+
+
+def _solve_interior_point() -> None:
+    """Meet a bound that active sets do not hold, as few examples do."""
+    one, bound = np.ones((1, 1, 1)), np.array([[0.5, np.inf]])
+    solver = RiccatiSolver()
+    solver.prepare(
+        TrackingProblem(
+            one, 2.0 * one, np.zeros((1, 1)), np.ones((2, 1)), *one.repeat(3, 0), -bound, bound,
+            np.zeros(2),
+        )
+    )  # fmt: skip
+    solver.solve(0, np.ones(1))

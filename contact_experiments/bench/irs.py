@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from contact_core.figures import save
 from contact_core.results import Columns, add_json_option, lines, write_json
-from contact_experiments.irs.benchmark import compare_orders, run_examples
+from contact_experiments.irs.benchmark import compare_horizons, compare_orders, run_examples
 from contact_experiments.irs.contact_qps import COUNT, measure_contact_qps, missing_peers
 from irs_planner import SMOOTHING_MODES, example_names
 from irs_planner.plots import plot_costs
@@ -19,7 +19,7 @@ from irs_planner.plots import plot_costs
 QUICK = ("pendulum", "pushing")
 """One example without and one with contact."""
 
-PARTS = ("examples", "qps", "second_order")
+PARTS = ("examples", "qps", "second_order", "horizons")
 """What is measured."""
 
 PER_ITERATION = "seconds_per_iteration"
@@ -93,6 +93,13 @@ def main(args: argparse.Namespace) -> int:
             f"{1e3 * order['second_order']:.0f} ms, {order['ratio']:.0f} times as long "
             "(bundled_gradients: 36)"
         )
+    if "horizons" in parts:
+        figures["horizons"] = found = compare_horizons(seed=args.seed)
+        times = ", ".join(
+            f"{1e3 * seconds:.1f} ms for {horizon} steps"
+            for horizon, seconds in zip(found["horizons"], found["seconds"], strict=True)
+        )
+        print(f"\none iteration of {found['example']}: {times}, {found['ratio']:.1f} times as long")
     write_json(figures, args.json)
     return 0
 

@@ -67,7 +67,9 @@ ORDERS = {"quasi_dynamic": "pushing", "second_order": "pushing_second_order"}
 """Order of the dynamics -> example of the same push."""
 
 
-def seconds_per_iteration(name: str, mode: str, seed: int = 0, iterations: int = 0) -> float:
+def seconds_per_iteration(
+    name: str, mode: str, seed: int = 0, iterations: int = 0, horizon: int = 0
+) -> float:
     """Measure an iteration of Algorithm 1, after one that compiles.
 
     Args:
@@ -75,11 +77,13 @@ def seconds_per_iteration(name: str, mode: str, seed: int = 0, iterations: int =
         mode: How gradients are made.
         seed: Seed of the samples.
         iterations: How many to average over; 0 for as many as the example states.
+        horizon: Number of steps; 0 for that of the example.
 
     Returns:
         The time of one [s].
     """
     config = load_example(name)
+    config = replace(config, horizon=horizon or config.horizon)
     problem, count = build_problem(config), iterations or config.iterations
     plan(problem, PlannerSettings(mode=mode, iterations=1, samples=2, seed=seed))
     result = plan(
@@ -102,6 +106,32 @@ def compare_orders(mode: str = "zero", seed: int = 0) -> dict[str, Any]:
     seconds = {order: seconds_per_iteration(name, mode, seed) for order, name in ORDERS.items()}
     ratio = seconds["second_order"] / seconds["quasi_dynamic"]
     return {"mode": mode, **seconds, "ratio": ratio}
+
+
+HORIZONS = (40, 200)
+"""Numbers of steps whose costs are compared."""
+
+
+def compare_horizons(mode: str = "first", seed: int = 0) -> dict[str, Any]:
+    """Plan with a short and with a long horizon: the cost should be linear in it.
+
+    Args:
+        mode: How gradients are made.
+        seed: Seed of the samples.
+
+    Returns:
+        ``{"example", "mode", "horizons", "seconds", "ratio"}``: seconds per iteration of
+        Algorithm 1 with every horizon, and how many times longer the longest one takes.
+    """
+    name = "hand_move"
+    seconds = [seconds_per_iteration(name, mode, seed, 4, horizon) for horizon in HORIZONS]
+    return {
+        "example": name,
+        "mode": mode,
+        "horizons": list(HORIZONS),
+        "seconds": seconds,
+        "ratio": seconds[-1] / seconds[0],
+    }
 
 
 def summarise(result: IrsPlan) -> dict[str, Any]:

@@ -87,8 +87,8 @@ ITERATION_LIMIT = int(QuadraticProgramStatus.ITERATION_LIMIT)
 NOT_CONVEX = int(QuadraticProgramStatus.NOT_CONVEX)
 
 MAX_ITERATIONS = 100
-# Stop at this fraction of the first duality gap and of the first gradient, and at this
-# bound residual.
+# Stop at a duality gap of this fraction of the cost, at this fraction of the first gradient, and
+# at this bound residual.
 TOLERANCE = 1e-9
 SMALLEST_COST = 1e-9
 # Slacks start at least this far inside, and steps stop this fraction short of the boundary.
@@ -117,18 +117,21 @@ def solve_interior_point(
     first = bounds.first[start]
     roll_out(problem, start, memory)
     # The duality gap, one product per bound, starts as large as the cost itself.
-    first_mean = max(_cost(problem, start, memory), SMALLEST_COST) / (len(bounds.limit) - first)
-    _first_slacks(bounds, first, first_mean, memory)
+    count = len(bounds.limit) - first
+    cost = max(_cost(problem, start, memory), SMALLEST_COST)
+    _first_slacks(bounds, first, cost / count, memory)
     # What is left of the gradient of the Lagrangian: it is linear in the iterate.
     stationarity = 1.0
     for iteration in range(MAX_ITERATIONS):
         mean, residual = _measure(bounds, first, memory)
-        if max(mean / first_mean, residual, stationarity) <= TOLERANCE:
+        # The first guess may have cost far more than any solution does.
+        cost = max(_cost(problem, start, memory), SMALLEST_COST)
+        if max(count * mean / cost, residual, stationarity) <= TOLERANCE:
             return OPTIMAL, iteration
         _condense(bounds, first, 0.0, 0.0, memory)
         if not factor_stages(problem, start, memory):
             return NOT_CONVEX, iteration
-        newton_step(problem, start, True, memory)
+        newton_step(problem, start, memory)
         predictor = min(1.0, _bound_steps(bounds, first, 0.0, 0.0, memory))
         predicted = _mean_after(bounds, first, predictor)
         target = (predicted / mean) ** 3 * mean
@@ -159,25 +162,6 @@ def _cost(problem: TrackingProblem, start: int, memory: StageMemory) -> float:
                 product = memory.control[t, i] * memory.control[t, k]
                 total += problem.control_weight[i, k] * product
     return total
-
-
-@kernel
-def violates_bounds(bounds: BoundList, start: int, memory: StageMemory) -> bool:
-    """Return whether states or controls violate a bound.
-
-    Args:
-        bounds: The bounds.
-        start: First stage.
-        memory: Holds the iterate.
-    """
-    state, control = memory.state, memory.control
-    n = state.shape[1]
-    for k in range(bounds.first[start], bounds.limit.shape[0]):
-        t, i = bounds.stage[k], bounds.component[k]
-        value = state[t + 1, i] if i < n else control[t, i - n]
-        if bounds.sign[k] * (value - bounds.limit[k]) < 0.0:
-            return True
-    return False
 
 
 @kernel
@@ -275,7 +259,7 @@ def _centred_step(
     """Compute a step towards products of ``target``; return the length to go."""
     first = bounds.first[start]
     _condense(bounds, first, target, correction, memory)
-    newton_step(problem, start, True, memory)
+    newton_step(problem, start, memory)
     longest = _bound_steps(bounds, first, target, correction, memory)
     return min(1.0, FRACTION_TO_BOUNDARY * longest)
 

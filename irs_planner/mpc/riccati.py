@@ -125,10 +125,10 @@ def factor_stages(problem: TrackingProblem, start: int, memory: StageMemory) -> 
         hessian, gain = memory.factor[t], memory.gain[t]
         for i in range(n):
             value[i, i] += memory.curvature[t, i]
-        _multiply(value, transition, product)
-        _multiply(value, control, product_control)
-        _multiply_transposed(control, product, memory.cross)
-        _multiply_transposed(control, product_control, hessian)
+        multiply(value, transition, product)
+        multiply(value, control, product_control)
+        multiply_transposed(control, product, memory.cross)
+        multiply_transposed(control, product_control, hessian)
         for i in range(m):
             for j in range(m):
                 hessian[i, j] += 2.0 * problem.control_weight[i, j]
@@ -141,7 +141,7 @@ def factor_stages(problem: TrackingProblem, start: int, memory: StageMemory) -> 
             solve_cholesky(hessian, m, memory.gradient)
             for i in range(m):
                 gain[i, j] = memory.gradient[i]
-        _multiply_transposed(transition, product, value)
+        multiply_transposed(transition, product, value)
         for i in range(n):
             for j in range(i + 1):
                 total = value[i, j] + 2.0 * problem.weight[i, j]
@@ -153,17 +153,14 @@ def factor_stages(problem: TrackingProblem, start: int, memory: StageMemory) -> 
 
 
 @kernel
-def newton_step(
-    problem: TrackingProblem, start: int, with_bounds: bool, memory: StageMemory
-) -> None:
+def newton_step(problem: TrackingProblem, start: int, memory: StageMemory) -> None:
     """Compute the Newton step of states and controls from the current iterate.
 
     Args:
         problem: The problem.
         start: First stage.
-        with_bounds: Whether to add ``memory.slope`` to the gradient.
-        memory: As :func:`factor_stages` left it; ``feedforward``, ``state_step`` and
-            ``control_step`` are output.
+        memory: As :func:`factor_stages` left it, with ``slope`` from the bounds;
+            ``feedforward``, ``state_step`` and ``control_step`` are output.
     """
     horizon, n, m = problem.control.shape
     costate, gradient = memory.costate, memory.gradient
@@ -175,11 +172,10 @@ def newton_step(
         costate[i] = total
     for t in range(horizon - 1, start - 1, -1):
         transition, control = problem.transition[t], problem.control[t]
-        if with_bounds:
-            for i in range(n):
-                costate[i] += memory.slope[t, i]
+        for i in range(n):
+            costate[i] += memory.slope[t, i]
         for i in range(m):
-            total = memory.slope[t, n + i] if with_bounds else 0.0
+            total = memory.slope[t, n + i]
             for k in range(m):
                 total += 2.0 * problem.control_weight[i, k] * memory.control[t, k]
             for k in range(n):
@@ -224,8 +220,14 @@ def _forward_step(problem: TrackingProblem, start: int, memory: StageMemory) -> 
 
 
 @kernel
-def _multiply(left: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
-    """Write left times right."""
+def multiply(left: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
+    """Write a product.
+
+    Args:
+        left: (i, k) the first factor.
+        right: (k, j) the second one.
+        result: (i, j) output.
+    """
     for i in range(left.shape[0]):
         for j in range(right.shape[1]):
             result[i, j] = 0.0
@@ -235,8 +237,14 @@ def _multiply(left: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
 
 
 @kernel
-def _multiply_transposed(left: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
-    """Write left^T times right."""
+def multiply_transposed(left: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
+    """Write a product with a transposed matrix.
+
+    Args:
+        left: (k, i) the first factor, to be transposed.
+        right: (k, j) the second one.
+        result: (i, j) output.
+    """
     for i in range(left.shape[1]):
         for j in range(right.shape[1]):
             result[i, j] = 0.0

@@ -1,99 +1,66 @@
-"""MPC by one Riccati pass where no bound is active, by interior point elsewhere."""
+"""MPC on the Riccati recursion: by active sets from the last solution, else by interior point."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from contact_core.kernel import kernel
 from contact_core.quadratic_program import QuadraticProgramStatus
-from irs_planner.mpc.interior_point import (
-    OPTIMAL,
-    BoundList,
-    list_bounds,
-    solve_interior_point,
-    violates_bounds,
+from irs_planner.mpc.active_set import (
+    Policy,
+    allocate_policy,
+    improve_policy,
+    solve_active_set,
+    take_over,
 )
-from irs_planner.mpc.riccati import (
-    StageMemory,
-    allocate_stages,
-    factor_stages,
-    newton_step,
-    roll_out,
-)
+from irs_planner.mpc.interior_point import BoundList, list_bounds, solve_interior_point
+from irs_planner.mpc.riccati import StageMemory, allocate_stages
 from irs_planner.mpc.tracking_problem import MpcSolution, MpcSolver, TrackingProblem
 
 
 class RiccatiSolver(MpcSolver):
-    """One backward pass yields a policy that serves every start; it stands if no bound is hit."""
+    """Solves the shrinking problems one out of another, as far as the same bounds are active."""
 
     def __init__(self) -> None:
         """Create the solver; memory is allocated by :meth:`prepare`."""
         self._problem: TrackingProblem | None = None
-        self._policy: StageMemory | None = None
-        self._memory: StageMemory | None = None
+        self._policy: Policy | None = None
+        self._known = 0
         self._bounds: BoundList | None = None
+        self._memory: StageMemory | None = None
 
     def prepare(self, problem: TrackingProblem) -> QuadraticProgramStatus:
         """Compute the policy without bounds, see :meth:`MpcSolver.prepare`."""
         self._problem = problem
-        self._policy = allocate_stages(*problem.control.shape)
-        self._memory = allocate_stages(*problem.control.shape)
-        self._bounds = list_bounds(problem)
-        convex = _compute_policy(problem, self._policy)
+        self._policy = allocate_policy(problem)
+        self._known, self._bounds, self._memory = 0, None, None
+        convex = improve_policy(problem, 0, len(problem.control) - 1, self._policy)
         return QuadraticProgramStatus.OPTIMAL if convex else QuadraticProgramStatus.NOT_CONVEX
 
     def solve(self, start: int, state: np.ndarray) -> MpcSolution:
         """Solve from one stage to the end, see :meth:`MpcSolver.solve`."""
         assert self._problem is not None and self._policy is not None
-        assert self._memory is not None and self._bounds is not None
-        status, iterations = _solve(
-            self._problem, self._bounds, self._policy, start, state, self._memory
+        policy = self._policy
+        policy.state[start] = state
+        code, rounds, self._known = solve_active_set(self._problem, start, self._known, policy)
+        status = QuadraticProgramStatus(code)
+        if status is not QuadraticProgramStatus.ITERATION_LIMIT:
+            return MpcSolution(status, policy.control[start:].copy(), rounds)
+        return self._solve_interior_point(start, state)
+
+    def _solve_interior_point(self, start: int, state: np.ndarray) -> MpcSolution:
+        """Solve without the last solution; the next solve goes on from this one."""
+        assert self._problem is not None and self._policy is not None
+        problem, policy = self._problem, self._policy
+        horizon, n, m = problem.control.shape
+        if self._bounds is None or self._memory is None:
+            self._bounds, self._memory = list_bounds(problem), allocate_stages(horizon, n, m)
+        self._memory.state[start] = state
+        self._memory.control[start:] = np.clip(
+            policy.control[start:], problem.lower[start:, n:], problem.upper[start:, n:]
         )
-        return MpcSolution(
-            QuadraticProgramStatus(status), self._memory.control[start:].copy(), iterations
-        )
-
-
-@kernel
-def _compute_policy(problem: TrackingProblem, policy: StageMemory) -> bool:
-    """Compute gains around the motion without controls; they are exact for every start."""
-    if not factor_stages(problem, 0, policy):
-        return False
-    roll_out(problem, 0, policy)
-    newton_step(problem, 0, False, policy)
-    return True
-
-
-@kernel
-def _solve(
-    problem: TrackingProblem,
-    bounds: BoundList,
-    policy: StageMemory,
-    start: int,
-    state: np.ndarray,
-    memory: StageMemory,
-) -> tuple[int, int]:
-    horizon, n, m = problem.control.shape
-    for i in range(n):
-        memory.state[start, i] = state[i]
-    for t in range(start, horizon):
-        for i in range(m):
-            total = -policy.feedforward[t, i]
-            for k in range(n):
-                total -= policy.gain[t, i, k] * (memory.state[t, k] - policy.state[t, k])
-            memory.control[t, i] = total
-        for i in range(n):
-            total = problem.offset[t, i]
-            for k in range(n):
-                total += problem.transition[t, i, k] * memory.state[t, k]
-            for k in range(m):
-                total += problem.control[t, i, k] * memory.control[t, k]
-            memory.state[t + 1, i] = total
-    if not violates_bounds(bounds, start, memory):
-        return OPTIMAL, 0
-    # Controls within their bounds are a better first guess than the policy's.
-    for t in range(start, horizon):
-        for i in range(m):
-            low, high = problem.lower[t, n + i], problem.upper[t, n + i]
-            memory.control[t, i] = min(max(memory.control[t, i], low), high)
-    return solve_interior_point(problem, bounds, start, memory)
+        code, rounds = solve_interior_point(problem, self._bounds, start, self._memory)
+        status = QuadraticProgramStatus(code)
+        if status is QuadraticProgramStatus.OPTIMAL:
+            take_over(self._bounds, self._bounds.first[start], policy)
+            self._known = horizon
+        return MpcSolution(status, self._memory.control[start:].copy(), rounds)

@@ -50,7 +50,8 @@ class MpcSolution:
     Attributes:
         status: How the solve ended; unless OPTIMAL, the controls are the best known ones.
         controls: (T - start, m) w of the remaining stages; the first one is to be applied.
-        iterations: 0 if no bound was active.
+        iterations: Changes of the active bounds, or steps of another method; 0 if what was known
+            before still stood.
     """
 
     status: QuadraticProgramStatus

@@ -147,6 +147,97 @@ def test_shrinking_horizon_follows_the_first_plan_if_the_model_is_right():
         state = simulate(problem, t, state, plan[t : t + 1])[1]
 
 
+def problem_with_commands(seed, horizon=25):
+    """As a scene with contact has it: controls are increments, commands have hard bounds."""
+    rng = np.random.default_rng(seed)
+    plain = random_problem(seed, horizon, n=3, control_limit=0.3, state_limit=0.5)
+    identity, zero = np.tile(np.eye(2), (horizon, 1, 1)), np.zeros((horizon, 2, 3))
+    center = 0.1 * np.cumsum(rng.normal(size=(horizon, 2)), axis=0)
+    box = np.full((horizon, 7), np.inf)
+    box[:, 0], box[:, 3:5], box[:, 5:] = 0.5, 0.2, 0.6
+    middle = np.zeros((horizon, 7))
+    middle[:, 3:5] = center
+    return TrackingProblem(
+        np.block([[plain.transition, plain.control], [zero, identity]]),
+        np.concatenate((plain.control, identity), axis=1),
+        np.pad(plain.offset, ((0, 0), (0, 2))),
+        np.pad(plain.reference, ((0, 0), (0, 2))),
+        np.pad(plain.weight, (0, 2)),
+        np.pad(plain.final_weight, (0, 2)),
+        plain.control_weight,
+        middle - box,
+        middle + box,
+        np.array([1e-2] * 3 + [0.0] * 4),
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_going_on_from_the_last_solution_equals_solving_afresh(seed):
+    """Motions differ from what was predicted, so that active bounds change on the way."""
+    problem, rng = problem_with_commands(seed), np.random.default_rng(seed)
+    going_on, osqp = make_mpc_solver("riccati"), make_mpc_solver("osqp")
+    going_on.prepare(problem)
+    osqp.prepare(problem)
+    state, bounded = np.zeros(5), 0
+    for start in range(len(problem.control)):
+        afresh = make_mpc_solver("riccati")
+        afresh.prepare(problem)
+        ours, expected = going_on.solve(start, state), afresh.solve(start, state)
+        assert ours.status == expected.status == QuadraticProgramStatus.OPTIMAL
+        np.testing.assert_allclose(ours.controls, expected.controls, atol=1e-5)
+        if start % 6 == 0:
+            theirs = osqp.solve(start, state)
+            np.testing.assert_allclose(ours.controls, theirs.controls, atol=5e-4)
+        ahead = simulate(problem, start, state, ours.controls)
+        reach = np.hstack((ahead[1:], ours.controls))
+        hard = problem.softness == 0.0
+        assert (reach <= problem.upper[start:] + 1e-8)[:, hard].all()
+        assert (reach >= problem.lower[start:] - 1e-8)[:, hard].all()
+        bounded += int((np.abs(reach - problem.upper[start:]) < 1e-8).any())
+        state = ahead[1] + [*(0.05 * rng.normal(size=3)), 0.0, 0.0]
+    assert bounded > 5
+
+
+def test_an_earlier_stage_can_be_solved_after_a_later_one():
+    problem, state = problem_with_commands(0), np.zeros(5)
+    first, again = make_mpc_solver("riccati"), make_mpc_solver("riccati")
+    first.prepare(problem)
+    again.prepare(problem)
+    again.solve(9, np.array([3.0, -3.0, 1.0, 0.1, -0.1]))
+    np.testing.assert_allclose(
+        again.solve(0, state).controls, first.solve(0, state).controls, atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("horizon", [50, 200])
+def test_every_next_problem_costs_what_changes(horizon):
+    """A round or two, however long the horizon: it goes on from the last solution."""
+    problem, rng = random_problem(0, horizon, control_limit=0.2), np.random.default_rng(0)
+    solver, state, rounds = make_mpc_solver("riccati"), np.ones(4), []
+    solver.prepare(problem)
+    for start in range(40):
+        solution = solver.solve(start, state)
+        rounds.append(solution.iterations)
+        ahead = simulate(problem, start, state, solution.controls[:1])[1]
+        state = ahead + 0.1 * rng.normal(size=4)
+    assert 0.0 < np.mean(rounds[1:]) < 2.0
+
+
+def test_a_first_guess_that_diverges_does_not_loosen_the_tolerance():
+    """A hard bound of a state that no control moves alone is left to the interior point."""
+    plain = random_problem(2, horizon=40, control_limit=2.0, state_limit=2.0)
+    problem = plain._replace(transition=1.4 * plain.transition, softness=np.zeros(6))
+    solutions = {}
+    for name in ("riccati", "osqp"):
+        solver = make_mpc_solver(name)
+        solver.prepare(problem)
+        solutions[name] = solver.solve(0, np.array([1.0, -0.5, 0.3, 2.0]))
+    assert solutions["riccati"].status == QuadraticProgramStatus.OPTIMAL
+    np.testing.assert_allclose(
+        solutions["riccati"].controls[:10], solutions["osqp"].controls[:10], atol=1e-3
+    )
+
+
 def test_a_linearisation_with_nan_is_reported():
     problem = random_problem()
     problem.control[3, 0, 0] = np.nan
