@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from contact_core.kernel import kernel
+from contact_core.kernel import leaf_kernel
 
 
-@kernel
+@leaf_kernel
 def factor_cholesky(matrix: np.ndarray, size: int) -> bool:
     """Replace the lower triangle of a symmetric matrix M by L, M = L L^T.
 
@@ -37,7 +37,7 @@ def factor_cholesky(matrix: np.ndarray, size: int) -> bool:
     return True
 
 
-@kernel
+@leaf_kernel
 def solve_cholesky(factor: np.ndarray, size: int, vector: np.ndarray) -> None:
     """Replace b by the solution x of L L^T x = b.
 

@@ -203,10 +203,10 @@ def barrier_jacobian_batch(
         if solved and solve_barrier(model, rows, memory, weight, velocity):
             for k in range(states.shape[1]):
                 next_states[i, k] = states[i, k] + model.time_step * velocity[k]
-            differentiate_barrier(
-                model, rows, memory, weight, velocity, state_jacobian[i], input_jacobian[i]
-            )
-        elif solve_step(model, rows, states[i], inputs[i], memory, next_states[i]):
+            differentiate_barrier(model, rows, memory, weight, state_jacobian[i], input_jacobian[i])
+            continue
+        set_bound(rows, memory, model.time_step, 0.0)
+        if solve_step(model, rows, states[i], inputs[i], memory, next_states[i]):
             # Squeezed bodies leave the barrier no interior: the exact derivatives remain.
             differentiate_step(model, rows, memory, state_jacobian[i], input_jacobian[i])
         else:

@@ -10,15 +10,18 @@ import math
 
 import numpy as np
 
-from contact_core.kernel import kernel
+from contact_core.kernel import inner_kernel, kernel
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
 from irs_planner.quasi_dynamic.contact_step import ContactRows, SpringModel, StepMemory
 
 NEWTON_STEPS = 60
 # Squared Newton decrement, in units of the barrier weight, at which to stop.
 DECREMENT = 1e-16
-# Changes of the objective below this fraction of it are rounding errors.
+# Changes of the objective below this multiple of the barrier weight are rounding errors.
 ROUNDING = 1e-13
+# A step goes this share of the way to where a slack would be 0.
+BOUNDARY = 0.99
+SHORTEST = 1e-12
 
 
 @kernel
@@ -30,39 +33,55 @@ def solve_barrier(
     Args:
         model: Q.
         rows: The contact inequalities of the step.
-        memory: Its ``bound`` and ``gradient`` belong to the step; ``projected``
-            is left holding the Cholesky factor of the Hessian at the solution.
+        memory: Its ``bound`` and ``gradient`` belong to the step; ``bound`` is left holding the
+            slacks s = J v + phi / h, ``projected`` the Cholesky factor of the Hessian at the
+            solution.
         weight: w = 1 / kappa [J], > 0.
         velocity: (n) a strictly feasible v; overwritten by the minimiser.
 
     Returns:
         True if Newton's method converged.
     """
-    n = velocity.shape[0]
-    step = np.empty(n)
+    n, slack, direction = velocity.shape[0], memory.bound, memory.velocity
+    gradient, rate = np.empty(n), np.empty(slack.shape[0])
+    _add_product(rows.ray, velocity, slack)
     for _ in range(NEWTON_STEPS):
-        value = _assemble(model, rows, memory, weight, velocity, step)
+        _assemble(
+            model.hessian, memory.gradient, rows.ray, slack, weight, velocity, gradient,
+            memory.projected,
+        )  # fmt: skip
         if not factor_cholesky(memory.projected, n):
             return False
         for i in range(n):
-            memory.velocity[i] = -step[i]
-        solve_cholesky(memory.projected, n, memory.velocity)
+            direction[i] = -gradient[i]
+        solve_cholesky(memory.projected, n, direction)
         slope = 0.0
         for i in range(n):
-            slope += step[i] * memory.velocity[i]
+            slope += gradient[i] * direction[i]
         if -slope <= DECREMENT * weight:
             return True
-        length = min(1.0, 0.99 * _distance_to_boundary(rows, memory, velocity))
-        allowance = ROUNDING * (abs(value) + weight)
-        while length > 1e-12:
-            for i in range(n):
-                step[i] = velocity[i] + length * memory.velocity[i]
-            reached = _objective(model, rows, memory, weight, step)
-            if reached <= value + 1e-4 * length * slope + allowance:
+        rate[:] = 0.0
+        _add_product(rows.ray, direction, rate)
+        curvature, fall = 0.0, 0.0  # of the barrier's linear part along the direction
+        for i in range(n):
+            for k in range(n):
+                curvature += direction[i] * model.hessian[i, k] * direction[k]
+        length = 1.0
+        for i in range(rate.shape[0]):
+            fall += rate[i] / slack[i]
+            if rate[i] < 0.0:
+                length = min(length, -BOUNDARY * slack[i] / rate[i])
+        while length > SHORTEST:
+            change = length * (slope + weight * fall) + 0.5 * length**2 * curvature
+            for i in range(rate.shape[0]):
+                change -= weight * math.log(1.0 + length * rate[i] / slack[i])
+            if change <= 1e-4 * length * slope + ROUNDING * weight:
                 break
             length *= 0.5
         for i in range(n):
-            velocity[i] += length * memory.velocity[i]
+            velocity[i] += length * direction[i]
+        for i in range(rate.shape[0]):
+            slack[i] += length * rate[i]
     return False
 
 
@@ -72,7 +91,6 @@ def differentiate_barrier(
     rows: ContactRows,
     memory: StepMemory,
     weight: float,
-    velocity: np.ndarray,
     state_jacobian: np.ndarray,
     input_jacobian: np.ndarray,
 ) -> None:
@@ -82,24 +100,21 @@ def differentiate_barrier(
 
     Args:
         model: Q, h, K.
-        rows: The contact inequalities of the step.
+        rows: The contact inequalities of that step.
         memory: As :func:`solve_barrier` left it.
         weight: w = 1 / kappa [J].
-        velocity: (n) the minimiser.
         state_jacobian: (n, n) output: A.
         input_jacobian: (n, n_a) output: B.
     """
-    n, free, h = velocity.shape[0], model.load.shape[0], model.time_step
+    n, free, h = len(state_jacobian), model.load.shape[0], model.time_step
     column = np.empty(n)
+    change = np.zeros((n, n))  # w G^T
+    for i in range(memory.bound.shape[0]):
+        _add_outer(weight / memory.bound[i] ** 2, rows.normal[i], rows.ray[i], change)
     for k in range(n):
-        column[:] = 0.0
-        for i in range(memory.bound.shape[0]):
-            factor = weight * rows.normal[i, k] / _slack(rows, memory, velocity, i) ** 2
-            for j in range(n):
-                column[j] += factor * rows.ray[i, j]
-        solve_cholesky(memory.projected, n, column)
+        solve_cholesky(memory.projected, n, change[k])
         for j in range(n):
-            state_jacobian[j, k] = (1.0 if j == k else 0.0) - column[j]
+            state_jacobian[j, k] = (1.0 if j == k else 0.0) - change[k, j]
     for k in range(model.stiffness.shape[0]):
         column[:] = 0.0
         column[free + k] = h * h * model.stiffness[k]
@@ -109,68 +124,47 @@ def differentiate_barrier(
             state_jacobian[j, free + k] -= column[j]
 
 
-@kernel
-def _slack(rows: ContactRows, memory: StepMemory, velocity: np.ndarray, row: int) -> float:
-    total = memory.bound[row]
-    for k in range(velocity.shape[0]):
-        total += rows.ray[row, k] * velocity[k]
-    return total
-
-
-@kernel
-def _objective(
-    model: SpringModel, rows: ContactRows, memory: StepMemory, weight: float, velocity: np.ndarray
-) -> float:
-    value = 0.0
-    for i in range(velocity.shape[0]):
-        value += memory.gradient[i] * velocity[i]
-        for k in range(velocity.shape[0]):
-            value += 0.5 * velocity[i] * model.hessian[i, k] * velocity[k]
-    for i in range(memory.bound.shape[0]):
-        slack = _slack(rows, memory, velocity, i)
-        if slack <= 0.0:
-            return np.inf
-        value -= weight * math.log(slack)
-    return value
-
-
-@kernel
+@inner_kernel
 def _assemble(
-    model: SpringModel,
-    rows: ContactRows,
-    memory: StepMemory,
+    quadratic: np.ndarray,
+    linear: np.ndarray,
+    ray: np.ndarray,
+    slack: np.ndarray,
     weight: float,
     velocity: np.ndarray,
     gradient: np.ndarray,
-) -> float:
-    """Write the Hessian to ``memory.projected`` and the gradient; return the objective."""
+    hessian: np.ndarray,
+) -> None:
+    """Write gradient and Hessian of the objective, of which Q and b are the first arguments."""
     n = velocity.shape[0]
-    hessian = memory.projected
     for i in range(n):
-        total = memory.gradient[i]
+        total = linear[i]
         for k in range(n):
-            total += model.hessian[i, k] * velocity[k]
-            hessian[i, k] = model.hessian[i, k]
+            total += quadratic[i, k] * velocity[k]
+            hessian[i, k] = quadratic[i, k]
         gradient[i] = total
-    for row in range(memory.bound.shape[0]):
-        slack = _slack(rows, memory, velocity, row)
-        ray = rows.ray[row]
+    for row in range(slack.shape[0]):
+        share = weight / slack[row]
         for i in range(n):
-            gradient[i] -= weight / slack * ray[i]
-            for k in range(i + 1):
-                hessian[i, k] += weight / slack**2 * ray[i] * ray[k]
-    return _objective(model, rows, memory, weight, velocity)
+            gradient[i] -= share * ray[row, i]
+        _add_outer(share / slack[row], ray[row], ray[row], hessian)
 
 
-@kernel
-def _distance_to_boundary(rows: ContactRows, memory: StepMemory, velocity: np.ndarray) -> float:
-    """Return the step length along ``memory.velocity`` at which a slack reaches 0."""
-    longest = np.inf
-    for row in range(memory.bound.shape[0]):
-        slack = _slack(rows, memory, velocity, row)
-        rate = 0.0
-        for k in range(velocity.shape[0]):
-            rate += rows.ray[row, k] * memory.velocity[k]
-        if rate < 0.0:
-            longest = min(longest, -slack / rate)
-    return longest
+@inner_kernel
+def _add_outer(factor: float, a: np.ndarray, b: np.ndarray, matrix: np.ndarray) -> None:
+    """Add f a b^T to a matrix; much of a is zero: a contact moves two bodies."""
+    for i in range(a.shape[0]):
+        if a[i] != 0.0:
+            value = factor * a[i]
+            for k in range(b.shape[0]):
+                matrix[i, k] += value * b[k]
+
+
+@inner_kernel
+def _add_product(matrix: np.ndarray, vector: np.ndarray, result: np.ndarray) -> None:
+    """Add M x to a vector."""
+    for i in range(result.shape[0]):
+        total = 0.0
+        for k in range(vector.shape[0]):
+            total += matrix[i, k] * vector[k]
+        result[i] += total

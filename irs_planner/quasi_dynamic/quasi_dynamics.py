@@ -82,6 +82,9 @@ class QuasiDynamics(ContactDynamics):
         self.object_states = tuple(range(len(load)))
         self.commanded_states = tuple(range(len(load), self.coordinates))
         self._edges = edges
+        # What was asked for last is often asked for again: step, derivatives, distances.
+        self._frames: tuple[np.ndarray, ContactFrames] | None = None
+        self._batch: tuple[np.ndarray, StepBatch] | None = None
 
     @abstractmethod
     def contact_frames(self, coordinates: np.ndarray) -> ContactFrames:
@@ -157,7 +160,7 @@ class QuasiDynamics(ContactDynamics):
         Args:
             states: (K, n) x.
         """
-        return self.contact_frames(self._coordinates(states))
+        return self._find(self._coordinates(states))
 
     def complete(self, coordinates: np.ndarray) -> np.ndarray:
         """Return states: coordinates with the outputs that belong to them.
@@ -189,7 +192,7 @@ class QuasiDynamics(ContactDynamics):
             inputs: (K, m) u.
         """
         q, rays = self._coordinates(states), len(self._edges)
-        frames = self.contact_frames(q)
+        frames = self._find(q)
         impulse = np.empty((len(q), rays * len(self.friction)))
         batch_kernels.impulse_batch(self._prepare(q), q, inputs, impulse)
         # normal = sum of the rays, tangential = mu times their sum along the edges.
@@ -222,12 +225,28 @@ class QuasiDynamics(ContactDynamics):
     def _coordinates(self, states: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(states[:, : self.coordinates])
 
+    def _find(self, q: np.ndarray) -> ContactFrames:
+        """Return the contact geometry, as found before if it was asked for last."""
+        known = self._frames  # of this moment: there are other threads
+        if known is None or not np.array_equal(known[0], q):
+            known = q.copy(), self.contact_frames(q)
+            self._frames = known
+        return known[1]
+
     def _prepare(self, q: np.ndarray) -> StepBatch:
+        """Return inertia and contacts, as computed before if they were asked for last."""
+        known = self._batch
+        if known is None or not np.array_equal(known[0], q):
+            known = q.copy(), self._compute(q)
+            self._batch = known
+        return known[1]
+
+    def _compute(self, q: np.ndarray) -> StepBatch:
         """Compute inertia and contacts, once for equal states that follow each other."""
         index = np.empty(len(q), dtype=np.int64)
         count, n = batch_kernels.number_states(q, index), self.coordinates
         distinct = q if count == len(q) else q[np.unique(index, return_index=True)[1]]
-        frames = self.contact_frames(distinct)
+        frames = self._find(distinct)
         rows = allocate_rows(count, len(self._edges) * len(self.friction), n)
         polyhedral_rows(frames.gap, frames.normal, frames.tangent, self.friction, self._edges, rows)
         hessian, inverse = np.empty((count, n, n)), np.empty((count, n, n))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from contact_core.kernel import kernel
+from contact_core.kernel import inner_kernel, kernel
 from irs_planner.scenes.planar_arrays import (
     BOX,
     CIRCLE,
@@ -67,7 +67,7 @@ def place_bodies(
         pose[body, 2] = angle
 
 
-@kernel
+@inner_kernel
 def _set_rotation(twist: np.ndarray, y: float, z: float) -> None:
     """Write the twist of a unit rotation about a point."""
     twist[0] = z
@@ -155,7 +155,7 @@ def find_contacts_batch(
             frame[k, i, 1, 0], frame[k, i, 1, 1] = -nz, ny
 
 
-@kernel
+@inner_kernel
 def _place_shapes(
     body: np.ndarray, local: np.ndarray, pose: np.ndarray, placed: np.ndarray
 ) -> None:
@@ -168,7 +168,7 @@ def _place_shapes(
         placed[i, 2] = angle + local[i, 2]
 
 
-@kernel
+@inner_kernel
 def _distance_to_shape(
     kind: int, size: np.ndarray, vertex: np.ndarray, pose: np.ndarray, y: float, z: float
 ) -> tuple[float, float, float]:
@@ -194,7 +194,7 @@ def _distance_to_shape(
     return cosine * dz - sine * dy, -sine, cosine
 
 
-@kernel
+@inner_kernel
 def _distance_to_box(
     half_width: float, half_height: float, y: float, z: float
 ) -> tuple[float, float, float]:
@@ -209,7 +209,7 @@ def _distance_to_box(
     return outside_z, 0.0, side_z
 
 
-@kernel
+@inner_kernel
 def _distance_to_polygon(
     vertex: np.ndarray, first: int, count: int, y: float, z: float
 ) -> tuple[float, float, float]:

@@ -9,7 +9,7 @@ import numpy as np
 from contact_core.collision.arrays import Polytope, Shapes, allocate_polytope
 from contact_core.collision.closest_points import closest_points
 from contact_core.collision.collide_points import probe
-from contact_core.kernel import kernel
+from contact_core.kernel import inner_kernel, kernel
 from irs_planner.scenes.spatial_arrays import SpatialArrays
 
 # A normal this close to vertical takes its first tangent along x instead of horizontal.
@@ -88,7 +88,7 @@ def find_spatial_contacts(
                         tangent[s, i, d - 1, k] = rate
 
 
-@kernel
+@inner_kernel
 def _nearest(
     scene: SpatialArrays, shapes: Shapes, polytope: Polytope, a: int, b: int
 ) -> tuple[float, tuple[float, float, float], tuple[float, float, float]]:
@@ -172,7 +172,7 @@ def place_spatial_bodies(
         _multiply(frame, turn, rotation[body])
 
 
-@kernel
+@inner_kernel
 def place_rotation(angles: np.ndarray, rotation: np.ndarray, axis: np.ndarray) -> None:
     """Compute a rotation from roll, pitch, yaw, and the axes of their rates.
 
@@ -193,7 +193,7 @@ def place_rotation(angles: np.ndarray, rotation: np.ndarray, axis: np.ndarray) -
     axis[2, 0], axis[2, 1], axis[2, 2] = 0.0, 0.0, 1.0
 
 
-@kernel
+@inner_kernel
 def _fill_turn(axis: np.ndarray, angle: float, turn: np.ndarray) -> None:
     """Write the rotation about a unit axis (Rodrigues)."""
     x, y, z = axis[0], axis[1], axis[2]
@@ -203,7 +203,7 @@ def _fill_turn(axis: np.ndarray, angle: float, turn: np.ndarray) -> None:
     turn[2, 0], turn[2, 1], turn[2, 2] = z * x * o - y * s, z * y * o + x * s, c + z * z * o
 
 
-@kernel
+@inner_kernel
 def _multiply(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> None:
     """Write the product of two rotations."""
     for i in range(3):
@@ -211,7 +211,7 @@ def _multiply(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> None:
             product[i, k] = a[i, 0] * b[0, k] + a[i, 1] * b[1, k] + a[i, 2] * b[2, k]
 
 
-@kernel
+@inner_kernel
 def _place(
     rotation: np.ndarray, position: np.ndarray, local: np.ndarray, point: np.ndarray
 ) -> None:
@@ -225,7 +225,7 @@ def _place(
         )
 
 
-@kernel
+@inner_kernel
 def _fill_frame(x: float, y: float, z: float, frame: np.ndarray) -> None:
     """Write a normal and two tangents."""
     frame[0, 0], frame[0, 1], frame[0, 2] = x, y, z
@@ -239,7 +239,7 @@ def _fill_frame(x: float, y: float, z: float, frame: np.ndarray) -> None:
     frame[2, 0], frame[2, 1], frame[2, 2] = y * w - z * v, z * u - x * w, x * v - y * u
 
 
-@kernel
+@inner_kernel
 def _add_motion(
     scene: SpatialArrays,
     position: np.ndarray,
@@ -263,7 +263,7 @@ def _add_motion(
         _add_turn(axis[column], position[link], point, sign, rows[:, column])
 
 
-@kernel
+@inner_kernel
 def _add_turn(
     axis: np.ndarray, origin: np.ndarray, point: np.ndarray, sign: float, column: np.ndarray
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_core.kernel import kernel
+from contact_core.kernel import inner_kernel, kernel
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
 
 SWEEPS = 100
@@ -183,7 +183,7 @@ def approach(
                 joints[k, j] += moved[j] * gradient[j] / scale
 
 
-@kernel
+@inner_kernel
 def _add_row(hessian: np.ndarray, gradient: np.ndarray, row: np.ndarray, residual: float) -> None:
     """Add a row to the normal equations J^T J dq = J^T r."""
     for i in range(row.shape[0]):
