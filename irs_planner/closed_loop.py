@@ -1,11 +1,12 @@
 """Pushing in closed loop: at every look the next input, and from where to push next.
 
 Two layers, both over the smoothed contact model. The upper one decides where to touch: a short
-global search from what is seen now, :func:`irs_planner.plan_globally`, whose first transit is
+global search from what is seen now, as of :func:`irs_planner.plan_globally`, whose first transit is
 carried out. The lower one is receding-horizon control: at every look it rolls out the push that
 comes nearest to the target, and its first input is sent. When no push from where the robot is gains
-anything any more, the upper layer looks for another place. What is pushed may slide otherwise
-than predicted, or be kicked away: the next look tells.
+anything any more, the upper layer looks for another place. It does so in parts, some at every look,
+so that no look takes long and a search takes time that counts; the robot stays meanwhile. What is
+pushed may slide otherwise than predicted, or be kicked away: the next look tells.
 """
 
 from __future__ import annotations
@@ -16,24 +17,27 @@ from enum import StrEnum
 import numpy as np
 
 from contact_core.config import parameter
-from contact_core.planning import StopCondition
 from contact_core.seeds import generator
 from irs_planner.problem import IrsProblem
-from irs_planner.result import CONTACT, IrsPlan
-from irs_planner.search import SearchSettings, plan_globally
+from irs_planner.result import CONTACT
+from irs_planner.search import SearchSettings, search_globally
+from irs_planner.search.parts import Parts, at_once
 from irs_planner.search.push import push
 from irs_planner.search.search_model import SearchModel
+from irs_planner.search.transit import Motion
 
 SHORT_SEARCH = SearchSettings(attempts=40, shortcuts=5, refinements=0)
 
 NEAR = 0.3
 """A waypoint counts as passed from here, in largest steps."""
+DECIDED = object()
 
 
 class Phase(StrEnum):
     """What the robot is doing."""
 
     REST = "at rest"
+    SEARCH = "looking for a place"
     TRANSIT = "going round"
     PUSH = "pushing"
 
@@ -43,6 +47,9 @@ class ClosedLoopSettings:
     """How a push is decided on; lengths are in tolerances of the goal."""
 
     search: SearchSettings = field(default=SHORT_SEARCH)
+    parts: int = parameter(
+        60, "parts of a search that are done at a look, of 0.3 ms in the plane", low=1
+    )
     gain: float = parameter(0.3, "how much nearer a push has to come, in tolerances", above=0.0)
     patience: int = parameter(3, "looks in a row at which no push gains before it ends", low=1)
     stall: int = parameter(
@@ -52,7 +59,7 @@ class ClosedLoopSettings:
         1.25, "how far what has arrived has to be seen from its goal before it goes on", low=1.0
     )
     moved: float = parameter(
-        1.0, "motion of an object after which a transit is planned anew, in tolerances", above=0.0
+        1.0, "motion of an object after which a search begins anew, in tolerances", above=0.0
     )
 
 
@@ -87,16 +94,14 @@ class ClosedLoop:
         self._idle = self._stalled = 0
         self._nearest, self._arrived = np.inf, False
         self._seeds = generator(self._settings.search.seed, "closed loop")
+        self._search = self._decide(problem.initial_state)
 
-    def step(
-        self, state: np.ndarray, command: np.ndarray, stop: StopCondition | None = None
-    ) -> np.ndarray:
+    def step(self, state: np.ndarray, command: np.ndarray) -> np.ndarray:
         """Decide what the robot does until the next look.
 
         Args:
             state: (n) x as seen: poses of the objects, positions of the robot.
             command: (n_a) u of the look before.
-            stop: Ends a search early.
 
         Returns:
             (n_a) u, within the bounds about the robot's position.
@@ -109,16 +114,16 @@ class ClosedLoop:
             return rest
         if self.phase is Phase.REST:
             self._touch()
-        if self.phase is Phase.TRANSIT and not self._has_moved(state):
-            if len(self._path) and (waypoint := self._waypoint(state)) is not None:
+        if self.phase is Phase.TRANSIT:
+            waypoint = self._waypoint(state)
+            if waypoint is not None:
                 return waypoint
-            if not len(self._path):
-                self._touch()
         if self.phase is Phase.PUSH:
             control = self._push(state, rest)
             if control is not None:
                 return control
-        self._search(state, stop)
+            self._begin_search(state)
+        self._go_on_searching(state)
         return rest
 
     def _touch(self) -> None:
@@ -126,14 +131,18 @@ class ClosedLoop:
         self.phase, self._idle, self._stalled, self._nearest = Phase.PUSH, 0, 0, np.inf
 
     def _waypoint(self, state: np.ndarray) -> np.ndarray | None:
-        """Return the input on the way; None at its end, or if something holds the robot."""
+        """Return the input on the way; None at its end, or if it leads nowhere any more."""
         model, here = self._model, state[self._model.joints]
         self._stalled += 1
         while len(self._path) and np.abs((self._path[0] - here) / model.step).max() < NEAR:
             self._path, self._stalled = self._path[1:], 0
-        if not len(self._path) or self._stalled > self._settings.stall:
-            return None
-        return model.hold(state[np.newaxis], self._path[:1])[0]
+        if self._has_moved(state) or self._stalled > self._settings.stall:
+            self._begin_search(state)
+        elif not len(self._path):
+            self._touch()
+        else:
+            return model.hold(state[np.newaxis], self._path[:1])[0]
+        return None
 
     def _push(self, state: np.ndarray, command: np.ndarray) -> np.ndarray | None:
         """Return the first input of the best push; None if there has been none for long."""
@@ -156,38 +165,59 @@ class ClosedLoop:
         self, state: np.ndarray, command: np.ndarray, target: np.ndarray
     ) -> np.ndarray | None:
         """Return the first input of the best push from here; None if it gains nothing."""
-        (motion,) = push(self._model, state[np.newaxis], command[np.newaxis], target)
-        before, after = self._model.distance(motion.states[[0, -1]], target)
-        return motion.inputs[0] if before - after >= self._settings.gain else None
+        motion = at_once(self._best_push(state, command, target))
+        return motion.inputs[0] if self._gains(motion, target) else None
 
-    def _search(self, state: np.ndarray, stop: StopCondition | None) -> None:
+    def _best_push(
+        self, state: np.ndarray, command: np.ndarray, target: np.ndarray
+    ) -> Parts[Motion]:
+        (motion,) = yield from push(self._model, state[np.newaxis], command[np.newaxis], target)
+        return motion
+
+    def _gains(self, motion: Motion, target: np.ndarray) -> bool:
+        before, after = self._model.distance(motion.states[[0, -1]], target)
+        return bool(before - after >= self._settings.gain)
+
+    def _begin_search(self, state: np.ndarray) -> None:
+        """Begin to look for where to touch next."""
+        self.phase, self._seen, self._search = Phase.SEARCH, state, self._decide(state)
+
+    def _go_on_searching(self, state: np.ndarray) -> None:
+        """Do the next parts of a search; begin anew if it is for what is no longer there."""
+        if self._has_moved(state):
+            self._begin_search(state)
+        for _ in range(self._settings.parts):
+            if next(self._search, DECIDED) is DECIDED:
+                break
+
+    def _decide(self, state: np.ndarray) -> Parts[None]:
         """Decide where to touch next, and how to get there."""
         model, settings = self._model, self._settings
-        problem = replace(self.problem, initial_state=state)
         seed = int(self._seeds.integers(2**31))
-        plan = plan_globally(problem, replace(settings.search, seed=seed), stop=stop)
+        problem = replace(self.problem, initial_state=state)
+        _, motions = yield from search_globally(problem, replace(settings.search, seed=seed))
+        first = yield from self._first_push(motions)
+        ways = [motion.states[1:, model.joints] for _, motion in motions[:first]]
         self.searches += 1
-        way, end = self._first_push(plan)
-        self.phase, self._seen, self._stalled = Phase.TRANSIT, state, 0
-        self._path = plan.states[1 : way + 1, model.joints]
-        self._target = plan.states[end]
+        self.phase, self._stalled = Phase.TRANSIT, 0
+        self._path = np.concatenate([np.empty((0, len(model.joints))), *ways])
+        self._target = motions[first][1].states[-1] if motions else state
 
-    def _first_push(self, plan: IrsPlan) -> tuple[int, int]:
-        """Return the knots where the first push begins and ends.
+    def _first_push(self, motions: list[tuple[str, Motion]]) -> Parts[int]:
+        """Return the number of the first push, or else of the last motion.
 
         A plan may begin with contact that is none: things that are let go of settle.
         """
-        start = stop = 0
-        for segment in plan.segments:
-            start, stop = segment.start, segment.stop
-            begin = plan.states[start]
-            command = self._model.hold(begin[np.newaxis], begin[np.newaxis, self._model.joints])[0]
-            target = plan.states[stop]
-            if segment.kind == CONTACT and self._first_input(begin, command, target) is not None:
-                break
-        return start, stop
+        for number, (kind, motion) in enumerate(motions):
+            if kind == CONTACT:
+                begin, target = motion.states[[0, -1]]
+                command = self._model.hold(begin[np.newaxis], begin[np.newaxis, self._model.joints])
+                best = yield from self._best_push(begin, command[0], target)
+                if self._gains(best, target):
+                    return number
+        return max(len(motions) - 1, 0)
 
     def _has_moved(self, state: np.ndarray) -> bool:
-        """Return whether an object is not where it was when the transit was planned."""
+        """Return whether an object is not where it was when the last search began."""
         shift = np.abs(self._model.errors(state, self._seen)[self._model.placed])
         return bool((shift > self._settings.moved).any())

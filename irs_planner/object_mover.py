@@ -10,7 +10,6 @@ import pinocchio as pin
 
 from contact_core.config import nested, parameter
 from contact_core.errors import ConfigError
-from contact_core.planning import StopCondition
 from irs_planner.closed_loop import SHORT_SEARCH, ClosedLoop, ClosedLoopSettings, Phase
 from irs_planner.diagnosis import relative_error
 from irs_planner.object_tracker import ObjectTracker, TrackerConfig
@@ -36,6 +35,7 @@ class MoverConfig:
         0.25, "of the tool on its way round", unit="m/s", above=0.0, high=2.0
     )
     rest: int = parameter(10, "looks in a row at the goal after which it counts", low=1, high=1000)
+    parts: int = parameter(8, "parts of a search that are done at a look, of 3 ms each", low=1)
     tracker: TrackerConfig = nested(TrackerConfig)
 
 
@@ -80,7 +80,7 @@ class ObjectMover:
         self.base = dynamics.scene.scene.robot.base_link
         aimed = replace(problem, tolerance=AIM * problem.tolerance, allowed_penetration=OVERLAP)
         search = replace(SHORT_SEARCH, shortcuts=SHORTCUTS, seed=seed)
-        self.loop = ClosedLoop(aimed, ClosedLoopSettings(search=search))
+        self.loop = ClosedLoop(aimed, ClosedLoopSettings(search=search, parts=config.parts))
         self.trackers: dict[str, ObjectTracker] = {}
         self.state = np.full(len(problem.goal), np.nan)
         self._kept = [i for i in problem.bounds.bounded_states if i in dynamics.object_states]
@@ -137,12 +137,11 @@ class ObjectMover:
         elif name in self.object_names:
             self.trackers[name] = ObjectTracker(self._config.tracker, stamp, pose)
 
-    def look(self, joints: np.ndarray, stop: StopCondition | None = None) -> np.ndarray:
+    def look(self, joints: np.ndarray) -> np.ndarray:
         """Return where the joints are to be at the next look (n_a) [rad].
 
         Args:
             joints: (n_a) where they are [rad].
-            stop: Ends a search early.
         """
         if self._command is None:
             self._command = joints
@@ -150,7 +149,7 @@ class ObjectMover:
         if self.beyond:  # what tips falls back if nothing pushes it any more
             self._command = joints
             return self._command
-        control = self.loop.step(self._upright(self.state), self._command, stop)
+        control = self.loop.step(self._upright(self.state), self._command)
         self._rested = self._rested + 1 if self.loop.phase is Phase.REST else 0
         transit = self.loop.phase is Phase.TRANSIT
         speed = self._config.transit_speed if transit else self._config.speed

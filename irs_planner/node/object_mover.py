@@ -193,7 +193,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         try:
             while (end := self._end(problem, stop, begun)) is None:
                 if self._hears_all(problem):
-                    self._look(problem, stop)
+                    self._look(problem)
                     publish(_feedback(problem, stop.elapsed))
                 due = max(due + self._config.mover.period, time.monotonic())
                 time.sleep(max(due - time.monotonic(), 0.0))
@@ -212,11 +212,11 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         """Return a result of nothing, see :meth:`GoalPlanner.no_plan`."""
         return MoveObjects.Result(goal_error=math.nan)
 
-    def _look(self, mover: ObjectMover, stop: StopCondition) -> None:
+    def _look(self, mover: ObjectMover) -> None:
         for name, seen in self._seen.items():
             mover.see(name, seen.stamp, seen.pose)
         names = mover.joint_names
-        control = mover.look(np.array([self._joints[name] for name in names]), stop)
+        control = mover.look(np.array([self._joints[name] for name in names]))
         self.target = dict(zip(names, control.tolist(), strict=True))
 
     def _hears_all(self, mover: ObjectMover) -> bool:

@@ -25,8 +25,9 @@ from irs_planner.linear_algebra import factor_cholesky
 from irs_planner.problem import IrsProblem, PlannerSettings
 from irs_planner.result import IrsPlan, Rollout, Segment
 from irs_planner.search.grasps import choose_joints, draw_grasps
+from irs_planner.search.parts import Parts, at_once
 from irs_planner.search.push import push
-from irs_planner.search.search_model import SearchModel
+from irs_planner.search.search_model import Reach, SearchModel
 from irs_planner.search.settings import SearchReport, SearchSettings
 from irs_planner.search.transit import Motion, find_transit, follow, let_go, stays
 from irs_planner.search.tree import Edge, Tree, motion_of
@@ -68,13 +69,38 @@ def plan_globally(
     stop = stop or StopCondition(
         settings.time_budget or math.inf, cancel.is_set if cancel else None
     )
+    status, motions = at_once(search_globally(problem, settings, stop, callback))
+    return _result(problem, motions, status, stop)
+
+
+def search_globally(
+    problem: IrsProblem,
+    settings: SearchSettings,
+    stop: StopCondition | None = None,
+    callback: Callable[[SearchReport], None] | None = None,
+) -> Parts[tuple[PlanStatus, list[tuple[str, Motion]]]]:
+    """Plan as :func:`plan_globally` does, part by part.
+
+    A part is a step of a batch of pushes or grasps, some steps of the robot alone, or an
+    iteration of a path's search; refining a push is one as a whole.
+
+    Args:
+        problem: As there.
+        settings: As there, but for the time budget.
+        stop: Ends the search early; None: nothing does.
+        callback: As there.
+
+    Returns:
+        Why it ended, and the plan: its segments' kinds and motions.
+    """
+    stop = stop or StopCondition()
     search = _Search(problem, settings, stop, callback)
-    status = check_start(problem) or search.grow()
-    search.shorten()
+    status = check_start(problem) or (yield from search.grow())
+    yield from search.shorten()
     edges = search.tree.path(search.best)
     if search.reached:
-        edges = _refine(search.model, settings, edges, stop)
-    return _result(problem, motion_of(search.model, edges), status, stop)
+        edges = yield from _refine(search.model, settings, edges, stop)
+    return status, motion_of(search.model, edges)
 
 
 def check_searchable(problem: IrsProblem, settings: SearchSettings) -> None:
@@ -114,11 +140,12 @@ class _Search:
         self._generator = generator(settings.seed, "global search")
         self._attempts = 0
         self._distance = float(self.model.distance(problem.initial_state, problem.goal))
-        self._spread = self._draw_spread()
+        self._spread = np.eye(0)
 
-    def grow(self) -> PlanStatus:
+    def grow(self) -> Parts[PlanStatus]:
         """Extend the tree until the goal is reached, and say why growing ended."""
         goal, settings, draw = self.model.problem.goal, self._settings, self._generator
+        self._spread = yield from self._draw_spread()
         while not self.reached:
             if self._stop.reason is not None:
                 return self._stop.reason
@@ -126,21 +153,22 @@ class _Search:
                 return PlanStatus.NO_CONTACT if len(self.tree) == 1 else PlanStatus.CONVERGED_SHORT
             target = goal if draw.random() < settings.goal_bias else self._draw_target()
             regrasp = bool(draw.random() < settings.regrasp)
-            self._attempt(self.tree.nearest(target, regrasp=regrasp), target, regrasp=regrasp)
+            node = self.tree.nearest(target, regrasp=regrasp)
+            yield from self._attempt(node, target, regrasp=regrasp)
         return PlanStatus.SUCCEEDED
 
-    def shorten(self) -> None:
+    def shorten(self) -> Parts[None]:
         """Try to reach the goal directly from nodes of the plan."""
         for _ in range(self._settings.shortcuts if self.reached else 0):
             nodes = [0, *(edge.parent for edge in self.tree.path(self.best)[1:])]
             if self._stop.reason is not None:
                 return
             node = int(nodes[self._generator.integers(len(nodes))])
-            self._attempt(node, self.model.problem.goal, regrasp=True)
+            yield from self._attempt(node, self.model.problem.goal, regrasp=True)
 
-    def _attempt(self, node: int, target: np.ndarray, *, regrasp: bool) -> None:
+    def _attempt(self, node: int, target: np.ndarray, *, regrasp: bool) -> Parts[None]:
         self._attempts += 1
-        edge = self._extend(node, target, regrasp=regrasp)
+        edge = yield from self._extend(node, target, regrasp=regrasp)
         if edge is None:
             self.tree.fail(node)
         else:
@@ -152,6 +180,7 @@ class _Search:
                     self._attempts, len(self.tree), self._distance, steps, self._stop.elapsed
                 )
             )
+        yield
 
     def _add(self, edge: Edge) -> None:
         """Add an edge, and keep it in mind if it leads to the best node."""
@@ -164,56 +193,66 @@ class _Search:
             self.best = node
         self._distance = min(self._distance, distance)
 
-    def _extend(self, node: int, target: np.ndarray, *, regrasp: bool) -> Edge | None:
+    def _extend(self, node: int, target: np.ndarray, *, regrasp: bool) -> Parts[Edge | None]:
         """Push from a node towards a target, with the present grasp or with another one."""
         model, state, command = self.model, self.tree.states[node], self.tree.commands[node]
         nearer = float(model.distance(state, target)) - PROGRESS
         if not regrasp:
             stay = Motion(state[np.newaxis], np.empty((0, len(model.joints))))
-            (motion,) = push(model, state[np.newaxis], command[np.newaxis], target)
+            (motion,) = yield from push(model, state[np.newaxis], command[np.newaxis], target)
             near = model.distance(motion.states[-1], target) <= nearer
             nothing = np.zeros(len(model.joints), dtype=bool)
             return Edge(node, nothing, stay, stay, motion) if near else None
         draw, moved = self._generator, choose_joints(model, self._generator)
-        release = let_go(model, state, command, moved)
+        release = yield from let_go(model, state, command, moved)
         if release is None:
             return None
         state = release.states[-1]
-        grasps = draw_grasps(model, state, moved, draw, self._settings.grasps)
+        grasps = yield from draw_grasps(model, state, moved, draw, self._settings.grasps)
         if not len(grasps):
             return None
         commands = model.hold(grasps, np.where(moved, grasps[:, model.joints], command))
-        ranking = np.argsort(model.reach_distances(model.reach(grasps, commands), target))
+        reach = yield from self._reach(grasps, commands)
+        ranking = np.argsort(model.reach_distances(reach, target))
         chosen = ranking[: self._settings.pushes]
-        pushes = push(model, grasps[chosen], commands[chosen], target)
+        pushes = yield from push(model, grasps[chosen], commands[chosen], target)
         ends = model.distance(np.array([motion.states[-1] for motion in pushes]), target)
         for i in np.argsort(ends)[:TRANSITS]:
             if ends[i] > nearer:
                 return None
             joints = grasps[chosen[i], model.joints]
-            transit = find_transit(model, state, command, joints, moved, draw)
+            transit = yield from find_transit(model, state, command, joints, moved, draw)
             if transit is not None:
                 # The object may have moved a little: what counts is the push from there.
-                (motion,) = push(
+                (motion,) = yield from push(
                     model, transit.states[-1:], commands[chosen[i]][np.newaxis], target
                 )
                 if len(motion.inputs) and model.distance(motion.states[-1], target) <= nearer:
                     return Edge(node, moved, release, transit, motion)
         return None
 
-    def _draw_spread(self) -> np.ndarray:
+    def _reach(self, grasps: np.ndarray, commands: np.ndarray) -> Parts[Reach]:
+        """Return what one step can do from every grasp (K, n), some of them a part."""
+        reaches = []
+        for first in range(0, len(grasps), self._settings.pushes):
+            some = slice(first, first + self._settings.pushes)
+            reaches.append(self.model.reach(grasps[some], commands[some]))
+            yield
+        return Reach.of(reaches)
+
+    def _draw_spread(self) -> Parts[np.ndarray]:
         """Return L, L L^T the mean reach of grasps at the start, of unit size.
 
         Targets are spread where contact can bring the objects: not into the table.
         """
         model, rows = self.model, len(self.model.placed)
         everything = np.ones(len(model.joints), dtype=bool)
-        grasps = draw_grasps(
+        grasps = yield from draw_grasps(
             model, self.tree.states[0], everything, self._generator, self._settings.grasps
         )
         if not len(grasps):
             return np.eye(rows) / math.sqrt(rows)
-        factor = model.reach(grasps, grasps[:, model.joints]).factor
+        factor = (yield from self._reach(grasps, grasps[:, model.joints])).factor
         mean = np.mean(factor @ factor.transpose(0, 2, 1), axis=0)
         mean /= np.trace(mean)
         factor_cholesky(mean, rows)
@@ -233,7 +272,7 @@ class _Search:
 
 def _refine(
     model: SearchModel, settings: SearchSettings, edges: list[Edge], stop: StopCondition
-) -> list[Edge]:
+) -> Parts[list[Edge]]:
     """Improve every push by iRS-LQR, from where the one before really ends.
 
     Args:
@@ -250,18 +289,18 @@ def _refine(
     for edge in edges:
         release, transit = edge.release, edge.transit
         if not np.array_equal(state, release.states[0]):
-            release = follow(model, state, release.inputs)
-            transit = follow(model, release.states[-1], transit.inputs)
+            release = yield from follow(model, state, release.inputs)
+            transit = yield from follow(model, release.states[-1], transit.inputs)
             same = np.array_equal(transit.inputs, edge.transit.inputs)
             if not same or not stays(model, transit.states):
                 return edges
         end = model.problem.goal if edge is edges[-1] else edge.end
         begin = transit.states[-1]
-        better = _refine_push(model, settings, begin, edge.push.inputs, end, stop)
+        better = yield from _refine_push(model, settings, begin, edge.push.inputs, end, stop)
         if stop.reason is not None:
             return edges
         if model.forbidden(better.states, begin).any():
-            better = follow(model, begin, edge.push.inputs)
+            better = yield from follow(model, begin, edge.push.inputs)
         state = better.states[-1]
         refined.append(replace(edge, release=release, transit=transit, push=better))
     return refined if model.reached(state) else edges
@@ -274,7 +313,7 @@ def _refine_push(
     inputs: np.ndarray,
     end: np.ndarray,
     stop: StopCondition,
-) -> Motion:
+) -> Parts[Motion]:
     """Improve a push towards a pose of the objects with the problem's own cost."""
     problem = model.problem
     reference = problem.goal.copy()
@@ -293,7 +332,8 @@ def _refine_push(
         PlannerSettings(mode="log_barrier", iterations=settings.refinements),
         stop=stop,
     )
-    return follow(model, state, result.inputs)  # MPC does not keep bounds to the last digit
+    # MPC does not keep bounds to the last digit.
+    return (yield from follow(model, state, result.inputs))
 
 
 def _result(

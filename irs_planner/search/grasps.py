@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from irs_planner.search.kernels import approach
+from irs_planner.search.parts import Parts
 from irs_planner.search.search_model import ROOM, SearchModel
 
 LEAD_STEPS = 8
@@ -40,8 +41,8 @@ def draw_grasps(
     moved: np.ndarray,
     generator: np.random.Generator,
     count: int,
-) -> np.ndarray:
-    """Draw grasps of the objects where they are.
+) -> Parts[np.ndarray]:
+    """Draw grasps of the objects where they are; one step of all of them is a part.
 
     One or two links are led to random places around an object, then to its surface.
 
@@ -60,6 +61,7 @@ def draw_grasps(
     radius = float(model.dynamics.object_radii.max())
     for i in range(LEAD_STEPS + CLOSE_STEPS):
         _approach(model, state, joints, chosen, place, moved, radius if i < LEAD_STEPS else 0.0)
+        yield
     states = model.complete(state, joints)
     error = model.errors(states, model.problem.goal)[:, model.dynamics.coordinates :]
     good = _touches(model, states, chosen) & _clear(model, states, moved)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from irs_planner.search.parts import Parts
 from irs_planner.search.search_model import SearchModel
 from irs_planner.search.transit import Motion
 
@@ -13,8 +14,8 @@ PATIENCE = 6
 
 def push(
     model: SearchModel, states: np.ndarray, commands: np.ndarray, target: np.ndarray
-) -> list[Motion]:
-    """Push from several grasps towards a target, by the exact step.
+) -> Parts[list[Motion]]:
+    """Push from several grasps towards a target, by the exact step; one step is a part.
 
     No push leads beyond the bounds of the states, or farther beyond than it began, and in none
     does a link touch that keeps away.
@@ -45,6 +46,7 @@ def push(
         distances.append(np.where(lost, np.inf, model.distance(ahead, target)))
         if t >= PATIENCE and int(np.argmin(distances, axis=0).max()) <= t - PATIENCE:
             break
+        yield
     steps = np.argmin(distances, axis=0)
     motion, control = np.array(history), np.array(inputs)
     return [Motion(motion[: steps[k] + 1, k], control[: steps[k], k]) for k in range(len(states))]

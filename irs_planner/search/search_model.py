@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,14 @@ class Reach:
 
     center: np.ndarray
     factor: np.ndarray
+
+    @classmethod
+    def of(cls, reaches: Sequence[Reach]) -> Reach:
+        """Return several as one, in their order."""
+        return cls(
+            np.concatenate([reach.center for reach in reaches]),
+            np.concatenate([reach.factor for reach in reaches]),
+        )
 
 
 class SearchModel:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from irs_planner.search.grasps import retreat
+from irs_planner.search.parts import Parts
 from irs_planner.search.search_model import ROOM, SearchModel
 
 ATTEMPTS = 300
@@ -28,6 +29,8 @@ SETTLING = 40
 """Steps in which an object has to come to rest."""
 AT_REST = 0.002
 """Motion in a step that counts as none, in tolerances."""
+STEPS_A_PART, EDGES_A_PART = 10, 3
+"""How much of a motion, and of the search for a path, is a part of the work."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Motion:
     inputs: np.ndarray
 
 
-def follow(model: SearchModel, state: np.ndarray, inputs: np.ndarray) -> Motion:
+def follow(model: SearchModel, state: np.ndarray, inputs: np.ndarray) -> Parts[Motion]:
     """Roll out commands by the exact step, none beyond the bounds about the actual position.
 
     Args:
@@ -55,7 +58,9 @@ def follow(model: SearchModel, state: np.ndarray, inputs: np.ndarray) -> Motion:
         The motion with the commands as bounded.
     """
     states, commands = [state], []
-    for control in inputs:
+    for k, control in enumerate(inputs):
+        if k % STEPS_A_PART == STEPS_A_PART - 1:
+            yield
         commands.append(model.hold(states[-1][np.newaxis], control[np.newaxis])[0])
         states.append(model.dynamics.step(states[-1], commands[-1]))
     return Motion(np.array(states), np.array(commands).reshape(-1, len(model.joints)))
@@ -63,7 +68,7 @@ def follow(model: SearchModel, state: np.ndarray, inputs: np.ndarray) -> Motion:
 
 def let_go(
     model: SearchModel, state: np.ndarray, command: np.ndarray, moved: np.ndarray
-) -> Motion | None:
+) -> Parts[Motion | None]:
     """Move away from the objects, and wait until they rest on what is left.
 
     Args:
@@ -76,11 +81,14 @@ def let_go(
         The motion, maybe empty, or None if there is no room or an object does not come to rest.
     """
     away = retreat(model, state, moved)
+    yield
     if away is None:
         return None
-    inputs = np.where(moved, _walk(model, state, [state[model.joints], away]), command)
+    way = yield from _walk(model, state, [state[model.joints], away])
+    inputs = np.where(moved, way, command)
     last = np.where(moved, away, command)[np.newaxis]
-    motion = follow(model, state, np.concatenate((inputs, np.repeat(last, SETTLING, axis=0))))
+    inputs_and_rest = np.concatenate((inputs, np.repeat(last, SETTLING, axis=0)))
+    motion = yield from follow(model, state, inputs_and_rest)
     change = model.errors(motion.states[1:], motion.states[:-1])[len(inputs) :, model.placed]
     rest = np.flatnonzero(np.abs(change).max(axis=1) <= AT_REST)
     if not rest.size:
@@ -96,7 +104,7 @@ def find_transit(
     goal: np.ndarray,
     moved: np.ndarray,
     generator: np.random.Generator,
-) -> Motion | None:
+) -> Parts[Motion | None]:
     """Move to a grasp without moving an object.
 
     Args:
@@ -111,10 +119,11 @@ def find_transit(
         The motion, or None if there is no path or an object does not stay.
     """
     start = state[model.joints]
-    path = _FreeSpace(model, state, start).connect(start, goal, generator)
+    path = yield from _FreeSpace(model, state, start).connect(start, goal, generator)
     if path is None:
         return None
-    motion = follow(model, state, np.where(moved, _walk(model, state, path), command))
+    way = yield from _walk(model, state, path)
+    motion = yield from follow(model, state, np.where(moved, way, command))
     return motion if stays(model, motion.states) else None
 
 
@@ -124,7 +133,7 @@ def stays(model: SearchModel, states: np.ndarray) -> bool:
     return bool((shift <= model.settings.slack).all())  # False for NaN as well
 
 
-def _walk(model: SearchModel, state: np.ndarray, waypoints: list[np.ndarray]) -> np.ndarray:
+def _walk(model: SearchModel, state: np.ndarray, waypoints: list[np.ndarray]) -> Parts[np.ndarray]:
     """Return (T, n_a) points along a path, each as far from the last one as touches nothing.
 
     Relaxed friction feels a body at a distance if something slides past it: a step keeps all
@@ -139,6 +148,8 @@ def _walk(model: SearchModel, state: np.ndarray, waypoints: list[np.ndarray]) ->
             near = rate < 0.0
             share = np.min(-PACE * rows.gap[near] / rate[near], initial=1.0)
             points.append(points[-1] + max(share, SLOWEST) * change)
+            if len(points) % STEPS_A_PART == 0:
+                yield
             if share >= 1.0 and rest <= 1.0:
                 break
     # Contact may have pushed a joint beyond its limit by a little; commands keep to it.
@@ -163,7 +174,7 @@ class _FreeSpace:
 
     def connect(
         self, start: np.ndarray, goal: np.ndarray, generator: np.random.Generator
-    ) -> list[np.ndarray] | None:
+    ) -> Parts[list[np.ndarray] | None]:
         """Find a path by two trees that grow towards each other, and shorten it.
 
         Args:
@@ -182,6 +193,8 @@ class _FreeSpace:
         low, high = np.clip([low - span, high + span], *self._model.limits)
         trees: list[list[tuple[np.ndarray, int]]] = [[(start, -1)], [(goal, -1)]]
         for i in range(ATTEMPTS):
+            if i % EDGES_A_PART == 0:
+                yield
             tree, other = trees[i % 2], trees[1 - i % 2]
             sample = generator.uniform(low, high)
             parent = self._nearest(tree, sample)
@@ -194,7 +207,8 @@ class _FreeSpace:
             meeting = self._nearest(other, new)
             if self._free(new, other[meeting][0]):
                 path = _trace(tree, len(tree) - 1)[::-1] + _trace(other, meeting)
-                return self._shorten(path if i % 2 == 0 else path[::-1], generator)
+                path = path if i % 2 == 0 else path[::-1]
+                return (yield from self._shorten(path, generator))
         return None
 
     def _nearest(self, tree: list[tuple[np.ndarray, int]], sample: np.ndarray) -> int:
@@ -208,11 +222,15 @@ class _FreeSpace:
         gap = self._model.dynamics.find_contacts(self._model.complete(self._state, joints)).gap
         return bool((gap >= self._room).all())
 
-    def _shorten(self, path: list[np.ndarray], generator: np.random.Generator) -> list[np.ndarray]:
+    def _shorten(
+        self, path: list[np.ndarray], generator: np.random.Generator
+    ) -> Parts[list[np.ndarray]]:
         """Replace what lies between two random points of a path by a straight way."""
-        for _ in range(SHORTCUTS):
+        for k in range(SHORTCUTS):
             if len(path) < 3:
                 break
+            if k % EDGES_A_PART == 0:
+                yield
             i, j = np.sort(generator.choice(len(path) - 1, 2, replace=False))
             a, b = (
                 path[k] + share * (path[k + 1] - path[k])

@@ -94,9 +94,7 @@ class Tree:
         if regrasp:
             distance = self._model.distance(np.array(self.states), target)
         else:
-            centers = np.concatenate([reach.center for reach in self._reaches])
-            factors = np.concatenate([reach.factor for reach in self._reaches])
-            distance = self._model.reach_distances(Reach(centers, factors), target)
+            distance = self._model.reach_distances(Reach.of(self._reaches), target)
         return int(np.argmin(distance * (1.0 + FATIGUE * np.array(self._failures))))
 
     def fail(self, node: int) -> None:

@@ -16,12 +16,15 @@ from irs_planner import (
     build_problem,
     closed_loop,
     load_example,
-    plan_globally,
 )
 from irs_planner.examples import load_scene
+from irs_planner.search import search_globally
+from irs_planner.search.parts import at_once
 
 NOISE = np.array([0.001, 0.001, 0.01, 0.0, 0.0])
 LOOKS = 600
+AT_ONCE = 10**6
+"""Parts that are all of a search."""
 
 
 def world(mass, inertia, friction):
@@ -55,12 +58,16 @@ def carried_out(seed, kick=None):
 def test_contact_that_pushes_nothing_is_carried_out_before_the_first_push(monkeypatch):
     """A plan may begin by letting go, which counts as contact."""
     problem = build_problem(load_example("push_t"))
-    plan = plan_globally(problem, SearchSettings(shortcuts=0, refinements=0))
-    first, then = plan.segments[:2]
-    assert (first.kind, then.kind) == ("transit", "contact")
-    release = dataclasses.replace(first, kind="contact")
-    begun = dataclasses.replace(plan, segments=(release, *plan.segments[1:]))
-    monkeypatch.setattr(closed_loop, "plan_globally", lambda *_, **__: begun)
+    settings = SearchSettings(shortcuts=0, refinements=0)
+    status, motions = at_once(search_globally(problem, settings))
+    assert [kind for kind, _ in motions[:2]] == ["transit", "contact"]
+    release = motions[0][1]
+
+    def search_again(*_):
+        yield
+        return status, [("contact", release), *motions[1:]]
+
+    monkeypatch.setattr(closed_loop, "search_globally", search_again)
     loop, state, command = ClosedLoop(problem), problem.initial_state, problem.initial_state[3:]
     while loop.searches == 0:
         command = loop.step(state, command)
@@ -69,7 +76,7 @@ def test_contact_that_pushes_nothing_is_carried_out_before_the_first_push(monkey
         state = problem.dynamics.step(state, command)
     assert loop.searches == 1
     assert loop.phase is Phase.TRANSIT
-    way = plan.states[first.stop, 3:] - problem.initial_state[3:]
+    way = release.states[-1, 3:] - problem.initial_state[3:]
     assert (state[3:] - problem.initial_state[3:]) @ way > 0.0
 
 
@@ -114,7 +121,8 @@ def test_a_push_that_moves_nothing_ends():
 
 def test_a_robot_that_is_held_on_its_way_looks_for_another_one():
     problem = build_problem(load_example("push_t"))
-    loop, state = ClosedLoop(problem), problem.initial_state
+    settings = ClosedLoopSettings(parts=AT_ONCE)
+    loop, state = ClosedLoop(problem, settings), problem.initial_state
     command, begun = state[3:], []
     for look in range(200):
         searches = loop.searches
@@ -129,3 +137,37 @@ def test_a_robot_that_is_held_on_its_way_looks_for_another_one():
 def test_what_has_no_contact_is_refused():
     with pytest.raises(ConfigError, match="quasi-dynamic scene, got Pendulum"):
         ClosedLoop(build_problem(load_example("pendulum")))
+
+
+def decided(parts):
+    """Let it look for a place; return the inputs of these looks, and the input after them."""
+    problem = build_problem(load_example("push_t"))
+    loop, inputs = ClosedLoop(problem, ClosedLoopSettings(parts=parts)), []
+    while loop.searches == 0:
+        inputs.append(loop.step(problem.initial_state, problem.initial_state[3:]))
+        assert loop.phase in (Phase.PUSH, Phase.SEARCH, Phase.TRANSIT)
+    return np.array(inputs), loop.step(problem.initial_state, problem.initial_state[3:])
+
+
+def test_a_search_is_spread_over_looks_and_finds_the_same():
+    """The robot stays where it is; how much is done at a look changes nothing but when."""
+    (few, first), (many, then), (_, last) = (decided(parts) for parts in (AT_ONCE, 8, 1))
+    np.testing.assert_array_equal(first, then)
+    np.testing.assert_array_equal(first, last)
+    assert len(many) > 10 * max(len(few) - ClosedLoopSettings().patience, 1)
+    start = build_problem(load_example("push_t")).initial_state[3:]
+    np.testing.assert_array_equal(many, np.tile(start, (len(many), 1)))
+
+
+def test_a_search_begins_anew_when_what_it_is_about_is_kicked_away():
+    problem = build_problem(load_example("push_t"))
+    loop, here = ClosedLoop(problem, ClosedLoopSettings(parts=5)), problem.initial_state
+    for _ in range(20):
+        loop.step(here, here[3:])
+    assert loop.phase is Phase.SEARCH
+    there = here + np.array([0.05, 0.0, 0.0, 0.0, 0.0])
+    while loop.searches == 0:
+        loop.step(there, here[3:])
+    loop.step(there, here[3:])
+    assert loop.phase is Phase.TRANSIT  # what was decided holds for where it is now
+    assert loop.searches == 1

@@ -21,6 +21,7 @@ from irs_planner import (
 from irs_planner.result import CONTACT, TRANSIT
 from irs_planner.search.grasps import draw_grasps
 from irs_planner.search.kernels import bounded_inputs, reach_distances, reach_factors
+from irs_planner.search.parts import at_once
 from irs_planner.search.push import push
 from irs_planner.search.search_model import SearchModel
 from irs_planner.search.transit import find_transit
@@ -117,10 +118,11 @@ def test_pushes_end_where_a_forbidden_state_begins(monkeypatch):
     given, settings = problem("push_disc"), SearchSettings()
     model, start = SearchModel(given, settings), given.initial_state
     target = np.where(np.isin(np.arange(len(start)), model.placed), start + 0.3, start)
-    grasps = draw_grasps(model, start, np.ones(len(model.joints), bool), generator(0, "test"), 16)
+    everything = np.ones(len(model.joints), bool)
+    grasps = at_once(draw_grasps(model, start, everything, generator(0, "test"), 16))
 
     def farthest():
-        motions = push(model, grasps, grasps[:, model.joints], target)
+        motions = at_once(push(model, grasps, grasps[:, model.joints], target))
         return max(motion.states[:, 0].max() for motion in motions)
 
     band = start[0] + np.array([0.02, 0.04])
@@ -135,7 +137,7 @@ def test_grasps_nearly_touch_and_transits_move_nothing(name):
     model, state = SearchModel(given, settings), given.initial_state
     command, draw = state[model.joints], generator(0, "test")
     moved = np.ones(len(command), dtype=bool)
-    grasps = draw_grasps(model, state, moved, draw, 64)
+    grasps = at_once(draw_grasps(model, state, moved, draw, 64))
     assert len(grasps) >= 32
     gap = given.dynamics.find_contacts(grasps).gap[:, model.grasp_pairs].min(axis=1)
     assert (np.abs(gap - settings.clearance) <= 0.5 * settings.clearance).all()
@@ -143,7 +145,7 @@ def test_grasps_nearly_touch_and_transits_move_nothing(name):
     np.testing.assert_array_equal(grasps[:, objects] - state[objects], 0.0)
     found = 0
     for joints in grasps[:10, model.joints]:
-        transit = find_transit(model, state, command, joints, moved, draw)
+        transit = at_once(find_transit(model, state, command, joints, moved, draw))
         if transit is not None:
             found += 1
             assert np.abs(transit.inputs[-1] - joints).max() <= 1e-9

@@ -1,0 +1,24 @@
+"""Work in parts of some milliseconds: whoever does it may see to something else in between."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TypeVar
+
+Result = TypeVar("Result")
+Parts = Generator[None, None, Result]
+"""A generator that pauses after every part, and returns the result."""
+
+
+def at_once(parts: Parts[Result]) -> Result:
+    """Do all parts and return the result.
+
+    Args:
+        parts: The work.
+    """
+    while True:
+        try:
+            next(parts)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
