@@ -15,7 +15,6 @@ from contact_experiments.push.pusher import PushConditions
 from contact_experiments.push.run import PushRun
 from contact_experiments.push.shapes import SHAPES
 from contact_experiments.push.task import PushTask
-from irs_planner.scenes.planar_scene import Polygon
 
 SPREAD = 0.3
 """Mass and friction are off by so much at most."""
@@ -62,12 +61,7 @@ def draw_cases(
         kicked: Whether the things are kicked away in the middle.
         engine: What simulates them.
     """
-    # Drake gets no meshes from us, and a polygon is one.
-    names = [
-        name
-        for name, parts in SHAPES.items()
-        if engine != "drake" or not any(isinstance(part, Polygon) for part in parts)
-    ]
+    names = list(SHAPES)
     return [
         PushCase(names[i % len(names)], 1000 * seed + i // len(names), kicked, engine)
         for i in range(count)

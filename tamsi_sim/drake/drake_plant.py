@@ -12,14 +12,15 @@ from pydrake.geometry import (
     Box,
     Capsule,
     CollisionFilterDeclaration,
+    Convex,
     Cylinder,
     GeometryId,
     GeometrySet,
     HalfSpace,
     ProximityProperties,
-    Shape,
     Sphere,
 )
+from pydrake.geometry import Shape as DrakeShape
 from pydrake.math import RigidTransform, RotationMatrix
 from pydrake.multibody.plant import AddMultibodyPlant, CoulombFriction, MultibodyPlantConfig
 from pydrake.multibody.tree import (
@@ -36,8 +37,8 @@ from pydrake.multibody.tree import (
 )
 from pydrake.systems.framework import Context, DiagramBuilder
 
-from contact_core.collision.shapes import ShapeKind
-from contact_core.errors import ModelError, choices
+from contact_core.collision.shapes import Shape, ShapeKind
+from contact_core.errors import ModelError
 from contact_core.rigid_body.joints import FREE, REVOLUTE
 from contact_core.surface import Surface
 from tamsi_sim.simulation.model import BuiltModel
@@ -208,7 +209,7 @@ class DrakePlant:
         geometry = self.plant.RegisterCollisionGeometry(
             self._bodies[body] if body >= 0 else self.plant.world_body(),
             _transform(arrays.geometry.rotation[shape], arrays.geometry.position[shape]),
-            _shape(ShapeKind(placed.shape.kind), placed.shape.size),
+            _shape(placed.shape),
             f"shape_{shape}",
             properties,
         )
@@ -346,9 +347,9 @@ def _transform(rotation: np.ndarray, position: np.ndarray) -> RigidTransform:
     return RigidTransform(RotationMatrix.ProjectToRotationMatrix(matrix), origin)
 
 
-def _shape(kind: ShapeKind, size: tuple[float, float, float]) -> Shape:
-    a, b, c = size
-    match kind:
+def _shape(shape: Shape) -> DrakeShape:
+    a, b, c = shape.size
+    match shape.kind:
         case ShapeKind.SPHERE:
             return Sphere(a)
         case ShapeKind.BOX:
@@ -359,5 +360,6 @@ def _shape(kind: ShapeKind, size: tuple[float, float, float]) -> Shape:
             return Cylinder(a, 2 * b)
         case ShapeKind.HALF_SPACE:
             return HalfSpace()
-    known = ("sphere", "box", "capsule", "cylinder", "half_space")
-    raise ModelError(f"Drake gets no {kind.name.lower()} from us ({choices(known)})")
+    assert shape.mesh is not None
+    corners: Any = shape.mesh.vertices.T
+    return Convex(corners, "mesh")

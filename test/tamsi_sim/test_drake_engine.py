@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pinocchio as pin
 import pytest
-from builders import GRAVITY, body_urdf, ground_instance, pose, sphere
+from builders import GRAVITY, body_urdf, box_points, ground_instance, hull_mesh, pose, sphere
 
 from contact_core.errors import ConfigError
 from contact_core.gripper import GripperCommand
@@ -69,6 +69,28 @@ def test_contact_of_a_resting_ball():
     np.testing.assert_allclose(b.point, a.point, atol=1e-6)
     assert b.depth == pytest.approx(a.depth, abs=1e-6)
     assert {b.instance_a, b.instance_b} == {"ball", "ground"}
+
+
+def test_a_mesh_is_the_convex_solid_that_ours_is(tmp_path):
+    """A ball slides down the face of a wedge: where it touches, and how it gets on."""
+    corners = box_points(0.4, 0.3, 0.2)
+    corners = corners[~((corners[:, 0] > 0.0) & (corners[:, 2] > 0.0))]  # it falls along x
+    wedge = body_urdf("wedge", hull_mesh(tmp_path, "wedge", corners))
+    body, slope = body_urdf("ball", sphere(0.05)), np.array([0.2, 0.0, 0.4]) / np.hypot(0.2, 0.4)
+    start = pose(*(0.0495 * slope))
+    instances = [Instance("ball", body, start, True, GRAVITY), Instance("wedge", wedge)]
+    built = build_model(instances, surface_of, lambda a, b: a[0] != b[0])
+    ours, drake = Engine(built, 1e-3, SolverConfig()), DrakeEngine(built, 1e-3, surface_of)
+    for engine in (ours, drake):
+        engine.evaluate()
+        assert engine.step(100) == StepStatus.OK
+    (a,), (b,) = ours.contacts(), drake.contacts()
+    sign = 1.0 if b.instance_a == a.instance_a else -1.0
+    np.testing.assert_allclose(sign * b.normal, a.normal, atol=1e-6)
+    np.testing.assert_allclose(np.abs(b.normal), slope, atol=1e-6)
+    np.testing.assert_allclose(b.point, a.point, atol=1e-4)
+    assert 0.01 < ours.q[0] < 0.05
+    np.testing.assert_allclose(drake.q[:3], ours.q[:3], atol=1e-3)
 
 
 def test_contact_impulse_is_the_weight_over_the_time():
