@@ -126,6 +126,16 @@ class ClosedLoop:
         self._go_on_searching(state)
         return rest
 
+    def room(self, state: np.ndarray) -> float:
+        """Return how far the robot is from the nearest object [m].
+
+        Args:
+            state: (n) x, or q alone.
+        """
+        model = self._model
+        pairs = model.robot_pairs & (model.pair_object >= 0)
+        return float(model.dynamics.find_contacts(state[np.newaxis]).gap[0, pairs].min())
+
     def _touch(self) -> None:
         """Begin to push from where the robot is."""
         self.phase, self._idle, self._stalled, self._nearest = Phase.PUSH, 0, 0, np.inf

@@ -21,6 +21,8 @@ AIM = 0.8
 """Share of the tolerances that is aimed at, for what is seen is not what is."""
 OVERLAP = 0.05
 """By how much things may seem to overlap [m], for the same reason."""
+NEARBY, BRAKING = 0.015, 0.15
+"""A touch may come where things seem so near [m]; the arm slows down before, in this time [s]."""
 SHORTCUTS = 1
 """Attempts of a search to shorten its plan; in 3-D they take longer than what they save."""
 
@@ -151,12 +153,30 @@ class ObjectMover:
             return self._command
         control = self.loop.step(self._upright(self.state), self._command)
         self._rested = self._rested + 1 if self.loop.phase is Phase.REST else 0
-        transit = self.loop.phase is Phase.TRANSIT
-        speed = self._config.transit_speed if transit else self._config.speed
-        way = self._tool(control) - self._tool(self._command)
-        share = speed * self._config.period / max(float(np.linalg.norm(way)), 1e-9)
-        self._command = self._command + min(1.0, share) * (control - self._command)
+        self._command = self._command + self._share(control) * (control - self._command)
         return self._command
+
+    def _share(self, control: np.ndarray) -> float:
+        """Return the share of the way to a command that is gone until the next look.
+
+        Going round, the arm is fast, but nears no object faster than it pushes: a touch is no
+        blow. The commands count: the arm comes after.
+
+        Args:
+            control: (n_a) [rad].
+        """
+        config, command = self._config, self._command
+        assert command is not None
+        transit = self.loop.phase is Phase.TRANSIT
+        speed = config.transit_speed if transit else config.speed
+        way = float(np.linalg.norm(self._tool(control) - self._tool(command)))
+        share = min(1.0, speed * config.period / max(way, 1e-9))
+        if transit:
+            room = self.loop.room(self._at(command))
+            nearer = room - self.loop.room(self._at(control))
+            fastest = config.speed + max(room - NEARBY, 0.0) / BRAKING
+            share = min(share, fastest * config.period / max(nearer, 1e-9))
+        return share
 
     def _perceived(self, joints: np.ndarray) -> np.ndarray:
         """Return the state (n) as seen; angles go on from the last look, or from the goal."""
@@ -175,8 +195,10 @@ class ObjectMover:
             self._dynamics.complete(state[np.newaxis, : self._dynamics.coordinates])[0]
         )
 
+    def _at(self, joints: np.ndarray) -> np.ndarray:
+        """Return q with the objects where they are seen, and the arm at some joint positions."""
+        return np.concatenate((self.state[: len(self._dynamics.object_states)], joints))
+
     def _tool(self, joints: np.ndarray) -> np.ndarray:
         """Return where the tool is (3) [m]."""
-        return self._dynamics.outputs(
-            np.concatenate((self.state[: len(self._dynamics.object_states)], joints))[np.newaxis]
-        )[0][0, :3]
+        return self._dynamics.outputs(self._at(joints)[np.newaxis])[0][0, :3]

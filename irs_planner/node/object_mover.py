@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
+from builtin_interfaces.msg import Time
 from contact_stack_msgs.action import MoveObjects
 from contact_stack_msgs.msg import ControllerStatus
 from sensor_msgs.msg import JointState
@@ -102,23 +103,23 @@ class Moved:
 
 
 class MoveGoals(GoalPlanner[ObjectMover, Moved]):
-    """Brings objects to goals; every look takes what was heard last.
+    """Brings objects to goals; every look takes what was heard last."""
 
-    Attributes:
-        target: Joint -> where it is to be now [rad]; empty while nothing is moved.
-    """
-
-    def __init__(self, config: MoverNodeConfig, namespace: str = "/") -> None:
+    def __init__(
+        self, config: MoverNodeConfig, send: Callable[[JointState], None], namespace: str = "/"
+    ) -> None:
         """Take the parameters.
 
         Args:
             config: How to move, and how long anything may be silent.
+            send: Sends where the joints are to be now [rad], with the stamp of the joint state
+                that it follows from.
             namespace: Of the node; some drivers call their joints after it.
         """
-        self._config, self._namespace = config, namespace
-        self.target: dict[str, float] = {}
+        self._config, self._send, self._namespace = config, send, namespace
         self._seen: dict[str, Seen] = {}
         self._joints: dict[str, float] = {}
+        self._stamp = Time()
         self._status: ControllerStatus | None = None
         self._joints_heard = self._status_heard = self._upright = -math.inf
 
@@ -151,7 +152,9 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         Raises:
             MessageError: If one is not plausible.
         """
-        self._joints = joint_positions(message, self._joints)
+        self._joints, self._stamp = (
+            joint_positions(message, self._joints), message.header.stamp,
+        )  # fmt: skip
         self._joints_heard = time.monotonic()
 
     def hear_status(self, message: ControllerStatus) -> None:
@@ -190,15 +193,12 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
     ) -> Moved:
         """Look and move until it is over, see :meth:`GoalPlanner.solve`."""
         begun = due = time.monotonic()
-        try:
-            while (end := self._end(problem, stop, begun)) is None:
-                if self._hears_all(problem):
-                    self._look(problem)
-                    publish(_feedback(problem, stop.elapsed))
-                due = max(due + self._config.mover.period, time.monotonic())
-                time.sleep(max(due - time.monotonic(), 0.0))
-        finally:
-            self.target = {}
+        while (end := self._end(problem, stop, begun)) is None:
+            if self._hears_all(problem):
+                self._look(problem)
+                publish(_feedback(problem, stop.elapsed))
+            due = max(due + self._config.mover.period, time.monotonic())
+            time.sleep(max(due - time.monotonic(), 0.0))
         return Moved(*end, stop.elapsed)
 
     def answer(self, problem: ObjectMover, plan: Moved) -> PlanAnswer:
@@ -215,9 +215,11 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
     def _look(self, mover: ObjectMover) -> None:
         for name, seen in self._seen.items():
             mover.see(name, seen.stamp, seen.pose)
-        names = mover.joint_names
-        control = mover.look(np.array([self._joints[name] for name in names]))
-        self.target = dict(zip(names, control.tolist(), strict=True))
+        names, joints, stamp = mover.joint_names, self._joints, self._stamp
+        control = mover.look(np.array([joints[name] for name in names]))
+        target = JointState(name=names, position=control.tolist())
+        target.header.stamp = stamp
+        self._send(target)
 
     def _hears_all(self, mover: ObjectMover) -> bool:
         objects, joints = set(mover.object_names), set(mover.joint_names)
@@ -296,7 +298,8 @@ class ObjectMoverNode(GuardedNode):
         """
         super().__init__(NAME)
         config = read(self, MoverNodeConfig)
-        self._goals = MoveGoals(config, self.get_namespace())
+        targets = self.create_publisher(JointState, "target_joint", signal_publisher(False))
+        self._goals = MoveGoals(config, targets.publish, self.get_namespace())
         precompile()
         signal = signal_subscription(False)
         self.create_subscription(TFMessage, CAMERA, self._goals.hear_objects, signal)
@@ -304,20 +307,11 @@ class ObjectMoverNode(GuardedNode):
         self.create_subscription(
             ControllerStatus, "controller_status", self._goals.hear_status, signal
         )
-        self._targets = self.create_publisher(JointState, "target_joint", signal_publisher(False))
-        # Searching takes seconds; meanwhile the arm is told to stay.
-        self.create_timer(config.mover.period, self._stream)
         self._server = PlanningServer(self, MoveObjects, ACTION, self._goals)
 
     def close(self) -> None:
         """Stop moving."""
         self._server.close()
-
-    def _stream(self) -> None:
-        if target := self._goals.target:
-            message = JointState(name=list(target), position=list(target.values()))
-            message.header.stamp = self.get_clock().now().to_msg()
-            self._targets.publish(message)
 
 
 def main() -> int:

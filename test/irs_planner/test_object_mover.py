@@ -10,6 +10,7 @@ from own_scenes import write_scene
 from contact_core.errors import ConfigError
 from contact_core.scene_config import CameraConfig
 from irs_planner import build_problem, load_example, scene_problem
+from irs_planner.closed_loop import Phase
 from irs_planner.object_mover import MoverConfig, ObjectMover
 from tamsi_sim.robot.camera import Camera
 
@@ -23,10 +24,15 @@ def mover_of(scene, **goal):
 
 
 def carry_out(mover, looks, change=lambda k, state: state):
-    """Look and move, with a camera's noise; return states, commands and how far the tool went."""
+    """Look and move, with a camera's noise.
+
+    Returns:
+        States; where the tool is to be at every look; on the way round, how near the arm was to
+        the thing, and how much nearer it went.
+    """
     dynamics, camera = mover.problem.dynamics, Camera(CameraConfig(), 0)
     state = mover.problem.initial_state
-    states, tools = [state], []
+    states, tools, rooms, before = [state], [], [], state[6:13]
     for k in range(1, looks):
         state = change(k, state)
         poses = dynamics.object_poses(state)
@@ -36,22 +42,32 @@ def carry_out(mover, looks, change=lambda k, state: state):
         if not mover.trackers:
             continue
         command = mover.look(state[6:13])
-        tools.append(dynamics.outputs(np.concatenate((state[:6], command))[np.newaxis])[0][0, :3])
+        commanded = np.concatenate((state[:6], command))
+        tools.append(dynamics.outputs(commanded[np.newaxis])[0][0, :3])
+        if mover.loop.phase is Phase.TRANSIT:
+            places = (np.concatenate((mover.state[:6], place)) for place in (before, command))
+            room, left = (mover.loop.room(place) for place in places)
+            rooms.append((room, room - left))
+        before = command
         state = dynamics.step(state, command)
         states.append(state)
         if mover.rests:
             break
-    return np.array(states), np.array(tools)
+    return np.array(states), np.array(tools), np.array(rooms)
 
 
 def test_a_can_is_moved_to_its_goal_at_the_pace_that_was_asked_for(tmp_path):
     mover = mover_of(write_scene(tmp_path, "can"), x=0.6, y=-0.03)
-    states, tools = carry_out(mover, 400)
+    states, tools, rooms = carry_out(mover, 400)
     assert mover.rests
     assert mover.goal_error <= 1.0
     np.testing.assert_allclose(states[-1, :2], [0.6, -0.03], atol=0.02)
     paces = np.linalg.norm(np.diff(tools, axis=0), axis=1) / (1e-9 * PERIOD)
     assert 0.2 < paces.max() <= 1.02 * MoverConfig().transit_speed
+    # What is touched is not hit: on its way round the tool slows down before.
+    room, nearer = rooms.T
+    assert (room < 0.01).any()
+    assert nearer[room < 0.01].max() <= 1.02 * MoverConfig().speed * MoverConfig().period
     assert mover.wanted == ("thing/x", "thing/y", "thing/z", "thing/roll", "thing/pitch")
     np.testing.assert_array_equal(np.abs(mover.error[:2]) <= 0.02, True)
 
@@ -68,7 +84,7 @@ def test_what_is_kicked_away_is_brought_back(tmp_path):
             return mover.problem.dynamics.complete(moved[np.newaxis, :13])[0]
         return state
 
-    states, _ = carry_out(mover, 900, kick)
+    states, _, _ = carry_out(mover, 900, kick)
     assert kicked
     assert mover.rests
     np.testing.assert_allclose(states[-1, :2], [0.6, -0.03], atol=0.02)

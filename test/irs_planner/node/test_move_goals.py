@@ -20,7 +20,7 @@ from contact_core.errors import ContactStackError
 from contact_core.planning import PlanStatus, StopCondition
 from contact_ros.border import MessageError
 from contact_ros.geometry import to_transform
-from contact_ros.stamps import to_time
+from contact_ros.stamps import to_nanoseconds, to_time
 from irs_planner.closed_loop import Phase
 from irs_planner.node.object_mover import MoveGoals, MoverNodeConfig
 
@@ -41,7 +41,8 @@ class World:
 
     def __init__(self, folder, config: MoverNodeConfig = PATIENT, **goal: float) -> None:
         """Ask for a goal."""
-        self.goals = MoveGoals(config)
+        self.targets: list[JointState] = []
+        self.goals = MoveGoals(config, self.targets.append)
         names = [f"thing/{name}" for name in goal]
         request = MoveObjects.Goal(
             scene=str(write_scene(folder, "can")), names=names, goal=list(goal.values())
@@ -61,14 +62,16 @@ class World:
             self.goals.hear_objects(pictures(poses, time.time_ns(), self.frame))
         if "arm" not in self.silent:
             names = list(self.joint_names)
-            self.goals.hear_joints(JointState(name=names, position=self.state[6:13]))
+            message = JointState(name=names, position=self.state[6:13])
+            message.header.stamp = to_time(time.time_ns())
+            self.goals.hear_joints(message)
         if "controller" not in self.silent:
             self.goals.hear_status(self.status)
 
     def follow(self, feedback: Any) -> None:
         """Do what was decided."""
         self.feedback.append(feedback)
-        command = np.array(list(self.goals.target.values()))
+        command = np.array(self.targets[-1].position)
         self.state = self.mover.problem.dynamics.step(self.state, command)
 
     def run(self, stop: StopCondition | None = None) -> Any:
@@ -84,7 +87,6 @@ class World:
         moved = self.goals.solve(self.mover, stop or StopCondition(), self.follow)
         over.set()
         talking.join()
-        assert self.goals.target == {}
         return self.goals.answer(self.mover, moved).result()
 
 
@@ -133,10 +135,13 @@ def test_a_camera_that_stops_ends_it(tmp_path) -> None:
 def test_joints_are_called_as_the_driver_calls_them(tmp_path) -> None:
     world = World(tmp_path, dataclasses.replace(PATIENT, driver="kuka_drivers"), x=0.6)
     world.joint_names = tuple(f"joint_{i + 1}" for i in range(7))
-    targets: list[dict[str, float]] = []
-    world.follow = lambda feedback: targets.append(world.goals.target)
-    world.run(StopCondition(cancelled=lambda: len(targets) > 2))
-    assert tuple(targets[0]) == world.joint_names
+    begun = time.time()
+    world.follow = lambda feedback: None
+    world.run(StopCondition(cancelled=lambda: len(world.targets) > 2))
+    assert tuple(world.targets[0].name) == world.joint_names
+    # A target has the stamp of the joint state that it follows from.
+    stamps = [1e-9 * to_nanoseconds(target.header.stamp) for target in world.targets]
+    assert begun <= stamps[0] < stamps[1] < stamps[2] <= time.time()
 
 
 def test_a_controller_that_does_not_follow_ends_it(tmp_path) -> None:
@@ -194,7 +199,7 @@ def test_it_ends_when_it_is_told_to(tmp_path, stop, status) -> None:
 def test_what_is_malformed_is_named(tmp_path, fields: dict[str, Any], reason: str) -> None:
     scene = str(write_scene(tmp_path, "can"))
     with pytest.raises(ContactStackError) as caught:
-        MoveGoals(SHORT).read(MoveObjects.Goal(**{"scene": scene, **fields}))
+        MoveGoals(SHORT, print).read(MoveObjects.Goal(**{"scene": scene, **fields}))
     assert reason in str(caught.value)
 
 
@@ -203,7 +208,7 @@ def test_tolerances_are_taken_over_and_what_may_be_anything_has_none(tmp_path) -
         scene=str(write_scene(tmp_path, "roll")),
         names=["thing/x", "thing/roll"], goal=[0.6, np.nan], tolerance=[0.005, 1.0],
     )  # fmt: skip
-    mover = MoveGoals(SHORT).read(goal)
+    mover = MoveGoals(SHORT, print).read(goal)
     assert mover.wanted == ("thing/x", "thing/z", "thing/pitch")
     assert mover.problem.tolerance[0] == 0.005
 
