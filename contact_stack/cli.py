@@ -83,6 +83,10 @@ BENCHMARKS = Group(
             "every example of the planner through contact, in every mode",
             EXPERIMENTS,
         ),
+        "looks": Command(
+            "contact_experiments.bench.looks",
+            "moving objects on the graph: how old what is acted on is, at every look",
+        ),
         "push": Command(
             "contact_experiments.bench.push",
             "push anything in closed loop: how often it gets there, how fast, how hard",

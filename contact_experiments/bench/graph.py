@@ -125,7 +125,7 @@ def main(args: argparse.Namespace) -> int:
     load = os.getloadavg()[0]
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:PROCESSORS])
     with (
-        _launched() as graph,
+        launched("sim", "view:=false") as graph,
         GraphClient("bench_graph") as client,
         ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as helpers,
     ):
@@ -279,12 +279,17 @@ def state_ages(seconds: float) -> tuple[float, float]:
 
 
 @contextmanager
-def _launched() -> Iterator[int]:
-    """Run the simulated graph; yield the process id of what started it."""
-    command = ["-m", "contact_stack.cli", "launch", "sim", "view:=false"]
-    graph = subprocess.Popen(
-        [sys.executable, *command], stdout=subprocess.DEVNULL, start_new_session=True
-    )
+def launched(*words: str, processor: int | None = None) -> Iterator[int]:
+    """Run a launch file; yield the process id of what started it.
+
+    Args:
+        words: Its name and arguments.
+        processor: Where its nodes run; None: where this process does.
+    """
+    command = [sys.executable, "-m", "contact_stack.cli", "launch", *words]
+    if processor is not None:
+        command = ["taskset", "--cpu-list", str(processor), *command]
+    graph = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
         yield graph.pid
     finally:

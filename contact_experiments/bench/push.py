@@ -27,6 +27,7 @@ COLUMNS: Columns = (
     ("left [mm]", "left_mm", 1.0, ".1f"),
     ("[deg]", "left_deg", 1.0, ".1f"),
     ("places", "searches", 1.0, ""),
+    ("searching [s]", "searching_s", 1.0, ".1f"),
     ("force p50 [N]", "force_p50_N", 1.0, ".1f"),
     ("p99", "force_p99_N", 1.0, ".1f"),
     ("peak", "force_peak_N", 1.0, ".1f"),
@@ -47,6 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine", choices=ENGINES, default="tamsi", help="what simulates it (default tamsi)"
     )
+    parser.add_argument(
+        "--whole-arm", action="store_true",
+        help="plan with the whole arm in 3-D, as move_objects does; without, from above",
+    )  # fmt: skip
     add_json_option(parser)
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER", default=Path("out/bench/push"),
@@ -65,7 +70,7 @@ def main(args: argparse.Namespace) -> int:
         0; a goal that is not reached is a figure like the others.
     """
     sweep = Sweep(chosen_workers(args), args.out / "results")
-    cases = draw_cases(args.cases, args.seed, args.kick, args.engine)
+    cases = draw_cases(args.cases, args.seed, args.kick, args.engine, args.whole_arm)
     rows = sweep.run(run_case, [(case,) for case in cases], "pushes")
     print("\n".join(lines(rows, COLUMNS)))
     figures = summarize(rows)
@@ -75,8 +80,8 @@ def main(args: argparse.Namespace) -> int:
         f"force p99 at most {figures['force_p99_N']:.1f} N, peak {figures['force_peak_N']:.1f} N"
     )
     print(
-        "a look while it pushes takes {:.1f} ms, p99 {:.1f} ms; one that looks for another place "
-        "{:.0f} ms, the longest {:.0f} ms (medians of the cases)".format(
+        "a look while it pushes takes {:.1f} ms, p99 {:.1f}, at most {:.1f}; while it looks for "
+        "another place {:.1f} ms, p99 {:.1f}, at most {:.1f} (medians of the cases)".format(
             *figures["look_ms"], *figures["search_ms"]
         )
     )

@@ -30,12 +30,14 @@ class PushCase:
         seed: Of start, goal, conditions and noise.
         kicked: Whether it is kicked away in the middle.
         engine: What simulates it.
+        whole_arm: Whether the planner knows the whole arm.
     """
 
     shape: str
     seed: int
     kicked: bool = False
     engine: str = "tamsi"
+    whole_arm: bool = False
 
     def draw(self) -> tuple[PushTask, PushConditions]:
         """Return what is to be pushed where, and what the planner does not know."""
@@ -45,13 +47,17 @@ class PushCase:
         kick, turn = KICK if self.kicked else (0.0, 0.0)
         conditions = PushConditions(
             mass=float(mass), friction=float(friction), kick=kick, kick_turn=turn,
-            engine=self.engine,
+            engine=self.engine, whole_arm=self.whole_arm,
         )  # fmt: skip
         return task, conditions
 
 
 def draw_cases(
-    count: int, seed: int = 0, kicked: bool = False, engine: str = "tamsi"
+    count: int,
+    seed: int = 0,
+    kicked: bool = False,
+    engine: str = "tamsi",
+    whole_arm: bool = False,
 ) -> list[PushCase]:
     """Return cases, one shape after the other.
 
@@ -60,10 +66,11 @@ def draw_cases(
         seed: Of everything that is drawn.
         kicked: Whether the things are kicked away in the middle.
         engine: What simulates them.
+        whole_arm: Whether the planner knows the whole arm.
     """
     names = list(SHAPES)
     return [
-        PushCase(names[i % len(names)], 1000 * seed + i // len(names), kicked, engine)
+        PushCase(names[i % len(names)], 1000 * seed + i // len(names), kicked, engine, whole_arm)
         for i in range(count)
     ]
 
@@ -91,6 +98,7 @@ def run_case(case: PushCase) -> dict[str, Any]:
         "left_mm": 1e3 * result.distance,
         "left_deg": math.degrees(result.angle),
         "searches": result.searches,
+        "searching_s": result.searching,
         "force_p50_N": median,
         "force_p99_N": high,
         "force_peak_N": peak,

@@ -41,6 +41,9 @@ class PushConditions:
     kick_turn: float = parameter(0.0, "and turned", unit="rad")
     speed: float = parameter(0.1, "of the tool", unit="m/s", above=0.0, high=0.5)
     engine: str = parameter("tamsi", "what simulates it")
+    whole_arm: bool = parameter(
+        False, "whether the planner knows the whole arm in 3-D, else a disc in the plane"
+    )
     timeout: float = parameter(180.0, "when it has failed", unit="s", above=0.0)
 
 

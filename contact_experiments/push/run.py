@@ -21,12 +21,19 @@ from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.estimation import EstimatorConfig, make_estimator
 from contact_aware_control.estimation.calibration import EXACT
 from contact_aware_control.loop_state import LoopInputs
-from contact_aware_control.targets import PoseTarget, StreamConfig, StreamedTargets
+from contact_aware_control.targets import (
+    JointTarget,
+    PoseTarget,
+    StreamConfig,
+    StreamedTargets,
+    Target,
+)
 from contact_core.arm_state import ArmState
 from contact_core.config import from_mapping
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_core.seeds import generator
+from contact_experiments.push.arm_pusher import ArmPusher
 from contact_experiments.push.pusher import LOOK, PushConditions, Pusher
 from contact_experiments.push.scene import write_push_scene
 from contact_experiments.push.task import PUSHER_RADIUS, STARTS, THING, PushTask, seen_from_above
@@ -51,8 +58,9 @@ class PushResult:
         searches: How often the planner has looked for another place.
         force: Median and 99th percentile of the force on the pusher while it touches, and its
             peak [N].
-        look: Median and 99th percentile of the time of a look while it pushes [s].
-        search: Median and longest time of looks that decide where to push from [s].
+        searching: How long it looked for another place altogether, simulated [s].
+        look: Median, 99th percentile and maximum of the time of a look while it pushes [s].
+        search: Likewise of those while it looks for another place [s].
         path: (looks, 6) x, y, angle of the thing, x, y of the tool, and 1 while it pushes.
     """
 
@@ -62,8 +70,9 @@ class PushResult:
     angle: float
     searches: int
     force: tuple[float, float, float]
-    look: tuple[float, float]
-    search: tuple[float, float]
+    searching: float
+    look: tuple[float, float, float]
+    search: tuple[float, float, float]
     path: np.ndarray
 
 
@@ -90,7 +99,7 @@ class PushRun:
             task: What is to be pushed where.
             conditions: What the planner does not know; None for the usual.
             seed: Of all noise.
-            settings: Of the planner; None for the defaults.
+            settings: Of the planner in the plane; None for the defaults.
         """
         self.task = task
         self.conditions = conditions or PushConditions()
@@ -114,10 +123,9 @@ class PushRun:
         """Push until the thing is at rest at its goal, or time is over."""
         for _ in range(TARE):
             self._tick(follow=False)
-        pusher = Pusher(self.task, self.conditions, self._tool(), self._seed, self._settings)
+        pusher = self._pusher()
         pose, rows, forces = self._pose(), [], []
-        looks: list[float] = []
-        searches = [0.0]
+        looks: dict[Phase, list[float]] = {phase: [] for phase in Phase}
         kicked = self.conditions.kick == 0.0
         halfway = 0.5 * self.task.miss(pose)[0]
         pause = round(LOOK / self._period)
@@ -128,29 +136,36 @@ class PushRun:
                 pose = self._pose()
             pusher.see(self._measured.time_ns, self.plant.truth().pose_of(THING))
             if k % pause == 0:
-                begin, before = time.perf_counter(), pusher.loop.searches
-                place = pusher.look(self._tool())
-                spent = time.perf_counter() - begin
-                if pusher.loop.searches > before:
-                    searches.append(spent)
-                elif pusher.loop.phase is Phase.PUSH:
-                    looks.append(spent)
-                stamp = self._measured.time_ns
-                self._stream.put(PoseTarget(1e-9 * stamp, place), stamp)
+                stamp, begin = self._measured.time_ns, time.perf_counter()
+                target = self._look(pusher)
+                looks[pusher.loop.phase].append(time.perf_counter() - begin)
+                self._stream.put(target, stamp)
                 rows.append([*pose, *self._tool(), float(pusher.loop.phase is Phase.PUSH)])
                 if pusher.rests and self.task.reached(pose):
                     break
             self._tick(follow=True)
             forces.append(self._force())
         distance, angle = self.task.miss(pose)
-        touching = np.array([force for force in forces if force > TOUCHES] or [0.0])
+        touching = [force for force in forces if force > TOUCHES]
         return PushResult(
             self.task.reached(pose), moment, distance, angle, pusher.loop.searches,
-            (float(np.median(touching)), float(np.percentile(touching, 99)), float(touching.max())),
-            (float(np.median(looks or [0.0])), float(np.percentile(looks or [0.0], 99))),
-            (float(np.median(searches)), max(searches)),
+            _quantiles(touching),
+            LOOK * len(looks[Phase.SEARCH]),
+            _quantiles(looks[Phase.PUSH]),
+            _quantiles(looks[Phase.SEARCH]),
             np.array(rows),
         )  # fmt: skip
+
+    def _pusher(self) -> Pusher | ArmPusher:
+        if self.conditions.whole_arm:
+            return ArmPusher(self.task, self.conditions, self._seed)
+        return Pusher(self.task, self.conditions, self._tool(), self._seed, self._settings)
+
+    def _look(self, pusher: Pusher | ArmPusher) -> Target:
+        stamp = 1e-9 * self._measured.time_ns
+        if isinstance(pusher, ArmPusher):
+            return JointTarget(stamp, pusher.look(self._measured.position))
+        return PoseTarget(stamp, pusher.look(self._tool()))
 
     def _kick(self) -> bool:
         """Put the thing somewhere else within reach; return whether there was room."""
@@ -198,3 +213,9 @@ class PushRun:
     def _force(self) -> float:
         forces = [c.force for c in self.plant.truth().contacts]
         return float(np.linalg.norm(np.sum(forces, axis=0))) if forces else 0.0
+
+
+def _quantiles(values: list[float]) -> tuple[float, float, float]:
+    """Return median, 99th percentile and maximum; 0 of nothing."""
+    median, high, peak = np.percentile(values or [0.0], (50, 99, 100))
+    return float(median), float(high), float(peak)

@@ -10,6 +10,22 @@ import pytest
 pytestmark = pytest.mark.graph
 
 
+@pytest.mark.verify
+def test_looks_are_measured_while_a_box_is_moved(tmp_path, ros_domain):
+    figures = tmp_path / "looks.json"
+    command = [sys.executable, "-m", "contact_stack.cli", "bench", "looks", "--seconds", "8"]
+    done = subprocess.run(
+        [*command, "--json", figures], capture_output=True, text=True, timeout=300
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    found = json.loads(figures.read_text())
+    assert found["looks"] > 40
+    assert 0.0 < found["p50"] <= found["p99"] <= found["longest"] < 1.0
+    assert math.isclose(sum(found["phases"].values()), 1.0)
+    assert {"looking for a place", "going round"} <= set(found["phases"])
+
+
 def test_a_short_run_measures_every_phase(tmp_path, ros_domain):
     figures = tmp_path / "graph.json"
     command = [sys.executable, "-m", "contact_stack.cli", "bench", "graph", "--seconds", "1"]

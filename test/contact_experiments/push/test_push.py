@@ -54,6 +54,18 @@ def test_the_arm_brings_a_t_to_its_goal_in_closed_loop():
 
 
 @pytest.mark.verify
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("shape", ["disc", "square", "wedge"])
+def test_the_whole_arm_brings_it_there_as_gently(shape):
+    case = PushCase(shape, 0, whole_arm=True)
+    task, conditions = case.draw()
+    result = PushRun(task, conditions, case.seed).run()
+    assert result.reached
+    assert result.searching > 0.0
+    assert result.force[1] <= 15.0
+
+
+@pytest.mark.verify
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kicked", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
@@ -74,8 +86,8 @@ def test_cases_are_spread_over_shapes_and_counted():
             "seconds": float(k),
             "force_p99_N": 5.0,
             "force_peak_N": 9.0,
-            "look_ms": [1.0, 2.0],
-            "search_ms": [3.0, 4.0],
+            "look_ms": [1.0, 2.0, 3.0],
+            "search_ms": [3.0, 4.0, 5.0],
         }
         for k in range(20)
     ]

@@ -1,0 +1,126 @@
+"""``contact-stack bench looks``: how old what ``move_objects`` acts on is when it has decided.
+
+On one processor the simulated arm, estimator and controller run, on another one the node that moves
+objects; it brings a box to one place after the other. A target has the stamp of the joint state
+that it follows from: its age on arrival is the whole way, from the arm through the look to whoever
+listens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from contact_stack_msgs.action import MoveObjects
+from sensor_msgs.msg import JointState
+
+from contact_core.results import add_json_option, at_least, lines, write_json
+from contact_experiments.bench.graph import DOMAIN, launched
+from contact_ros import NANOSECONDS, GraphClient, network, to_duration
+from contact_ros.qos import signal_subscription
+from contact_ros.stamps import to_nanoseconds
+
+SCENE, STATES = "push_box", ("box/x", "box/y", "box/yaw")
+GOALS = ((0.62, 0.06, 0.5), (0.54, -0.06, -0.4), (0.6, -0.1, 1.2), (0.56, 0.08, 0.0))
+"""Where the box is to be, one after the other [m, rad]."""
+SLACK = 30.0
+"""Time for a goal to begin or end, beyond its budget [s]."""
+COLUMNS = (
+    ("looks", "looks", 1, "d"), ("age p50 [ms]", "p50", 1e3, ".1f"), ("p99", "p99", 1e3, ".1f"),
+    ("longest", "longest", 1e3, ".1f"), ("searches", "searches", 1, "d"),
+    ("goals", "goals", 1, "d"), ("reached", "reached", 1, "d"),
+)  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line.
+
+    Args:
+        parser: The parser of this benchmark.
+    """
+    parser.add_argument(
+        "--seconds", type=at_least(1.0), default=120.0, help="how long (default: %(default)s)"
+    )
+    add_json_option(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the benchmark.
+
+    Args:
+        args: The parsed command line.
+
+    Returns:
+        0.
+
+    Raises:
+        CommunicationError: If the graph does not start or does not answer.
+    """
+    os.environ.setdefault("ROS_DOMAIN_ID", DOMAIN)
+    network.enter(network.LOCALHOST)
+    load = os.getloadavg()[0]
+    first, *others = sorted(os.sched_getaffinity(0))
+    second = others[0] if others else first
+    with (
+        launched("sim", "view:=false", f"scene:={SCENE}", processor=first),
+        launched("planners", processor=second),
+        GraphClient("bench_looks") as client,
+    ):
+        row = measure(client, args.seconds)
+    print("\n".join(lines([row], COLUMNS)))
+    print(
+        "the arm was " + ", ".join(f"{name} {share:.0%}" for name, share in row["phases"].items())
+    )
+    print(f"one processor for the simulation, one for the planner; load before: {load:.1f}")
+    write_json({"load": load, **row}, args.json)
+    return 0
+
+
+def measure(client: GraphClient, seconds: float) -> dict[str, Any]:
+    """Move the box for a while, and measure how old what is acted on is.
+
+    Args:
+        client: In the graph.
+        seconds: How long.
+
+    Returns:
+        The figures by the names of COLUMNS, and ``phases``: what the arm was doing -> share of
+        the looks.
+    """
+    ages: list[int] = []
+    phases: Counter[str] = Counter()
+    searches = goals = reached = 0
+
+    def hear(message: JointState) -> None:
+        ages.append(time.time_ns() - to_nanoseconds(message.header.stamp))
+
+    # The simulator is up when it says where the joints are, and the planner when it answers.
+    client.wait_for(JointState, "joint_states", timeout=2.0 * SLACK)
+    client.run(MoveObjects, "move_objects", MoveObjects.Goal(), timeout=4.0 * SLACK)
+    client.node.create_subscription(JointState, "target_joint", hear, signal_subscription(False))
+    end = time.monotonic() + seconds
+    for goal in itertools.cycle(GOALS):
+        left = end - time.monotonic()
+        if left <= 0.0:
+            break
+        message = MoveObjects.Goal(
+            scene=SCENE, names=list(STATES), goal=goal,
+            time_budget=to_duration(round(left * NANOSECONDS)),
+        )  # fmt: skip
+        sent = client.send(
+            MoveObjects, "move_objects", message, lambda said: phases.update([said.phase])
+        )
+        result = client.end_of(sent, left + SLACK).result
+        goals, reached = goals + 1, reached + result.goal_reached
+        searches += result.searches
+    p50, p99, longest = np.percentile(np.array(ages or [0]), (50, 99, 100)) / NANOSECONDS
+    return {
+        "looks": len(ages), "p50": float(p50), "p99": float(p99), "longest": float(longest),
+        "searches": searches, "goals": goals, "reached": reached,
+        "phases": {name: count / phases.total() for name, count in phases.items()},
+    }  # fmt: skip
