@@ -20,7 +20,7 @@ PLANE = (10.0, 10.0, 1e-3)  # of a half space that is seen [m]
 
 def pose_of(placement: pin.SE3) -> tuple[np.ndarray, np.ndarray]:
     """Return (3) position [m] and (4) quaternion w, x, y, z, as Viser takes them."""
-    return placement.translation, np.roll(pin.Quaternion(placement.rotation).coeffs(), 1)
+    return placement.translation, pin.Quaternion(placement.rotation).coeffs()[[3, 0, 1, 2]]
 
 
 def draw_solid(
@@ -125,6 +125,7 @@ class ForceArrows:
         self._color = color
         self._offset = offset
         self._radius = radius
+        self._shown = True
         self.draw([], [])
 
     def draw(
@@ -142,6 +143,9 @@ class ForceArrows:
         """
         starts = ((p + self._offset * _across(f), f) for p, f in zip(points, forces, strict=True))
         arrows = np.array([(start, start + scale * force) for start, force in starts])
+        if not (len(arrows) or self._shown):
+            return
+        self._shown = len(arrows) > 0
         self._server.scene.add_arrows(
             self._name,
             arrows if len(arrows) else HIDDEN,
@@ -149,7 +153,7 @@ class ForceArrows:
             shaft_radius=self._radius,
             head_radius=2.5 * self._radius,
             head_length=5 * self._radius,
-            visible=len(arrows) > 0,
+            visible=self._shown,
         )
 
 

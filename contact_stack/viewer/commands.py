@@ -54,17 +54,19 @@ class GraphCommands:
         self._reset = node.create_client(Reset, f"{SIMULATOR}/reset")
         self._gripper = ActionClient(node, ParallelGripperCommand, "gripper")
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(1.0 / RATE, self._send, clock=steady)
+        self._timer = node.create_timer(1.0 / RATE, self._send, clock=steady, autostart=False)
 
     def pull(self, grip: Grip | None) -> None:
         """Hold a link from now on, or none, see :class:`Commands`."""
         if grip is None and self._grip is not None:
             self._pulls.publish(Pull(link=self._grip.link))
         self._grip = grip
+        self._timer.reset()
 
     def drive(self, pose: pin.SE3 | None) -> None:
         """Lead the tool to a pose from now on, or nowhere, see :class:`Commands`."""
         self._goal = pose
+        self._timer.reset()
 
     def ask_arm(self, request: str) -> None:
         """Make a request of the controller, see :class:`Commands`."""
@@ -101,7 +103,10 @@ class GraphCommands:
         self._gripper.send_goal_async(goal)
 
     def _send(self) -> None:
+        self._timer.cancel()
         grip, goal = self._grip, self._goal
+        if grip is not None or goal is not None:
+            self._timer.reset()
         if grip is not None:
             point, hand = _point(grip.point), _point(grip.hand)
             self._pulls.publish(

@@ -61,6 +61,9 @@ PARTICLES = {"contact_particles": PointCloud2}
 LOCAL = ("127.0.0.1", "localhost", "::1")
 """Hosts that nobody else reaches."""
 
+UNWATCHED_RATE = 5.0
+"""How often news are taken while nobody looks at the page [Hz]."""
+
 
 @dataclass(frozen=True)
 class ViewerConfig(RobotNodeConfig):
@@ -124,9 +127,8 @@ class ViewerNode(GuardedNode):
         self._listener = Listener(self._links, movable, ControllerConfig().force.limit)
         self._announcement = announce_robot(self, robot)
         urdfs = {name: read_urdf(item.urdf) for name, item in objects.items()}
-        history = math.ceil(config.history * config.rate)
         cast = Cast(robot.urdf, robot.arm_joints, urdfs)
-        self._page = Page(cast, config.host, config.port, history)
+        self._page = Page(cast, config.host, config.port, config.history)
         self._past = LookBack(self._page, config.memory)
         self._reference = Reference(robot)
         self._extra: dict[str, Any] = {}
@@ -142,7 +144,8 @@ class ViewerNode(GuardedNode):
             config.driver, config.arm, None, robot.arm_joints, self.get_namespace()
         )
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
-        self.poll(config.rate, *heard, *self._reader.pollable)
+        self._heard = (*heard, *self._reader.pollable)
+        self.leave_waiting(*self._heard)
         self._robot = robot
         self._pace: Pace | None = None
         self._offered = not config.commands or config.host not in LOCAL
@@ -150,7 +153,8 @@ class ViewerNode(GuardedNode):
             String, profile.topic(SIMULATED_TOPIC), self._simulated, LATCHED
         )
         self._diagnostics = Diagnostics(self, self._reader.health)
-        self.create_timer(
+        self._rate = config.rate
+        self._timer = self.create_timer(
             1.0 / config.rate,
             self._draw,
             clock=Clock(clock_type=ClockType.STEADY_TIME),
@@ -173,10 +177,13 @@ class ViewerNode(GuardedNode):
         page.offer(commands, robot.tool_link, self._links, ControllerConfig().force.limit)
 
     def _draw(self) -> None:
+        self.take(*self._heard)
         now = self._listener.now
         if self._pace is not None:
             now.pace = self._pace.measure(now.time, time.monotonic())
         watched = self._page.watched
+        rate = self._rate if watched else min(UNWATCHED_RATE, self._rate)
+        self._timer.timer_period_ns = round(1e9 / rate)
         self._hear(PARTICLES, self._listener.hear, watched and self._page.shows_particles)
         self._hear(FOLLOWED, self._reference.hear, watched and self._page.shows_reference)
         now.reference = self._reference.arm(now.joints)

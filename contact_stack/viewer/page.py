@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from functools import partial
@@ -46,6 +47,8 @@ STATE_COLORS = {
 }
 SWITCHES = 9.0
 """Order of what is shown on request: above the plots."""
+PLOT_RATE = 10.0
+"""How often plots are drawn [Hz]; a browser without a graphics card draws them slowly."""
 NARROW, NARROW_SHIFT = 1.5, np.array([0.0, 0.0, 0.45])
 """How much further away the camera then is, and how much lower it looks, past the controls [m]."""
 NOTICE = 6.0
@@ -67,7 +70,7 @@ class Page:
         cast: Cast,
         host: str,
         port: int,
-        history: int = 0,
+        history: float = 0.0,
         pictures: Sequence[Snapshot] = (),
     ) -> None:
         """Open the page; the first free port from ``port`` on is taken.
@@ -78,7 +81,7 @@ class Page:
             cast: What is shown.
             host: Address to listen on.
             port: First port to try.
-            history: Points kept in the plots of a robot that runs.
+            history: Time in the plots of a robot that runs [s].
             pictures: Those of a recording, which plots show as a whole.
         """
         # Viser greets with a box of its own.
@@ -139,6 +142,7 @@ class Page:
             else RollingPlot(self.server, *plot, history)
             for plot in _plots()
         ]
+        self._plots_due = 0.0
         self.address = f"http://{host}:{self.server.get_port()}"
         self._controls: Controls | None = None
 
@@ -205,11 +209,15 @@ class Page:
         self._draw_ghost(self._ghost, now, now.command if self._command_shown.value else ())
         self._draw_ghost(self._reference, now, now.reference if self.shows_reference else ())
         self._beside.show(bool(now.beside))
-        self._beside.move_joints(now.beside)
+        if now.beside:
+            self._beside.move_joints(now.beside)
         particles = now.particles if self.shows_particles else now.particles[:0]
         self._particles.points = particles
-        for plot in self._plots:
-            plot.draw(live or now)
+        self.note(live or now)
+        if time.monotonic() >= self._plots_due:
+            self._plots_due = time.monotonic() + 1.0 / PLOT_RATE
+            for plot in self._plots:
+                plot.draw(live or now)
         self._status.content = _status_html(now)
 
     def _draw_ghost(self, ghost: UrdfScene, now: Snapshot, arm: Sequence[float]) -> None:

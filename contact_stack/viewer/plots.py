@@ -56,7 +56,10 @@ class Plot:
         )
 
     def note(self, now: Snapshot) -> None:
-        """Remember what will be drawn later."""
+        """Remember a point; of a recording they are known."""
+
+    def draw(self, now: Snapshot) -> None:
+        """Show what was noted up to now."""
 
     def _values(self, picture: Snapshot) -> list[float]:
         return [quantity(picture) for quantity in self._quantities.values()]
@@ -74,21 +77,25 @@ class RollingPlot(Plot):
         title: str,
         curves: Mapping[str, uplot.Series],
         quantities: Quantities,
-        points: int,
+        seconds: float,
     ) -> None:
-        """Add an empty plot of the latest ``points`` points, see :class:`Plot`."""
+        """Add an empty plot of the last ``seconds``, see :class:`Plot`."""
         super().__init__(server, title, curves, quantities)
-        self._points: deque[tuple[float, ...]] = deque(maxlen=points)
+        self._seconds = seconds
+        self._points: deque[tuple[float, ...]] = deque()
 
     def note(self, now: Snapshot) -> None:
-        """Remember a point; a time before the last one starts the plot anew."""
+        """Remember a point, if there is news; a time before the last one starts the plot anew."""
+        if self._points and now.time == self._points[-1][0]:
+            return
         if self._points and now.time < self._points[-1][0]:
             self._points.clear()
         self._points.append((now.time, *self._values(now)))
+        while self._points[0][0] < now.time - self._seconds:
+            self._points.popleft()
 
     def draw(self, now: Snapshot) -> None:
-        """Add a point."""
-        self.note(now)
+        """Show the last seconds."""
         if len(self._points) >= MINIMUM_POINTS:
             self._send(*np.array(self._points).T)
 
