@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
+from contact_stack_msgs.action import MoveObjects
 from contact_stack_msgs.msg import Pull
 from contact_stack_msgs.srv import Pause, Reset, Step
 from control_msgs.action import ParallelGripperCommand
 from geometry_msgs.msg import Point, PoseStamped
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
+from rclpy.action.client import ClientGoalHandle
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from contact_ros.geometry import to_pose
 from contact_stack.viewer.controls import ARM, Grip
+from contact_stack.viewer.things import Place
 
 CONTROLLER, SIMULATOR = "contact_aware_controller", "tamsi_sim"
 RATE = 30.0
@@ -31,28 +34,42 @@ GRIP_EFFORT = 20.0
 
 
 class GraphCommands:
-    """Commands of the page, sent by its node."""
+    """Commands of the page, sent by its node.
 
-    def __init__(self, node: Node, base: str, widest: float, say: Callable[[str], None]) -> None:
+    Attributes:
+        progress: How far the thing is that is brought to its place, see :class:`ThingCommands`.
+    """
+
+    def __init__(
+        self, node: Node, scene: str, base: str, widest: float, say: Callable[[str], None]
+    ) -> None:
         """Connect to the graph; whoever is asked may come later.
 
         Args:
             node: The page's node.
+            scene: What is simulated.
             base: Name of the arm's base.
             widest: Where a finger is when the gripper is open [m].
             say: Tells the person at the page what was refused.
         """
-        self._node, self._base, self._widest, self._say = node, base, widest, say
+        self._node, self._scene, self._base = node, scene, base
+        self._widest, self._say = widest, say
+        self.progress = ""
+        self._brought: ClientGoalHandle | None = None
         self._grip: Grip | None = None
         self._goal: pin.SE3 | None = None
         self._pulls = node.create_publisher(Pull, f"{SIMULATOR}/pull", 1)
         self._targets = node.create_publisher(PoseStamped, "target_pose", 1)
         self._arm = {name: node.create_client(Trigger, f"{CONTROLLER}/{name}") for name in ARM}
-        self._parameters = node.create_client(SetParameters, f"{CONTROLLER}/set_parameters")
+        self._parameters = {
+            name: node.create_client(SetParameters, f"{name}/set_parameters")
+            for name in (CONTROLLER, SIMULATOR)
+        }
         self._pause = node.create_client(Pause, f"{SIMULATOR}/pause")
         self._step = node.create_client(Step, f"{SIMULATOR}/step")
         self._reset = node.create_client(Reset, f"{SIMULATOR}/reset")
         self._gripper = ActionClient(node, ParallelGripperCommand, "gripper")
+        self._mover = ActionClient(node, MoveObjects, "move_objects")
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = node.create_timer(1.0 / RATE, self._send, clock=steady, autostart=False)
 
@@ -84,13 +101,34 @@ class GraphCommands:
 
     def choose_controller(self, name: str) -> None:
         """Let another controller take over, see :class:`Commands`."""
-        value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=name)
-        self._set("controller", value)
+        self._set(CONTROLLER, {"controller": name})
 
     def limit_force(self, newtons: float) -> None:
         """Set the force limit, see :class:`Commands`."""
-        value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=newtons)
-        self._set("force.limit", value)
+        self._set(CONTROLLER, {"force.limit": newtons})
+
+    def slow_down(self, pace: float) -> None:
+        """Let simulated time pass slower, see :class:`Commands`."""
+        self._set(SIMULATOR, {"pace": pace})
+
+    def surround(self, values: Mapping[str, float | str]) -> None:
+        """Change the surroundings, see :class:`ThingCommands`."""
+        self._set(SIMULATOR, {f"surroundings.{name}": value for name, value in values.items()})
+
+    def bring(self, place: Place | None) -> None:
+        """Have a thing pushed to a place, or pushed no longer, see :class:`ThingCommands`."""
+        if place is None:
+            if self._brought is not None:
+                self._brought.cancel_goal_async()
+            return
+        if not self._mover.server_is_ready():
+            self._say("nobody moves things: start contact-stack launch planners")
+            return
+        self.progress = "is asked for"
+        names = [f"{place.thing}/{state}" for state in ("x", "y", "yaw")]
+        goal = MoveObjects.Goal(scene=self._scene, names=names, goal=[place.x, place.y, place.yaw])
+        sent = self._mover.send_goal_async(goal, feedback_callback=self._hear)
+        sent.add_done_callback(self._accepted)
 
     def grip(self, opened: bool) -> None:
         """Open or close the gripper, see :class:`Commands`."""
@@ -118,9 +156,30 @@ class GraphCommands:
             target.header.stamp = self._node.get_clock().now().to_msg()
             self._targets.publish(target)
 
-    def _set(self, name: str, value: ParameterValue) -> None:
-        request = SetParameters.Request(parameters=[Parameter(name=name, value=value)])
-        self._ask(f"set {name}", self._parameters, request)
+    def _hear(self, message: Any) -> None:
+        """Say how far a thing is."""
+        feedback = message.feedback
+        x, y, yaw = feedback.error
+        to_go = f"{1e3 * np.hypot(x, y):.0f} mm and {np.degrees(abs(yaw)):.0f} degrees to go"
+        self.progress = f"{feedback.phase}, {to_go}"
+
+    def _accepted(self, future: Future) -> None:
+        handle = self._brought = future.result()
+        if not handle.accepted:
+            self.progress = "is refused: too many goals wait"
+            return
+        handle.get_result_async().add_done_callback(lambda done: self._ended(handle, done.result()))
+
+    def _ended(self, handle: ClientGoalHandle, answer: Any) -> None:
+        if handle is self._brought:
+            result = answer.result
+            done = result.status == MoveObjects.Result.SUCCEEDED
+            self.progress = "is there" if done else f"{result.status_name}: {result.remedy}"
+
+    def _set(self, node: str, values: Mapping[str, float | str]) -> None:
+        parameters = [Parameter(name, value=value) for name, value in values.items()]
+        request = SetParameters.Request(parameters=[item.to_parameter_msg() for item in parameters])
+        self._ask(f"set {', '.join(values)}", self._parameters[node], request)
 
     def _ask(self, what: str, client: Any, request: Any) -> None:
         if not client.service_is_ready():

@@ -15,6 +15,7 @@ import viser
 
 from contact_core.drawing import ForceArrows, pose_of
 from contact_stack.viewer.drawing import UrdfScene
+from contact_stack.viewer.things import ThingCommands
 
 HAND_COLOR = (120, 60, 160)
 SOFTEST, STIFFEST, SPRING = 50.0, 1000.0, 300.0
@@ -23,6 +24,9 @@ LARGEST_LIMIT = 40.0
 """End of the slider of the force limit [N]."""
 ARM = ("hold", "resume", "stop", "reset")
 SIMULATION = ("pause", "go on", "step", "start again")
+UNBOUNDED = "as it can"
+PACES = {"1/20": 0.05, "1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, UNBOUNDED: 0.0}
+"""As they are called -> simulated seconds that pass in a real one at most, 0 for no bound."""
 FIRST = 1.0
 """Order of the controls on the page: below the state, above the plots."""
 GIZMO = 0.2
@@ -46,8 +50,8 @@ class Grip:
     stiffness: float
 
 
-class Commands(Protocol):
-    """What the page asks of the graph; nothing waits for an answer."""
+class Commands(ThingCommands, Protocol):
+    """What the page asks of the graph besides; nothing waits for an answer."""
 
     def pull(self, grip: Grip | None) -> None:
         """Hold a link from now on, or none."""
@@ -66,6 +70,9 @@ class Commands(Protocol):
 
     def limit_force(self, newtons: float) -> None:
         """Set the force limit of contacts that nobody planned [N]."""
+
+    def slow_down(self, pace: float) -> None:
+        """Let at most so many simulated seconds pass in a real one, 0 for no bound."""
 
     def grip(self, opened: bool) -> None:
         """Open or close the gripper."""
@@ -117,6 +124,11 @@ class Controls:
         with gui.add_folder("simulation", order=FIRST + 2):
             simulation = gui.add_button_group("", SIMULATION)
             simulation.on_click(lambda event: commands.ask_simulation(str(event.target.value)))
+            pace = gui.add_dropdown(
+                "speed", tuple(PACES), initial_value=UNBOUNDED,
+                hint="Of real time; in lock-step only, for otherwise all nodes go by the clock.",
+            )  # fmt: skip
+            pace.on_update(lambda event: commands.slow_down(PACES[event.target.value]))
         for link in links:
             for handle in robot.solids.get(link, ()):
                 self._let_drag(handle, link)

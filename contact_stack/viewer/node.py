@@ -119,15 +119,24 @@ class ViewerNode(GuardedNode):
         super().__init__("viewer")
         config = read(self, ViewerConfig)
         self._first: int | None = None
-        objects = Scene.load(config.scene).objects if config.scene else {}
+        scene = Scene.load(config.scene) if config.scene else None
+        objects = scene.objects if scene is not None else {}
         robot = config.description()
         self._links = (*Robot.from_description(robot).link_names, HELD_OBJECT)
         # What can be held is part of the robot's load, not of its environment.
-        movable = {name for name, item in objects.items() if item.free}
+        movable = tuple(name for name, item in objects.items() if item.free)
+        # What the arm stands on stays.
+        self._obstacles = [
+            name
+            for name in objects
+            if name not in movable
+            and scene is not None
+            and scene.object_placement(name).translation[:2].any()
+        ]
         self._listener = Listener(self._links, movable, ControllerConfig().force.limit)
         self._announcement = announce_robot(self, robot)
         urdfs = {name: read_urdf(item.urdf) for name, item in objects.items()}
-        cast = Cast(robot.urdf, robot.arm_joints, urdfs)
+        cast = Cast(robot.urdf, robot.arm_joints, urdfs, movable)
         self._page = Page(cast, config.host, config.port, config.history)
         self._past = LookBack(self._page, config.memory)
         self._reference = Reference(robot)
@@ -146,7 +155,7 @@ class ViewerNode(GuardedNode):
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
         self._heard = (*heard, *self._reader.pollable)
         self.leave_waiting(*self._heard)
-        self._robot = robot
+        self._robot, self._scene = robot, config.scene
         self._pace: Pace | None = None
         self._offered = not config.commands or config.host not in LOCAL
         self._simulator = self.create_subscription(
@@ -173,8 +182,9 @@ class ViewerNode(GuardedNode):
             return
         self._offered = True
         robot, page = self._robot, self._page
-        commands = GraphCommands(self, robot.base_link, robot.open_position, page.say)
-        page.offer(commands, robot.tool_link, self._links, ControllerConfig().force.limit)
+        commands = GraphCommands(self, self._scene, robot.base_link, robot.open_position, page.say)
+        limit = ControllerConfig().force.limit
+        page.offer(commands, robot.tool_link, self._links, limit, self._obstacles)
 
     def _draw(self) -> None:
         self.take(*self._heard)

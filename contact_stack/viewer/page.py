@@ -23,9 +23,10 @@ from contact_aware_control.estimation.config import ParticleConfig
 from contact_core.drawing import ForceArrows
 from contact_stack.viewer.cast import Cast
 from contact_stack.viewer.controls import Commands, Controls
-from contact_stack.viewer.drawing import FrictionCones, UrdfScene
+from contact_stack.viewer.drawing import FrictionCones, UrdfScene, light
 from contact_stack.viewer.plots import Quantities, RollingPlot, TimelinePlot
 from contact_stack.viewer.snapshot import Snapshot
+from contact_stack.viewer.things import PLACE_COLOR, Placing, Surroundings
 
 TRUE_COLOR = (217, 115, 13)
 ESTIMATE_COLOR = (11, 110, 153)
@@ -45,9 +46,11 @@ STATE_COLORS = {
     "CONSERVATIVE": "#b35c00",
     "FAULT": "#c0392b",
 }
+PLACING, SURROUNDINGS = 4.0, 5.0
+"""Order of what is done with things: below the other controls."""
 SWITCHES = 9.0
 """Order of what is shown on request: above the plots."""
-PLOT_RATE = 10.0
+PLOT_RATE = 5.0
 """How often plots are drawn [Hz]; a browser without a graphics card draws them slowly."""
 NARROW, NARROW_SHIFT = 1.5, np.array([0.0, 0.0, 0.45])
 """How much further away the camera then is, and how much lower it looks, past the controls [m]."""
@@ -88,6 +91,7 @@ class Page:
         with redirect_stdout(io.StringIO()), _foreign_pages_refused():
             self.server = viser.ViserServer(host, port, label="contact stack", verbose=False)
         self.server.scene.set_up_direction("+z")
+        light(self.server)
         # Without objects there is nothing that the arm could stand on.
         height = FLOOR_HEIGHT if cast.objects else 0.0
         self.server.scene.add_grid(
@@ -144,20 +148,38 @@ class Page:
         ]
         self._plots_due = 0.0
         self.address = f"http://{host}:{self.server.get_port()}"
+        self._urdfs, self._movable = cast.objects, cast.movable
         self._controls: Controls | None = None
+        self._placing: Placing | None = None
 
-    def offer(self, commands: Commands, tool: str, links: Sequence[str], limit: float) -> None:
-        """Offer buttons, and links that can be dragged.
+    def offer(
+        self,
+        commands: Commands,
+        tool: str,
+        links: Sequence[str],
+        limit: float,
+        obstacles: Sequence[str] = (),
+    ) -> None:
+        """Offer buttons, links that can be dragged, and what can be done with things.
 
         Args:
             commands: Does what is asked.
             tool: Link that is the tool.
             links: Those of the arm.
             limit: Force limit at the start [N].
+            obstacles: Fixed objects that can stand higher or lower.
         """
         self._controls = Controls(
             self.server, self._robot, commands, tool, links, tuple(CONTROLLERS), limit
         )
+        Surroundings(self.server, commands, obstacles, SURROUNDINGS)
+        if self._movable:
+            things = {name: self._objects[name] for name in self._movable}
+            self._placing = Placing(self.server, commands, things, self._copy_of, PLACING)
+
+    def _copy_of(self, thing: str) -> UrdfScene:
+        """Draw another one of a thing, translucent."""
+        return UrdfScene(self.server, "/copy", self._urdfs[thing], PLACE_COLOR)
 
     def say(self, text: str) -> None:
         """Tell everybody who looks at the page."""
@@ -198,6 +220,8 @@ class Page:
         self._robot.move_joints(now.joints)
         if self._controls is not None:
             self._controls.draw()
+        if self._placing is not None:
+            self._placing.draw()
         for name, (position, quaternion) in now.objects.items():
             if name in self._objects:
                 self._objects[name].move_root(position, quaternion)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +50,7 @@ from tamsi_sim.node.hand import Hands
 from tamsi_sim.node.truth_topics import CameraTopic, TruthTopics
 from tamsi_sim.robot.plant import Plant
 from tamsi_sim.robot.report import DriverReport
+from tamsi_sim.robot.surroundings import SurroundingsConfig
 
 NAME = "tamsi_sim"
 COMMAND = "a command"
@@ -73,9 +75,14 @@ class SimulatorConfig:
     driver: str = parameter("lbr_fri", "driver profile to speak")
     arm: DriverConfig = nested(DriverConfig)
     driver_faults: DriverFaultsConfig = nested(DriverFaultsConfig)
+    surroundings: SurroundingsConfig = nested(SurroundingsConfig)
     real_time: RealTimeConfig = nested(RealTimeConfig)
     seed: int = parameter(0, "seed of the sensor noise", low=0)
     lockstep: bool = parameter(False, "wait for the participants instead of real time")
+    pace: float = parameter(
+        0.0, "simulated seconds that pass in a real one at most, in lock-step; 0 for no bound",
+        low=0.0, high=10.0, live=True,
+    )  # fmt: skip
     autostart: bool = parameter(
         True, "activate at the start; otherwise a transition of the life cycle does"
     )
@@ -94,10 +101,13 @@ class SimulatorConfig:
         """Check that the parameters go together.
 
         Raises:
-            ConfigError: If states shall be left out in lock-step, where every tick needs one.
+            ConfigError: If states shall be left out in lock-step, where every tick needs one, or
+                time should pass slower without it.
         """
         if self.lockstep and self.driver_faults.state_every > 1:
             raise ConfigError("driver_faults.state_every must be 1 in lock-step")
+        if self.pace and not self.lockstep:
+            raise ConfigError("pace needs lock-step, for otherwise all nodes go by the clock")
 
 
 class SimulatorNode(ManagedNode):
@@ -115,6 +125,7 @@ class SimulatorNode(ManagedNode):
         if config.engine in ENGINES:
             scene = scene.on(config.engine)
         self._plant = Plant(scene, config.seed)
+        self._plant.surroundings.change(config.surroundings)
         self._measurement = self._plant.reset(config.seed)
         self._command = self._measurement.commanded_position
         self._overlay: np.ndarray | None = None
@@ -126,6 +137,7 @@ class SimulatorNode(ManagedNode):
         self._paused = False
         self._passed = False
         self._steps_left = 0
+        self._due = 0.0
         self._stepped: Future | None = None
         self._lock = threading.Lock()
 
@@ -208,6 +220,9 @@ class SimulatorNode(ManagedNode):
 
     def _change(self, config: SimulatorConfig) -> None:
         """Take over the parameters that may change while the simulation runs."""
+        with self._lock:
+            self._plant.surroundings.change(config.surroundings)
+        self._config = config
         self._faults.config = config.driver_faults
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -256,7 +271,16 @@ class SimulatorNode(ManagedNode):
             self._open_tick(k + 1)
         else:
             self._passed = True
+            self._keep_pace()
             self._proceed()
+
+    def _keep_pace(self) -> None:
+        """Wait, where simulated time should pass no faster."""
+        if self._config.pace:
+            self._due += 1e-9 * self._plant.period_ns / self._config.pace
+            time.sleep(max(self._due - time.monotonic(), 0.0))
+        # What was late is not caught up.
+        self._due = max(self._due, time.monotonic())
 
     def _proceed(self) -> None:
         """In lock-step: go on if all are done and the simulation is not paused."""

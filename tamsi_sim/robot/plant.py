@@ -16,6 +16,7 @@ from tamsi_sim.robot.cartesian_impedance import CartesianImpedance
 from tamsi_sim.robot.physics import Physics, build_physics
 from tamsi_sim.robot.report import DriverReport, TrueContact, TrueObject, Truth
 from tamsi_sim.robot.sensors import JointTorqueSensor, external_torque_channel
+from tamsi_sim.robot.surroundings import Surroundings
 
 
 class CommandError(ContactStackError):
@@ -26,7 +27,11 @@ class CommandError(ContactStackError):
 
 
 class Plant:
-    """Arm, gripper, objects and sensors of a scene; deterministic for a seed."""
+    """Arm, gripper, objects and sensors of a scene; deterministic for a seed.
+
+    Attributes:
+        surroundings: What can be changed about them while it runs.
+    """
 
     def __init__(self, scene: Scene, seed: int = 0) -> None:
         """Build the scene and put it at its start.
@@ -48,6 +53,7 @@ class Plant:
             )
         self.scene = scene
         self.engine: Physics = build_physics(scene)
+        self.surroundings = Surroundings(self.engine, scene)
         built = self.engine.built
         self._arm = np.array([built.joints[name] for name in scene.robot.arm_joints])
         self._arm_q = built.arrays.joints.q[self._arm]
@@ -149,6 +155,7 @@ class Plant:
         if self._finger is not None:
             self._drive_gripper(self._finger)
         engine.contact_impulse[:] = 0.0
+        self.surroundings.advance(self.scene.config.period)
         before = engine.v[self._arm].copy()
         self._unknown = self._errors.torque(engine.q[self._arm_q], before, self._acceleration)
         drive = self._step(command, extra)
@@ -277,6 +284,7 @@ class Plant:
         engine = self.engine
         if name not in self.engine.built.free_bodies:
             pose = pin.SE3ToXYZQUAT(self.scene.object_placement(name))
+            pose[2] += self.surroundings.height(name)
             return TrueObject(name, pose[:3], pose[3:], np.zeros(3), np.zeros(3))
         q, v = self.engine.built.free_bodies[name]
         return TrueObject(

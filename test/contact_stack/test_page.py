@@ -246,3 +246,49 @@ def test_an_arm_is_drawn_where_the_reference_is(page, robot):
     poses = visit(page.address).poses
     first = pin.rpy.matrixToRpy(poses["/reference/lbr_A1"].rotation)[2]
     assert first == pytest.approx(Q[0] + 0.2, abs=1e-4)
+
+
+@pytest.fixture
+def table():
+    """A page of a box that may be pushed over a table, and what is asked there."""
+    page = Page(cast_of("push_box"), "127.0.0.1", 8400, history=10.0)
+    position, turned = np.array([0.56, -0.09, 0.25]), np.array([0.0, 0.0, 0.6, 0.8])
+    page.draw(Snapshot(objects={"box": (position, turned)}))
+    asked = Asked()
+    asked.progress = "pushing, 30 mm and 4 degrees to go"
+    page.offer(asked, "pusher", (), 15.0, ("table",))
+    yield page, asked
+    page.close()
+
+
+def test_a_thing_is_asked_for_where_a_person_has_clicked(table):
+    page, asked = table
+    placing = page._placing
+    placing._chosen.value = True
+    placing._choose()
+    yaw = 2.0 * np.arctan2(0.6, 0.8)
+    assert visit(page.address).nodes["/place"] == "TransformControlsMessage"
+    # From 1 m above, along a slope: where it meets the height of the box.
+    ray = np.array([0.1, -0.2, -1.0]) / np.linalg.norm([0.1, -0.2, -1.0])
+    placing._click(SimpleNamespace(ray_origin=(0.5, 0.0, 1.25), ray_direction=tuple(ray)))
+    placing._click(SimpleNamespace(ray_origin=(0.5, 0.0, 1.25), ray_direction=tuple(-ray)))
+    placing._ask(True)
+    name, place = asked.calls[-1]
+    assert (name, place.thing) == ("bring", "box")
+    np.testing.assert_allclose([place.x, place.y, place.yaw], [0.6, -0.2, yaw], atol=1e-6)
+    copy = visit(page.address).poses["/copy"]
+    np.testing.assert_allclose(copy.translation, [0.6, -0.2, 0.25], atol=1e-6)
+    page.draw(Snapshot())
+    assert placing._says.content == asked.progress
+    placing._ask(False)
+    assert asked.calls[-1] == ("bring", None)
+    placing._chosen.value = False
+    placing._choose()
+    assert "/copy" not in visit(page.address).nodes
+
+
+def test_who_asks_for_a_thing_without_a_place_is_shown_one(table):
+    page, asked = table
+    page._placing._ask(True)
+    assert "/place" in visit(page.address).nodes
+    assert asked.calls == []
