@@ -21,13 +21,14 @@ class ManagedNode(GuardedNode, LifecycleNode):
     would end the node.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, **options: Any) -> None:
         """Create the node, unconfigured.
 
         Args:
             name: Its name.
+            options: What else rclpy's node takes.
         """
-        super().__init__(name)
+        super().__init__(name, **options)
         service = self._service_change_state
         self._change_state = inspect.unwrap(service.callback)
         self.guard(service, self._change_state_if_possible)

@@ -3,7 +3,7 @@
 The simulated arm, estimator, controller and frames run on two processors: at rest, in contact,
 and while a long goal is checked and followed. At the same time a loop that does nothing counts the
 ticks that any loop would miss here, and a node that only listens measures how old a joint state is
-when it arrives.
+when it arrives, and, by the times at which they were sent, how long after a state its command left.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import pinocchio as pin
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ControllerStatus, PoseTrajectoryPoint
 from geometry_msgs.msg import Vector3
-from lbr_fri_idl.msg import LBRState
+from lbr_fri_idl.msg import LBRJointPositionCommand, LBRState
 from sensor_msgs.msg import JointState
 
 from contact_core.description import RobotDescription
@@ -68,6 +68,10 @@ class Phase:
         age_p99: Its 99th percentile [s].
         listener_p50: Age of the joint state when a node that only listens gets it, median [s].
         listener_p99: Its 99th percentile [s].
+        command_p50: From a state that is sent to the command that is sent after it, median [s].
+        command_p99: Its 99th percentile [s].
+        command_max: The longest [s].
+        jitter_p99: How far the time between two commands is from a period, 99th percentile [s].
         processors: Name of a process -> what it used, in processors.
     """
 
@@ -79,6 +83,10 @@ class Phase:
     age_p99: float
     listener_p50: float
     listener_p99: float
+    command_p50: float
+    command_p99: float
+    command_max: float
+    jitter_p99: float
     processors: dict[str, float]
 
     @property
@@ -93,6 +101,11 @@ COLUMNS = (
     ("state's age p50 [ms]", "age_p50", 1e3, ".2f"), ("p99", "age_p99", 1e3, ".2f"),
     ("listener p50 [ms]", "listener_p50", 1e3, ".2f"), ("p99", "listener_p99", 1e3, ".2f"),
     ("graph, of a core", "used", 1.0, ".0%"),
+)  # fmt: skip
+COMMAND_COLUMNS = (
+    ("", "name", 1.0, ""), ("state to command p50 [ms]", "command_p50", 1e3, ".2f"),
+    ("p99", "command_p99", 1e3, ".2f"), ("max", "command_max", 1e3, ".2f"),
+    ("jitter of commands p99 [ms]", "jitter_p99", 1e3, ".2f"),
 )  # fmt: skip
 
 
@@ -137,7 +150,7 @@ def main(args: argparse.Namespace) -> int:
         seconds = min(args.seconds, POSES * PACE)
         phases.append(meter.measure(f"a goal of {POSES} poses", seconds, meter.send_goal))
     rows = [asdict(phase) | {"used": phase.used} for phase in phases]
-    print("\n".join(lines(rows, COLUMNS)))
+    print("\n".join((*lines(rows, COLUMNS), "", *lines(rows, COMMAND_COLUMNS), "")))
     for name, share in sorted(phases[1].processors.items(), key=lambda item: -item[1]):
         print(f"{name:>28} {share:6.1%} of a core, in contact")
     print(f"the goal was accepted after {meter.accepted_after:.2f} s")
@@ -194,7 +207,7 @@ class Meter:
         print(f"{name}: {SETTLE + seconds:.0f} s", file=sys.stderr)
         self._wait(SETTLE)
         idle = self._helpers.submit(idle_share, seconds)
-        listener = self._helpers.submit(state_ages, seconds)
+        listener = self._helpers.submit(times_of_messages, seconds)
         before, start = _processor_times(self._graph), time.monotonic()
         del self._heard[:-1]
         act()
@@ -203,7 +216,6 @@ class Meter:
         heard = list(self._heard)
         ticks = heard[-1].ticks - heard[0].ticks
         ages = np.array([status.state_age for status in heard])
-        listener_p50, listener_p99 = listener.result()
         return Phase(
             name=name,
             ticks=ticks,
@@ -211,8 +223,7 @@ class Meter:
             idle=idle.result(),
             age_p50=float(np.nanpercentile(ages, 50)),
             age_p99=float(np.nanpercentile(ages, 99)),
-            listener_p50=listener_p50,
-            listener_p99=listener_p99,
+            **listener.result(),
             processors={key: (after[key] - before[key]) / passed for key in before},
         )
 
@@ -252,30 +263,59 @@ def idle_share(seconds: float) -> float:
     return loop.deadline_misses / loop.statistics().ticks
 
 
-def state_ages(seconds: float) -> tuple[float, float]:
-    """Return how old a joint state is when a bare node gets it, median and 99th percentile [s].
+def times_of_messages(seconds: float) -> dict[str, float]:
+    """Return what a node finds that only listens to states and commands.
 
     Args:
         seconds: How long to listen.
 
+    Returns:
+        The fields of Phase that begin with ``listener``, ``command`` and ``jitter`` [s].
+
     Raises:
-        CommunicationError: If nobody sends one.
+        CommunicationError: If nobody sends a state or a command.
     """
     ages: list[int] = []
+    states: list[int] = []
+    commands: list[int] = []
 
     # rclpy gives a callback with two arguments what is known of the message, too.
-    def hear(message: LBRState, information: Any) -> None:
-        ages.append(time.time_ns() - information["source_timestamp"])
+    def hear_state(message: LBRState, information: Any) -> None:
+        states.append(information["source_timestamp"])
+        ages.append(time.time_ns() - states[-1])
+
+    def hear_command(message: LBRJointPositionCommand, information: Any) -> None:
+        commands.append(information["source_timestamp"])
 
     with GraphClient("listener") as client:
-        callback: Any = hear
-        qos = signal_subscription(False)
-        client.node.create_subscription(LBRState, "state", callback, qos)
-        client.wait_until(lambda: ages, DISCOVERY, "no joint state")
+        callbacks: list[Any] = [hear_state, hear_command]
+        types = (("state", LBRState), ("command/joint_position", LBRJointPositionCommand))
+        for (topic, kind), callback in zip(types, callbacks, strict=True):
+            client.node.create_subscription(kind, topic, callback, signal_subscription(False))
+        client.wait_until(lambda: ages and commands, DISCOVERY, "no states or no commands")
         end = time.monotonic() + seconds
         client.wait_until(lambda: time.monotonic() > end, seconds + DISCOVERY)
-    p50, p99 = np.percentile(ages, (50, 99)) / NANOSECONDS
-    return float(p50), float(p99)
+    listener = np.percentile(ages, (50, 99)) / NANOSECONDS
+    after = commands_after(np.array(states), np.array(commands)) / NANOSECONDS
+    command = np.percentile(after, (50, 99, 100))
+    jitter = np.abs(np.diff(commands) / NANOSECONDS - PERIOD)
+    names = ("listener_p50", "listener_p99", "command_p50", "command_p99", "command_max")
+    figures = dict(zip(names, map(float, (*listener, *command)), strict=True))
+    return {**figures, "jitter_p99": float(np.percentile(jitter, 99))}
+
+
+def commands_after(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+    """Return how long after the last state before it each command was sent.
+
+    Args:
+        states: (m) times, rising.
+        commands: (n) times, rising; those before the first state are left out.
+
+    Returns:
+        (<= n) durations.
+    """
+    commands = commands[commands >= states[0]]
+    return np.asarray(commands - states[np.searchsorted(states, commands, side="right") - 1])
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,11 +16,12 @@ from std_msgs.msg import String
 
 from contact_core.errors import ConfigError, choices
 from contact_experiments.fake.arm import Wall
-from contact_experiments.fake.drivers import DRIVERS
+from contact_experiments.fake.drivers import DRIVERS, KukaSunriseDriver
 from contact_experiments.fake.faults import FAULTS, summary
 from contact_experiments.fake.gripper import FAULTS as GRIPPER_FAULTS
 from contact_experiments.fake.gripper import FakeGripper, serve
 from contact_experiments.fake.robot import FakeConfig, FakeRobot
+from contact_experiments.fake.robot_manager import DRIVES, RobotManager, Settings
 from contact_ros.border import vector
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.guarded_node import GuardedNode
@@ -37,6 +39,7 @@ EPILOG = """examples:
   contact-stack fake lbr_fri
   contact-stack fake lbr_fri --fault degrees --at 5 --for 1
   contact-stack fake kuka_drivers --surface 0.2
+  contact-stack fake kuka_drivers --by-hand     (then: ros2 lifecycle set /lbr/robot_manager ...)
   contact-stack fake wsg50 --port 10000 --part 0.04 --fault loses_part
   contact-stack fake --list-faults
 
@@ -51,7 +54,13 @@ class FakeRobotNode(GuardedNode):
     """Publishes what the fake robot does, and gives it the commands that arrive."""
 
     def __init__(
-        self, config: FakeConfig, namespace: str, fault: str, at: float, lasts: float | None
+        self,
+        config: FakeConfig,
+        namespace: str,
+        fault: str,
+        at: float,
+        lasts: float | None,
+        by_hand: bool,
     ) -> None:
         """Connect the robot and let time pass.
 
@@ -61,6 +70,7 @@ class FakeRobotNode(GuardedNode):
             fault: What goes wrong; empty for nothing.
             at: When [s].
             lasts: For how long [s]; None for the fault's own time.
+            by_hand: Whether it does nothing before its ``robot_manager`` is active.
 
         Raises:
             ConfigError: If driver or fault are unknown.
@@ -81,15 +91,46 @@ class FakeRobotNode(GuardedNode):
         self.create_subscription(Vector3, f"{NAME}/push", self._push, 1)
         freeze_garbage_collector()
         self._stopped = ""
-        self._loop = FixedRateLoop(
-            config.period, self._step, ErrorRelay(self), on_start=self._begin
-        )
-        self._loop.start()
+        self._relay = ErrorRelay(self)
+        self._loop = self._new_loop()
+        self._manager: RobotManager | None = None
+        if by_hand:
+            self._manager = RobotManager(namespace, self._start_as_told, lambda: self._loop.stop())
+            # What will run this node runs that one too.
+            self._adoption = self.create_timer(0.0, self._adopt)
+        else:
+            self._loop.start()
 
     def close(self) -> None:
         """Let time stop."""
         self._loop.stop()
         self._let_in(False, False)
+        if self._manager is not None:
+            self._manager.destroy_node()
+
+    def _adopt(self) -> None:
+        self._adoption.cancel()
+        assert self.executor is not None and self._manager is not None
+        self.executor.add_node(self._manager)
+
+    def _start_as_told(self, settings: Settings) -> None:
+        """Be a robot with these settings, at rest where it was."""
+        old = self._robot
+        config = replace(
+            old.config,
+            position=tuple(old.arm.q),
+            period=1e-3 * settings.cycle_time,
+            stiffness=settings.joint_stiffness,
+        )
+        with self._lock:
+            self._robot = FakeRobot(config)
+            self._robot.arm.drive = DRIVES[settings.control_mode]
+        self._loop = self._new_loop()
+        self._loop.start()
+
+    def _new_loop(self) -> FixedRateLoop:
+        period = self._robot.config.period
+        return FixedRateLoop(period, self._step, self._relay, on_start=self._begin)
 
     def _publishers_of(self, node: Node) -> dict[str, Any]:
         topics = self._robot.driver.state_topics.items()
@@ -172,6 +213,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-guard", action="store_true", help="follow commands that a real robot refuses"
     )
+    parser.add_argument(
+        "--by-hand", action="store_true", help="kuka_drivers: wait for its robot_manager"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the sensors' noise (0)")
     parser.add_argument("--port", type=int, default=10000, help="TCP port of wsg50 (10000)")
     parser.add_argument(
@@ -189,7 +233,7 @@ def main(args: argparse.Namespace) -> int:
         The exit code.
 
     Raises:
-        ConfigError: If no driver is named, it has no such fault, or its port is taken.
+        ConfigError: If no driver is named, it has no such fault or manager, or its port is taken.
     """
     if args.list_faults:
         listed = {name: summary(name) for name in FAULTS}
@@ -204,6 +248,8 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(f"unknown fault '{args.fault}' of {args.driver} ({choices(faults)})")
     if args.driver == GRIPPER:
         return _be_gripper(args)
+    if args.by_hand and args.driver != KukaSunriseDriver.name:
+        raise ConfigError(f"{args.driver} has no robot_manager: --by-hand is for kuka_drivers")
     config = FakeConfig(
         driver=args.driver,
         namespace=args.namespace,
@@ -214,7 +260,9 @@ def main(args: argparse.Namespace) -> int:
         seed=args.seed,
         intruder_sends=True,
     )
-    node = partial(FakeRobotNode, config, args.namespace, args.fault, args.at, args.lasts)
+    node = partial(
+        FakeRobotNode, config, args.namespace, args.fault, args.at, args.lasts, args.by_hand
+    )
     return run(node, [], reach=LOCALHOST)
 
 

@@ -49,7 +49,7 @@ class PreflightConfig(RobotNodeConfig):
     held: HeldConfig = nested(HeldConfig)
     limits: PreflightLimits = nested(PreflightLimits)
     start_timeout: float = parameter(
-        60.0, "longest time until driver and estimator are heard", unit="s", above=0.0, high=3600.0
+        300.0, "longest time until driver and estimator are heard", unit="s", above=0.0, high=3600.0
     )
     rest_time: float = parameter(
         3.0, "how long the arm is watched at rest", unit="s", low=1.0, high=60.0

@@ -30,7 +30,8 @@ from contact_stack.launch import declared_arguments, find_launch_file, parse
 BLOCKS = [block for page in docs_blocks.pages() for block in docs_blocks.blocks(page)]
 OTHERS = {
     "bash", "cd", "colcon", "dask", "docker", "do", "done", "eval", "export", "mkdir", "pre-commit",
-    "python3", "rosdep", "sleep", "source", "srun", "touch", "true", "until", ".venv/bin/mkdocs",
+    "python3", "rosdep", "sed", "sleep", "source", "srun", "touch", "true", "until",
+    ".venv/bin/mkdocs",
 }  # fmt: skip
 """Programs that are not ours: of these only the shell's grammar is checked."""
 

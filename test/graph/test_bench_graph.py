@@ -5,7 +5,10 @@ import math
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+from contact_experiments.bench.graph import commands_after
 
 pytestmark = pytest.mark.graph
 
@@ -48,8 +51,15 @@ def test_a_short_run_measures_every_phase(tmp_path, ros_domain):
         assert 0.0 <= phase["missed"] <= 1.0
         assert 0.0 < phase["age_p50"] <= phase["age_p99"] < 1.0
         assert 0.0 < phase["listener_p50"] < 1.0
+        assert 0.0 < phase["command_p50"] <= phase["command_p99"] <= phase["command_max"] < 1.0
+        assert 0.0 <= phase["jitter_p99"] < 1.0
         assert {"tamsi_sim", "contact_estimator", "contact_aware_controller"} <= set(
             phase["processors"]
         )
         assert math.isclose(phase["used"], sum(phase["processors"].values()))
     assert 0.0 < found["accepted_after"] < 10.0
+
+
+def test_a_command_counts_from_the_last_state_before_it():
+    after = commands_after(np.array([10, 15, 20]), np.array([9, 11, 15, 19, 31]))
+    assert after.tolist() == [1, 0, 4, 11]

@@ -10,7 +10,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from lbr_fri_idl.msg import LBRState
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
 
+from contact_core.errors import CommunicationError
 from contact_experiments.fake import DRIVERS
 from contact_ros.client import GraphClient
 
@@ -47,6 +53,48 @@ def test_it_stands_where_a_driver_stands(
         stamps = [_seconds(client.wait_for(LBRState, "state")) for _ in range(2)]
         # Stamps are those of a robot's clock, and keep its time.
         assert 0.0 < stamps[1] - stamps[0] < time.monotonic() - began + 0.1
+    process.terminate()
+    output, errors = process.communicate(timeout=10)
+    assert process.returncode == 0, output + errors
+    assert "Traceback" not in output + errors
+
+
+def test_kuka_waits_for_its_robot_manager_and_begins_as_that_says(
+    start_process: Callable[..., subprocess.Popen[str]],
+) -> None:
+    process = start_process(*FAKE[:-1], "kuka_drivers", "--by-hand")
+    with GraphClient(namespace="/lbr/robot_manager") as client:
+
+        def set_to(name: str, value: int) -> str:
+            parameter = Parameter(name, value=value).to_parameter_msg()
+            request = SetParameters.Request(parameters=[parameter])
+            (result,) = client.call(SetParameters, "set_parameters", request).results
+            return str(result.reason)
+
+        def bring(transition: int) -> bool:
+            request = ChangeState.Request(transition=Transition(id=transition))
+            return bool(client.call(ChangeState, "change_state", request).success)
+
+        assert "1 to 10 ms" in set_to("cycle_time", 20)
+        assert set_to("cycle_time", 4) == ""
+        assert client.node.count_publishers("/lbr/joint_states") == 1
+        assert bring(Transition.TRANSITION_CONFIGURE)
+        with GraphClient() as listener:
+            with pytest.raises(CommunicationError):
+                listener.wait_for(JointState, "joint_states", timeout=1.0)
+            assert bring(Transition.TRANSITION_ACTIVATE)
+            stamps: list[int] = []
+
+            def many(state: JointState) -> bool:
+                stamps.append(state.header.stamp.sec * 10**9 + state.header.stamp.nanosec)
+                return len(stamps) == 50
+
+            listener.wait_for(JointState, "joint_states", many)
+            # None comes between two, and a busy machine may lose some.
+            assert np.diff(stamps).min() == 4_000_000
+            assert "not while" in set_to("cycle_time", 5)
+            assert bring(Transition.TRANSITION_DEACTIVATE)
+            assert set_to("cycle_time", 5) == ""
     process.terminate()
     output, errors = process.communicate(timeout=10)
     assert process.returncode == 0, output + errors

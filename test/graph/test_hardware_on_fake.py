@@ -1,8 +1,9 @@
-"""hardware.launch.xml from the first state to a motion, with the fake robot for each driver."""
+"""hardware.md line by line, from the first state to a motion, on the fake of each driver."""
 
 from __future__ import annotations
 
-import io
+import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -11,11 +12,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ControllerStatus, PoseTrajectoryPoint
+from docs_blocks import REPOSITORY
 from geometry_msgs.msg import Vector3
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.srv import SetParameters
 from rclpy.duration import Duration
-from rclpy.publisher import Publisher
+from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from contact_core.description import RobotDescription
@@ -25,14 +31,10 @@ from contact_experiments.fake import DRIVERS
 from contact_experiments.fake.robot import START
 from contact_ros.client import GraphClient
 from contact_ros.geometry import to_pose
-from contact_stack.launch import NodeGraph, find_launch_file, parse
 
+Start = Callable[..., "subprocess.Popen[str]"]
+PAGE = REPOSITORY / "docs/hardware.md"
 CHECKS = ("state rate", "joints", "limits", "tare", "payload", "torque sign", "stiffness")
-ACCEPTING = """/**:
-  ros__parameters:
-    accept_simulator: true
-"""
-
 ATTEMPTS = 2
 """On a busy machine a state may be late, and the arm is held."""
 
@@ -52,15 +54,73 @@ def short_way_down() -> FollowPoseTrajectory.Goal:
     return goal
 
 
-def push(hand: Publisher, direction: Vector3, force: float) -> None:
-    """Push for more than a second, beginning and ending as gently as a hand."""
-    rising = np.linspace(0.0, 1.0, 11).tolist()
-    for part in (*rising, *rising[::-1]):
-        strength = part * force
-        hand.publish(
-            Vector3(x=strength * direction.x, y=strength * direction.y, z=strength * direction.z)
-        )
-        time.sleep(1.0 if part == 1.0 else 0.03)
+class Reader:
+    """A person who has the page, and a checkout."""
+
+    def __init__(self, folder: Path, start_process: Start, driver: str) -> None:
+        self.folder, self.client = folder, GraphClient("hand")
+        self._start, self._driver = start_process, driver
+        self.log = folder / "launch.log"
+        (folder / "config").symlink_to(share("config"))
+
+    def type(self, line: str) -> None:
+        """Do what a line of the page says, for the driver of this reader."""
+        line = line.replace("fake lbr_fri", f"fake {self._driver}")
+        line = line.replace("driver:=lbr_fri", f"driver:={self._driver.rstrip('2')}")
+        words = shlex.split(line.rstrip("& "))
+        if words[0] == "sed":
+            subprocess.run(line, shell=True, cwd=self.folder, check=True)
+        elif words[:2] == ["contact-stack", "fake"]:
+            by_hand = ["--by-hand"] if self._driver == "kuka_drivers" else []
+            self.robot = self._start(
+                sys.executable, "-m", "contact_stack.cli", *words[1:], *by_hand
+            )
+        elif words[:2] == ["contact-stack", "launch"]:
+            command = f"exec {sys.executable} -m contact_stack.cli {shlex.join(words[1:])}"
+            self.launch = self._start(
+                *("bash", "-c", f"cd {self.folder}; {command} view:=false > {self.log} 2>&1")
+            )
+        else:
+            {"topic": self._publish, "param": self._set, "lifecycle": self._change}[words[1]](
+                *words
+            )
+
+    def until(self, text: str, patience: float = 90.0) -> bool:
+        """Wait until the launch says something; return whether it has."""
+        end = time.monotonic() + patience
+        while text not in self.log.read_text():
+            assert self.launch.poll() is None, self.log.read_text()
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.2)
+        return True
+
+    def _publish(self, *words: str) -> None:
+        """Do as `ros2 topic pub --once`, then stay so for a second."""
+        values = yaml.safe_load(words[6]) if len(words) > 6 else {}
+        self.hand = self.client.node.create_publisher(Vector3, words[4], 1)
+        self.client.wait_until(lambda: self.hand.get_subscription_count() > 0, 30.0, "nobody")
+        self.hand.publish(Vector3(**values))
+        time.sleep(1.0)
+
+    def _set(self, *words: str) -> None:
+        """Do as `ros2 param set`."""
+        parameter = Parameter(words[4], value=yaml.safe_load(words[5]))
+        request = SetParameters.Request(parameters=[parameter.to_parameter_msg()])
+        answer = self.client.call(SetParameters, f"{words[3]}/set_parameters", request, 60.0)
+        assert answer.results[0].successful, answer.results[0].reason
+
+    def _change(self, *words: str) -> None:
+        """Do as `ros2 lifecycle set`."""
+        number = {"configure": 1, "activate": 3}[words[4]]
+        request = ChangeState.Request(transition=Transition(id=number))
+        assert self.client.call(ChangeState, f"{words[3]}/change_state", request, 60.0).success
+
+
+def section(title: str) -> list[str]:
+    """Return the lines of the shell of a section of the page."""
+    text = PAGE.read_text().split(f"## {title}\n")[1].split("\n## ")[0]
+    return [line[4:] for line in text.splitlines() if line.startswith("    ")]
 
 
 def moves(client: GraphClient) -> bool:
@@ -76,54 +136,38 @@ def moves(client: GraphClient) -> bool:
 
 
 @pytest.fixture(params=DRIVERS)
-def fake(
-    request: pytest.FixtureRequest, start_process: Callable[..., subprocess.Popen[str]]
-) -> Iterator[str]:
-    """A fake robot; the name of its driver."""
-    robot = start_process(sys.executable, "-m", "contact_stack.cli", "fake", request.param)
-    yield str(request.param)
-    robot.terminate()
-    assert robot.wait(20.0) == 0
+def reader(
+    request: pytest.FixtureRequest, start_process: Start, tmp_path: Path
+) -> Iterator[Reader]:
+    """Somebody with a fake robot in the place of each driver."""
+    reader = Reader(tmp_path, start_process, request.param)
+    with reader.client:
+        yield reader
+    for process in (reader.launch, reader.robot):
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20.0) == 0
 
 
-def test_only_after_the_push_the_arm_may_move(fake: str, tmp_path: Path) -> None:
-    preflight, controller = tmp_path / "preflight.yaml", tmp_path / "controller.yaml"
-    preflight.write_text(ACCEPTING)
-    accepting = "ros__parameters:\n    accept_simulator: true\n"
-    for_hardware = share("config", "contact_aware_controller_hardware.yaml").read_text()
-    controller.write_text(for_hardware.replace("ros__parameters:\n", accepting))
-    arguments = {
-        "driver": fake.rstrip("2"),
-        "bringup": "false",
-        "gripper": "false",
-        "view": "false",
-        "preflight_config": str(preflight),
-        "controller_config": str(controller),
-    }
-    output = io.StringIO()
-
-    def says(text: str) -> Callable[[ControllerStatus], bool]:
-        def said(status: ControllerStatus) -> bool:
-            graph.check()
-            return text in output.getvalue()
-
-        return said
-
-    plan = parse(find_launch_file("hardware"), arguments)
-    with NodeGraph(plan, output) as graph, GraphClient("hand") as client:
-        hand = client.node.create_publisher(Vector3, "fake_robot/push", 1)
-        asking = client.wait_for(ControllerStatus, "controller_status", says("PUSH"), timeout=90.0)
-        assert asking.mode == ControllerStatus.INACTIVE
-        is_active = says("is active")
-        for _ in range(ATTEMPTS):
-            push(hand, Vector3(y=1.0), 15.0)
-            push(hand, Vector3(z=-1.0), 15.0)
-            time.sleep(1.0)
-            if is_active(client.wait_for(ControllerStatus, "controller_status")):
-                break
-        for check in CHECKS:
-            assert f"OK    {check}: " in output.getvalue()
-        client.wait_for(
-            ControllerStatus, "controller_status", lambda s: s.mode == ControllerStatus.HOLD
-        )
-        assert any(moves(client) for _ in range(ATTEMPTS))
+def test_the_page_leads_to_an_arm_that_moves(reader: Reader) -> None:
+    *before, first, second, third = section("Without an arm")
+    for line in before:
+        reader.type(line)
+    if reader.robot.args[-1] == "--by-hand":
+        # The first of the section is a command of the doctor.
+        for line in section("What the drivers need")[1:]:
+            reader.type(line)
+    assert reader.until("PUSH"), reader.log.read_text()
+    status = reader.client.wait_for(ControllerStatus, "controller_status")
+    assert status.mode == ControllerStatus.INACTIVE
+    for _ in range(ATTEMPTS):
+        for line in (first, second, third):
+            reader.type(line)
+        if reader.until("is active", 5.0):
+            break
+    said = reader.log.read_text()
+    for check in CHECKS:
+        assert f"OK    {check}: " in said, said
+    reader.client.wait_for(
+        ControllerStatus, "controller_status", lambda s: s.mode == ControllerStatus.HOLD
+    )
+    assert any(moves(reader.client) for _ in range(ATTEMPTS))
