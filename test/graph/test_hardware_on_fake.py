@@ -61,6 +61,7 @@ class Reader:
         self.folder, self.client = folder, GraphClient("hand")
         self._start, self._driver = start_process, driver
         self.log = folder / "launch.log"
+        self.log.touch()
         (folder / "config").symlink_to(share("config"))
 
     def type(self, line: str) -> None:
