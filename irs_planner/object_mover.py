@@ -37,7 +37,7 @@ class MoverConfig:
         0.25, "of the tool on its way round", unit="m/s", above=0.0, high=2.0
     )
     rest: int = parameter(10, "looks in a row at the goal after which it counts", low=1, high=1000)
-    parts: int = parameter(8, "parts of a search that are done at a look, of 3 ms each", low=1)
+    parts: int = parameter(12, "parts of a search that are done at a look, of 2 ms each", low=1)
     tracker: TrackerConfig = nested(TrackerConfig)
 
 

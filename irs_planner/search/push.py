@@ -9,7 +9,7 @@ from irs_planner.search.search_model import SearchModel
 from irs_planner.search.transit import Motion
 
 PATIENCE = 6
-"""Pushes end when none has come nearer for so many steps."""
+"""A push ends when it has not come nearer for so many steps."""
 
 
 def push(
@@ -30,23 +30,25 @@ def push(
         The motion of every grasp up to where its objects were nearest to the target; empty where
         they never came nearer.
     """
-    history, inputs = [states], []
-    lost = np.zeros(len(states), dtype=bool)
-    distances = [model.distance(states, target)]
-    for t in range(model.settings.push_steps):
-        here = history[-1]
+    length, count = model.settings.push_steps, len(states)
+    history = np.empty((length + 1, *states.shape))
+    inputs = np.empty((length, *commands.shape))
+    history[0], nearest = states, model.distance(states, target)
+    steps, going, here = np.zeros(count, dtype=int), np.arange(count), states
+    for t in range(length):
         control = model.best_inputs(here, model.hold(here, commands), target)
         ahead = model.dynamics.step_batch(here, control)
         stuck = ~np.isfinite(ahead).all(axis=1)
         ahead[stuck] = here[stuck]
-        commands = control
-        inputs.append(control)
-        history.append(ahead)
-        lost |= stuck | model.forbidden(ahead, states)
-        distances.append(np.where(lost, np.inf, model.distance(ahead, target)))
-        if t >= PATIENCE and int(np.argmin(distances, axis=0).max()) <= t - PATIENCE:
+        lost = stuck | model.forbidden(ahead, states[going])
+        distance = np.where(lost, np.inf, model.distance(ahead, target))
+        history[t + 1, going], inputs[t, going] = ahead, control
+        nearer = going[distance < nearest[going]]
+        steps[nearer] = t + 1
+        nearest[going] = np.minimum(nearest[going], distance)
+        on = ~lost & (t + 1 - steps[going] <= PATIENCE)
+        going, here, commands = going[on], ahead[on], control[on]
+        if not going.size:
             break
         yield
-    steps = np.argmin(distances, axis=0)
-    motion, control = np.array(history), np.array(inputs)
-    return [Motion(motion[: steps[k] + 1, k], control[: steps[k], k]) for k in range(len(states))]
+    return [Motion(history[: steps[k] + 1, k], inputs[: steps[k], k]) for k in range(count)]
