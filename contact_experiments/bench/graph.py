@@ -133,9 +133,7 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         CommunicationError: If the graph does not start or does not answer.
     """
-    os.environ.setdefault("ROS_DOMAIN_ID", DOMAIN)
-    network.enter(network.LOCALHOST)
-    load = os.getloadavg()[0]
+    load = enter_graph()
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:PROCESSORS])
     with (
         launched("sim", "view:=false") as graph,
@@ -316,6 +314,13 @@ def commands_after(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
     """
     commands = commands[commands >= states[0]]
     return np.asarray(commands - states[np.searchsorted(states, commands, side="right") - 1])
+
+
+def enter_graph() -> float:
+    """Let nodes be heard on this machine alone; return its load."""
+    os.environ.setdefault("ROS_DOMAIN_ID", DOMAIN)
+    network.enter(network.LOCALHOST)
+    return os.getloadavg()[0]
 
 
 @contextmanager

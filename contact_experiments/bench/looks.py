@@ -20,8 +20,8 @@ from contact_stack_msgs.action import MoveObjects
 from sensor_msgs.msg import JointState
 
 from contact_core.results import add_json_option, at_least, lines, write_json
-from contact_experiments.bench.graph import DOMAIN, launched
-from contact_ros import NANOSECONDS, GraphClient, network, to_duration
+from contact_experiments.bench.graph import enter_graph, launched
+from contact_ros import NANOSECONDS, GraphClient, to_duration
 from contact_ros.qos import signal_subscription
 from contact_ros.stamps import to_nanoseconds
 
@@ -61,9 +61,7 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         CommunicationError: If the graph does not start or does not answer.
     """
-    os.environ.setdefault("ROS_DOMAIN_ID", DOMAIN)
-    network.enter(network.LOCALHOST)
-    load = os.getloadavg()[0]
+    load = enter_graph()
     first, *others = sorted(os.sched_getaffinity(0))
     second = others[0] if others else first
     with (
