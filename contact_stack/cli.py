@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
@@ -191,6 +192,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if unknown:
             # Its own parser knows which options the command has.
             args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        _make_room(getattr(args, "out", None))
         with only_json(getattr(args, "json", None)):
             code = args.main(args)
         sys.stdout.flush()
@@ -203,7 +205,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever reads the output, such as head, has seen enough; Python would say so at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+    except OSError as error:
+        if error.filename is None:
+            raise
+        # A file that a person has named, or a disk that is full.
+        print(f"contact-stack: {error.filename}: {error.strerror}", file=sys.stderr)
+        return EXIT_ERROR
     return int(code)
+
+
+def _make_room(out: Path | None) -> None:
+    """Make the folder of the results, before anything takes its time.
+
+    Args:
+        out: A folder, or a file in it, which has a suffix then; None if it is not given.
+
+    Raises:
+        OSError: If it cannot be made.
+    """
+    if out is not None:
+        (out.parent if out.suffix else out).mkdir(parents=True, exist_ok=True)
 
 
 class _Parser(argparse.ArgumentParser):

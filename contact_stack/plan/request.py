@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -96,10 +97,13 @@ def read_entry(text: str) -> float | tuple[str, float]:
         text: As it is typed, e.g. ``0.6`` or ``box/x=0.6``.
 
     Raises:
-        ValueError: If it is no number.
+        ArgumentTypeError: If it is no number.
     """
     name, equals, value = text.rpartition("=")
-    return (name, float(value)) if equals else float(value)
+    try:
+        return (name, float(value)) if equals else float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{value}' is no number") from None
 
 
 def read_goal_entry(text: str) -> float | tuple[str, float | None]:

@@ -127,7 +127,15 @@ class GraphCommands:
         self.progress = "is asked for"
         names = [f"{place.thing}/{state}" for state in ("x", "y", "yaw")]
         goal = MoveObjects.Goal(scene=self._scene, names=names, goal=[place.x, place.y, place.yaw])
-        sent = self._mover.send_goal_async(goal, feedback_callback=self._hear)
+
+        def hear(message: Any) -> None:
+            feedback = message.feedback
+            errors = dict(zip(feedback.names, feedback.error, strict=True))
+            x, y, yaw = (errors[name] for name in names)
+            millimetres, degrees = 1e3 * np.hypot(x, y), np.degrees(abs(yaw))
+            self.progress = f"{feedback.phase}: {millimetres:.0f} mm and {degrees:.0f}° to go"
+
+        sent = self._mover.send_goal_async(goal, feedback_callback=hear)
         sent.add_done_callback(self._accepted)
 
     def grip(self, opened: bool) -> None:
@@ -155,13 +163,6 @@ class GraphCommands:
             target.header.frame_id = self._base
             target.header.stamp = self._node.get_clock().now().to_msg()
             self._targets.publish(target)
-
-    def _hear(self, message: Any) -> None:
-        """Say how far a thing is."""
-        feedback = message.feedback
-        x, y, yaw = feedback.error
-        to_go = f"{1e3 * np.hypot(x, y):.0f} mm and {np.degrees(abs(yaw)):.0f} degrees to go"
-        self.progress = f"{feedback.phase}, {to_go}"
 
     def _accepted(self, future: Future) -> None:
         handle = self._brought = future.result()

@@ -55,6 +55,33 @@ def test_an_error_of_ours_is_one_line_and_exit_code_2(wait_command, capsys) -> N
     assert capsys.readouterr().err == "contact-stack: unknown driver\n"
 
 
+def test_a_file_that_cannot_be_is_one_line_and_exit_code_2(wait_command, capsys, tmp_path) -> None:
+    missing = tmp_path / "missing" / "file"
+    wait_command.main = lambda args: len(missing.read_text())
+    assert cli.main(["wait"]) == 2
+    assert capsys.readouterr().err == f"contact-stack: {missing}: No such file or directory\n"
+
+
+@pytest.mark.parametrize("out", ["results", "results/arm.yaml"])
+def test_a_folder_that_cannot_be_is_told_before_anything_runs(
+    wait_command, capsys, tmp_path, out
+) -> None:
+    wait_command.add_arguments = lambda parser: parser.add_argument("--out", type=Path)
+    wait_command.main = lambda args: 0
+    assert cli.main(["wait", "--out", str(tmp_path / out)]) == 0
+    assert (tmp_path / "results").is_dir()
+    (tmp_path / "taken").touch()
+    wait_command.main = raising(AssertionError())
+    assert cli.main(["wait", "--out", str(tmp_path / "taken" / out)]) == 2
+    assert "taken" in capsys.readouterr().err
+
+
+def test_a_goal_that_is_no_number_is_named(capsys) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["plan", "pushing", "--goal", "box/x=abc"])
+    assert "'abc' is no number" in capsys.readouterr().err
+
+
 def test_a_bug_is_not_hidden(wait_command) -> None:
     wait_command.main = raising(ZeroDivisionError())
     with pytest.raises(ZeroDivisionError):

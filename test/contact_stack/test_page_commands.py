@@ -1,0 +1,108 @@
+"""What the page asks, heard by nodes that stand in for controller, simulator and mover."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+import rclpy
+from contact_stack_msgs.action import MoveObjects
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.executors import MultiThreadedExecutor
+from rclpy.node import Node
+
+from contact_stack.viewer.commands import GraphCommands
+from contact_stack.viewer.things import Place
+
+PLACE = Place("box", 0.6, -0.1, 0.5)
+
+
+class Mover:
+    """Moves nothing, but says so as the real one does: of all states that count."""
+
+    def __init__(self, node: Node) -> None:
+        self.goals: list[MoveObjects.Goal] = []
+        self.go_on = threading.Event()
+        self.status = MoveObjects.Result.SUCCEEDED
+        self._server = ActionServer(
+            node, MoveObjects, "move_objects", self._move,
+            cancel_callback=lambda handle: CancelResponse.ACCEPT,
+        )  # fmt: skip
+
+    def _move(self, handle) -> MoveObjects.Result:
+        self.goals.append(handle.request)
+        names = ["box/z", *handle.request.names]
+        error = [0.5, 0.03, 0.04, -0.1]
+        while not self.go_on.wait(0.02) and not handle.is_cancel_requested:
+            handle.publish_feedback(MoveObjects.Feedback(phase="pushing", names=names, error=error))
+        if handle.is_cancel_requested:
+            handle.canceled()
+            return MoveObjects.Result(status=2, status_name="CANCELED", remedy="send it again")
+        handle.succeed()
+        return MoveObjects.Result(status=self.status, status_name="NOT_SEEN", remedy="look")
+
+
+@pytest.fixture
+def graph(ros_domain) -> Iterator[SimpleNamespace]:
+    rclpy.init()
+    nodes = {name: Node(name) for name in ("page", "tamsi_sim", "contact_aware_controller")}
+    for name, value in (("surroundings.friction", 1.0), ("surroundings.obstacle", "")):
+        nodes["tamsi_sim"].declare_parameter(name, value)
+    nodes["contact_aware_controller"].declare_parameter("force.limit", 15.0)
+    said: list[str] = []
+    commands = GraphCommands(nodes["page"], "push_box", "base", 0.04, said.append)
+    executor = MultiThreadedExecutor()
+    for node in nodes.values():
+        executor.add_node(node)
+    thread = threading.Thread(target=executor.spin)
+    thread.start()
+    yield SimpleNamespace(commands=commands, said=said, **nodes)
+    executor.shutdown()
+    thread.join()
+    rclpy.shutdown()
+
+
+def wait_for(condition) -> None:
+    end = time.monotonic() + 30.0
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_thing_is_brought_to_its_place_and_the_page_says_how_far_it_is(graph) -> None:
+    commands = graph.commands
+    commands.bring(PLACE)
+    assert graph.said == ["nobody moves things: start contact-stack launch planners"]
+    mover = Mover(graph.tamsi_sim)
+    wait_for(commands._mover.server_is_ready)
+    commands.bring(PLACE)
+    wait_for(lambda: commands.progress == "pushing: 50 mm and 6° to go")
+    (goal,) = mover.goals
+    assert (goal.scene, list(goal.names)) == ("push_box", ["box/x", "box/y", "box/yaw"])
+    assert list(goal.goal) == [0.6, -0.1, 0.5]
+    commands.bring(None)
+    wait_for(lambda: commands.progress == "CANCELED: send it again")
+    mover.go_on.set()
+    commands.bring(PLACE)
+    wait_for(lambda: commands.progress == "is there")
+    mover.status = MoveObjects.Result.NOT_SEEN
+    commands.bring(PLACE)
+    wait_for(lambda: commands.progress == "NOT_SEEN: look")
+
+
+def test_sliders_set_the_parameters_that_everybody_sets(graph) -> None:
+    commands = graph.commands
+    for client in commands._parameters.values():
+        assert client.wait_for_service(30.0)
+    commands.surround({"friction": 2.0, "obstacle": "table"})
+    commands.limit_force(20.0)
+    friction = "surroundings.friction"
+    wait_for(lambda: graph.tamsi_sim.get_parameter(friction).value == 2.0)
+    wait_for(lambda: graph.tamsi_sim.get_parameter("surroundings.obstacle").value == "table")
+    limit = graph.contact_aware_controller.get_parameter
+    wait_for(lambda: limit("force.limit").value == 20.0)
+    commands.slow_down(0.5)  # which this simulator does not know
+    wait_for(lambda: any(text.startswith("set pace: ") for text in graph.said))
