@@ -48,6 +48,14 @@ def test_every_page_is_built(site: Path) -> None:
         assert (site / folder / "index.html").is_file()
 
 
+def test_a_page_loads_nothing_from_the_network(site: Path) -> None:
+    loaded = re.compile(r"<(?:script|link|img)\b[^>]*?\b(?:src|href)=[\"'](?:https?:)?//[^\"']*")
+    for page in site.rglob("*.html"):
+        assert not loaded.findall(page.read_text()), page
+    assert ".highlight .kn" in (site / "highlight.css").read_text()
+    assert '<span class="kn">from</span>' in (site / "howto" / "own_node" / "index.html").read_text()
+
+
 def test_parameters_come_from_the_dataclasses(site: Path) -> None:
     page = (site / "parameters" / "index.html").read_text()
     for name in (
