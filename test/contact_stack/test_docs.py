@@ -53,7 +53,9 @@ def test_a_page_loads_nothing_from_the_network(site: Path) -> None:
     for page in site.rglob("*.html"):
         assert not loaded.findall(page.read_text()), page
     assert ".highlight .kn" in (site / "highlight.css").read_text()
-    assert '<span class="kn">from</span>' in (site / "howto" / "own_node" / "index.html").read_text()
+    assert (
+        '<span class="kn">from</span>' in (site / "howto" / "own_node" / "index.html").read_text()
+    )
 
 
 def test_parameters_come_from_the_dataclasses(site: Path) -> None:

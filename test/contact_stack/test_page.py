@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -80,6 +84,26 @@ def test_pages_of_other_sites_may_not_talk_to_it(page, origin, welcome):
     else:
         with pytest.raises(InvalidStatus, match="403"):
             connect(address, subprotocols=protocols, origin=origin)
+
+
+@pytest.mark.verify
+def test_a_page_that_many_have_opened_keeps_nothing_of_them(page, robot):
+    def kept():
+        time.sleep(1.0)
+        gc.collect()
+        return np.array([len(os.listdir("/proc/self/fd")), len(gc.get_objects())])
+
+    def look(_):
+        return visit(page.address).poses["/robot/lbr_A1"].rotation
+
+    with ThreadPoolExecutor(2) as two:
+        list(two.map(look, range(20)))
+        before = kept()
+        seen = list(two.map(look, range(100)))  # two at a time, who come and go
+    assert all(np.array_equal(rotation, seen[0]) for rotation in seen)
+    assert not page.watched
+    files, objects = kept() - before
+    assert files == 0 and objects < 200
 
 
 def drag(page, phase, start, end):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import signal
 import subprocess
@@ -13,12 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from browser import Browser
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ControllerStatus, PoseTrajectoryPoint
 from docs_blocks import REPOSITORY
 from geometry_msgs.msg import Vector3
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
+from page import visit
 from rcl_interfaces.srv import SetParameters
 from rclpy.duration import Duration
 from rclpy.parameter import Parameter
@@ -79,7 +82,7 @@ class Reader:
         elif words[:2] == ["contact-stack", "launch"]:
             command = f"exec {sys.executable} -m contact_stack.cli {shlex.join(words[1:])}"
             self.launch = self._start(
-                *("bash", "-c", f"cd {self.folder}; {command} view:=false > {self.log} 2>&1")
+                *("bash", "-c", f"cd {self.folder}; {command} > {self.log} 2>&1")
             )
         else:
             {"topic": self._publish, "param": self._set, "lifecycle": self._change}[words[1]](
@@ -172,3 +175,21 @@ def test_the_page_leads_to_an_arm_that_moves(reader: Reader) -> None:
         ControllerStatus, "controller_status", lambda s: s.mode == ControllerStatus.HOLD
     )
     assert any(moves(reader.client) for _ in range(ATTEMPTS))
+    look_at_the_page(reader)
+
+
+def look_at_the_page(reader: Reader) -> None:
+    """See the arm where it is, and the controller's state, whatever the driver calls its joints."""
+    address = re.search(r"live page at (http://\S+)", reader.log.read_text())
+    assert address is not None
+    robot = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
+    robot.update(np.array(START))
+    last = visit(address[1], 3.0).poses["/robot/lbr_A7"]
+    np.testing.assert_allclose(
+        last.translation, robot.link_pose("lbr_link_7").translation, atol=0.02
+    )
+    with Browser() as browser:
+        browser.do("open", address=address[1])
+        browser.do("wait", text="HOLD", seconds=60)
+        browser.picture(Path(f"out/test/page/hardware_{reader.robot.args[4]}.png"))
+        assert browser.do("errors") == []
