@@ -30,11 +30,11 @@ def light(server: viser.ViserServer) -> None:
     scene, ray = server.scene, np.subtract(LIT, LAMP)
     scene.configure_default_lights(enabled=False)
     scene.configure_environment_map(None)
-    scene.add_light_hemisphere("/light/sky", ground_color=GROUND_COLOR, intensity=2.7)
+    scene.add_light_hemisphere("/light/sky", ground_color=GROUND_COLOR, intensity=2.0)
     x, y, z = (float(value) for value in ray / np.linalg.norm(ray))
     scene.add_light_spot(
         "/light/lamp", position=LAMP, direction=(x, y, z), angle=0.6, penumbra=0.6,
-        intensity=50.0, cast_shadow=True,
+        intensity=32.0, cast_shadow=True,
     )  # fmt: skip
 
 
