@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,6 +37,7 @@ from contact_ros.client import GraphClient
 from contact_ros.geometry import to_pose
 
 Start = Callable[..., "subprocess.Popen[str]"]
+CLI = (sys.executable, "-m", "contact_stack.cli")
 PAGE = REPOSITORY / "docs/hardware.md"
 CHECKS = ("state rate", "joints", "limits", "tare", "payload", "torque sign", "stiffness")
 ATTEMPTS = 2
@@ -71,23 +73,25 @@ class Reader:
         """Do what a line of the page says, for the driver of this reader."""
         line = line.replace("fake lbr_fri", f"fake {self._driver}")
         line = line.replace("driver:=lbr_fri", f"driver:={self._driver.rstrip('2')}")
-        words = shlex.split(line.rstrip("& "))
-        if words[0] == "sed":
-            subprocess.run(line, shell=True, cwd=self.folder, check=True)
-        elif words[:2] == ["contact-stack", "fake"]:
-            by_hand = ["--by-hand"] if self._driver == "kuka_drivers" else []
-            self.robot = self._start(
-                sys.executable, "-m", "contact_stack.cli", *words[1:], *by_hand
-            )
-        elif words[:2] == ["contact-stack", "launch"]:
-            command = f"exec {sys.executable} -m contact_stack.cli {shlex.join(words[1:])}"
-            self.launch = self._start(
-                *("bash", "-c", f"cd {self.folder}; {command} > {self.log} 2>&1")
-            )
-        else:
-            {"topic": self._publish, "param": self._set, "lifecycle": self._change}[words[1]](
-                *words
-            )
+        match shlex.split(line.rstrip("& ")):
+            case ["sed", *_]:
+                subprocess.run(line, shell=True, cwd=self.folder, check=True)
+            case ["contact-stack", "fake", *words]:
+                by_hand = ["--by-hand"] if self._driver == "kuka_drivers" else []
+                self.robot = self._start(*CLI, "fake", *words, *by_hand)
+            case ["contact-stack", "launch", *words]:
+                launch = shlex.join([*CLI, "launch", *words])
+                self.launch = self._start(
+                    *("bash", "-c", f"cd {self.folder}; exec {launch} > {self.log} 2>&1")
+                )
+            case ["ros2", "topic", "pub", "--once", topic, "geometry_msgs/msg/Vector3", *values]:
+                self._publish(topic, yaml.safe_load(values[0]) if values else {})
+            case ["ros2", "param", "set", node, name, value]:
+                self._set(node, name, yaml.safe_load(value))
+            case ["ros2", "lifecycle", "set", node, transition]:
+                self._change(node, transition)
+            case _:
+                raise AssertionError(f"who could follow this: {line}")
 
     def until(self, text: str, patience: float = 90.0) -> bool:
         """Wait until the launch says something; return whether it has."""
@@ -99,26 +103,24 @@ class Reader:
             time.sleep(0.2)
         return True
 
-    def _publish(self, *words: str) -> None:
-        """Do as `ros2 topic pub --once`, then stay so for a second."""
-        values = yaml.safe_load(words[6]) if len(words) > 6 else {}
-        self.hand = self.client.node.create_publisher(Vector3, words[4], 1)
-        self.client.wait_until(lambda: self.hand.get_subscription_count() > 0, 30.0, "nobody")
-        self.hand.publish(Vector3(**values))
+    def _publish(self, topic: str, values: dict[str, float]) -> None:
+        """Do as `ros2 topic pub --once`, and let it be so for a second."""
+        hand = self.client.node.create_publisher(Vector3, topic, 1)
+        self.client.wait_until(hand.get_subscription_count, problem="nobody listens")
+        hand.publish(Vector3(**values))
         time.sleep(1.0)
 
-    def _set(self, *words: str) -> None:
+    def _set(self, node: str, name: str, value: Any) -> None:
         """Do as `ros2 param set`."""
-        parameter = Parameter(words[4], value=yaml.safe_load(words[5]))
-        request = SetParameters.Request(parameters=[parameter.to_parameter_msg()])
-        answer = self.client.call(SetParameters, f"{words[3]}/set_parameters", request, 60.0)
-        assert answer.results[0].successful, answer.results[0].reason
+        parameter = Parameter(name, value=value).to_parameter_msg()
+        request = SetParameters.Request(parameters=[parameter])
+        (result,) = self.client.call(SetParameters, f"{node}/set_parameters", request).results
+        assert result.successful, result.reason
 
-    def _change(self, *words: str) -> None:
+    def _change(self, node: str, transition: str) -> None:
         """Do as `ros2 lifecycle set`."""
-        number = {"configure": 1, "activate": 3}[words[4]]
-        request = ChangeState.Request(transition=Transition(id=number))
-        assert self.client.call(ChangeState, f"{words[3]}/change_state", request, 60.0).success
+        request = ChangeState.Request(transition=Transition(label=transition))
+        assert self.client.call(ChangeState, f"{node}/change_state", request).success
 
 
 def section(title: str) -> list[str]:
