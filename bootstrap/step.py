@@ -235,8 +235,8 @@ class Progress:
             return
         with self._lock:
             now = time.monotonic()
-            running = ", ".join(
-                f"{step.title} {now - begun:.0f} of about {step.usual:.0f} s"
+            running = "; ".join(
+                f"{now - begun:.0f} of about {step.usual:.0f} s: {step.title}"
                 for step, begun in self._begun.items()
             )
             width = shutil.get_terminal_size().columns - 1
