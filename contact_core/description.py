@@ -39,6 +39,8 @@ from contact_core.mjcf.model import read_mjcf
 from contact_core.model_file import MJCF, parse, self_contained
 
 ZERO = (0.0, 0.0, 0.0)
+PARTS = ("arm", "gripper", "other_arm", "other_gripper")
+"""Of a robot's file, in the order in which they are mounted."""
 NO_SHAPE = Shape(ShapeKind.SPHERE)  # in the place of one that is not yet made
 
 
@@ -140,12 +142,15 @@ class RobotConfig:
 
     name: str = parameter(description="name of the composed robot")
     arm_joints: tuple[str, ...] = parameter(
-        description="arm joints from the base to the flange, the order of q"
+        description="arm joints from the base to the flange, the order of q; those of another "
+        "arm after them"
     )
     tool_link: str = parameter(description="link whose frame is the end effector")
     joints: JointsConfig = parameter(description="what the joints are like")
     arm: Part = nested(Part)
     gripper: Part = nested(Part)
+    other_arm: Part = nested(Part)
+    other_gripper: Part = nested(Part)
     gripper_joint: str = parameter("", "joint that opens the gripper; empty without gripper")
     calibration: str = parameter(
         "",
@@ -230,7 +235,7 @@ class RobotDescription:
             config = for_joints(config, len(config.arm_joints))
         except ConfigError as error:
             raise ConfigError(f"{path.name}: {error}") from error
-        parts = [part for part in (config.arm, config.gripper) if part.urdf]
+        parts = [part for part in (getattr(config, name) for name in PARTS) if part.urdf]
         urdf = compose(config.name, parts)
         model = pin.buildModelFromXML(urdf)
         joints = [*config.arm_joints, *filter(None, [config.gripper_joint])]
@@ -302,7 +307,7 @@ class RobotDescription:
 
 def _files(values: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """What names files in a robot's file."""
-    for part in (values.get("arm"), values.get("gripper")):
+    for part in map(values.get, PARTS):
         if isinstance(part, dict) and part.get("urdf"):
             yield part, "urdf"
     if values.get("calibration"):

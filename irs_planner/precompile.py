@@ -31,12 +31,12 @@ def precompile() -> None:
 
 def _solve_interior_point() -> None:
     """Meet a bound that active sets do not hold, as few examples do."""
-    one, bound = np.ones((1, 1, 1)), np.array([[0.5, np.inf]])
+    one, bound = np.ones((1, 1)), np.array([[0.5, np.inf]])
+    stage = one[np.newaxis]
     solver = RiccatiSolver()
     solver.prepare(
         TrackingProblem(
-            one, 2.0 * one, np.zeros((1, 1)), np.ones((2, 1)), *one.repeat(3, 0), -bound, bound,
-            np.zeros(2),
+            stage, 2.0 * stage, one, np.ones((2, 1)), one, one, one, -bound, bound, np.zeros(2)
         )
-    )  # fmt: skip
+    )
     solver.solve(0, np.ones(1))

@@ -114,7 +114,8 @@ def _scene_start(dynamics: QuasiDynamics) -> dict[str, float]:
         return {}
     scene = dynamics.scene.scene
     poses = {name: scene.object_placement(name) for name in dynamics.object_names}
-    state = dynamics.state_of(poses, np.array(scene.config.robot.initial_positions))
+    joints = scene.initial_joints()
+    state = dynamics.state_of(poses, np.array([joints[name] for name in dynamics.joint_names]))
     return dict(zip(dynamics.state_names, state.tolist(), strict=True))
 
 
@@ -133,10 +134,14 @@ def _axis(name: str) -> str:
 
 def _steps(dynamics: QuasiDynamics) -> np.ndarray:
     """Return the largest steps (n_a) of the joints [m, rad]."""
-    if not isinstance(dynamics, PlanarQuasiDynamics):
-        return np.full(dynamics.input_size, ANGLE_STEP)
-    turns = [link.joint == "revolute" for link in dynamics.scene.links]
-    return np.where(turns, ANGLE_STEP, LENGTH_STEP)
+    if isinstance(dynamics, PlanarQuasiDynamics):
+        slides = np.array([link.joint != "revolute" for link in dynamics.scene.links])
+    else:
+        assert isinstance(dynamics, SpatialQuasiDynamics)
+        arrays = dynamics.arrays
+        slides = np.zeros(dynamics.input_size, dtype=bool)
+        slides[arrays.joint_column - 6 * arrays.objects] = arrays.joint_slides
+    return np.where(slides, LENGTH_STEP, ANGLE_STEP)
 
 
 def _bounds(dynamics: QuasiDynamics, step: np.ndarray) -> BoundsConfig:

@@ -17,7 +17,7 @@ from contact_core.figures import GREEN, RED
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scenes.planar_arrays import BOX, CIRCLE, POLYGON, SceneArrays
 from irs_planner.scenes.planar_contacts import place_bodies
-from irs_planner.scenes.spatial_arrays import SpatialArrays
+from irs_planner.scenes.spatial_arrays import WORLD, SpatialArrays
 from irs_planner.scenes.spatial_contacts import place_spatial_bodies
 
 ROBOT, OBJECT, GOAL, FIXED = RED, GREEN, "black", "0.6"
@@ -238,10 +238,13 @@ class SpatialDrawing(MotionDrawing):
         for patch in _spatial_patches(self._dynamics, self.goal, shown, only_objects=True):
             patch.set(facecolor="none", edgecolor=GOAL, linewidth=1.5, linestyle="--")
             axes.add_patch(patch)
-        tool = self._tool[: instant + 1]
-        links = _bodies(self._dynamics, state)[1][1 + self._dynamics.arrays.objects :]
-        arm = np.vstack((links, tool[-1:]))
-        axes.plot(*arm[:, shown].T, color=FIXED, lw=3, alpha=0.6, zorder=3)
+        tool, arrays = self._tool[: instant + 1], self._dynamics.arrays
+        position = np.vstack((_bodies(self._dynamics, state)[1], tool[-1:]))
+        carriers = [*arrays.joint_parent, arrays.tool_body]
+        for body, carrier in enumerate(carriers, 1 + arrays.objects):
+            if carrier != WORLD:
+                link = position[[carrier, body]][:, shown]
+                axes.plot(*link.T, color=FIXED, lw=3, alpha=0.6, zorder=3, solid_capstyle="round")
         axes.plot(*tool[:, shown].T, color=ROBOT, lw=1, zorder=4)
 
     def window(self) -> tuple[np.ndarray, np.ndarray]:
@@ -302,7 +305,8 @@ def _bodies(dynamics: SpatialQuasiDynamics, state: np.ndarray) -> tuple[np.ndarr
     count = 1 + dynamics.arrays.objects + len(dynamics.arrays.joint_axis)
     rotation, position = np.empty((count, 3, 3)), np.empty((count, 3))
     q = np.ascontiguousarray(state[: dynamics.coordinates])
-    place_spatial_bodies(dynamics.arrays, q, rotation, position, np.empty((len(q), 3)))
+    axis = np.empty((count + 5 * dynamics.arrays.objects, 3))
+    place_spatial_bodies(dynamics.arrays, q, rotation, position, axis)
     return rotation, position
 
 

@@ -91,7 +91,7 @@ class PlanarQuasiDynamics(QuasiDynamics):
 
 
 class SpatialQuasiDynamics(QuasiDynamics):
-    """Free objects and the joints of an arm, its impedance controller the springs.
+    """Free objects and the joints of a robot, its impedance controller the springs.
 
     An object has the coordinates x, y, z [m] of its centre of mass and roll, pitch, yaw
     [rad]; at a pitch of +-90 degrees a step has no solution. The outputs are position [m]
@@ -116,13 +116,14 @@ class SpatialQuasiDynamics(QuasiDynamics):
         self.arrays, self.pair_names = build_spatial_arrays(scene)
         self.state_names, self.contact_links = scene.state_names, scene.contact_links
         self.link_names = robot_links(scene)
-        self.joint_names = scene.scene.robot.arm_joints
+        self.joint_names = scene.joint_names
         self.object_names, self.object_radii = (
             scene.object_names,
             spatial_arrays.object_radii(scene),
         )
-        arm = scene.scene.robot.arm_model(scene.scene.config.robot.gripper.initial_position)
-        self.position_limits = np.array([arm.lowerPositionLimit, arm.upperPositionLimit])
+        first = [scene.joint_columns.index(i) for i in range(len(self.joint_names))]
+        limits = [scene.model.lowerPositionLimit, scene.model.upperPositionLimit]
+        self.position_limits = np.array(limits)[:, first]
         inertias = object_inertias(scene)
         scale = QUASI_STATIC_INERTIA if quasi_static else 1.0
         self._levers = np.array([inertia.lever for inertia in inertias]).reshape(-1, 3)
@@ -133,7 +134,7 @@ class SpatialQuasiDynamics(QuasiDynamics):
         super().__init__(
             time_step,
             np.array(weight).reshape(-1),
-            np.array(config.robot.stiffness),
+            np.array([*config.robot.stiffness, config.robot.gripper.stiffness][: len(first)]),
             self.arrays.friction,
             spatial_edges(scene.config.cone_edges),
         )

@@ -13,7 +13,7 @@ import pinocchio as pin
 from contact_core.collision.convex_mesh import Meshes, stack_meshes
 from contact_core.collision.shapes import Shape, ShapeKind
 from contact_core.description import collision_shapes, read_urdf
-from contact_core.rigid_body.joints import joint_type
+from contact_core.rigid_body.joints import PRISMATIC, joint_type
 from contact_core.scene import ROBOT
 from contact_core.surface import combine
 from irs_planner.scenes.spatial_scene import SpatialScene, object_inertias
@@ -24,14 +24,18 @@ RIM = 8
 
 
 class SpatialArrays(NamedTuple):
-    """Bodies are numbered: 0 = everything fixed, 1..O = objects, then the arm's links.
+    """Bodies are numbered: 0 = everything fixed, 1..O = objects, then what the L joints move.
 
     Attributes:
-        objects: Number O of objects; joint j is state 6 O + j.
-        joint_rotation: (L, 3, 3) joint frame in the link before.
+        objects: Number O of objects.
+        joint_parent: (L) body that carries every joint, never one of a later joint.
+        joint_column: (L) the state of every joint; fingers that move together share one.
+        joint_slides: (L) whether it is prismatic; else it is revolute.
+        joint_rotation: (L, 3, 3) joint frame in the body that carries it.
         joint_position: (L, 3) [m].
         joint_axis: (L, 3) unit axis in the joint frame.
-        tool: (4, 3) origin of the tool frame in the last link [m], then its axes.
+        tool_body: Body of the tool frame.
+        tool: (4, 3) origin of the tool frame in that body [m], then its axes.
         shape_kind: (S) ShapeKind.
         shape_size: (S, 3), see Shape.size; the first number of a mesh is its index.
         shape_body: (S) body of every shape.
@@ -48,9 +52,13 @@ class SpatialArrays(NamedTuple):
     """
 
     objects: int
+    joint_parent: np.ndarray
+    joint_column: np.ndarray
+    joint_slides: np.ndarray
     joint_rotation: np.ndarray
     joint_position: np.ndarray
     joint_axis: np.ndarray
+    tool_body: int
     tool: np.ndarray
     shape_kind: np.ndarray
     shape_size: np.ndarray
@@ -132,15 +140,22 @@ def build_spatial_arrays(
     pairs += [(parts[i], parts[j]) for i, j in shape_pairs]
     surfaces = ([source.surface_of(part.instance, part.link) for part in pair] for pair in pairs)
     meshes = [part.shape.mesh for part in parts if part.shape.mesh is not None]
-    arm = source.robot.arm_model(source.config.robot.gripper.initial_position)
-    placements = list(arm.jointPlacements)[1:]
-    tool = arm.frames[arm.getFrameId(source.robot.tool_link)].placement
-    joints = zip(list(arm.names)[1:], list(arm.joints)[1:], strict=True)
+    robot, objects = scene.model, len(scene.object_names)
+    placements = list(robot.jointPlacements)[1:]
+    tool = robot.frames[robot.getFrameId(source.robot.tool_link)].placement
+    joints = [
+        joint_type(name, joint)
+        for name, joint in zip(list(robot.names)[1:], list(robot.joints)[1:], strict=True)
+    ]
     arrays = SpatialArrays(
-        len(scene.object_names),
+        objects,
+        np.array([objects + i if i > 0 else WORLD for i in list(robot.parents)[1:]]),
+        6 * objects + np.array(scene.joint_columns),
+        np.array([kind == PRISMATIC for kind, _ in joints]),
         np.array([placement.rotation for placement in placements]),
         np.array([placement.translation for placement in placements]),
-        np.array([joint_type(name, joint)[1] for name, joint in joints]),
+        np.array([axis for _, axis in joints]),
+        objects + scene.body_of(source.robot.tool_link),
         np.vstack((tool.translation, tool.rotation.T)),
         np.array([int(part.shape.kind) for part in parts], dtype=np.int64),
         _sizes(parts),
@@ -175,9 +190,9 @@ def body_shapes(scene: SpatialScene) -> list[BodyShape]:
         for placed in collision_shapes(read_urdf(item.urdf), meshes=True):
             pose, body = frame * placed.placement, numbers.get(name, WORLD)
             parts.append(BodyShape(name, placed.body, body, placed.shape, pose, touches=True))
-    arm = source.robot.arm_model(source.config.robot.gripper.initial_position)
     for placed in source.robot.shapes():
-        link, touches = arm.frames[arm.getFrameId(placed.body)], placed.body in scene.contact_links
+        link = scene.model.frames[scene.model.getFrameId(placed.body)]
+        touches = placed.body in scene.contact_links
         if touches or (scene.config.whole_arm and link.parentJoint > 0):
             body = len(numbers) + link.parentJoint if link.parentJoint > 0 else WORLD
             pose = link.placement * placed.placement

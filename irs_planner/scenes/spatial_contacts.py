@@ -47,7 +47,7 @@ def find_spatial_contacts(
     turn, origin = np.empty((count, 3, 3)), np.empty((count, 3))
     shapes = Shapes(scene.shape_kind, scene.shape_size, turn, origin, scene.meshes)
     polytope = allocate_polytope()
-    axis, center = np.empty((states.shape[1], 3)), np.empty(3)
+    axis, center = np.empty((bodies + 5 * scene.objects, 3)), np.empty(3)
     rows, side = np.empty((3, states.shape[1])), np.empty(3)
     probes = scene.probe_pair.shape[0]
     for s in range(states.shape[0]):
@@ -117,21 +117,26 @@ def find_tool(
     """
     bodies = 1 + scene.objects + scene.joint_axis.shape[0]
     rotation, position = np.empty((bodies, 3, 3)), np.empty((bodies, 3))
-    axis = np.empty((states.shape[1], 3))
+    axis = np.empty((bodies + 5 * scene.objects, 3))
     slope[:] = 0.0
     for s in range(states.shape[0]):
         place_spatial_bodies(scene, states[s], rotation, position, axis)
-        turn = rotation[bodies - 1]
-        _place(turn, position[bodies - 1], scene.tool[0], output[s, :3])
+        turn = rotation[scene.tool_body]
+        _place(turn, position[scene.tool_body], scene.tool[0], output[s, :3])
         for k in range(3):
             output[s, 3 + k] = 0.0
             for i in range(3):
                 output[s, 3 + k] += turn[k, i] * scene.tool[3, i]
-        _add_motion(scene, position, axis, bodies - 1, output[s, :3], 1.0, slope[s, :3])
-        for link in range(1 + scene.objects, bodies):
+        _add_motion(scene, position, axis, scene.tool_body, output[s, :3], 1.0, slope[s, :3])
+        link = scene.tool_body
+        while link != 0:
             # The axis is a point that turns about the origin.
-            column = 5 * scene.objects + link - 1
-            _add_turn(axis[column], position[0], output[s, 3:], 1.0, slope[s, 3:, column])
+            joint = link - 1 - scene.objects
+            if not scene.joint_slides[joint]:
+                column = scene.joint_column[joint]
+                turns = axis[6 * scene.objects + joint]
+                _add_turn(turns, position[0], output[s, 3:], 1.0, slope[s, 3:, column])
+            link = scene.joint_parent[joint]
 
 
 @kernel
@@ -149,7 +154,8 @@ def place_spatial_bodies(
         state: (n) q.
         rotation: (1 + O + L, 3, 3) output: bodies in the world.
         position: (1 + O + L, 3) output: centres of mass of objects, joint origins of links [m].
-        axis: (n, 3) output: what the rate of an angle adds to the angular velocity, world.
+        axis: (6 O + L, 3) output: what the rate of an object's angle adds to the angular velocity,
+            then the axes of the joints, world.
     """
     position[0] = 0.0
     for i in range(3):
@@ -160,16 +166,21 @@ def place_spatial_bodies(
         position[1 + i] = state[6 * i : 6 * i + 3]
         place_rotation(state[6 * i + 3 : 6 * i + 6], rotation[1 + i], axis[6 * i + 3 : 6 * i + 6])
     for j in range(scene.joint_axis.shape[0]):
-        body, column = 1 + scene.objects + j, 6 * scene.objects + j
-        carrier = body - 1 if j > 0 else 0
+        body, row, carrier = 1 + scene.objects + j, 6 * scene.objects + j, scene.joint_parent[j]
+        value = state[scene.joint_column[j]]
         _place(rotation[carrier], position[carrier], scene.joint_position[j], position[body])
         _multiply(rotation[carrier], scene.joint_rotation[j], frame)
         for k in range(3):
-            axis[column, k] = 0.0
+            axis[row, k] = 0.0
             for i in range(3):
-                axis[column, k] += frame[k, i] * scene.joint_axis[j, i]
-        _fill_turn(scene.joint_axis[j], state[column], turn)
-        _multiply(frame, turn, rotation[body])
+                axis[row, k] += frame[k, i] * scene.joint_axis[j, i]
+        if scene.joint_slides[j]:
+            rotation[body] = frame
+            for k in range(3):
+                position[body, k] += value * axis[row, k]
+        else:
+            _fill_turn(scene.joint_axis[j], value, turn)
+            _multiply(frame, turn, rotation[body])
 
 
 @inner_kernel
@@ -258,9 +269,15 @@ def _add_motion(
             rows[k, first + k] += sign
             _add_turn(axis[first + 3 + k], position[body], point, sign, rows[:, first + 3 + k])
         return
-    for link in range(1 + scene.objects, body + 1):
-        column = 5 * scene.objects + link - 1
-        _add_turn(axis[column], position[link], point, sign, rows[:, column])
+    while body != 0:
+        joint = body - 1 - scene.objects
+        column, line = scene.joint_column[joint], axis[6 * scene.objects + joint]
+        if scene.joint_slides[joint]:
+            for k in range(3):
+                rows[k, column] += sign * line[k]
+        else:
+            _add_turn(line, position[body], point, sign, rows[:, column])
+        body = scene.joint_parent[joint]
 
 
 @inner_kernel

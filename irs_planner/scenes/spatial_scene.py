@@ -26,6 +26,7 @@ class SpatialSceneConfig:
         (), "robot links that may touch something; empty: what moves with the last joint"
     )
     whole_arm: bool = parameter(True, "whether the other links keep away from everything")
+    fingers: bool = parameter(False, "whether the gripper's opening is an input, too")
     cone_edges: int = parameter(4, "edges of the polyhedral friction cone", low=3, high=64)
     probe_spacing: float = parameter(
         0.03, "largest distance of the spheres that stand for a capsule", unit="m", above=0.0
@@ -34,11 +35,12 @@ class SpatialSceneConfig:
 
 @dataclass(frozen=True)
 class SpatialScene:
-    """A scene in 3-D: the arm's joints and the free objects move, everything else is fixed.
+    """A scene in 3-D: the robot's joints and the free objects move, everything else is fixed.
 
     The configuration is q = [q_u; q_a]: position x, y, z [m] of the centre of mass and roll,
-    pitch, yaw [rad] of every free object, then the joints of the arm. Outputs are position
-    [m] and z axis of the tool.
+    pitch, yaw [rad] of every free object, then the joints of the arm, or of several arms that make
+    one robot, then the opening of the gripper where it is planned. Outputs are position [m] and z
+    axis of the tool.
 
     Attributes:
         config: What planning looks at.
@@ -49,14 +51,40 @@ class SpatialScene:
     scene: Scene
 
     @cached_property
+    def model(self) -> pin.Model:
+        """The robot's joints and links, without fingers as joints where those are not planned."""
+        robot = self.scene.robot
+        if self.config.fingers:
+            return pin.buildModelFromXML(robot.urdf)
+        return robot.arm_model(self.scene.config.robot.gripper.initial_position)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints that are commanded: the arm's, and the finger that the other one follows."""
+        robot = self.scene.robot
+        return (*robot.arm_joints, robot.gripper_joint) if self.config.fingers else robot.arm_joints
+
+    @cached_property
+    def joint_columns(self) -> list[int]:
+        """What commands every joint of the model: indices into :attr:`joint_names`."""
+        # In the whole robot's model a finger that follows shares the number of the other one.
+        robot = self.scene.robot.model()
+        number = {name: robot.joints[robot.getJointId(name)].idx_v for name in robot.names}
+        commanded = [number[name] for name in self.joint_names]
+        return [commanded.index(number[name]) for name in list(self.model.names)[1:]]
+
+    @cached_property
     def contact_links(self) -> tuple[str, ...]:
         """Links of the robot that may touch something."""
         if self.config.contact_links:
             return self.config.contact_links
-        arm = self.scene.robot.arm_model(self.scene.config.robot.gripper.initial_position)
+        last = self.model.getJointId(self.scene.robot.arm_joints[-1])
         links = dict.fromkeys(shape.body for shape in self.scene.robot.shapes())
-        last = {link for link in links if arm.frames[arm.getFrameId(link)].parentJoint == arm.nv}
-        return tuple(link for link in links if link in last)
+        return tuple(link for link in links if last in self.model.supports[self.body_of(link)])
+
+    def body_of(self, link: str) -> int:
+        """Return the joint of the model that moves a link, 0 for none."""
+        return int(self.model.frames[self.model.getFrameId(link)].parentJoint)
 
     @property
     def object_names(self) -> tuple[str, ...]:
@@ -67,7 +95,7 @@ class SpatialScene:
     def state_names(self) -> tuple[str, ...]:
         """Name of every state, e.g. ``box/yaw`` or ``lbr_A1``."""
         poses = [f"{name}/{axis}" for name in self.object_names for axis in POSE_AXES]
-        return (*poses, *self.scene.robot.arm_joints, *(f"tool/{axis}" for axis in TOOL_AXES))
+        return (*poses, *self.joint_names, *(f"tool/{axis}" for axis in TOOL_AXES))
 
 
 def spatial_scene_names() -> tuple[str, ...]:

@@ -151,7 +151,9 @@ def test_wrong_joint_and_link_names_are_listed(tmp_path):
         RobotDescription.load(str(path))
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in ROBOTS.glob("*.yaml")))
+@pytest.mark.parametrize(
+    "name", sorted({path.stem for path in ROBOTS.glob("*.yaml")} - {"two_iiwas"})
+)
 def test_every_shipped_robot_says_all_of_its_joints(name):
     description = RobotDescription.load(name)
     robot, joints = Robot.from_description(description), description.joints
@@ -159,6 +161,18 @@ def test_every_shipped_robot_says_all_of_its_joints(name):
     assert np.all((lower < joints.home) & (joints.home < upper))
     assert robot.stiffness.shape == robot.spring_torque.shape == (robot.n,)
     assert np.all(robot.spring_torque < robot.effort_limits)
+
+
+def test_another_arm_is_mounted_beside_the_first():
+    """What plans and simulates takes both; the controller's robot is the chain of one arm."""
+    description, one = RobotDescription.load("two_iiwas"), RobotDescription.load("iiwa14_pusher")
+    pair, model = description.model(), one.model()
+    assert pair.nv == len(description.arm_joints) == 2 * model.nv
+    assert pin.computeTotalMass(pair) == pytest.approx(2 * pin.computeTotalMass(model))
+    base = pair.frames[pair.getFrameId("right_link_0")]
+    np.testing.assert_allclose(base.placement.translation, [1.2, -0.1, 0.0])
+    with pytest.raises(ModelError, match="'right_A1' does not follow the one before"):
+        Robot.from_description(description)
 
 
 def test_a_robot_extends_another_one_and_files_lie_beside_it(tmp_path):
