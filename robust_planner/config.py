@@ -135,6 +135,12 @@ class NonlinearSolverConfig:
         "Whether IPOPT starts a stage close to the bounds and multipliers of the one before: much "
         "faster where stages differ little.",
     )
+    barrier: str = parameter(
+        "monotone",
+        "How IPOPT lowers its barrier for a reference: step by step, or as probing steps tell: a "
+        "sixth of the iterations for the block, and no plan for the sled.",
+        options=("monotone", "probing"),
+    )
     max_iterations: int = parameter(3000, "Iteration limit of each stage.", low=1)
     budget: float = parameter(600.0, "Wall-clock time for the whole plan.", unit="s", above=0.0)
     accepted_dynamics: float = parameter(

@@ -204,7 +204,7 @@ class StageSolver:
         if self._solver is None or self._program != program:
             method, robust, config = self._program = program
             staged = transcribe(self._problem, config, method, robust)
-            self._solver = make_solver(staged, self._config.solver)
+            self._solver = make_solver(staged, config.solver)
         return self._solver
 
     def _solve(
@@ -260,9 +260,13 @@ class StageSolver:
 
 
 def _configure(stage: ProgramStage, config: PlannerConfig) -> PlannerConfig:
-    """Impose the stage's chance constraints; leave out a cost whose weight is zero."""
+    """Impose the stage's chance constraints; leave out a cost whose weight is zero.
+
+    Robust stages stay near what they start from: no step may lead far away.
+    """
     if not stage.robust:
         return config
     enabled = config.expected_residual.enabled and stage.parameters.residual_weight > 0.0
     residual = dataclasses.replace(config.expected_residual, enabled=enabled)
-    return dataclasses.replace(config, expected_residual=residual, risk=stage.risk)
+    solver = dataclasses.replace(config.solver, barrier="monotone")
+    return dataclasses.replace(config, expected_residual=residual, risk=stage.risk, solver=solver)

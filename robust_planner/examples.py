@@ -81,6 +81,7 @@ def block() -> Example:
         config=PlannerConfig(
             uncertainty=UncertaintyConfig(kind="friction", sigma=0.1),
             expected_residual=ExpectedResidualConfig(weight=5e4, slip_scale=10.0),
+            solver=NonlinearSolverConfig(barrier="probing"),
         ),
         test_friction=(0.3, 0.43, 0.57, 0.7),
         test_height=(-0.01, 0.0, 0.01),

@@ -165,6 +165,7 @@ def judge_approach(example: Example, measured: np.ndarray) -> tuple[float, bool]
 APPROACH = ArmTask(
     quantity="height",
     sigma=0.005,
+    draws="runs of the arm",
     problem=arm_approach,
     course=lambda motion: motion.position[:, 0],
     run=run_approach,

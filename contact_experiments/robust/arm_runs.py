@@ -52,6 +52,7 @@ class ArmTask:
     Attributes:
         quantity: What is uncertain, see :func:`robust_planner.quantities`.
         sigma: Its standard deviation, unless another one is asked for.
+        draws: What worlds are drawn for; draws for different purposes are independent.
         problem: Builds the problem.
         course: What of a plan the arm is told (N).
         run: Lets the arm execute a case, and returns what was measured.
@@ -63,6 +64,7 @@ class ArmTask:
 
     quantity: str
     sigma: float
+    draws: str
     problem: Callable[[], Example]
     course: Callable[[ContactTrajectory], np.ndarray]
     run: Callable[[ArmCase], np.ndarray]
@@ -96,7 +98,7 @@ class ArmTask:
             seed: Of the draw.
         """
         problem = example.robust_problem
-        worlds = draw_worlds(problem, example.uncertain, runs, seed, "runs of the arm")
+        worlds = draw_worlds(problem, example.uncertain, runs, seed, self.draws)
         plans = {"nominal": plan.nominal.trajectory, "with risk": plan.trajectory}
         return [
             ArmCase(name, tuple(motion.time.tolist()), tuple(self.course(motion).tolist()), value)
@@ -184,6 +186,7 @@ def judge_slide(example: Example, ways: np.ndarray) -> tuple[float, bool]:
 SLIDE = ArmTask(
     quantity="friction",
     sigma=0.1,
+    draws="slides of the arm",
     problem=lambda: sled(carried_mass()),
     course=lambda motion: motion.control[:, 0],
     run=run_slide,

@@ -63,6 +63,11 @@ def assemble(program: StagedProgram) -> tuple[dict[str, casadi.MX], np.ndarray, 
 
 CONVERGED = ("Solve_Succeeded", "Solved_To_Acceptable_Level")
 
+BARRIERS: dict[str, dict[str, Any]] = {
+    "monotone": {},
+    "probing": {"ipopt.mu_strategy": "adaptive", "ipopt.mu_oracle": "probing"},
+}
+
 # Stay where the last solution was: IPOPT would otherwise move far into the interior.
 WARM_START = {
     "ipopt.warm_start_init_point": "yes",
@@ -103,7 +108,7 @@ class IpoptSolver(NonlinearSolver):
         self._config = config
         self._nlp, self._lower_g, self._upper_g = assemble(program)
         self._watch = _IterationWatch(program, self._lower_g, self._upper_g, config.tolerance)
-        self._cold = self._build({})
+        self._cold = self._build(BARRIERS[config.barrier])
         self._warm: casadi.Function | None = None
         self._last: _Solution | None = None
 

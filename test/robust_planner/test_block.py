@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 import pytest
 
-from contact_experiments.robust.sweep import GridPoint, plan_grid
+from contact_experiments.robust.sweep import GridPoint, plan_grid, plan_reference
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.execution import FinalErrors, final_errors
 from robust_planner.examples import Example
@@ -36,6 +36,19 @@ def test_reference_from_a_cold_start(block: Example, block_reference: RobustPlan
     assert np.abs(block_reference.trajectory.velocity).max() == pytest.approx(7.50, abs=0.01)
     assert block_reference.merit <= 1e-10
     assert errors.range == pytest.approx(1.943, abs=0.005)
+
+
+def test_probing_finds_the_reference_of_a_monotone_barrier_sooner(
+    block: Example, block_reference: RobustPlan
+) -> None:
+    solver = dataclasses.replace(block.config.solver, barrier="monotone")
+    monotone = plan_reference(
+        dataclasses.replace(block, config=dataclasses.replace(block.config, solver=solver))
+    )
+    assert block_reference.cost == pytest.approx(monotone.cost, rel=1e-8)
+    probed, stepped = (plan.trajectory.position for plan in (block_reference, monotone))
+    np.testing.assert_allclose(probed, stepped, atol=1e-5)
+    assert 3 * block_reference.stages[0].iterations < monotone.stages[0].iterations
 
 
 def test_reference_slides_at_the_edge_of_the_cone(block_reference: RobustPlan) -> None:

@@ -108,8 +108,9 @@ def test_a_bounce_is_that_of_its_equation(speed: float) -> None:
 
     leaves.terminal, leaves.direction = True, -1.0  # type: ignore[attr-defined]
     true = integrate.solve_ivp(fall, (0.0, 0.1), (0.0, speed), events=leaves, rtol=1e-8, atol=1e-12)
-    falling = dataclasses.replace(problem, start=(0.0, 0.06, 0.0, -speed))
-    weight = np.full((problem.knots, 1), mass * GRAVITY)
+    start = (0.0, 0.05 + 0.01 * speed, 0.0, -speed)
+    falling = dataclasses.replace(problem, start=start, duration=0.06, knots=7)
+    weight = np.full((falling.knots, 1), mass * GRAVITY)
     motion = simulate_worlds(falling, weight, spread_worlds(problem, {}, 0, 0.5, 0), 100)
     assert motion.impact_speed.max() == pytest.approx(speed)
     back = motion.velocity[0, -1, 1]
