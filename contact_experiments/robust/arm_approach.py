@@ -40,6 +40,8 @@ WAY = 0.1
 """Of the ball at the start over the table of mean height [m]."""
 PRESS = 0.005
 """How far under the mean table the reference ends where nothing is uncertain [m]."""
+DURATION = 1.0
+"""Of the motion [s]."""
 
 
 def arm_approach() -> Example:
@@ -51,7 +53,7 @@ def arm_approach() -> Example:
         model=guided_tool(*felt_vertically(scene), BALL, max_acceleration=4.0, max_speed=0.4),
         start=(BALL + WAY, BALL + WAY, 0.0, 0.0),
         goal=(BALL - PRESS, BALL, 0.0, 0.0),
-        duration=1.0,
+        duration=DURATION,
         knots=51,
         friction=contact.friction,
         state_weight=(10.0, 10.0, 0.1, 0.1),
@@ -86,9 +88,10 @@ def felt_vertically(scene: Scene) -> tuple[float, float, float]:
 
 
 class Lowering(Experiment):
-    """The tool goes down by a course, with constant orientation."""
+    """The tool goes down by the course of a case, with constant orientation."""
 
     scene = SCENE
+    duration: ClassVar = DURATION
     phases: ClassVar = {}
     passes: ClassVar = {}
 
@@ -100,7 +103,6 @@ class Lowering(Experiment):
         """
         super().__init__()
         self._case = case
-        self.duration = case.time[-1]  # type: ignore[misc]
 
     def motion(self, robot: Robot, q: np.ndarray) -> JointTrajectory:
         """Return the motion of the joints, see :meth:`Experiment.motion`."""
