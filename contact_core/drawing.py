@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import coal
 import numpy as np
 import pinocchio as pin
+import rich
 import scipy
 import viser
 
@@ -16,6 +18,17 @@ Color = tuple[float, float, float]
 """Red, green, blue in 0..1."""
 
 PLANE = (10.0, 10.0, 1e-3)  # of a half space that is seen [m]
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Keep Viser from greeting and taking leave, in the terminal and in a notebook's cell."""
+    console = rich.get_console()
+    console.quiet = True
+    try:
+        yield
+    finally:
+        console.quiet = False
 
 
 def pose_of(placement: pin.SE3) -> tuple[np.ndarray, np.ndarray]:

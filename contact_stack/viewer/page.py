@@ -5,11 +5,10 @@ ROS-free: it is fed with numbers and draws what it has at the rate its owner ask
 
 from __future__ import annotations
 
-import io
 import re
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from functools import partial
 from html import escape
 
@@ -20,7 +19,7 @@ from viser import uplot
 
 from contact_aware_control.controllers import CONTROLLERS
 from contact_aware_control.estimation.config import ParticleConfig
-from contact_core.drawing import ForceArrows
+from contact_core.drawing import ForceArrows, silence
 from contact_stack.viewer.cast import Cast
 from contact_stack.viewer.controls import Commands, Controls
 from contact_stack.viewer.drawing import FrictionCones, UrdfScene, light
@@ -87,8 +86,7 @@ class Page:
             history: Time in the plots of a robot that runs [s].
             pictures: Those of a recording, which plots show as a whole.
         """
-        # Viser greets with a box of its own.
-        with redirect_stdout(io.StringIO()), _foreign_pages_refused():
+        with silence(), _foreign_pages_refused():
             self.server = viser.ViserServer(host, port, label="contact stack", verbose=False)
         self.server.scene.set_up_direction("+z")
         light(self.server)
@@ -253,7 +251,7 @@ class Page:
 
     def close(self) -> None:
         """Close the page."""
-        with redirect_stdout(io.StringIO()):  # Viser says so
+        with silence():
             self.server.stop()
 
 

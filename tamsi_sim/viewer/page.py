@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import html
-import io
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import viser
 
-from contact_core.drawing import ForceArrows
+from contact_core.drawing import ForceArrows, silence
 from contact_core.errors import whole_number
 from tamsi_sim.viewer.link_nodes import LinkNodes
 
@@ -99,7 +97,7 @@ class SimulationPage(ABC):
         """
         port = whole_number(port, "port", least=1)
         self._twin = type(engine)(engine.built, engine.time_step, engine.solver)
-        with redirect_stdout(io.StringIO()):  # Viser greets with a box of its own.
+        with silence():
             self._server = viser.ViserServer(HOST, port, label="simulation", verbose=False)
         self.address = f"http://{HOST}:{self._server.get_port()}"
         self._links = LinkNodes(self._server, engine.built, collisions)
@@ -153,7 +151,7 @@ class SimulationPage(ABC):
         if not self._closed.is_set():
             self._closed.set()
             self._painter.join()
-            with redirect_stdout(io.StringIO()):
+            with silence():
                 self._server.stop()
 
     def __enter__(self) -> Self:
