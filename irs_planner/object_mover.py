@@ -36,6 +36,9 @@ class MoverConfig:
     transit_speed: float = parameter(
         0.25, "of the tool on its way round", unit="m/s", above=0.0, high=2.0
     )
+    force: float = parameter(
+        10.0, "with which things are pushed at most, by the model", unit="N", above=0.0
+    )
     rest: int = parameter(10, "looks in a row at the goal after which it counts", low=1, high=1000)
     parts: int = parameter(12, "parts of a search that are done at a look, of 2 ms each", low=1)
     tracker: TrackerConfig = nested(TrackerConfig)
@@ -81,7 +84,9 @@ class ObjectMover:
         )  # fmt: skip
         self.base = dynamics.scene.scene.robot.base_link
         aimed = replace(problem, tolerance=AIM * problem.tolerance, allowed_penetration=OVERLAP)
-        search = replace(SHORT_SEARCH, shortcuts=SHORTCUTS, seed=seed)
+        search = replace(
+            SHORT_SEARCH, shortcuts=SHORTCUTS, force=config.force, lean=False, seed=seed
+        )
         self.loop = ClosedLoop(aimed, ClosedLoopSettings(search=search, parts=config.parts))
         self.trackers: dict[str, ObjectTracker] = {}
         self.state = np.full(len(problem.goal), np.nan)

@@ -104,7 +104,8 @@ class SearchModel:
         other = np.where(self.robot_first, second, first)
         self.pair_object = np.array([names.index(o) if o in names else -1 for o in other])
         touching = np.isin(first, dynamics.contact_links) | np.isin(second, dynamics.contact_links)
-        self.strike_pairs = np.flatnonzero(self.robot_pairs & ~touching)
+        away = ~touching if settings.lean else ~touching | (self.pair_object < 0)
+        self.strike_pairs = np.flatnonzero(self.robot_pairs & away)
         self.grasp_pairs = np.flatnonzero(touching & (self.pair_object >= 0))
         if not self.grasp_pairs.size:
             raise ConfigError("global planning needs a link that can touch an object")
@@ -161,13 +162,18 @@ class SearchModel:
 
         Args:
             states: (K, n) x.
-            start: (K, n) or (n) where the motion began, which may be beyond the bounds itself.
+            start: (K, n) or (n) where the motion began, which may be beyond the bounds itself, or
+                nearer to something than a link should be.
         """
         beyond = self.excess(states) > self.excess(start)
         if not self.strike_pairs.size:
             return np.asarray(beyond)
         gap = self.dynamics.find_contacts(states).gap[:, self.strike_pairs]
-        return np.asarray(beyond | (gap < ROOM * self.settings.clearance).any(axis=1))
+        near = gap < ROOM * self.settings.clearance
+        if near.any():
+            begin = np.broadcast_to(start, states.shape)
+            near &= gap < self.dynamics.find_contacts(begin).gap[:, self.strike_pairs]
+        return np.asarray(beyond | near.any(axis=1))
 
     def reached(self, state: np.ndarray) -> bool:
         """Return whether a state is within all tolerances of the goal."""
@@ -205,6 +211,8 @@ class SearchModel:
     ) -> np.ndarray:
         """Return the bounded inputs after which the smoothed step is nearest to a target.
 
+        Where they would press harder than allowed, they lead the robot by less.
+
         Args:
             states: (K, n) x.
             commands: (K, n_a) u of the step before.
@@ -225,11 +233,22 @@ class SearchModel:
             (high - commands) / self.step,
             change,
         )
-        return np.asarray(np.clip(commands + change * self.step, low, high))
+        return self._gentle(states, np.clip(commands + change * self.step, low, high))
 
     def hold(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """Return the commands within bounds that are nearest to those of the step before."""
         return np.asarray(np.clip(commands, *self._command_bounds(states)))
+
+    def _gentle(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+        """Return (K, n_a) u; a robot presses as hard as its command is ahead of it, by springs."""
+        if not self.settings.force:
+            return inputs
+        force = self.dynamics.contact_forces(states, inputs).force[:, self.robot_pairs]
+        hardest = np.linalg.norm(force, axis=2).max(axis=1)
+        share = np.ones(len(states))
+        np.divide(self.settings.force, hardest, out=share, where=hardest > self.settings.force)
+        actual = states[:, self.joints]
+        return np.asarray(actual + share[:, np.newaxis] * (inputs - actual))
 
     def _command_bounds(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (K, n_a) the lowest and highest commands: near the actual positions."""

@@ -30,6 +30,10 @@ class SearchSettings:
     )
     grasps: int = parameter(64, "grasps that are drawn for such an attempt", low=1)
     pushes: int = parameter(16, "grasps of these that are pushed with", low=1)
+    force: float = parameter(
+        0.0, "largest force of a robot on anything in a push; 0 for no limit", unit="N", low=0.0
+    )
+    lean: bool = parameter(True, "whether robots may touch what is fixed, on their way or to lean")
     push_steps: int = parameter(30, "longest push", unit="steps", low=1)
     smoothing: float = parameter(
         0.5, "width of the log barriers, as a share of the largest step", above=0.0

@@ -23,6 +23,7 @@ from irs_planner.search.parts import at_once
 
 NOISE = np.array([0.001, 0.001, 0.01, 0.0, 0.0])
 LOOKS = 600
+"""At which the robot moves, or might; those of a search come on top."""
 AT_ONCE = 10**6
 """Parts that are all of a search."""
 
@@ -43,13 +44,14 @@ def carried_out(seed, kick=None):
     draw = np.random.default_rng(seed)
     true = world(*draw.uniform(0.7, 1.3, size=3))
     loop, state, command = ClosedLoop(problem), problem.initial_state, problem.initial_state[3:]
-    states = [state]
-    for look in range(LOOKS):
+    states, searching = [state], 0
+    while (look := len(states) - 1) - searching < LOOKS:
         command = loop.step(state + NOISE * draw.standard_normal(5), command)
         state = true.step(state, command)
         if look == 60 and kick is not None:
             state = state + kick
         states.append(state)
+        searching += loop.phase is Phase.SEARCH
         if loop.phase is Phase.REST:
             break
     return problem, np.array(states), loop

@@ -12,6 +12,11 @@ from contact_core.scene_config import CameraConfig
 from irs_planner import build_problem, load_example, scene_problem
 from irs_planner.closed_loop import Phase
 from irs_planner.object_mover import MoverConfig, ObjectMover
+from irs_planner.search.grasps import draw_grasps
+from irs_planner.search.parts import at_once
+from irs_planner.search.push import push
+from irs_planner.search.search_model import SearchModel
+from irs_planner.search.settings import SearchSettings
 from tamsi_sim.robot.camera import Camera
 
 PERIOD = 50_000_000
@@ -118,6 +123,28 @@ def test_what_has_tipped_over_is_said(tmp_path):
         mover.see("thing", 10**9 * stamp, pin.SE3(np.eye(3), np.array([0.56, -0.09, 0.26])))
     mover.look(joints)
     assert mover.beyond == ()
+
+
+def test_pushes_are_no_harder_than_allowed_and_lean_on_nothing(tmp_path):
+    """Without a limit the arm drags the can from above, or presses on the table, with 40 N."""
+    problem = mover_of(write_scene(tmp_path, "can"), x=0.6, y=-0.03).problem
+    start, everything = problem.initial_state, np.ones(7, dtype=bool)
+    force, room = [], []
+    for settings in (SearchSettings(), SearchSettings(force=10.0, lean=False)):
+        model = SearchModel(problem, settings)
+        grasps = at_once(draw_grasps(model, start, everything, np.random.default_rng(0), 64))
+        motions = at_once(push(model, grasps, grasps[:, model.joints], problem.goal))
+        states = np.concatenate([motion.states[:-1] for motion in motions])
+        inputs = np.concatenate([motion.inputs for motion in motions])
+        assert len(states) > 50
+        pairs = problem.dynamics.contact_forces(states, inputs).force[:, model.robot_pairs]
+        force.append(np.linalg.norm(pairs, axis=2).max())
+        fixed = model.robot_pairs & (model.pair_object < 0)
+        room.append(problem.dynamics.find_contacts(states).gap[:, fixed].min())
+    assert force[0] > 25.0
+    assert force[1] <= 15.0  # of several contacts not all give way alike
+    assert room[0] < 1e-3
+    assert room[1] > 2e-3
 
 
 def test_a_planar_problem_is_refused():
