@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import yaml
 
 from contact_core.errors import ConfigError, choices
-from contact_core.files import share
+from contact_core.files import find_shared, share
 
 Config = TypeVar("Config")
 
@@ -245,8 +245,19 @@ def config_file(kind: str, name: str, folder: Path = Path()) -> Path:
         kind: Folder of ``config`` with those that are shipped.
         name: One of them without ``.yaml``, or a path to a file.
         folder: What a relative path starts from.
+
+    Raises:
+        ConfigError: If none that is shipped has this name.
     """
-    return folder / name if name.endswith(".yaml") else share("config", kind, f"{name}.yaml")
+    if name.endswith(".yaml"):
+        return folder / name
+    found = find_shared("config", kind, f"{name}.yaml")
+    if found is None:
+        names = sorted(path.stem for path in share("config", kind).glob("*.yaml"))
+        raise ConfigError(
+            f"there is no '{name}' in config/{kind} ({choices(names)}; or the path of a .yaml file)"
+        )
+    return found
 
 
 FileEntries = Callable[[dict[str, Any]], Iterable[tuple[dict[str, Any], str]]]

@@ -62,7 +62,7 @@ def share(*parts: str) -> Path:
     """
     found = find_shared(*parts)
     if found is None:
-        roots = ", ".join(map(str, _share_folders()))
+        roots = ", ".join(dict.fromkeys(map(str, _share_folders())))
         raise ConfigError(f"cannot find {Path(*parts)} below any of: {roots}")
     return found
 

@@ -190,7 +190,7 @@ def load(path: Path) -> Incident:
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     except (zipfile.BadZipFile, EOFError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise ConfigError(f"{path} is no incident record, or not all of one: {error!r}") from error
+        raise ConfigError(f"{path} is no incident record, or not all of one") from error
 
 
 class _Writer:

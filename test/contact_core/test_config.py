@@ -1,10 +1,12 @@
 """Configurations reject what they do not know and keep what they are given."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
 from contact_core.config import (
+    config_file,
     flatten,
     for_joints,
     from_mapping,
@@ -110,3 +112,10 @@ def test_what_is_on_top_wins_and_the_rest_stays():
     assert merged(basis, {"b": {"c": 4}, "e": 5}) == {"a": 1, "b": {"c": 4, "d": 3}, "e": 5}
     assert merged(basis, {"b": 7}) == {"a": 1, "b": 7}
     assert basis == {"a": 1, "b": {"c": 2, "d": 3}}
+
+
+def test_a_name_that_nobody_has_shipped_is_answered_with_those_that_are() -> None:
+    with pytest.raises(ConfigError, match=r"no 'mug' in config/scenes \(valid: .*mug_placement"):
+        config_file("scenes", "mug")
+    assert config_file("scenes", "my.yaml", Path("/tmp")) == Path("/tmp/my.yaml")
+    assert config_file("scenes", "free_space").is_file()
