@@ -149,9 +149,10 @@ def reader(
     reader = Reader(tmp_path, start_process, request.param)
     with reader.client:
         yield reader
-    for process in (reader.launch, reader.robot):
+    processes = (reader.launch, reader.robot)
+    for process in processes:
         process.send_signal(signal.SIGINT)
-        assert process.wait(20.0) == 0
+    assert [process.wait(20.0) for process in processes] == [0, 0]
 
 
 def test_the_page_leads_to_an_arm_that_moves(reader: Reader) -> None:
