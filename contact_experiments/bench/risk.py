@@ -120,7 +120,7 @@ def draw(task: ArmTask, plans: Mapping[str, Any], bound: float) -> Figure:
         label = f"{name}: {runs['failures']} of {runs['runs']} fail"
         axes.plot(scale * np.array(runs["world"]), values, marker, ms=4, label=label)
     low = -factor * bound if min(min(runs["drawn"]) for runs in plans.values()) < 0.0 else 0.0
-    axes.axhspan(low, factor * bound, color="C2", alpha=0.15, label="no failure")
+    axes.axhspan(low, factor * bound, color="C2", alpha=0.15, label="within the bound")
     axes.set_xlabel(world)
     axes.set_ylabel(drawn)
     add_legend(figure, axes, columns=3)
