@@ -7,14 +7,17 @@ import time
 from collections.abc import Iterator
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import rclpy
 from contact_stack_msgs.action import MoveObjects
+from contact_stack_msgs.msg import Pull
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 
 from contact_stack.viewer.commands import GraphCommands
+from contact_stack.viewer.controls import Grip
 from contact_stack.viewer.things import Place
 
 PLACE = Place("box", 0.6, -0.1, 0.5)
@@ -106,3 +109,16 @@ def test_sliders_set_the_parameters_that_everybody_sets(graph) -> None:
     wait_for(lambda: limit("force.limit").value == 20.0)
     commands.slow_down(0.5)  # which this simulator does not know
     wait_for(lambda: any(text.startswith("set pace: ") for text in graph.said))
+
+
+def test_a_pull_is_sent_again_and_again_until_the_hand_lets_go(graph) -> None:
+    heard: list[Pull] = []
+    graph.tamsi_sim.create_subscription(Pull, "tamsi_sim/pull", heard.append, 10)
+    wait_for(lambda: graph.page.count_subscribers("/tamsi_sim/pull") == 1)
+    assert graph.commands._timer.is_canceled()
+    graph.commands.pull(Grip("link_4", np.zeros(3), np.ones(3), 300.0))
+    wait_for(lambda: len(heard) > 5)
+    assert (heard[0].link, heard[0].stiffness) == ("link_4", 300.0)
+    graph.commands.pull(None)
+    wait_for(lambda: heard[-1].stiffness == 0.0)
+    wait_for(graph.commands._timer.is_canceled)
