@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import errno
 import importlib
 import importlib.util
 import os
@@ -192,7 +193,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if unknown:
             # Its own parser knows which options the command has.
             args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-        _make_room(getattr(args, "out", None))
+        _check_room(getattr(args, "out", None))
         with only_json(getattr(args, "json", None)):
             code = args.main(args)
         sys.stdout.flush()
@@ -214,8 +215,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(code)
 
 
-def _make_room(out: Path | None) -> None:
-    """Make the folder of the results, before anything takes its time.
+def _check_room(out: Path | None) -> None:
+    """Check that the folder of the results is there or can be made, before anything takes its time.
 
     Args:
         out: A folder, or a file in it, which has a suffix then; None if it is not given.
@@ -224,7 +225,12 @@ def _make_room(out: Path | None) -> None:
         OSError: If it cannot be made.
     """
     if out is not None:
-        (out.parent if out.suffix else out).mkdir(parents=True, exist_ok=True)
+        folder = (out.parent if out.suffix else out).absolute()
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+        if not there.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(there))
 
 
 class _Parser(argparse.ArgumentParser):
