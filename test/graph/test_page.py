@@ -60,6 +60,7 @@ def test_a_person_pulls_the_elbow_and_holds_the_arm(launch, client, output) -> N
         assert browser.do("errors") == []
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
 def test_a_person_looks_back_and_sees_particles(launch, client, output) -> None:
     with live_page(launch, client, output) as browser:
