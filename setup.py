@@ -69,7 +69,7 @@ setup(
             "tamsi_sim*",
         ],
     ),
-    package_data={"": ["py.typed"]},
+    package_data={"": ["py.typed"], "contact_stack": ["help/*.txt"]},
     data_files=shared_files(),
     python_requires=">=3.11,<3.14",
     install_requires=[

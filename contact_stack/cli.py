@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 from contact_core.errors import ContactStackError
 from contact_core.results import only_json
 from contact_core.signals import stop_signals
+from contact_stack.help_texts import kept_help
 
 EXIT_ERROR = 2
 
@@ -189,6 +190,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A log needs no more of a progress bar than a line in ten seconds.
         os.environ.setdefault("TQDM_MININTERVAL", "10")
     try:
+        if words[-1:] in (["-h"], ["--help"]) and (text := kept_help(words[:-1])):
+            print(text, end="")
+            return 0
         args, unknown = build_parser(words).parse_known_args(words)
         if unknown:
             # Its own parser knows which options the command has.

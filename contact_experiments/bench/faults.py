@@ -286,7 +286,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--processes",
         type=int,
         default=len(os.sched_getaffinity(0)),
-        help="how many runs at a time (%(default)s)",
+        help="how many runs at a time (default: one per core)",
     )
 
 
