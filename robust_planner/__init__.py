@@ -18,13 +18,16 @@ from robust_planner.contact_model import (
     BodyPoint,
     ContactModel,
     CoordinateLimits,
+    DriveConfig,
     PlanningProblemError,
     build_model,
 )
+from robust_planner.drives import driven
 from robust_planner.evaluation.execution import final_errors, impacts, predicted_spread
 from robust_planner.evaluation.time_stepping import simulate_plan
 from robust_planner.evaluation.violation import highest_force, violation_rate
 from robust_planner.examples import EXAMPLES, Example, make_example
+from robust_planner.obstacles import Obstacle
 from robust_planner.planner import RobustAnswer, RobustRequest, answer, plan
 from robust_planner.problem import RobustProblem
 from robust_planner.problem_file import find_problem, load_problem
@@ -51,12 +54,14 @@ __all__ = [
     "ContactTrajectory",
     "ContinuationConfig",
     "CoordinateLimits",
+    "DriveConfig",
     "Example",
     "ExpectedResidualConfig",
     "FailureConfig",
     "FailureRate",
     "NonlinearSolverConfig",
     "Normal",
+    "Obstacle",
     "PlanStatus",
     "PlannerConfig",
     "PlanningProblemError",
@@ -80,6 +85,7 @@ __all__ = [
     "build_model",
     "contact_schedule",
     "draw_worlds",
+    "driven",
     "failure_rate",
     "final_errors",
     "find_problem",

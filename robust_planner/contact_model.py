@@ -1,15 +1,20 @@
-"""Dynamics and contact kinematics of a few rigid bodies over flat ground."""
+"""Dynamics and contact kinematics of a few rigid bodies over flat ground and between obstacles."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import casadi
 import numpy as np
 
+from contact_core.config import parameter
 from contact_core.errors import ContactStackError
+from robust_planner.obstacles import Obstacle, signed_distance
 
 GRAVITY = 9.81  # [m/s^2]
+GROUND = "ground"
+"""What every contact point may touch."""
 
 
 class PlanningProblemError(ContactStackError):
@@ -42,15 +47,31 @@ class Body:
 
 @dataclass(frozen=True)
 class BodyPoint:
-    """A point that may touch the ground, whose mean height is zero.
+    """A point, or a ball, that may touch the ground, whose mean height is zero, and obstacles.
 
     Attributes:
         name: For instance ``"toe"``.
         position: As an expression of q, (x, z) or (x, y, z) [m], world.
+        radius: Of the ball [m].
+        spin: Jacobian (3, nq) of its angular velocity [rad/s], world; None if it cannot turn.
     """
 
     name: str
     position: casadi.SX
+    radius: float = 0.0
+    spin: casadi.SX | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriveConfig:
+    """A position controller that moves a coordinate by a spring, and carries its weight."""
+
+    stiffness: float = parameter(description="Of the spring [N/m or Nm/rad].", above=0.0)
+    damping: float = parameter(description="Against the world [N s/m or Nm s/rad].", low=0.0)
+    bandwidth: float = parameter(
+        20.0, "How fast its reference follows what it is told, critically damped.",
+        unit="rad/s", above=0.0,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,6 +92,19 @@ class CoordinateLimits:
 
 
 @dataclass(frozen=True)
+class Source:
+    """What a model was read from.
+
+    Attributes:
+        urdf: Text of the URDF file.
+        points: Name of a contact point -> its link, place in the link's frame (3) and radius [m].
+    """
+
+    urdf: str
+    points: Mapping[str, tuple[str, Sequence[float], float]]
+
+
+@dataclass(frozen=True)
 class ContactModel:
     """M(q) dv/dt = B u - c(q, v) + Jn' lamN + Jt' lamT + forces of the joint limits.
 
@@ -78,30 +112,43 @@ class ContactModel:
         name: For messages and figures.
         position_names: One name per coordinate q.
         control_names: One name per control u.
-        contact_names: One name per contact point.
+        contact_names: One name per contact: of the point, and of the obstacle if it is one.
+        surfaces: What is touched there, ``"ground"`` or an obstacle and its part.
         dimension: 2 (x, z) or 3 (x, y, z).
         mass_matrix: Function q -> M (nq, nq) [kg, kg m, kg m^2].
         bias_force: Function (q, v) -> c (nq): Coriolis, centrifugal and gravity [N, Nm].
-        distance: Function q -> phi (nc): height of the contact points [m].
+        distance: Function q -> phi (nc): of the contact points from what they may touch [m].
         normal_jacobian: Function q -> Jn (nc, nq), d phi / d q.
         tangent_jacobian: Function q -> Jt (nc * nd, nq): velocity of each point along the
-            nd friction directions (+x, -x or +x, -x, +y, -y), contact by contact.
+            nd friction directions, contact by contact: +x, -x or +x, -x, +y, -y, in the plane
+            turned with the normal.
+        normals: Function q -> (dimension, nc): where the normal forces point.
+        shifted: Function (q, s) -> phi, Jn, Jt where obstacle i is moved by s[2 i:2 i + 2] [m].
         actuation: B (nq, nu).
         limits: Bounds, one entry per coordinate or control.
+        obstacles: What may be touched beside the ground.
+        drives: Coordinate -> what moves it; the last ones are the references, in this order.
+        source: What it was read from; None if it was built by hand.
     """
 
     name: str
     position_names: tuple[str, ...]
     control_names: tuple[str, ...]
     contact_names: tuple[str, ...]
+    surfaces: tuple[str, ...]
     dimension: int
     mass_matrix: casadi.Function
     bias_force: casadi.Function
     distance: casadi.Function
     normal_jacobian: casadi.Function
     tangent_jacobian: casadi.Function
+    normals: casadi.Function
+    shifted: casadi.Function
     actuation: np.ndarray
     limits: CoordinateLimits = field(default_factory=CoordinateLimits)
+    obstacles: tuple[Obstacle, ...] = ()
+    drives: Mapping[int, DriveConfig] = field(default_factory=dict)
+    source: Source | None = None
 
     @property
     def coordinates(self) -> int:
@@ -117,6 +164,11 @@ class ContactModel:
     def contacts(self) -> int:
         """The number nc of contact points."""
         return len(self.contact_names)
+
+    @property
+    def grounded(self) -> np.ndarray:
+        """Whether each contact (nc) is one with the ground."""
+        return np.array([surface == GROUND for surface in self.surfaces])
 
     @property
     def directions(self) -> int:
@@ -155,6 +207,7 @@ def build_model(
     position_names: tuple[str, ...],
     control_names: tuple[str, ...],
     limits: CoordinateLimits | None = None,
+    obstacles: Sequence[Obstacle] = (),
 ) -> ContactModel:
     """Derive the equations of motion from the energy of the bodies.
 
@@ -162,17 +215,18 @@ def build_model(
         name: For messages and figures.
         q: Symbol of the configuration (nq).
         bodies: The bodies, placed by ``q``.
-        contacts: The points that may touch the ground.
+        contacts: The points that may touch the ground, and every part of every obstacle.
         actuation: B (nq, nu), how the controls act on the coordinates.
         position_names: One name per coordinate.
         control_names: One name per control.
         limits: Bounds; None for none.
+        obstacles: What else is in the plane of a model of two dimensions.
 
     Returns:
         The model.
 
     Raises:
-        PlanningProblemError: If nothing is actuated.
+        PlanningProblemError: If nothing is actuated, or there are obstacles in 3-D.
     """
     if actuation.size == 0 or not np.any(actuation):
         raise PlanningProblemError(f"model '{name}' has no actuation: B is {actuation.tolist()}")
@@ -185,26 +239,37 @@ def build_model(
         - casadi.gradient(kinetic, q)
         + casadi.gradient(potential, q)
     )
-    distance = casadi.vertcat(*[contact.position[-1] for contact in contacts])
     dimension = int(contacts[0].position.numel())
-    tangents = [
-        sign * casadi.jacobian(contact.position[axis], q)
-        for contact in contacts
-        for axis in range(dimension - 1)
-        for sign in (1.0, -1.0)
+    if obstacles and dimension != 2:
+        raise PlanningProblemError(f"model '{name}' has obstacles in {dimension}-D (valid: 2-D)")
+    shift = casadi.SX.sym("s", 2 * len(obstacles))
+    touches = [_on_ground(contact, q) for contact in contacts]
+    for index, obstacle in enumerate(obstacles):
+        offset = shift[2 * index : 2 * index + 2]
+        for part in obstacle.parts:
+            touches += [_on_part(contact, q, offset, obstacle, part) for contact in contacts]
+    shifted = [
+        casadi.vertcat(*[touch.distance for touch in touches]),
+        casadi.vertcat(*[touch.normal_jacobian for touch in touches]),
+        casadi.vertcat(*[touch.tangent_jacobian for touch in touches]),
     ]
+    normals = casadi.horzcat(*[touch.normal for touch in touches])
+    still = [casadi.substitute(term, shift, 0) for term in (*shifted, normals)]
     given = limits or CoordinateLimits()
     return ContactModel(
         name=name,
         position_names=position_names,
         control_names=control_names,
-        contact_names=tuple(contact.name for contact in contacts),
+        contact_names=tuple(touch.name for touch in touches),
+        surfaces=tuple(touch.surface for touch in touches),
         dimension=dimension,
         mass_matrix=casadi.Function("mass_matrix", [q], [mass_matrix]),
         bias_force=casadi.Function("bias_force", [q, v], [bias]),
-        distance=casadi.Function("distance", [q], [distance]),
-        normal_jacobian=casadi.Function("normal_jacobian", [q], [casadi.jacobian(distance, q)]),
-        tangent_jacobian=casadi.Function("tangent_jacobian", [q], [casadi.vertcat(*tangents)]),
+        distance=casadi.Function("distance", [q], still[:1]),
+        normal_jacobian=casadi.Function("normal_jacobian", [q], still[1:2]),
+        tangent_jacobian=casadi.Function("tangent_jacobian", [q], still[2:3]),
+        normals=casadi.Function("normals", [q], still[3:]),
+        shifted=casadi.Function("shifted", [q, shift], shifted),
         actuation=actuation,
         limits=CoordinateLimits(
             lower=_repeat(given.lower, len(position_names)),
@@ -212,6 +277,60 @@ def build_model(
             speed=_repeat(given.speed, len(position_names)),
             control=_repeat(given.control, len(control_names)),
         ),
+        obstacles=tuple(obstacles),
+    )
+
+
+@dataclass(frozen=True)
+class _Touch:
+    """A contact as expressions of the configuration."""
+
+    name: str
+    surface: str
+    distance: casadi.SX
+    normal: casadi.SX
+    normal_jacobian: casadi.SX
+    tangent_jacobian: casadi.SX
+
+
+def _on_ground(contact: BodyPoint, q: casadi.SX) -> _Touch:
+    position, dimension = contact.position, int(contact.position.numel())
+    distance = position[-1] - contact.radius
+    # Where the ball touches, it moves by w x (-r z) faster than its centre.
+    rolling = [casadi.SX.zeros(1, q.numel())] * 2
+    if contact.spin is not None:
+        rolling = [-contact.radius * contact.spin[1, :], contact.radius * contact.spin[0, :]]
+    tangents = [
+        sign * (casadi.jacobian(position[axis], q) + rolling[axis])
+        for axis in range(dimension - 1)
+        for sign in (1.0, -1.0)
+    ]
+    return _Touch(
+        name=contact.name,
+        surface=GROUND,
+        distance=distance,
+        normal=casadi.SX([0.0] * (dimension - 1) + [1.0]),
+        normal_jacobian=casadi.jacobian(distance, q),
+        tangent_jacobian=casadi.vertcat(*tangents),
+    )
+
+
+def _on_part(
+    contact: BodyPoint, q: casadi.SX, offset: casadi.SX, obstacle: Obstacle, part: str
+) -> _Touch:
+    distance, normal = signed_distance(contact.position - offset, obstacle.parts[part])
+    jacobian = casadi.jacobian(contact.position, q)
+    tangent = casadi.vertcat(normal[1], -normal[0]).T @ jacobian
+    if contact.spin is not None:
+        tangent -= contact.radius * contact.spin[1, :]
+    surface = f"{obstacle.name}.{part}"
+    return _Touch(
+        name=f"{contact.name}/{surface}",
+        surface=surface,
+        distance=distance - contact.radius,
+        normal=normal,
+        normal_jacobian=normal.T @ jacobian,
+        tangent_jacobian=casadi.vertcat(tangent, -tangent),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 
 import casadi
 import numpy as np
@@ -12,8 +13,12 @@ from robust_planner.contact_model import (
     BodyPoint,
     ContactModel,
     CoordinateLimits,
+    DriveConfig,
     build_model,
 )
+from robust_planner.drives import driven
+from robust_planner.obstacles import Obstacle
+from robust_planner.urdf_model import read_urdf
 
 
 def sliding_block(
@@ -125,6 +130,51 @@ def guided_tool(
     pull = stiffness * (q[1] - q[0]) + damping * v[1]
     spring = casadi.Function("bias_force", [q, v], [casadi.vertcat(0.0, pull)])
     return dataclasses.replace(model, bias_force=spring)
+
+
+PIN = """<robot name="guided_pin">
+  <link name="base"/>
+  <link name="slide"><inertial><mass value="{carried}"/>{inertia}</inertial></link>
+  <link name="pin"><inertial><mass value="{lighter}"/>{inertia}</inertial></link>
+  <joint name="{first}" type="prismatic"><parent link="base"/><child link="slide"/>
+    <axis xyz="{first_axis}"/><limit lower="-1000" upper="1000" velocity="{speed}" effort="1000"/>
+  </joint>
+  <joint name="{second}" type="prismatic"><parent link="slide"/><child link="pin"/>
+    <axis xyz="{second_axis}"/><limit lower="-1000" upper="1000" velocity="{speed}" effort="1000"/>
+  </joint>
+</robot>"""
+INERTIA = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+AXES = {"x": "1 0 0", "z": "0 0 1"}
+
+
+def guided_pin(
+    mass: Mapping[str, float],
+    drives: Mapping[str, DriveConfig],
+    radius: float,
+    obstacles: Sequence[Obstacle],
+    max_speed: float,
+) -> ContactModel:
+    """Describe a pin with a round nose that a position-controlled arm moves without turning it.
+
+    Args:
+        mass: Of pin and arm, as felt at the nose along ``x`` and ``z`` [kg].
+        drives: The arm's springs along ``x`` and ``z``.
+        radius: Of the nose [m].
+        obstacles: What it may touch beside the ground.
+        max_speed: Along each axis [m/s].
+
+    Returns:
+        q = position of the nose's centre along the axis with more mass and along the other, then
+        of its reference [m], world; u = where the reference is told to be [m].
+    """
+    second, first = sorted(mass, key=lambda axis: mass[axis])
+    urdf = PIN.format(
+        first=first, second=second, first_axis=AXES[first], second_axis=AXES[second],
+        carried=mass[first] - mass[second], lighter=mass[second], inertia=INERTIA, speed=max_speed,
+    )  # fmt: skip
+    nose = {"nose": ("pin", (0.0, 0.0, 0.0), radius)}
+    model = read_urdf(urdf, "guided_pin", nose, (first, second), obstacles=obstacles)
+    return driven(model, {axis: drives[axis] for axis in (first, second)})
 
 
 HALF_FOOT = 0.167  # [m]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robust_planner.contact_model import ContactModel, PlanningProblemError
+from robust_planner.contact_model import GROUND, ContactModel, PlanningProblemError
 
 # Boundary states may touch the ground and the limits up to rounding.
 TOUCHING = 1e-9
@@ -27,9 +27,9 @@ class RobustProblem:
         friction: mu, mean friction coefficient.
         state_weight: Diagonal of Q (2 nq), on x - xf.
         control_weight: Diagonal of R (nu).
-        stiffness: k of the ground under one contact point in worlds that are simulated [N/m]; as a
-            constraint, eq. (1), contact is rigid whatever it is.
-        dissipation: Hunt-Crossley d of ground that is not rigid [s/m]; with 0 an impact is elastic.
+        stiffness: k of ground and obstacles at one contact point in worlds that are simulated
+            [N/m]; as a constraint, eq. (1), contact is rigid whatever it is.
+        dissipation: Hunt-Crossley d of what is not rigid [s/m]; with 0 an impact is elastic.
     """
 
     name: str
@@ -87,12 +87,13 @@ class RobustProblem:
     def _check_state(self, name: str, state: tuple[float, ...]) -> None:
         model, limits = self.model, self.model.limits
         q, v = np.split(np.asarray(state), 2)
-        for contact, phi in zip(
-            model.contact_names, np.asarray(model.distance(q)).ravel(), strict=True
+        for contact, surface, phi in zip(
+            model.contact_names, model.surfaces, np.asarray(model.distance(q)).ravel(), strict=True
         ):
             if phi < -TOUCHING:
+                touched = "the ground" if surface == GROUND else surface
                 raise PlanningProblemError(
-                    f"{name} penetrates the ground: {contact} is at {phi:.6g} m (valid: >= 0 m)"
+                    f"{name} penetrates {touched}: {contact} is at {phi:.6g} m (valid: >= 0 m)"
                 )
         for coordinate, value, lower, upper in zip(
             model.position_names, q, limits.lower, limits.upper, strict=True

@@ -14,7 +14,10 @@ import numpy as np
 from contact_core.config import from_mapping, nested, parameter, read_mapping
 from contact_core.errors import ConfigError
 from robust_planner.config import PlannerConfig
+from robust_planner.contact_model import DriveConfig
+from robust_planner.drives import driven
 from robust_planner.examples import Example, make_example
+from robust_planner.obstacles import Obstacle
 from robust_planner.problem import RobustProblem
 from robust_planner.risk.failure import FailureConfig
 from robust_planner.risk.settings import RiskSettings
@@ -24,22 +27,27 @@ from robust_planner.urdf_model import load_urdf
 
 @dataclass(frozen=True, kw_only=True)
 class ContactConfig:
-    """One point that may touch the ground."""
+    """One point, or a ball, that may touch the ground and obstacles."""
 
     link: str = parameter(description="Link of the model.")
     point: tuple[float, ...] = parameter(
         description="Where it is in the link's frame.", unit="m", size=3
     )
+    radius: float = parameter(0.0, "Of the ball, a point if zero.", unit="m", low=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemConfig:
-    """A problem file, but for ``contacts`` and ``uncertain``, which map names to what they mean."""
+    """A problem file, but for what maps names to what they mean.
+
+    That is ``contacts`` and ``uncertain``; ``obstacles``, each a mapping from the names of its
+    convex parts to their corners [x, z] [m]; and ``drives`` of joints, see :class:`DriveConfig`.
+    """
 
     title: str = parameter(description="What the problem is about.")
     urdf: str = parameter(description="URDF file of the model, beside this file.")
     dimension: int = parameter(2, "2: everything moves in the x-z plane; 3.", options=(2, 3))
-    actuated: tuple[str, ...] = parameter(description="Joints with a motor.")
+    actuated: tuple[str, ...] = parameter((), "Joints whose motor is told a force.")
     start: tuple[float, ...] = parameter(description="Every position, then every velocity.")
     goal: tuple[float, ...] = parameter(description="Likewise.")
     duration: float = parameter(description="Horizon.", unit="s", above=0.0)
@@ -48,10 +56,10 @@ class ProblemConfig:
     state_weight: tuple[float, ...] = parameter(description="Diagonal of Q.", low=0.0)
     control_weight: tuple[float, ...] = parameter(description="Diagonal of R.", low=0.0)
     stiffness: float = parameter(
-        math.inf, "Of the ground under one point, rigid if infinite.", unit="N/m", above=0.0
+        math.inf, "Of ground and obstacles at one point, rigid if infinite.", unit="N/m", above=0.0
     )
     dissipation: float = parameter(
-        0.0, "Hunt-Crossley d of a ground that is not rigid.", unit="s/m", low=0.0
+        0.0, "Hunt-Crossley d of what is not rigid.", unit="s/m", low=0.0
     )
     failure: FailureConfig = nested(FailureConfig)
     planner: PlannerConfig = nested(PlannerConfig)
@@ -101,13 +109,23 @@ def _build(path: Path, values: dict[str, Any]) -> Example:
         name: _distribution(path, name, value)
         for name, value in _mapping(values.pop("uncertain", {}), "uncertain").items()
     }
+    obstacles = [
+        Obstacle(name, _mapping(parts, f"obstacles.{name}"))
+        for name, parts in _mapping(values.pop("obstacles", {}), "obstacles").items()
+    ]
+    drives = {
+        name: from_mapping(DriveConfig, value, f"drives.{name}")
+        for name, value in _mapping(values.pop("drives", {}), "drives").items()
+    }
     config = from_mapping(ProblemConfig, values)
     model = load_urdf(
         path.parent / config.urdf,
-        {name: (contact.link, contact.point) for name, contact in contacts.items()},
-        config.actuated,
+        {name: (contact.link, contact.point, contact.radius) for name, contact in contacts.items()},
+        [*config.actuated, *drives],
         config.dimension,
+        obstacles,
     )
+    model = driven(model, drives) if drives else model
     names = {field.name for field in dataclasses.fields(RobustProblem)}
     shared = {name: value for name, value in vars(config).items() if name in names}
     problem = RobustProblem(name=path.stem, model=model, **shared)

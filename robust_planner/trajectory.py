@@ -39,7 +39,7 @@ class ContactTrajectory:
 
     @property
     def friction_force(self) -> np.ndarray:
-        """Friction of the ground on the body along the axes (N, nc, nd / 2) [N]."""
+        """Friction on the body along the friction directions (N, nc, nd / 2) [N]."""
         return self.tangent_force[..., ::2] - self.tangent_force[..., 1::2]
 
     def friction_cone(self, friction: float | np.ndarray) -> np.ndarray:
@@ -54,7 +54,7 @@ class ContactTrajectory:
         return friction * self.normal_force - self.tangent_force.sum(axis=2)
 
     def distance(self, model: ContactModel) -> np.ndarray:
-        """Height of the contact points over the mean terrain.
+        """Distance of the contact points from mean terrain and obstacles.
 
         Args:
             model: The model that was planned with.
@@ -63,6 +63,25 @@ class ContactTrajectory:
             phi (N, nc) [m].
         """
         return np.asarray(model.distance(self.position.T)).T
+
+    def contact_force(self, model: ContactModel) -> np.ndarray:
+        """Return the forces on the body, in the world.
+
+        Args:
+            model: The model that was planned with.
+
+        Returns:
+            (N, nc, 3) [N].
+        """
+        force = np.zeros((*self.normal_force.shape, 3))
+        if model.dimension == 3:
+            force[..., :2], force[..., 2] = self.friction_force, self.normal_force
+            return force
+        x, z = np.moveaxis(stack(model.normals(self.position.T), model.contacts), 1, 0)
+        friction = self.friction_force[..., 0]
+        force[..., 0] = x * self.normal_force + z * friction
+        force[..., 2] = z * self.normal_force - x * friction
+        return force
 
     def tangent_velocity(self, model: ContactModel) -> np.ndarray:
         """Velocity Jt v of the contact points along the friction directions.

@@ -6,6 +6,7 @@ translation each.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,18 +21,22 @@ from robust_planner.contact_model import (
     ContactModel,
     CoordinateLimits,
     PlanningProblemError,
+    Source,
     build_model,
 )
+from robust_planner.obstacles import Obstacle
 
+UrdfPoint = tuple[str, Sequence[float]] | tuple[str, Sequence[float], float]
 NO_LIMIT = 1e3
 """Limits in a URDF file from here on are none [m, rad, m/s, rad/s, N, Nm]."""
 
 
 def load_urdf(
     path: Path,
-    contacts: Mapping[str, tuple[str, Sequence[float]]],
+    contacts: Mapping[str, UrdfPoint],
     actuated: Sequence[str],
     dimension: int = 2,
+    obstacles: Sequence[Obstacle] = (),
 ) -> ContactModel:
     """Read a model whose joints are prismatic or revolute; its base is fixed to the world.
 
@@ -40,10 +45,11 @@ def load_urdf(
 
     Args:
         path: The URDF file; position, velocity and effort limits of a thousand and more are none.
-        contacts: Name of a point that may touch the ground -> its link, and where it is in the
-            link's frame (3) [m].
+        contacts: Name of a point that may touch something -> its link, where it is in the link's
+            frame (3) [m], and the radius of the ball that it is the centre of if it is one [m].
         actuated: Names of the joints that have a motor.
         dimension: 2 if everything moves in the x-z plane, 3 otherwise.
+        obstacles: What may be touched beside the ground, in the x-z plane.
 
     Returns:
         The model; its coordinates are the joints, in the order of the tree.
@@ -53,14 +59,45 @@ def load_urdf(
             freedom, or there is no such link or joint.
     """
     try:
-        model = pin.buildModelFromUrdf(str(path))
-    except (RuntimeError, ValueError) as error:
+        urdf = path.read_text()
+    except OSError as error:
         raise PlanningProblemError(f"cannot read the model {path}: {error}") from error
+    return read_urdf(urdf, path.name, contacts, actuated, dimension, obstacles)
+
+
+def read_urdf(
+    urdf: str,
+    where: str,
+    contacts: Mapping[str, UrdfPoint],
+    actuated: Sequence[str],
+    dimension: int = 2,
+    obstacles: Sequence[Obstacle] = (),
+) -> ContactModel:
+    """Read a model from the text of a URDF file, see :func:`load_urdf`.
+
+    Args:
+        urdf: The text.
+        where: Name of the file, for errors.
+        contacts: The points that may touch something.
+        actuated: Names of the joints that have a motor.
+        dimension: 2 or 3.
+        obstacles: What may be touched beside the ground.
+
+    Returns:
+        The model.
+
+    Raises:
+        PlanningProblemError: If it cannot be read, or used.
+    """
+    try:
+        model = pin.buildModelFromXML(urdf)
+    except (RuntimeError, ValueError) as error:
+        raise PlanningProblemError(f"cannot read the model {where}: {error}") from error
     names = tuple(model.names)[1:]
     if any(joint.nq != 1 for joint in list(model.joints)[1:]):
         wrong = [n for n, j in zip(names, list(model.joints)[1:], strict=True) if j.nq != 1]
         raise PlanningProblemError(
-            f"joints {', '.join(wrong)} of {path.name} have no single coordinate (valid: prismatic "
+            f"joints {', '.join(wrong)} of {where} have no single coordinate (valid: prismatic "
             "and revolute joints, with limits)"
         )
     for joint in actuated:
@@ -72,14 +109,11 @@ def load_urdf(
     for column, joint in enumerate(actuated):
         actuation[names.index(joint), column] = 1.0
     axes = [0, 2] if dimension == 2 else [0, 1, 2]
-    return build_model(
+    built = build_model(
         name=model.name,
         q=q,
         bodies=[placements.body(index) for index in range(1, model.njoints)],
-        contacts=[
-            BodyPoint(name, placements.point(link, np.asarray(point))[axes])
-            for name, (link, point) in contacts.items()
-        ],
+        contacts=[placements.contact(name, axes, *point) for name, point in contacts.items()],
         actuation=actuation,
         position_names=names,
         control_names=tuple(actuated),
@@ -89,7 +123,10 @@ def load_urdf(
             speed=_limits(model.upperVelocityLimit),
             control=tuple(_limits(actuation.T @ model.upperEffortLimit)),
         ),
+        obstacles=obstacles,
     )
+    points = {name: (*point, 0.0)[:3] for name, point in contacts.items()}
+    return dataclasses.replace(built, source=Source(urdf, points))
 
 
 def _limits(values: np.ndarray) -> tuple[float, ...]:
@@ -118,15 +155,19 @@ class _Placements:
             inertia_matrix=rotation @ casadi.DM(inertia.inertia) @ rotation.T,
         )
 
-    def point(self, link: str, point: np.ndarray) -> casadi.SX:
-        """Return where a point of a link is."""
+    def contact(
+        self, name: str, axes: list[int], link: str, point: Sequence[float], radius: float = 0.0
+    ) -> BodyPoint:
+        """Return a point of a link, or a ball."""
         model = self._model
         links = [frame.name for frame in model.frames if frame.type == pin.FrameType.BODY]
         if link not in links:
             raise PlanningProblemError(f"unknown link '{link}' ({choices(links)})")
         frame = model.frames[model.getFrameId(link, pin.FrameType.BODY)]
-        local = casadi.DM(frame.placement.act(point))
-        return self._origin[frame.parentJoint] + self._rotation[frame.parentJoint] @ local
+        local = casadi.DM(frame.placement.act(np.asarray(point)))
+        joint = frame.parentJoint
+        position = self._origin[joint] + self._rotation[joint] @ local
+        return BodyPoint(name, position[axes], radius, self._spin[joint] if radius > 0.0 else None)
 
     def _add(self, index: int) -> None:
         model = self._model

@@ -15,11 +15,14 @@ from contact_core.registry import Registry
 from contact_core.results import Rows, add_json_option, at_least, table, write_json
 from contact_core.sweep import Sweep, add_worker_options, chosen_workers
 from contact_experiments.robust.arm_approach import APPROACH
+from contact_experiments.robust.arm_insertion import INSERTION
 from contact_experiments.robust.arm_runs import SLIDE, ArmTask
 from robust_planner.examples import Example
 from robust_planner.risk.risk_planner import RiskPlan
 
-TASKS: Registry[ArmTask] = Registry("task", {"sled": SLIDE, "approach": APPROACH})
+TASKS: Registry[ArmTask] = Registry(
+    "task", {"sled": SLIDE, "approach": APPROACH, "insertion": INSERTION}
+)
 """What the arm can be asked to do."""
 
 ROWS: Rows = (
@@ -40,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "tasks", nargs="*", metavar="TASK", default=list(TASKS),
         help="sled: by wrenches, over a table of uncertain friction; approach: down to a table of "
-        "uncertain height, by the contact-aware controller (default both)",
+        "uncertain height, insertion: into a slot of uncertain place, both by the contact-aware "
+        "controller (default all)",
     )  # fmt: skip
     parser.add_argument(
         "--runs", type=at_least(1), default=100, metavar="N",
@@ -51,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--sigma", type=float,
-        help="of the friction or the height [m] (default: 0.1, or 0.005 m)",
+        help="of the friction, or of height or place [m] (default: 0.1, or 0.005 m)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of the worlds (default %(default)s)")
     add_json_option(parser)

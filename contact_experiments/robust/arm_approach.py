@@ -7,22 +7,16 @@ nothing of controller and estimator, which are in the loop.
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Callable
-from typing import Any, ClassVar
 
 import numpy as np
-import pinocchio as pin
-from scipy.interpolate import CubicSpline
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.reference import JointTrajectory
 from contact_core.robot import Robot
 from contact_core.scene import ROBOT, Scene
 from contact_core.surface import combine
 from contact_experiments.control.closed_loop import ClosedLoopRun
-from contact_experiments.control.experiments import Experiment
-from contact_experiments.control.motion import joints_along, tool_pose
+from contact_experiments.control.motion import tool_pose
+from contact_experiments.robust.arm_course import UP, Course, felt_along
 from contact_experiments.robust.arm_runs import ArmCase, ArmTask
 from robust_planner.config import ContinuationConfig, PlannerConfig
 from robust_planner.examples import Example
@@ -30,7 +24,6 @@ from robust_planner.models import guided_tool
 from robust_planner.problem import RobustProblem
 from robust_planner.risk.failure import FailureConfig
 from robust_planner.risk.settings import RiskSettings, ShootingConfig
-from tamsi_sim.robot.plant import cartesian_impedance
 
 SCENE = "push_box"
 """A ball on a rod over a table; the box is left out."""
@@ -48,9 +41,12 @@ def arm_approach() -> Example:
     """Build the problem, with the arm as it is felt at the tool."""
     scene = Scene.load(SCENE)
     contact = combine(scene.surface_of(ROBOT, "pusher"), scene.surface_of(TABLE, "slab"))
+    mass, drive = felt_along(scene, UP)
     problem = RobustProblem(
         name="arm_approach",
-        model=guided_tool(*felt_vertically(scene), BALL, max_acceleration=4.0, max_speed=0.4),
+        model=guided_tool(
+            mass, drive.stiffness, drive.damping, BALL, max_acceleration=4.0, max_speed=0.4
+        ),
         start=(BALL + WAY, BALL + WAY, 0.0, 0.0),
         goal=(BALL - PRESS, BALL, 0.0, 0.0),
         duration=DURATION,
@@ -72,56 +68,6 @@ def arm_approach() -> Example:
     )
 
 
-def felt_vertically(scene: Scene) -> tuple[float, float, float]:
-    """Return mass [kg], stiffness [N/m] and damping [N s/m] of the arm at its tool, vertically.
-
-    Args:
-        scene: The scene, with the arm where it starts.
-    """
-    config = scene.config.robot
-    robot, q = Robot.from_description(scene.robot), np.array(config.initial_positions)
-    robot.update(q)
-    up = robot.tool_pose().rotation[2] @ robot.tool_jacobian()[:3]
-    mass = 1.0 / float(up @ np.linalg.solve(cartesian_impedance(scene).mass_matrix(q), up))
-    stiffness = 1.0 / float(up @ (up / np.array(config.stiffness)))
-    return mass, stiffness, 2.0 * config.damping_ratio * math.sqrt(stiffness * mass)
-
-
-class Lowering(Experiment):
-    """The tool goes down by the course of a case, with constant orientation."""
-
-    scene = SCENE
-    duration: ClassVar = DURATION
-    phases: ClassVar = {}
-    passes: ClassVar = {}
-
-    def __init__(self, case: ArmCase) -> None:
-        """Choose the course.
-
-        Args:
-            case: Height of the reference at every knot.
-        """
-        super().__init__()
-        self._case = case
-
-    def motion(self, robot: Robot, q: np.ndarray) -> JointTrajectory:
-        """Return the motion of the joints, see :meth:`Experiment.motion`."""
-        start, course = tool_pose(robot, q), np.array(self._case.course)
-        times = np.array(self._case.time)
-
-        def tool(time: float) -> pin.SE3:
-            down = float(np.interp(time, times, course - course[0]))
-            return pin.SE3(start.rotation, start.translation + np.array([0.0, 0.0, down]))
-
-        positions = np.array(joints_along(robot, q, times, tool))
-        speed = CubicSpline(times, positions, bc_type="clamped")(times, 1)
-        return JointTrajectory(times.tolist(), positions, speed)
-
-    def outcome(self, pose_of: Callable[[str], pin.SE3]) -> dict[str, Any]:
-        """There are no objects, see :meth:`Experiment.outcome`."""
-        return {}
-
-
 def run_approach(case: ArmCase) -> np.ndarray:
     """Let the arm follow the reference of a plan, with controller and estimator in the loop.
 
@@ -139,7 +85,7 @@ def run_approach(case: ArmCase) -> np.ndarray:
     top = float(start[2]) - BALL - WAY + case.world
     table = dataclasses.replace(scene.objects[TABLE], xyz=(x, y, top))
     scene = dataclasses.replace(scene, objects={TABLE: table})
-    data = ClosedLoopRun(ControllerConfig(), Lowering(case), scene=scene).run()
+    data = ClosedLoopRun(ControllerConfig(), Course(SCENE, case, UP[None]), scene=scene).run()
     gap, speed = [], []
     for q, v in zip(
         data.joint_position[:, : len(scene.robot.arm_joints)], data.joint_velocity, strict=True

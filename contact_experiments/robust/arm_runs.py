@@ -35,13 +35,14 @@ class ArmCase:
     Attributes:
         plan: ``"nominal"`` or ``"with risk"``.
         time: Knots (N) [s].
-        course: What the arm is told at each of them (N); force [N] or height [m].
+        course: What the arm is told at each of them (N); force [N], height [m] or a row of places
+            [m].
         world: Value of what is uncertain.
     """
 
     plan: str
     time: tuple[float, ...]
-    course: tuple[float, ...]
+    course: tuple[float, ...] | tuple[tuple[float, ...], ...]
     world: float
 
 
@@ -54,7 +55,7 @@ class ArmTask:
         sigma: Its standard deviation, unless another one is asked for.
         draws: What worlds are drawn for; draws for different purposes are independent.
         problem: Builds the problem.
-        course: What of a plan the arm is told (N).
+        course: What of a plan the arm is told (N), or in several directions (N, m).
         run: Lets the arm execute a case, and returns what was measured.
         judge: Returns from that what is drawn [m or m/s], and whether the run has failed.
         bound: Returns what that may be.
@@ -101,9 +102,9 @@ class ArmTask:
         worlds = draw_worlds(problem, example.uncertain, runs, seed, self.draws)
         plans = {"nominal": plan.nominal.trajectory, "with risk": plan.trajectory}
         return [
-            ArmCase(name, tuple(motion.time.tolist()), tuple(self.course(motion).tolist()), value)
+            ArmCase(name, tuple(motion.time.tolist()), _tuples(self.course(motion)), value)
             for name, motion in plans.items()
-            for value in getattr(worlds, self.quantity).tolist()
+            for value in worlds.values(problem.model, self.quantity).tolist()
         ]
 
     def summarize(
@@ -135,6 +136,10 @@ class ArmTask:
                 "worst": float(np.abs(drawn).max()),
             }
         return plans
+
+
+def _tuples(course: np.ndarray) -> Any:
+    return tuple(course.tolist() if course.ndim == 1 else map(tuple, course.tolist()))
 
 
 def carried_mass() -> float:

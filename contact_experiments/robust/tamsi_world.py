@@ -10,7 +10,7 @@ import pinocchio as pin
 from contact_core.errors import ContactStackError
 from contact_core.scene import Instance
 from contact_core.surface import Surface
-from robust_planner.contact_model import GRAVITY
+from robust_planner.contact_model import GRAVITY, GROUND
 from robust_planner.evaluation.time_stepping import SteppedMotion, raised_start
 from robust_planner.problem import RobustProblem
 from robust_planner.trajectory import ContactTrajectory
@@ -19,7 +19,6 @@ from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import build_model
 
 BODY = "body"
-GROUND = "ground"
 SINGLE_BODIES = ("sliding_block", "lowered_tool")
 """Models that are one cube."""
 
@@ -97,6 +96,13 @@ def simulate_plan(
     )
 
 
+def ground_instance(height: float) -> Instance:
+    """Return the ground at some height [m]."""
+    urdf = CUBE.format(name=GROUND, mass=1.0, inertia=1.0, size=_text(GROUND_SIZE))
+    below = pin.SE3(np.eye(3), np.array([0.0, 0.0, height - 0.5 * GROUND_SIZE[2]]))
+    return Instance(GROUND, urdf, below)
+
+
 def _engine(problem: RobustProblem, friction: float, height: float) -> tuple[Engine, float]:
     """Return a cube at the start of the problem on ground, and its mass [kg]."""
     model, zero = problem.model, np.zeros(problem.model.coordinates)
@@ -111,11 +117,9 @@ def _engine(problem: RobustProblem, friction: float, height: float) -> tuple[Eng
     surface = Surface(0.5 * stiffness, dissipation, friction)
     inertia = mass * (2.0 * half) ** 2 / 6.0
     cube = CUBE.format(name=BODY, mass=mass, inertia=inertia, size=_text([2.0 * half] * 3))
-    ground = CUBE.format(name=GROUND, mass=1.0, inertia=1.0, size=_text(GROUND_SIZE))
-    below = pin.SE3(np.eye(3), np.array([0.0, 0.0, height - 0.5 * GROUND_SIZE[2]]))
     built = build_model(
         [
-            Instance(GROUND, ground, below),
+            ground_instance(height),
             Instance(BODY, cube, pin.SE3(np.eye(3), center), True, (0.0, 0.0, -GRAVITY)),
         ],
         lambda instance, link: surface,

@@ -202,9 +202,8 @@ class TimeStepping:
         model = self._model
         mass, bias, phi, normal, tangent = (np.asarray(term) for term in self._terms(q, v))
         free = v + np.linalg.solve(mass, step * (model.actuation @ control - bias.ravel()))
-        gaps = np.concatenate(
-            [phi.ravel() - self._height, q @ model.limit_directions + model.limit_offsets]
-        )
+        phi = phi.ravel() - self._height * model.grounded
+        gaps = np.concatenate([phi, q @ model.limit_directions + model.limit_offsets])
         unilateral = np.vstack([normal, model.limit_directions.T])
         jacobian = np.vstack([unilateral, tangent])
         inverse = np.linalg.solve(mass, jacobian.T)
@@ -250,7 +249,8 @@ def raised(model: ContactModel, states: np.ndarray, height: np.ndarray) -> np.nd
     Returns:
         The states (n, 2 nq).
     """
-    gaps = np.asarray(model.distance(states[:, : model.coordinates].T)).min(axis=0) - height
+    distance = np.asarray(model.distance(states[:, : model.coordinates].T))
+    gaps = distance[model.grounded].min(axis=0) - height
     on_ground = states.copy()
     on_ground[:, model.dimension - 1] -= np.minimum(gaps, 0.0)
     return on_ground

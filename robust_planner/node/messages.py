@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import ContactForceTrajectory
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -25,7 +24,6 @@ from robust_planner.trajectory import ContactTrajectory
 Result = PlanRobustContact.Result
 Feedback = PlanRobustContact.Feedback
 
-GROUND = "ground"
 EVALUATION = "evaluation"
 
 NOT_ROBUST = (
@@ -198,21 +196,18 @@ def _motion(trajectory: ContactTrajectory, model: ContactModel) -> Any:
 
 
 def _contacts(trajectory: ContactTrajectory, model: ContactModel) -> list[Any]:
-    """Return the forces of the ground on each contact point; the ground is level."""
-    distance = trajectory.distance(model)
+    """Return the forces on each contact point of what it touches."""
+    distance, force = trajectory.distance(model), trajectory.contact_force(model)
     times = [_duration(time) for time in trajectory.time]
     contacts = []
-    for index, name in enumerate(model.contact_names):
-        normal = trajectory.normal_force[:, index]
-        friction = np.zeros((len(times), 2))
-        friction[:, : model.dimension - 1] = trajectory.friction_force[:, index]
+    for index, (name, other) in enumerate(zip(model.contact_names, model.surfaces, strict=True)):
         contacts.append(
             ContactForceTrajectory(
                 link=name,
-                other=GROUND,
+                other=other,
                 time_from_start=times,
-                force=[to_vector((x, y, z)) for (x, y), z in zip(friction, normal, strict=True)],
-                normal_force=normal.tolist(),
+                force=[to_vector(tuple(acting)) for acting in force[:, index].tolist()],
+                normal_force=trajectory.normal_force[:, index].tolist(),
                 distance=distance[:, index].tolist(),
             )
         )

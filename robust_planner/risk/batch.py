@@ -1,10 +1,11 @@
 """Time stepping of many worlds at once, see :mod:`robust_planner.evaluation.time_stepping`.
 
-Ground that is not rigid answers penetration with the normal force of ``tamsi`` (5), (19),
+Ground and obstacles that are not rigid answer penetration with the normal force of ``tamsi`` (5),
+(19),
 
     lamN = k (-phi - h Jn v+)_+ (1 + d w)_+
 
-with the speed w towards the ground before the step, then corrected to that after it: each is a
+with the speed w towards them before the step, then corrected to that after it: each is a
 complementarity problem with the diagonal entry 1 / (h^2 k (1 + d w)).
 """
 
@@ -43,7 +44,7 @@ class BatchMotion:
         tangent_force: lamT (n, N, nc nd) [N].
         slip: gamma (n, N, nc) [m/s].
         limit_force: Forces of the position limits (n, N, nl) [N, Nm].
-        impact_speed: Largest speed towards the ground at which a point comes to touch it in the
+        impact_speed: Largest speed towards what a point may touch at which it comes to do so in the
             step that ends at the knot (n, N, nc) [m/s], zero for those that rest there or do not.
     """
 
@@ -118,7 +119,7 @@ class _Stepper:
         self._model, self._worlds, self._step = model, worlds, step
         self._stiffness, self._dissipation = problem.stiffness, problem.dissipation
         self._solves = 1 if math.isinf(problem.stiffness) else 1 + CORRECTIONS
-        self._terms = _Terms(problem, count)
+        self._terms = _Terms(problem, worlds.shift)
         self.rows = model.contacts + len(model.limit_offsets)
         faces = model.contacts * model.directions
         self.impulses = self.rows + faces
@@ -143,7 +144,7 @@ class _Stepper:
         inertia = self._worlds.mass[:, None, None] * mass
         push = control @ model.actuation.T - self._worlds.mass[:, None] * bias
         jacobian = np.concatenate([normal, self._limits, tangent], axis=1)
-        height = self._worlds.height[:, None]
+        height = self._worlds.height[:, None] * model.grounded
         gaps = np.hstack([phi - height, q @ model.limit_directions + model.limit_offsets])
         columns = np.concatenate([h * push[:, :, None], jacobian.transpose(0, 2, 1)], axis=2)
         answer = np.linalg.solve(inertia, columns)
@@ -196,23 +197,19 @@ def _impact_speeds(
 class _Terms:
     """Evaluates a model in many states, in place: converting CasADi's matrices took a third."""
 
-    def __init__(self, problem: RobustProblem, count: int) -> None:
-        model, size = problem.model, problem.model.coordinates
+    def __init__(self, problem: RobustProblem, shift: np.ndarray) -> None:
+        model, size, count = problem.model, problem.model.coordinates, len(shift)
         q, v = casadi.SX.sym("q", size), casadi.SX.sym("v", size)
-        terms = (
-            model.mass_matrix(q),
-            model.bias_force(q, v),
-            model.distance(q),
-            model.normal_jacobian(q),
-            model.tangent_jacobian(q),
-        )
-        function = casadi.Function("terms", [q, v], [casadi.densify(term) for term in terms])
+        s = casadi.SX.sym("s", shift.shape[1])
+        terms = (model.mass_matrix(q), model.bias_force(q, v), *model.shifted(q, s))
+        function = casadi.Function("terms", [q, v, s], [casadi.densify(term) for term in terms])
         self._buffer, self._call = function.map(count).buffer()
         self._state = np.zeros((2, count, size))
+        self._shift = np.ascontiguousarray(shift)
         # CasADi's matrices are stored by columns, those of several states side by side.
         shapes = [(term.shape[1], term.shape[0]) for term in terms]
         self._found = [np.zeros((count, *shape)) for shape in shapes]
-        for index, values in enumerate(self._state):
+        for index, values in enumerate((*self._state, self._shift)):
             self._buffer.set_arg(index, values.data)  # type: ignore[call-arg]
         for index, values in enumerate(self._found):
             self._buffer.set_res(index, values.data)  # type: ignore[call-arg]

@@ -87,7 +87,7 @@ def use_of_bounds(
         error = (final - np.array(problem.goal))[:, matters] / tolerance[matters]
         ratios += [error, -error]
     if failure.final_gap > 0.0:
-        height = np.asarray(model.distance(motion.position[:, -1].T)).T
+        height = np.asarray(model.distance(motion.position[:, -1].T)).T[:, model.grounded]
         ratios.append((height - worlds.height[:, None]) / failure.final_gap)
     if failure.contact_force > 0.0:
         ratios.append(motion.normal_force.reshape(count, -1) / failure.contact_force)

@@ -26,6 +26,7 @@ from robust_planner.planner import plan, running_cost
 from robust_planner.problem import RobustProblem
 from robust_planner.result import RobustPlan
 from robust_planner.risk.batch import WorldsSimulator, simulate_worlds
+from robust_planner.risk.exploration import explore
 from robust_planner.risk.failure import (
     FailureConfig,
     FailureRate,
@@ -128,7 +129,7 @@ def plan_with_risk(
     certain = dataclasses.replace(config, uncertainty=UncertaintyConfig())
     nominal = plan(problem, certain, on_progress=on_progress, stop=stop)
     search.offer(nominal.trajectory.control)
-    starts = _starts(problem, config, nominal, settings, start, on_progress, stop)
+    starts = _starts(problem, config, nominal, search, start, on_progress, stop)
     for controls in starts:
         if search.solve(controls) or stop.reason is not None:
             break
@@ -219,9 +220,9 @@ def simulator(
     Args:
         problem: The problem.
         failure: What counts as a failure.
-        settings: How fine is fine enough for an impact.
+        settings: How fine is fine enough for an impact, and for corners.
     """
-    if failure.impact_speed == 0.0:
+    if failure.impact_speed == 0.0 and not problem.model.obstacles:
         return simulate_worlds
     substeps = math.ceil(problem.time_step / settings.impact_step - 1e-9)
     return partial(simulate_worlds, substeps=substeps)
@@ -254,7 +255,13 @@ def failure_rate(
 
 
 class _Search:
-    """Improves controls and remembers those that fail least."""
+    """Improves controls and remembers those that fail least.
+
+    Attributes:
+        settings: How.
+        kept: The rate of the best controls if they keep the promise.
+        best: Controls that keep it, or those that fail least so far.
+    """
 
     def __init__(
         self,
@@ -266,7 +273,7 @@ class _Search:
         stop: StopCondition,
     ) -> None:
         self._problem, self._uncertain, self._failure = problem, uncertain, failure
-        self._risk, self._settings, self._stop = risk, settings, stop
+        self._risk, self.settings, self._stop = risk, settings, stop
         self._simulate = simulator(problem, failure, settings)
         self._seen = self._draw(settings.samples, "risk planning")
         self._checks = 0
@@ -277,20 +284,11 @@ class _Search:
 
     def solve(self, controls: np.ndarray) -> bool:
         """Improve some controls, and say whether they keep the promise."""
-        settings = self._settings
+        settings = self.settings
         tail = TAIL * self._risk
-        # Exceeding a bound by itself in a single world is never worth what it saves.
-        weight = settings.shooting.excess_weight * self.cost(controls)
-        scale = float(np.abs(controls).max(initial=1e-3))
+        weight, scale = self._weight(controls), _large(controls)
         for _ in range(1 + settings.tightenings):
-            worlds = spread_worlds(
-                self._problem, self._uncertain, settings.worlds, tail, settings.seed
-            )
-            shooting = Shooting(
-                self._problem, self._failure, worlds, settings.margin, settings.shooting,
-                self._simulate,
-            )  # fmt: skip
-            shot = shooting.improve(controls, scale, weight, self._stop)
+            shot = self._shooting(tail).improve(controls, scale, weight, self._stop)
             controls = shot.controls
             if self.offer(controls) < self._risk * settings.samples:
                 checked = self.check(controls)
@@ -302,6 +300,13 @@ class _Search:
             tail *= 0.5
         return False
 
+    def explored(self, controls: np.ndarray) -> np.ndarray:
+        """Return controls that fail in fewer worlds than some, however different."""
+        return explore(
+            self._shooting(TAIL * self._risk), controls, _large(controls), self._weight(controls),
+            self.settings.exploration, self.settings.seed, self._stop,
+        )  # fmt: skip
+
     def offer(self, controls: np.ndarray) -> int:
         """Remember controls if they fail least so far, and return how often they do."""
         rate = failure_rate(self._problem, self._failure, controls, self._seen, self._simulate)
@@ -312,8 +317,8 @@ class _Search:
     def check(self, controls: np.ndarray) -> FailureRate:
         """Return how often controls fail in worlds that were never looked at before."""
         self._checks += 1
-        fresh = self._draw(self._settings.checks, f"risk check {self._checks}")
-        confidence = self._settings.confidence
+        fresh = self._draw(self.settings.checks, f"risk check {self._checks}")
+        confidence = self.settings.confidence
         return failure_rate(
             self._problem, self._failure, controls, fresh, self._simulate, confidence
         )
@@ -338,15 +343,30 @@ class _Search:
             limit_force=motion.limit_force[0],
         )
 
+    def _shooting(self, tail: float) -> Shooting:
+        settings = self.settings
+        worlds = spread_worlds(self._problem, self._uncertain, settings.worlds, tail, settings.seed)
+        return Shooting(
+            self._problem, self._failure, worlds, settings.margin, settings.shooting, self._simulate
+        )
+
+    def _weight(self, controls: np.ndarray) -> float:
+        # Exceeding a bound by itself in a single world is never worth what it saves.
+        return self.settings.shooting.excess_weight * self.cost(controls)
+
     def _draw(self, count: int, purpose: str) -> Worlds:
-        return draw_worlds(self._problem, self._uncertain, count, self._settings.seed, purpose)
+        return draw_worlds(self._problem, self._uncertain, count, self.settings.seed, purpose)
+
+
+def _large(controls: np.ndarray) -> float:
+    return float(np.abs(controls).max(initial=1e-3))
 
 
 def _starts(
     problem: RobustProblem,
     config: PlannerConfig,
     nominal: RobustPlan,
-    settings: RiskSettings,
+    search: _Search,
     start: np.ndarray | None,
     on_progress: OnProgress | None,
     stop: StopCondition,
@@ -355,11 +375,11 @@ def _starts(
     if start is not None:
         yield start
     if config.robust and nominal.solved:
-        for factor in settings.sigma_factors:
+        for factor in search.settings.sigma_factors:
             sigma = factor * config.uncertainty.sigma
             wider = UncertaintyConfig(config.uncertainty.kind, sigma)
             careful = dataclasses.replace(config, uncertainty=wider)
             robust = plan(problem, careful, nominal, on_progress, stop=stop)
             if robust.solved:
                 yield robust.trajectory.control
-    yield nominal.trajectory.control
+    yield search.explored(nominal.trajectory.control)

@@ -32,6 +32,21 @@ class ShootingConfig:
 
 
 @dataclass(frozen=True)
+class ExplorationConfig:
+    """How controls are drawn that differ much from those of the nominal plan."""
+
+    generations: int = parameter(0, "How often it is drawn anew; 0: not at all.", low=0)
+    population: int = parameter(48, "Controls in a generation.", low=4)
+    elite: float = parameter(
+        0.15, "Share of them that says where the next are drawn.", above=0.0, high=0.5
+    )
+    nodes: int = parameter(8, "Points between which a change of the controls is linear.", low=2)
+    spread: float = parameter(
+        0.3, "First standard deviation, relative to the largest control.", above=0.0
+    )
+
+
+@dataclass(frozen=True)
 class RiskSettings:
     """How a plan that keeps a promise is searched for."""
 
@@ -52,10 +67,11 @@ class RiskSettings:
     )
     impact_step: float = parameter(
         1e-3,
-        "Longest time step of the simulations where an impact speed is bounded; elsewhere it is "
-        "that of the knots.",
+        "Longest time step of the simulations where an impact speed is bounded or there are "
+        "obstacles; elsewhere it is that of the knots.",
         unit="s",
         above=0.0,
     )
     seed: int = parameter(0, "Of every draw.", low=0)
     shooting: ShootingConfig = nested(ShootingConfig)
+    exploration: ExplorationConfig = nested(ExplorationConfig)

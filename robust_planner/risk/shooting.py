@@ -49,7 +49,11 @@ class Shot:
 
 
 class Shooting:
-    """A problem with the worlds in which it must not fail."""
+    """A problem with the worlds in which it must not fail.
+
+    Attributes:
+        problem: The problem.
+    """
 
     def __init__(
         self,
@@ -70,10 +74,10 @@ class Shooting:
             config: How to improve controls.
             simulate: What executes them.
         """
-        self._problem, self._failure, self._worlds = problem, failure, worlds
+        self.problem, self._failure, self._worlds = problem, failure, worlds
         self._margin, self._config, self._simulate = margin, config, simulate
         self._solver = make_solver("dual_active_set")
-        self._shapes = _hats(problem, config.nodes)
+        self._shapes = hats(problem, config.nodes)
 
     def improve(
         self, controls: np.ndarray, scale: float, weight: float, stop: StopCondition
@@ -118,9 +122,27 @@ class Shooting:
         planned = np.arange(len(self._worlds)) == 0
         return self._shots(controls, self._worlds, planned)
 
+    def merits(self, candidates: np.ndarray, weight: float) -> np.ndarray:
+        """Simulate several controls in every world.
+
+        Args:
+            candidates: u (m, N, nu) [N, Nm].
+            weight: w.
+
+        Returns:
+            What is minimised (m), infinite where a simulation failed.
+        """
+        count, size = len(self._worlds), len(candidates)
+        worlds = self._worlds.select(np.tile(np.arange(count), size))
+        planned = np.arange(size * count) % count == 0
+        shots = self._shots(np.repeat(candidates, count, axis=0), worlds, planned)
+        cost = np.einsum("mi,mi->m", shots.residuals, shots.residuals)
+        excess = np.maximum(shots.severity - 1.0, 0.0).reshape(size, count)
+        return np.nan_to_num(cost + weight * excess.sum(axis=1), nan=np.inf)
+
     def _shots(self, controls: np.ndarray, worlds: Worlds, planned: np.ndarray) -> Shot:
         """Simulate controls, one for all worlds or one for each; some of these are planned for."""
-        problem, failure = self._problem, self._failure
+        problem, failure = self.problem, self._failure
         motion = self._simulate(problem, controls, worlds)
         use = use_of_bounds(problem, failure, motion, worlds) / (1.0 - self._margin)
         speed = np.abs(motion.velocity / problem.model.limits.speed)
@@ -193,15 +215,23 @@ class Shooting:
 
     def _room(self, controls: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
         """Return how far each node may move, in radii: within trust region and control limits."""
-        limit = np.array(self._problem.model.limits.control)
+        limit = np.array(self.problem.model.limits.control)
         inside = self._shapes > 0.0
         above = np.where(inside, (limit - controls) / radius, np.inf).min(axis=(1, 2))
         below = np.where(inside, (limit + controls) / radius, np.inf).min(axis=(1, 2))
         return -np.clip(below, 0.0, 1.0), np.clip(above, 0.0, 1.0)
 
 
-def _hats(problem: RobustProblem, nodes: int) -> np.ndarray:
-    """Return one change of the controls per node and control (n, N, nu), linear in between."""
+def hats(problem: RobustProblem, nodes: int) -> np.ndarray:
+    """Return one change of the controls per node and control, linear in between.
+
+    Args:
+        problem: The problem.
+        nodes: Points between which a change is linear.
+
+    Returns:
+        (n, N, nu); each is one at its node.
+    """
     count, controls = problem.knots - 1, problem.model.controls
     nodes = min(nodes, count)
     distance = np.linspace(0.0, nodes - 1.0, count) - np.arange(nodes)[:, None]

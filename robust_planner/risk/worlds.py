@@ -95,6 +95,10 @@ Uncertain = Mapping[str, Distribution]
 """Name of a quantity -> its distribution; see :func:`quantities`."""
 
 
+QUANTITIES = ("friction", "height", "mass")
+"""What may be uncertain of every model."""
+
+
 def quantities(model: ContactModel) -> tuple[str, ...]:
     """List what may be uncertain.
 
@@ -103,9 +107,18 @@ def quantities(model: ContactModel) -> tuple[str, ...]:
 
     Returns:
         ``friction`` mu, ``height`` of the ground [m], ``mass``, a factor on every mass and
-        inertia, and ``start.COORDINATE``, how far the start is off [m, rad].
+        inertia, ``start.COORDINATE``, how far the start is off [m, rad], and ``OBSTACLE.x`` and
+        ``OBSTACLE.z``, how far an obstacle is [m].
     """
-    return ("friction", "height", "mass", *(f"start.{name}" for name in model.position_names))
+    return (*QUANTITIES, *_offsets(model), *_shifts(model))
+
+
+def _offsets(model: ContactModel) -> list[str]:
+    return [f"start.{name}" for name in model.position_names]
+
+
+def _shifts(model: ContactModel) -> list[str]:
+    return [f"{obstacle.name}.{axis}" for obstacle in model.obstacles for axis in "xz"]
 
 
 def check_uncertain(problem: RobustProblem, uncertain: Uncertain) -> None:
@@ -123,9 +136,12 @@ def check_uncertain(problem: RobustProblem, uncertain: Uncertain) -> None:
     for name in uncertain:
         if name not in known:
             raise ConfigError(f"unknown uncertain quantity '{name}' ({choices(known)})")
-    if uncertain.keys() <= {"friction", "mass"}:
+    if "mass" in uncertain and model.drives:
+        raise ConfigError("mass cannot be uncertain where drives move the model (valid: others)")
+    if uncertain.keys() <= {"friction", "mass", *_shifts(model)}:
         return
     jacobian = np.asarray(model.normal_jacobian(problem.start[: model.coordinates]))
+    jacobian = jacobian[model.grounded]
     vertical = model.dimension - 1
     if model.coordinates <= vertical or not np.allclose(jacobian[:, vertical], 1.0):
         raise ConfigError(
@@ -166,16 +182,28 @@ class Worlds:
         height: Of the ground (n) [m].
         mass: Factor on every mass and inertia (n).
         offset: Start minus planned start (n, nq) [m, rad].
+        shift: How far the obstacles are from where they should be (n, 2 no), x and z each [m].
     """
 
     friction: np.ndarray
     height: np.ndarray
     mass: np.ndarray
     offset: np.ndarray
+    shift: np.ndarray
 
     def __len__(self) -> int:
         """Return how many there are."""
         return len(self.friction)
+
+    def values(self, model: ContactModel, quantity: str) -> np.ndarray:
+        """Return one quantity of every world (n).
+
+        Args:
+            model: The model in these worlds.
+            quantity: See :func:`quantities`.
+        """
+        columns = [self.friction, self.height, self.mass, *self.offset.T, *self.shift.T]
+        return columns[quantities(model).index(quantity)]
 
     def select(self, chosen: Any) -> Worlds:
         """Return some of them.
@@ -263,19 +291,24 @@ def worlds_at(
         ConfigError: See :func:`check_uncertain`.
     """
     check_uncertain(problem, uncertain)
-    known = quantities(problem.model)
+    model = problem.model
     certain = {"friction": problem.friction, "height": 0.0, "mass": 1.0}
     values = {
         name: uncertain[name].quantile(probability[name])
         if name in uncertain
         else np.full_like(probability[name], certain.get(name, 0.0))
-        for name in known
+        for name in quantities(model)
     }
+    columns = {"offset": _offsets(model), "shift": _shifts(model)}
+    count = len(values["friction"])
     return Worlds(
         friction=np.maximum(values["friction"], 0.0),
         height=values["height"],
         mass=np.maximum(values["mass"], SMALLEST_MASS),
-        offset=np.stack([values[name] for name in known[3:]], axis=-1),
+        **{
+            field: np.array([values[name] for name in names]).reshape(-1, count).T
+            for field, names in columns.items()
+        },
     )
 
 

@@ -1,0 +1,78 @@
+"""Plans for the arm's reference: the arm as it is felt at the tool, and how it follows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import pinocchio as pin
+from scipy.interpolate import CubicSpline
+
+from contact_aware_control.reference import JointTrajectory
+from contact_core.robot import Robot
+from contact_core.scene import Scene
+from contact_experiments.control.experiments import Experiment
+from contact_experiments.control.motion import joints_along, tool_pose
+from contact_experiments.robust.arm_runs import ArmCase
+from robust_planner.contact_model import DriveConfig
+from tamsi_sim.robot.plant import cartesian_impedance
+
+ACROSS, UP = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
+"""Directions in the frame of the arm's base."""
+
+
+def felt_along(scene: Scene, direction: np.ndarray) -> tuple[float, DriveConfig]:
+    """Return mass [kg] and spring of the arm at its tool.
+
+    Args:
+        scene: The scene, with the arm where it starts.
+        direction: A unit vector (3) in the frame of its base.
+    """
+    config = scene.config.robot
+    robot, q = Robot.from_description(scene.robot), np.array(config.initial_positions)
+    robot.update(q)
+    along = direction @ robot.tool_pose().rotation @ robot.tool_jacobian()[:3]
+    mass = 1.0 / float(along @ np.linalg.solve(cartesian_impedance(scene).mass_matrix(q), along))
+    stiffness = 1.0 / float(along @ (along / np.array(config.stiffness)))
+    damping = 2.0 * config.damping_ratio * math.sqrt(stiffness * mass)
+    return mass, DriveConfig(stiffness=stiffness, damping=damping)
+
+
+class Course(Experiment):
+    """The tool follows the course of a case, with constant orientation."""
+
+    duration: ClassVar = 0.0
+    phases: ClassVar = {}
+    passes: ClassVar = {}
+
+    def __init__(self, scene: str, case: ArmCase, directions: np.ndarray) -> None:
+        """Choose the course.
+
+        Args:
+            scene: Where.
+            case: How far along each direction the reference is at every knot.
+            directions: Unit vectors (m, 3) in the frame of the arm's base.
+        """
+        super().__init__(scene)
+        self._case, self._directions = case, directions
+        self.duration = case.time[-1]  # type: ignore[misc]
+
+    def motion(self, robot: Robot, q: np.ndarray) -> JointTrajectory:
+        """Return the motion of the joints, see :meth:`Experiment.motion`."""
+        start, times = tool_pose(robot, q), np.array(self._case.time)
+        course = np.array(self._case.course).reshape(len(times), -1)
+        way = (course - course[0]) @ self._directions
+
+        def tool(time: float) -> pin.SE3:
+            shift = np.array([np.interp(time, times, values) for values in way.T])
+            return pin.SE3(start.rotation, start.translation + shift)
+
+        positions = np.array(joints_along(robot, q, times, tool))
+        speed = CubicSpline(times, positions, bc_type="clamped")(times, 1)
+        return JointTrajectory(times.tolist(), positions, speed)
+
+    def outcome(self, pose_of: Callable[[str], pin.SE3]) -> dict[str, Any]:
+        """There are no objects, see :meth:`Experiment.outcome`."""
+        return {}

@@ -1,0 +1,89 @@
+"""Own problems executed in tamsi_sim, beside the planner's time stepping and analytic answers."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contact_experiments.robust import tamsi_machine
+from contact_experiments.robust.tamsi_world import WorldError
+from robust_planner import Normal, Uniform, draw_worlds, load_problem, make_example, simulate_worlds
+from robust_planner.contact_model import GRAVITY
+from robust_planner.examples import Example
+
+EXAMPLES = Path(__file__).parents[3] / "examples/robust_planner"
+
+
+@pytest.fixture(scope="module")
+def insertion() -> Example:
+    return load_problem(EXAMPLES / "insertion" / "insertion.yaml")
+
+
+def searching(knots: int) -> np.ndarray:
+    """Down beside the hole, over it from one side to the other, and down (z, x)."""
+    time = np.linspace(0.0, 3.0, knots)
+    moments = [0.0, 0.8, 1.0, 2.2, 2.6, 3.0]
+    z = np.interp(time, moments, [0.03, 0.014, 0.009, 0.009, -0.004, -0.004])
+    x = np.interp(time, moments, [0.0, -0.01, -0.01, 0.01, 0.0, 0.0])
+    return np.stack([z, x], axis=1)
+
+
+def test_a_peg_moves_among_obstacles_as_the_planner_says(insertion: Example) -> None:
+    problem = insertion.problem
+    worlds = draw_worlds(problem, {"hole.x": Normal(0.0, 0.004)}, 6, 0, "test")
+    controls = searching(problem.knots)
+    planned = simulate_worlds(problem, controls, worlds, 50)
+    judged = tamsi_machine.simulate_worlds(problem, controls, worlds)
+    size = problem.model.coordinates
+    assert judged.position.shape == planned.position.shape
+    np.testing.assert_allclose(judged.position, planned.position, atol=5e-4)
+    # The references follow the same equation, whatever the world.
+    np.testing.assert_allclose(
+        judged.position[:, :, 2:size], planned.position[:, :, 2:size], atol=1e-12
+    )
+    assert np.abs(worlds.shift[:, 0]).max() > 0.005
+    np.testing.assert_array_less(judged.position[:, -1, 0], 0.001)
+    # At rest the same force, shared by the two ends of the peg.
+    ground = problem.model.grounded
+    rest = [motion.normal_force[:, -1, ground].sum(axis=1) for motion in (planned, judged)]
+    np.testing.assert_allclose(rest[1], rest[0], atol=0.5)
+
+
+def test_a_peg_beside_the_hole_stands_on_its_rim(insertion: Example) -> None:
+    """Where the spring that presses and that of the contact, at one edge, are in balance."""
+    problem = insertion.problem
+    worlds = draw_worlds(problem, {"hole.x": Uniform(0.008, 0.009)}, 2, 0, "test")
+    down = searching(problem.knots)
+    down[:, 1] = 0.0
+    motion = tamsi_machine.simulate_worlds(problem, down, worlds)
+    spring, contact, reference = 1200.0, problem.stiffness, motion.position[:, -1, 2]
+    height = (contact * 0.012 + spring * reference) / (contact + spring)
+    np.testing.assert_allclose(motion.position[:, -1, 0], height, atol=2e-5)
+    expected = spring * (height - reference)
+    np.testing.assert_allclose(motion.normal_force[:, -1].sum(axis=1), expected, rtol=0.01)
+
+
+def test_a_cart_without_obstacles_slides_to_where_friction_stops_it() -> None:
+    """An own model with motors: after a push for 0.2 s, v^2 / (2 mu g)."""
+    problem = dataclasses.replace(load_problem(EXAMPLES / "cart" / "cart.yaml").problem)
+    worlds = draw_worlds(problem, {"friction": Uniform(0.3, 0.6)}, 4, 0, "test")
+    controls = np.zeros((problem.knots, 1))
+    controls[:10] = 20.0
+    motion = tamsi_machine.simulate_worlds(problem, controls, worlds)
+    acceleration = 20.0 / 2.0 - worlds.friction * GRAVITY
+    speed = 0.2 * acceleration
+    way = 0.1 * speed + speed**2 / (2.0 * worlds.friction * GRAVITY)
+    np.testing.assert_allclose(motion.position[:, -1, 0], way, rtol=0.03)
+
+
+def test_what_cannot_be_judged_is_refused(insertion: Example) -> None:
+    problem = make_example("hopper").problem
+    worlds = draw_worlds(problem, {"friction": Normal(0.5, 0.1)}, 1, 0, "test")
+    with pytest.raises(WorldError, match="'hopper' was read from no URDF file"):
+        tamsi_machine.simulate_worlds(problem, np.zeros((problem.knots, 3)), worlds)
+    odd = dataclasses.replace(insertion.problem, duration=3.1)
+    with pytest.raises(WorldError, match=r"multiples of 0\.005 s"):
+        tamsi_machine.simulate_worlds(odd, searching(odd.knots), worlds)
