@@ -4,11 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_experiments.robust import tamsi_world
+from contact_experiments.robust import tamsi_machine, tamsi_world
 from robust_planner.problem import RobustProblem
-from robust_planner.risk.batch import SMALLEST_FORCE, SMALLEST_WAY, BatchMotion
+from robust_planner.risk.batch import (
+    SMALLEST_FORCE,
+    SMALLEST_WAY,
+    BatchMotion,
+    WorldsSimulator,
+)
+from robust_planner.risk.failure import FailureConfig
 from robust_planner.risk.worlds import Worlds, in_world
 from robust_planner.trajectory import ContactTrajectory
+
+
+def judge_of(problem: RobustProblem, failure: FailureConfig) -> WorldsSimulator | None:
+    """Return what executes plans of a problem in tamsi_sim, None if nothing does.
+
+    Args:
+        problem: The problem.
+        failure: What counts as a failure.
+    """
+    if tamsi_world.can_simulate(problem):
+        return simulate_worlds
+    return tamsi_machine.simulate_worlds if tamsi_machine.can_judge(problem, failure) else None
 
 
 def simulate_worlds(problem: RobustProblem, controls: np.ndarray, worlds: Worlds) -> BatchMotion:

@@ -24,6 +24,7 @@ from contact_experiments.robust.tamsi_world import (
 from robust_planner.contact_model import GRAVITY, GROUND, ContactModel, Source
 from robust_planner.problem import RobustProblem
 from robust_planner.risk.batch import BatchMotion
+from robust_planner.risk.failure import FailureConfig
 from robust_planner.risk.worlds import Worlds, starts
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.engine import Engine
@@ -36,6 +37,27 @@ SMALLEST_BALL = 1e-4
 """Radius of the balls that stand for points [m]."""
 HALF_DEPTH = 1.0
 """Of the prisms, across the plane [m]."""
+
+
+def can_judge(problem: RobustProblem, failure: FailureConfig) -> bool:
+    """Return whether plans of a problem can be executed here, and what failure is be measured.
+
+    Args:
+        problem: The problem.
+        failure: What counts as a failure.
+    """
+    return (
+        problem.model.source is not None
+        and failure.impact_speed == 0.0
+        and _samples(problem) is not None
+    )
+
+
+def _samples(problem: RobustProblem) -> int | None:
+    """Return how many samples a time step of the problem has, None if no whole number."""
+    count = round(problem.time_step / TIME_STEP / SAMPLE)
+    exact = math.isclose(count * SAMPLE * TIME_STEP, problem.time_step)
+    return count if count and exact else None
 
 
 def simulate_worlds(problem: RobustProblem, controls: np.ndarray, worlds: Worlds) -> BatchMotion:
@@ -57,8 +79,8 @@ def simulate_worlds(problem: RobustProblem, controls: np.ndarray, worlds: Worlds
     model, count = problem.model, len(worlds)
     if model.source is None:
         raise WorldError(f"'{model.name}' was read from no URDF file (valid: own problems)")
-    samples = round(problem.time_step / TIME_STEP / SAMPLE)
-    if samples < 1 or not math.isclose(samples * SAMPLE * TIME_STEP, problem.time_step):
+    samples = _samples(problem)
+    if samples is None:
         raise WorldError(f"time step {problem.time_step:g} s (valid: multiples of 0.005 s)")
     references = _references(problem, controls, samples)
     begin = starts(problem, worlds)

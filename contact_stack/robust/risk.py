@@ -15,7 +15,6 @@ from contact_core.errors import ConfigError
 from contact_core.figures import add_legend, new_figure, save
 from contact_core.results import Rows, table, write_json
 from contact_experiments.robust import tamsi_judge
-from contact_experiments.robust.tamsi_world import can_simulate
 from robust_planner.examples import Example
 from robust_planner.risk.failure import FailureRate
 from robust_planner.risk.risk_planner import RiskPlan, failure_rate, simulator
@@ -103,16 +102,15 @@ def summarize_risk(example: Example, plan: RiskPlan, tamsi_runs: int) -> dict[st
     """
     problem = example.robust_problem
     tamsi: dict[str, FailureRate | None] = {"nominal": None, "risk": None}
-    if tamsi_runs and can_simulate(problem):
+    judge = tamsi_judge.judge_of(problem, example.failure)
+    if tamsi_runs and judge:
         # Other worlds than those of the planner and of its check.
         worlds = draw_worlds(problem, example.uncertain, tamsi_runs, 0, "judge in tamsi_sim")
         for name, trajectory in (
             ("nominal", plan.nominal.trajectory),
             ("risk", plan.trajectory),
         ):
-            tamsi[name] = failure_rate(
-                problem, example.failure, trajectory.control, worlds, tamsi_judge.simulate_worlds
-            )
+            tamsi[name] = failure_rate(problem, example.failure, trajectory.control, worlds, judge)
     return {
         "problem": problem.name,
         "risk": plan.risk,

@@ -203,7 +203,7 @@ def _contacts(trajectory: ContactTrajectory, model: ContactModel) -> list[Any]:
     for index, (name, other) in enumerate(zip(model.contact_names, model.surfaces, strict=True)):
         contacts.append(
             ContactForceTrajectory(
-                link=name,
+                link=name.split("/")[0],
                 other=other,
                 time_from_start=times,
                 force=[to_vector(tuple(acting)) for acting in force[:, index].tolist()],

@@ -12,6 +12,7 @@ from matplotlib.path import Path as Outline
 from contact_core.errors import ConfigError
 from robust_planner import (
     BodyPoint,
+    ContactTrajectory,
     Normal,
     Obstacle,
     RobustProblem,
@@ -153,6 +154,16 @@ def test_a_ball_slides_down_a_slope_as_friction_lets_it(radius: float) -> None:
     np.testing.assert_allclose(way @ along, np.maximum(pull, 0.0) * duration**2 / 2.0, atol=3e-3)
     np.testing.assert_allclose(way @ out, 0.0, atol=1e-9)
     np.testing.assert_allclose(motion.normal_force[:, 1:, 1], GRAVITY * np.cos(angle), rtol=1e-6)
+    # In the world: what rests is held straight up.
+    rests = int(worlds.friction.argmax())
+    plan = ContactTrajectory(
+        time=np.zeros(501), position=motion.position[rests], velocity=motion.velocity[rests],
+        control=np.zeros((501, 1)), normal_force=motion.normal_force[rests],
+        tangent_force=motion.tangent_force[rests].reshape(501, 2, 2), slip=motion.slip[rests],
+        limit_force=motion.limit_force[rests],
+    )  # fmt: skip
+    held = plan.contact_force(problem.model)[1:].sum(axis=1)
+    np.testing.assert_allclose(held, [[0.0, 0.0, GRAVITY]] * 500, atol=1e-6)
 
 
 def test_worlds_differ_in_where_an_obstacle_is() -> None:

@@ -8,9 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contact_core.planning import PlanStatus
 from contact_experiments.robust import tamsi_machine
 from contact_experiments.robust.tamsi_world import WorldError
-from robust_planner import Normal, Uniform, draw_worlds, load_problem, make_example, simulate_worlds
+from robust_planner import (
+    Normal,
+    Uniform,
+    draw_worlds,
+    failure_rate,
+    load_problem,
+    make_example,
+    plan_example,
+    simulate_worlds,
+)
 from robust_planner.contact_model import GRAVITY
 from robust_planner.examples import Example
 
@@ -87,3 +97,18 @@ def test_what_cannot_be_judged_is_refused(insertion: Example) -> None:
     odd = dataclasses.replace(insertion.problem, duration=3.1)
     with pytest.raises(WorldError, match=r"multiples of 0\.005 s"):
         tamsi_machine.simulate_worlds(odd, searching(odd.knots), worlds)
+
+
+@pytest.mark.verify
+def test_a_promise_to_insert_holds_in_tamsi_sim(insertion: Example) -> None:
+    """The nominal plan goes straight down; with 5 % accepted the interval ends below 7 %."""
+    problem = insertion.robust_problem
+    plan = plan_example(insertion, 0.05)
+    assert plan.status is PlanStatus.SUCCEEDED
+    worlds = draw_worlds(problem, insertion.uncertain, 2000, 1, "judge in tamsi_sim")
+    rate, nominal = (
+        failure_rate(problem, insertion.failure, controls, worlds, tamsi_machine.simulate_worlds)
+        for controls in (plan.trajectory.control, plan.nominal.trajectory.control)
+    )
+    assert rate.high <= 0.07, rate
+    assert nominal.low >= 2.0 * rate.high
