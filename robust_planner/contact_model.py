@@ -248,9 +248,10 @@ def build_model(
         offset = shift[2 * index : 2 * index + 2]
         for part in obstacle.parts:
             touches += [_on_part(contact, q, offset, obstacle, part) for contact in contacts]
+    distance = casadi.vertcat(*[touch.distance for touch in touches])
     shifted = [
-        casadi.vertcat(*[touch.distance for touch in touches]),
-        casadi.vertcat(*[touch.normal_jacobian for touch in touches]),
+        distance,
+        casadi.jacobian(distance, q),
         casadi.vertcat(*[touch.tangent_jacobian for touch in touches]),
     ]
     normals = casadi.horzcat(*[touch.normal for touch in touches])
@@ -289,7 +290,6 @@ class _Touch:
     surface: str
     distance: casadi.SX
     normal: casadi.SX
-    normal_jacobian: casadi.SX
     tangent_jacobian: casadi.SX
 
 
@@ -310,7 +310,6 @@ def _on_ground(contact: BodyPoint, q: casadi.SX) -> _Touch:
         surface=GROUND,
         distance=distance,
         normal=casadi.SX([0.0] * (dimension - 1) + [1.0]),
-        normal_jacobian=casadi.jacobian(distance, q),
         tangent_jacobian=casadi.vertcat(*tangents),
     )
 
@@ -329,7 +328,6 @@ def _on_part(
         surface=surface,
         distance=distance - contact.radius,
         normal=normal,
-        normal_jacobian=normal.T @ jacobian,
         tangent_jacobian=casadi.vertcat(tangent, -tangent),
     )
 
