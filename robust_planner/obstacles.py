@@ -14,6 +14,10 @@ SMALLEST_DISTANCE = 1e-9
 """To a corner [m]; keeps the derivatives of a distance finite there."""
 
 
+TAKEN = ("ground", "start")
+"""Names that uncertain quantities and contacts have for something else."""
+
+
 @dataclass(frozen=True)
 class Obstacle:
     """Convex parts that stand still, and move together where it is uncertain where they are.
@@ -30,8 +34,11 @@ class Obstacle:
         """Refuse what is not convex, and turn what is given clockwise.
 
         Raises:
-            ConfigError: If there are no parts, or one is no convex polygon.
+            ConfigError: If the name means something else, there are no parts, or one is no convex
+                polygon.
         """
+        if self.name in TAKEN:
+            raise ConfigError(f"obstacle '{self.name}' (valid: any name but {', '.join(TAKEN)})")
         if not self.parts:
             raise ConfigError(f"obstacle '{self.name}' has no parts (valid: one or more)")
         parts = {

@@ -35,6 +35,7 @@ SAMPLE = 5
 """Time steps from one look at the contacts to the next."""
 SMALLEST_BALL = 1e-4
 """Radius of the balls that stand for points [m]."""
+DOWN = (0.0, 0.0, -GRAVITY)
 HALF_DEPTH = 1.0
 """Of the prisms, across the plane [m]."""
 
@@ -129,11 +130,9 @@ class _Machine:
             stiffness, dissipation = STIFFNESS, DISSIPATION
         # Two equal surfaces in series.
         surface = Surface(2.0 * stiffness, dissipation, float(worlds.friction[index]))
-        # A drive carries its weight, and no model mixes both on one coordinate's way.
-        weight = (0.0, 0.0, 0.0) if model.drives else (0.0, 0.0, -GRAVITY)
         instances = [
             ground_instance(float(worlds.height[index])),
-            Instance(MACHINE, _with_balls(source, float(worlds.mass[index])), gravity=weight),
+            Instance(MACHINE, _with_balls(source, float(worlds.mass[index])), gravity=DOWN),
             *_prisms(model, worlds.shift[index]),
         ]
         built = build_model(
@@ -150,6 +149,8 @@ class _Machine:
         for dof, drive in zip(self._driven, model.drives.values(), strict=True):
             drives.stiffness[dof], drives.damping[dof] = drive.stiffness, drive.damping
         drives.effort_limit[:] = np.inf
+        self._arm = pin.buildModelFromXML(source.urdf)
+        self._arm_data = self._arm.createData()
         self._contacts = {name: i for i, name in enumerate(model.contact_names)}
 
     def put(self, state: np.ndarray) -> None:
@@ -170,9 +171,13 @@ class _Machine:
         engine, drives = self._engine, self._engine.drives
         motors = control[: len(control) - len(self._driven)]
         force = self._model.actuation[: len(self._dofs), : len(motors)] @ motors
-        engine.applied[self._dofs] = force
         normal, slip = np.zeros((2, len(self._contacts)))
         for before, after in zip(references[:-1, 0], references[1:, 0], strict=True):
+            weight = pin.computeGeneralizedGravity(
+                self._arm, self._arm_data, engine.q[self._dofs].copy()
+            )
+            engine.applied[self._dofs] = force
+            engine.applied[self._driven] += weight[list(self._model.drives)]
             drives.target[self._driven] = before
             drives.target_rate[self._driven] = (after - before) / SAMPLE
             status = engine.step(SAMPLE)

@@ -92,6 +92,11 @@ def test_what_is_no_convex_polygon_is_refused(
         Obstacle("hole", parts)
 
 
+def test_names_that_mean_something_else_are_refused() -> None:
+    with pytest.raises(ConfigError, match="obstacle 'start'"):
+        Obstacle("start", {"a": POLYGONS[0]})
+
+
 def test_clockwise_corners_are_turned() -> None:
     given = Obstacle("hole", {"a": POLYGONS[0][::-1]})
     assert sorted(given.parts["a"]) == sorted(POLYGONS[0])

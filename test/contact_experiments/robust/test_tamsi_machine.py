@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from contact_core.planning import PlanStatus
 from contact_experiments.robust import tamsi_machine
@@ -74,6 +76,27 @@ def test_a_peg_beside_the_hole_stands_on_its_rim(insertion: Example) -> None:
     np.testing.assert_allclose(motion.position[:, -1, 0], height, atol=2e-5)
     expected = spring * (height - reference)
     np.testing.assert_allclose(motion.normal_force[:, -1].sum(axis=1), expected, rtol=0.01)
+
+
+def test_a_drive_carries_its_own_weight_alone(tmp_path: Path) -> None:
+    """Across the peg follows its drive; down it has none, and falls."""
+    values = yaml.safe_load((EXAMPLES / "insertion" / "insertion.yaml").read_text())
+    values |= {
+        "drives": {"x": values["drives"]["x"]}, "duration": 0.06, "knots": 7,
+        "control_weight": [1.0], "start": [0.06, 0.0, 0.0, 0.0, 0.0, 0.0],
+        "goal": [0.0, 0.0, 0.0, 0.0, 0.0, 0.0], "state_weight": [1.0] * 6,
+        "failure": {"contact_force": 30.0},
+    }  # fmt: skip
+    (tmp_path / "fall.yaml").write_text(yaml.safe_dump(values))
+    shutil.copy(EXAMPLES / "insertion" / "peg.urdf", tmp_path)
+    problem = load_problem(tmp_path / "fall.yaml").problem
+    worlds = draw_worlds(problem, {"friction": Normal(0.3, 0.0)}, 1, 0, "test")
+    controls = np.full((7, 1), 0.002)
+    judged = tamsi_machine.simulate_worlds(problem, controls, worlds)
+    time = np.linspace(0.0, 0.06, 7)
+    np.testing.assert_allclose(judged.position[0, :, 0], 0.06 - GRAVITY * time**2 / 2, atol=4e-4)
+    planned = simulate_worlds(problem, controls, worlds, 10)
+    np.testing.assert_allclose(judged.position, planned.position, atol=1e-5)
 
 
 def test_a_cart_without_obstacles_slides_to_where_friction_stops_it() -> None:
