@@ -128,6 +128,34 @@ def test_a_moved_obstacle_is_as_far_as_a_body_that_is_moved_back() -> None:
         assert distance[0, 0] == pytest.approx(q[1] - 0.05)
 
 
+def test_a_ball_on_a_body_that_turns_slides_as_its_surface_does() -> None:
+    """What is fixed to the body where it touches, moved by differences of the configuration."""
+
+    def place(q: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        sine, cosine = np.sin(q[2]), np.cos(q[2])
+        turned = np.array([cosine * arm[0] + sine * arm[1], cosine * arm[1] - sine * arm[0]])
+        return q[:2] + turned
+
+    q, arm, radius = casadi.SX.sym("q", 3), np.array([0.3, -0.2]), 0.07
+    sine, cosine = casadi.sin(q[2]), casadi.cos(q[2])
+    tip = q[:2] + casadi.vertcat(cosine * arm[0] + sine * arm[1], cosine * arm[1] - sine * arm[0])
+    spin = casadi.SX.zeros(3, 3)
+    spin[1, 2] = 1.0
+    model = build_model(
+        "bar", q, [Body(q[:2], 1.0, q[2], 0.1)], [BodyPoint("tip", tip, radius, spin)],
+        np.eye(3)[:, :1], ("x", "z", "pitch"), ("force",),
+        obstacles=[Obstacle("hole", {"a": POLYGONS[1]})],
+    )  # fmt: skip
+    for state, speed in np.random.default_rng(3).normal(size=(10, 2, 3)):
+        normals = np.asarray(model.normals(state)).T
+        sides = np.asarray(model.tangent_jacobian(state)) @ speed
+        for (x, z), side in zip(normals, sides[::2], strict=True):
+            # Where it touches, in the frame of the body.
+            touch = place(np.array([0.0, 0.0, -state[2]]), -radius * np.array([x, z])) + arm
+            ahead, behind = (place(state + step * speed, touch) for step in (1e-6, -1e-6))
+            assert side == pytest.approx((ahead - behind) @ [z, -x] / 2e-6, abs=1e-7)
+
+
 def test_obstacles_in_space_are_refused() -> None:
     q = casadi.SX.sym("q", 3)
     with pytest.raises(PlanningProblemError, match="obstacles in 3-D"):

@@ -41,6 +41,7 @@ def test_a_urdf_moves_as_in_pinocchio(tmp_path: Path) -> None:
     path.write_text(LEG)
     point = np.array([0.05, 0.02, -0.03])
     model = load_urdf(path, {"heel": ("foot", point)}, ["slide"], dimension=3)
+    rolling = load_urdf(path, {"heel": ("foot", point, 0.04)}, ["slide"], dimension=3)
     other = pin.buildModelFromUrdf(str(path))
     data = other.createData()
     foot = other.getFrameId("foot")
@@ -59,6 +60,11 @@ def test_a_urdf_moves_as_in_pinocchio(tmp_path: Path) -> None:
         np.testing.assert_allclose(model.normal_jacobian(q), velocity[2:], atol=1e-12)
         sides = np.array([velocity[0], -velocity[0], velocity[1], -velocity[1]])
         np.testing.assert_allclose(model.tangent_jacobian(q), sides, atol=1e-12)
+        # A ball touches below its centre, where it moves otherwise if it turns.
+        assert float(rolling.distance(q)) == pytest.approx(height - 0.04, abs=1e-12)
+        below = velocity + pin.skew(np.array([0.0, 0.0, 0.04])) @ frame[3:]
+        sides = np.array([below[0], -below[0], below[1], -below[1]])
+        np.testing.assert_allclose(rolling.tangent_jacobian(q), sides, atol=1e-12)
     assert model.limits.lower == (-2.0, -np.inf)
     assert model.limits.upper == (np.inf, 0.3)
     assert model.limits.speed == (3.0, np.inf)
