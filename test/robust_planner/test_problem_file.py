@@ -147,6 +147,7 @@ def test_the_command_line_makes_the_plan_of_the_library(
     path = quick_cart(tmp_path)
     plan = plan_example(load_problem(path), 0.2)
     words = ["robust", str(path), "--risk", "0.2", "--out", str(tmp_path / "out"), "--json"]
+    words += ["--judge", "20"]
     code = cli.main(words)
     summary = json.loads(capsys.readouterr().out)
     assert summary["status"] == plan.status.name == "SUCCEEDED"
@@ -155,6 +156,10 @@ def test_the_command_line_makes_the_plan_of_the_library(
     np.testing.assert_array_equal(written["control"], plan.trajectory.control)
     np.testing.assert_array_equal(written["position"], plan.trajectory.position)
     assert summary["plans"]["with risk"]["rate"] == plan.failure_rate.rate
+    # In tamsi_sim, too: an own model.
+    judged = {name: entry["tamsi"] for name, entry in summary["plans"].items()}
+    assert judged["with risk"]["samples"] == 20
+    assert judged["with risk"]["low"] <= 0.2 < judged["nominal"]["rate"]
     assert (tmp_path / "out" / "worlds.png").stat().st_size > 10_000
     words += ["--start", str(tmp_path / "out" / "plan.json")]
     assert cli.main(words) == 0
