@@ -3,7 +3,7 @@
 On one processor the simulated arm, estimator and controller run, on another one the node that moves
 objects; it brings a box to one place after the other. A target has the stamp of the joint state
 that it follows from: its age on arrival is the whole way, from the arm through the look to whoever
-listens.
+listens. A table says what the arm was doing at which looks, and how old these were.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import argparse
 import itertools
 import os
 import time
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,11 @@ GOALS = ((0.62, 0.06, 0.5), (0.54, -0.06, -0.4), (0.6, -0.1, 1.2), (0.56, 0.08, 
 """Where the box is to be, one after the other [m, rad]."""
 SLACK = 30.0
 """Time for a goal to begin or end, beyond its budget [s]."""
+ALL = "all"
 COLUMNS = (
-    ("looks", "looks", 1, "d"), ("age p50 [ms]", "p50", 1e3, ".1f"), ("p99", "p99", 1e3, ".1f"),
-    ("longest", "longest", 1e3, ".1f"), ("searches", "searches", 1, "d"),
-    ("goals", "goals", 1, "d"), ("reached", "reached", 1, "d"),
+    ("the arm was", "phase", 1, ""), ("looks", "looks", 1, "d"), ("share", "share", 1, ".0%"),
+    ("age p50 [ms]", "p50", 1e3, ".1f"), ("p99", "p99", 1e3, ".1f"),
+    ("longest", "longest", 1e3, ".1f"),
 )  # fmt: skip
 
 
@@ -70,9 +72,10 @@ def main(args: argparse.Namespace) -> int:
         GraphClient("bench_looks") as client,
     ):
         row = measure(client, args.seconds)
-    print("\n".join(lines([row], COLUMNS)))
+    print("\n".join(lines(row["phases"], COLUMNS)))
     print(
-        "the arm was " + ", ".join(f"{name} {share:.0%}" for name, share in row["phases"].items())
+        f"{row['rate']:.1f} looks a second, {row['searches']} searches, "
+        f"{row['reached']} of {row['goals']} goals reached"
     )
     print(f"one processor for the simulation, one for the planner; load before: {load:.1f}")
     write_json({"load": load, **row}, args.json)
@@ -87,21 +90,27 @@ def measure(client: GraphClient, seconds: float) -> dict[str, Any]:
         seconds: How long.
 
     Returns:
-        The figures by the names of COLUMNS, and ``phases``: what the arm was doing -> share of
-        the looks.
+        ``rate`` of the looks [Hz], ``searches``, ``goals``, those ``reached``, and ``phases``:
+        for all looks, and for those of every phase, the figures by the names of COLUMNS.
     """
-    ages: list[int] = []
-    phases: Counter[str] = Counter()
+    ages: dict[str, list[int]] = defaultdict(list)
+    sent: list[int] = []
     searches = goals = reached = 0
 
     def hear(message: JointState) -> None:
-        ages.append(time.time_ns() - to_nanoseconds(message.header.stamp))
+        sent.append(time.time_ns() - to_nanoseconds(message.header.stamp))
+
+    def sort(said: MoveObjects.Feedback) -> None:
+        # It follows the target of its look.
+        ages[said.phase] += sent
+        sent.clear()
 
     # The simulator is up when it says where the joints are, and the planner when it answers.
     client.wait_for(JointState, "joint_states", timeout=2.0 * SLACK)
     client.run(MoveObjects, "move_objects", MoveObjects.Goal(), timeout=4.0 * SLACK)
     client.node.create_subscription(JointState, "target_joint", hear, signal_subscription(False))
-    end = time.monotonic() + seconds
+    begin = time.monotonic()
+    end = begin + seconds
     for goal in itertools.cycle(GOALS):
         left = end - time.monotonic()
         if left <= 0.0:
@@ -110,15 +119,24 @@ def measure(client: GraphClient, seconds: float) -> dict[str, Any]:
             scene=SCENE, names=list(STATES), goal=goal,
             time_budget=to_duration(round(left * NANOSECONDS)),
         )  # fmt: skip
-        sent = client.send(
-            MoveObjects, "move_objects", message, lambda said: phases.update([said.phase])
-        )
-        result = client.end_of(sent, left + SLACK).result
+        moving = client.send(MoveObjects, "move_objects", message, sort)
+        result = client.end_of(moving, left + SLACK).result
         goals, reached = goals + 1, reached + result.goal_reached
         searches += result.searches
+    looks = [age for some in ages.values() for age in some]
+    return {
+        "rate": len(looks) / (time.monotonic() - begin),
+        "searches": searches, "goals": goals, "reached": reached,
+        "phases": [
+            _figures(name, some, len(looks)) for name, some in ((ALL, looks), *ages.items())
+        ],
+    }  # fmt: skip
+
+
+def _figures(phase: str, ages: Sequence[int], total: int) -> dict[str, Any]:
+    """Return the figures of some looks by the names of COLUMNS, of their ages [ns]."""
     p50, p99, longest = np.percentile(np.array(ages or [0]), (50, 99, 100)) / NANOSECONDS
     return {
-        "looks": len(ages), "p50": float(p50), "p99": float(p99), "longest": float(longest),
-        "searches": searches, "goals": goals, "reached": reached,
-        "phases": {name: count / phases.total() for name, count in phases.items()},
+        "phase": phase, "looks": len(ages), "share": len(ages) / max(total, 1),
+        "p50": float(p50), "p99": float(p99), "longest": float(longest),
     }  # fmt: skip
