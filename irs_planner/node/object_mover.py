@@ -33,7 +33,7 @@ from contact_ros.border import (
     vector,
 )
 from contact_ros.driver_profile import DriverConfig, driver_profile
-from contact_ros.entry_point import run
+from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.geometry import to_se3
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read
@@ -193,8 +193,11 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
     ) -> Moved:
         """Look and move until it is over, see :meth:`GoalPlanner.solve`."""
         begun = due = time.monotonic()
+        heard = self._joints_heard
         while (end := self._end(problem, stop, begun)) is None:
-            if self._hears_all(problem):
+            # What was heard before a goal was read is old.
+            if self._joints_heard > heard and self._hears_all(problem):
+                heard = self._joints_heard
                 self._look(problem)
                 publish(_feedback(problem, stop.elapsed))
             due = max(due + self._config.mover.period, time.monotonic())
@@ -308,6 +311,7 @@ class ObjectMoverNode(GuardedNode):
             ControllerStatus, "controller_status", self._goals.hear_status, signal
         )
         self._server = PlanningServer(self, MoveObjects, ACTION, self._goals)
+        freeze_garbage_collector()
 
     def close(self) -> None:
         """Stop moving."""

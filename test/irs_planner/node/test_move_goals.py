@@ -118,6 +118,14 @@ def test_who_is_silent_is_named(tmp_path, silent: str, reason: str) -> None:
     assert not result.goal_reached
 
 
+def test_what_was_heard_before_a_goal_is_not_acted_on(tmp_path) -> None:
+    world = World(tmp_path, SHORT, x=0.6)
+    world.speak()
+    world.silent = {"arm"}
+    assert world.run().remedy.startswith("joint_states is silent about lbr_A1: publish")
+    assert world.targets == []
+
+
 def test_poses_in_a_frame_that_is_not_known_are_named(tmp_path) -> None:
     world = World(tmp_path, x=0.6)
     world.frame = "camera_link"
