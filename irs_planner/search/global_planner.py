@@ -27,7 +27,7 @@ from irs_planner.result import IrsPlan, Rollout, Segment
 from irs_planner.search.grasps import choose_joints, draw_grasps
 from irs_planner.search.parts import Parts, at_once
 from irs_planner.search.push import push
-from irs_planner.search.search_model import Reach, SearchModel
+from irs_planner.search.search_model import STATES_A_PART, Reach, SearchModel
 from irs_planner.search.settings import SearchReport, SearchSettings
 from irs_planner.search.transit import Motion, find_transit, follow, let_go, stays
 from irs_planner.search.tree import Edge, Tree, motion_of
@@ -81,8 +81,8 @@ def search_globally(
 ) -> Parts[tuple[PlanStatus, list[tuple[str, Motion]]]]:
     """Plan as :func:`plan_globally` does, part by part.
 
-    A part is a step of a batch of pushes or grasps, some steps of the robot alone, or an
-    iteration of a path's search; refining a push is one as a whole.
+    A part is a step of some pushes or grasps, some steps of the robot alone, or an edge of a
+    path's search; refining a push is one as a whole.
 
     Args:
         problem: As there.
@@ -98,7 +98,7 @@ def search_globally(
     status = check_start(problem) or (yield from search.grow())
     yield from search.shorten()
     edges = search.tree.path(search.best)
-    if search.reached:
+    if search.reached and settings.refinements:
         edges = yield from _refine(search.model, settings, edges, stop)
     return status, motion_of(search.model, edges)
 
@@ -234,8 +234,8 @@ class _Search:
     def _reach(self, grasps: np.ndarray, commands: np.ndarray) -> Parts[Reach]:
         """Return what one step can do from every grasp (K, n), some of them a part."""
         reaches = []
-        for first in range(0, len(grasps), self._settings.pushes):
-            some = slice(first, first + self._settings.pushes)
+        for first in range(0, len(grasps), STATES_A_PART):
+            some = slice(first, first + STATES_A_PART)
             reaches.append(self.model.reach(grasps[some], commands[some]))
             yield
         return Reach.of(reaches)

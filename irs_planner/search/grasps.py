@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from irs_planner.search.kernels import approach
-from irs_planner.search.parts import Parts
+from irs_planner.search.parts import Parts, pauses
 from irs_planner.search.search_model import ROOM, SearchModel
 
 LEAD_STEPS = 8
 CLOSE_STEPS = 10
+GRASPS_A_PART = 32
 LARGEST_STEPS = 10.0
 """Limit of one step of inverse kinematics, in largest steps of the joints."""
 
@@ -42,7 +43,7 @@ def draw_grasps(
     generator: np.random.Generator,
     count: int,
 ) -> Parts[np.ndarray]:
-    """Draw grasps of the objects where they are; one step of all of them is a part.
+    """Draw grasps of the objects where they are; one step of some of them is a part.
 
     One or two links are led to random places around an object, then to its surface.
 
@@ -60,8 +61,8 @@ def draw_grasps(
     joints = np.repeat(state[np.newaxis, model.joints], count, axis=0)
     radius = float(model.dynamics.object_radii.max())
     for i in range(LEAD_STEPS + CLOSE_STEPS):
+        yield from pauses(count, GRASPS_A_PART)
         _approach(model, state, joints, chosen, place, moved, radius if i < LEAD_STEPS else 0.0)
-        yield
     states = model.complete(state, joints)
     error = model.errors(states, model.problem.goal)[:, model.dynamics.coordinates :]
     good = _touches(model, states, chosen) & _clear(model, states, moved)

@@ -10,6 +10,17 @@ Parts = Generator[None, None, Result]
 """A generator that pauses after every part, and returns the result."""
 
 
+def pauses(amount: int, a_part: int) -> Parts[None]:
+    """Pause before work that is done in one piece, so often that it counts for what it is.
+
+    Args:
+        amount: Of work.
+        a_part: As much of it as is a part.
+    """
+    for _ in range(0, amount, a_part):
+        yield
+
+
 def at_once(parts: Parts[Result]) -> Result:
     """Do all parts and return the result.
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from irs_planner.search.parts import Parts
-from irs_planner.search.search_model import SearchModel
+from irs_planner.search.parts import Parts, pauses
+from irs_planner.search.search_model import STATES_A_PART, SearchModel
 from irs_planner.search.transit import Motion
 
 PATIENCE = 6
@@ -13,9 +15,14 @@ PATIENCE = 6
 
 
 def push(
-    model: SearchModel, states: np.ndarray, commands: np.ndarray, target: np.ndarray
+    model: SearchModel,
+    states: np.ndarray,
+    commands: np.ndarray,
+    target: np.ndarray,
+    steps: int | None = None,
+    enough: float = math.inf,
 ) -> Parts[list[Motion]]:
-    """Push from several grasps towards a target, by the exact step; one step is a part.
+    """Push from several grasps towards a target, by the exact step; some steps are a part.
 
     No push leads beyond the bounds of the states, or farther beyond than it began, and in none
     does a link touch that keeps away.
@@ -25,17 +32,21 @@ def push(
         states: (K, n) where to begin.
         commands: (K, n_a) u of the step before.
         target: (n) p.
+        steps: How many at most; None for as many as the settings say.
+        enough: A push ends when it has come so much nearer [tolerances].
 
     Returns:
         The motion of every grasp up to where its objects were nearest to the target; empty where
         they never came nearer.
     """
-    length, count = model.settings.push_steps, len(states)
+    length, count = steps or model.settings.push_steps, len(states)
     history = np.empty((length + 1, *states.shape))
     inputs = np.empty((length, *commands.shape))
     history[0], nearest = states, model.distance(states, target)
-    steps, going, here = np.zeros(count, dtype=int), np.arange(count), states
+    near = nearest - enough
+    taken, going, here = np.zeros(count, dtype=int), np.arange(count), states
     for t in range(length):
+        yield from pauses(going.size, STATES_A_PART)
         control = model.best_inputs(here, model.hold(here, commands), target)
         ahead = model.dynamics.step_batch(here, control)
         stuck = ~np.isfinite(ahead).all(axis=1)
@@ -44,11 +55,10 @@ def push(
         distance = np.where(lost, np.inf, model.distance(ahead, target))
         history[t + 1, going], inputs[t, going] = ahead, control
         nearer = going[distance < nearest[going]]
-        steps[nearer] = t + 1
+        taken[nearer] = t + 1
         nearest[going] = np.minimum(nearest[going], distance)
-        on = ~lost & (t + 1 - steps[going] <= PATIENCE)
+        on = ~lost & (t + 1 - taken[going] <= PATIENCE) & (nearest[going] > near[going])
         going, here, commands = going[on], ahead[on], control[on]
         if not going.size:
             break
-        yield
-    return [Motion(history[: steps[k] + 1, k], inputs[: steps[k], k]) for k in range(count)]
+    return [Motion(history[: taken[k] + 1, k], inputs[: taken[k], k]) for k in range(count)]

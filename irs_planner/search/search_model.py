@@ -16,6 +16,8 @@ from irs_planner.search.settings import SearchSettings
 EFFORT = 1e-2
 """Weight of a largest step, in squares of tolerances."""
 BESIDE = 0.1
+STATES_A_PART = 4
+"""How many states are linearised and stepped in a part of the work."""
 ROOM = 0.5
 """Robots keep this share of the clearance wherever they do not touch on purpose."""
 

@@ -29,8 +29,8 @@ SETTLING = 40
 """Steps in which an object has to come to rest."""
 AT_REST = 0.002
 """Motion in a step that counts as none, in tolerances."""
-STEPS_A_PART, EDGES_A_PART = 10, 3
-"""How much of a motion, and of the search for a path, is a part of the work."""
+STEPS_A_PART = 6
+"""How much of a motion is a part of the work; of the search for a path it is an edge."""
 
 
 @dataclass(frozen=True)
@@ -193,8 +193,7 @@ class _FreeSpace:
         low, high = np.clip([low - span, high + span], *self._model.limits)
         trees: list[list[tuple[np.ndarray, int]]] = [[(start, -1)], [(goal, -1)]]
         for i in range(ATTEMPTS):
-            if i % EDGES_A_PART == 0:
-                yield
+            yield
             tree, other = trees[i % 2], trees[1 - i % 2]
             sample = generator.uniform(low, high)
             parent = self._nearest(tree, sample)
@@ -226,11 +225,10 @@ class _FreeSpace:
         self, path: list[np.ndarray], generator: np.random.Generator
     ) -> Parts[list[np.ndarray]]:
         """Replace what lies between two random points of a path by a straight way."""
-        for k in range(SHORTCUTS):
+        for _ in range(SHORTCUTS):
             if len(path) < 3:
                 break
-            if k % EDGES_A_PART == 0:
-                yield
+            yield
             i, j = np.sort(generator.choice(len(path) - 1, 2, replace=False))
             a, b = (
                 path[k] + share * (path[k + 1] - path[k])
