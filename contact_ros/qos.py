@@ -45,14 +45,15 @@ def signal_publisher(lockstep: bool) -> QoSProfile:
     return LOCKSTEP if lockstep else _profile(depth=1, reliable=True, latched=False)
 
 
-def signal_subscription(lockstep: bool, reliable: bool = False) -> QoSProfile:
+def signal_subscription(lockstep: bool, reliable: bool = False, depth: int = 1) -> QoSProfile:
     """Return the profile for reading a signal of the control loop.
 
     Args:
         lockstep: True in lock-step, False in real time.
         reliable: Whether samples that got lost are sent again in real time.
+        depth: How many may wait in real time, for a reader that polls what several nodes publish.
 
     Returns:
         The profile.
     """
-    return LOCKSTEP if lockstep else _profile(depth=1, reliable=reliable, latched=False)
+    return LOCKSTEP if lockstep else _profile(depth, reliable, latched=False)

@@ -48,6 +48,8 @@ from irs_planner.scene_problems import scene_problem
 
 NAME = "object_mover"
 ACTION = "move_objects"
+QUEUE = 4
+"""Joint states that wait for a look: those of a gripper do not displace the arm's."""
 CAMERA = "camera/objects"
 WORLD = "world"
 FOLLOWS = (ControllerStatus.HOLD, ControllerStatus.TRACKING, ControllerStatus.CONSERVATIVE)
@@ -106,7 +108,11 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
     """Brings objects to goals; every look takes what was heard last."""
 
     def __init__(
-        self, config: MoverNodeConfig, send: Callable[[JointState], None], namespace: str = "/"
+        self,
+        config: MoverNodeConfig,
+        send: Callable[[JointState], None],
+        namespace: str = "/",
+        take: Callable[[], object] = lambda: None,
     ) -> None:
         """Take the parameters.
 
@@ -115,8 +121,9 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             send: Sends where the joints are to be now [rad], with the stamp of the joint state
                 that it follows from.
             namespace: Of the node; some drivers call their joints after it.
+            take: Lets messages in that wait for a look.
         """
-        self._config, self._send, self._namespace = config, send, namespace
+        self._config, self._send, self._namespace, self._take = config, send, namespace, take
         self._seen: dict[str, Seen] = {}
         self._joints: dict[str, float] = {}
         self._stamp = Time()
@@ -193,15 +200,16 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
     ) -> Moved:
         """Look and move until it is over, see :meth:`GoalPlanner.solve`."""
         begun = due = time.monotonic()
+        self._take()  # what has waited until now is old
         heard = self._joints_heard
         while (end := self._end(problem, stop, begun)) is None:
-            # What was heard before a goal was read is old.
             if self._joints_heard > heard and self._hears_all(problem):
                 heard = self._joints_heard
                 self._look(problem)
                 publish(_feedback(problem, stop.elapsed))
             due = max(due + self._config.mover.period, time.monotonic())
             time.sleep(max(due - time.monotonic(), 0.0))
+            self._take()
         return Moved(*end, stop.elapsed)
 
     def answer(self, problem: ObjectMover, plan: Moved) -> PlanAnswer:
@@ -302,14 +310,20 @@ class ObjectMoverNode(GuardedNode):
         super().__init__(NAME)
         config = read(self, MoverNodeConfig)
         targets = self.create_publisher(JointState, "target_joint", signal_publisher(False))
-        self._goals = MoveGoals(config, targets.publish, self.get_namespace())
-        precompile()
-        signal = signal_subscription(False)
-        self.create_subscription(TFMessage, CAMERA, self._goals.hear_objects, signal)
-        self.create_subscription(JointState, "joint_states", self._goals.hear_joints, signal)
-        self.create_subscription(
-            ControllerStatus, "controller_status", self._goals.hear_status, signal
+        self._goals = MoveGoals(
+            config, targets.publish, self.get_namespace(), lambda: self.take(*self._waiting)
         )
+        precompile()
+        signal, queue = signal_subscription(False), signal_subscription(False, depth=QUEUE)
+        self.create_subscription(TFMessage, CAMERA, self._goals.hear_objects, signal)
+        # 400 messages a second would take the processor that looks need.
+        self._waiting = (
+            self.create_subscription(JointState, "joint_states", self._goals.hear_joints, queue),
+            self.create_subscription(
+                ControllerStatus, "controller_status", self._goals.hear_status, signal
+            ),
+        )
+        self.leave_waiting(*self._waiting)
         self._server = PlanningServer(self, MoveObjects, ACTION, self._goals)
         freeze_garbage_collector()
 
