@@ -4,9 +4,10 @@ Two layers, both over the smoothed contact model. The upper one decides where to
 global search from what is seen now, as of :func:`irs_planner.plan_globally`, whose first transit is
 carried out. The lower one is receding-horizon control: at every look it rolls out the push that
 comes nearest to the target, and its first input is sent. When no push from where the robot is gains
-anything any more, the upper layer looks for another place. It does so in parts, some at every look,
-so that no look takes long and a search takes time that counts; the robot stays meanwhile. What is
-pushed may slide otherwise than predicted, or be kicked away: the next look tells.
+anything any more, the robot goes on to the plan's next push, or the upper layer looks for another
+place if things are not where the plan has them. It does so in parts, some at every look, so that no
+look takes long and a search takes time that counts; the robot stays meanwhile. What is pushed may
+slide otherwise than predicted, or be kicked away: the next look tells.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from irs_planner.search.transit import Motion
 SHORT_SEARCH = SearchSettings(attempts=40, shortcuts=5, refinements=0)
 
 NEAR = 0.3
-"""A waypoint counts as passed from here, in largest steps."""
+"""A command is at a waypoint from here, in largest steps."""
+BESIDE = 2.0
+"""So far from where its next way begins a robot goes on with a plan, likewise."""
 DECIDED = object()
 
 
@@ -48,8 +51,9 @@ class ClosedLoopSettings:
 
     search: SearchSettings = field(default=SHORT_SEARCH)
     parts: int = parameter(
-        60, "parts of a search that are done at a look, of 0.3 ms in the plane", low=1
+        120, "parts of a search that are done at a look, of 0.2 ms in the plane", low=1
     )
+    ahead: int = parameter(12, "steps in which a push has to gain something", low=1)
     gain: float = parameter(0.3, "how much nearer a push has to come, in tolerances", above=0.0)
     patience: int = parameter(3, "looks in a row at which no push gains before it ends", low=1)
     stall: int = parameter(
@@ -91,6 +95,7 @@ class ClosedLoop:
         self._path = np.empty((0, len(self._model.joints)))
         self._seen = problem.initial_state
         self._target = problem.goal
+        self._plan: list[tuple[str, Motion]] = []
         self._idle = self._stalled = 0
         self._nearest, self._arrived = np.inf, False
         self._seeds = generator(self._settings.search.seed, "closed loop")
@@ -115,14 +120,16 @@ class ClosedLoop:
         if self.phase is Phase.REST:
             self._touch()
         if self.phase is Phase.TRANSIT:
-            waypoint = self._waypoint(state)
+            waypoint = self._waypoint(state, command)
             if waypoint is not None:
                 return waypoint
         if self.phase is Phase.PUSH:
             control = self._push(state, rest)
             if control is not None:
                 return control
-            self._begin_search(state)
+            if not self._goes_on(state):
+                self._begin_search(state)
+            return rest
         self._go_on_searching(state)
         return rest
 
@@ -140,11 +147,11 @@ class ClosedLoop:
         """Begin to push from where the robot is."""
         self.phase, self._idle, self._stalled, self._nearest = Phase.PUSH, 0, 0, np.inf
 
-    def _waypoint(self, state: np.ndarray) -> np.ndarray | None:
+    def _waypoint(self, state: np.ndarray, command: np.ndarray) -> np.ndarray | None:
         """Return the input on the way; None at its end, or if it leads nowhere any more."""
         model, here = self._model, state[self._model.joints]
         self._stalled += 1
-        while len(self._path) and np.abs((self._path[0] - here) / model.step).max() < NEAR:
+        while len(self._path) and self._passes(here, command):
             self._path, self._stalled = self._path[1:], 0
         if self._has_moved(state) or self._stalled > self._settings.stall:
             self._begin_search(state)
@@ -153,6 +160,12 @@ class ClosedLoop:
         else:
             return model.hold(state[np.newaxis], self._path[:1])[0]
         return None
+
+    def _passes(self, here: np.ndarray, command: np.ndarray) -> bool:
+        """Return whether the next waypoint is behind: the robot may lag, but not at the end."""
+        behind = np.abs((self._path[0] - np.array([here, command])) / self._model.step).max(axis=1)
+        allowed = (1.0 if len(self._path) > 1 else NEAR, NEAR)
+        return bool((behind < allowed).all())
 
     def _push(self, state: np.ndarray, command: np.ndarray) -> np.ndarray | None:
         """Return the first input of the best push; None if there has been none for long."""
@@ -181,12 +194,29 @@ class ClosedLoop:
     def _best_push(
         self, state: np.ndarray, command: np.ndarray, target: np.ndarray
     ) -> Parts[Motion]:
-        (motion,) = yield from push(self._model, state[np.newaxis], command[np.newaxis], target)
+        """Return the best push from here, as far as it takes to know that it gains."""
+        settings, here, before = self._settings, state[np.newaxis], command[np.newaxis]
+        (motion,) = yield from push(
+            self._model, here, before, target, settings.ahead, settings.gain
+        )
         return motion
 
     def _gains(self, motion: Motion, target: np.ndarray) -> bool:
         before, after = self._model.distance(motion.states[[0, -1]], target)
         return bool(before - after >= self._settings.gain)
+
+    def _goes_on(self, state: np.ndarray) -> bool:
+        """Go on with the plan and return True, if it has a next push and things are as planned."""
+        model, plan = self._model, self._plan
+        pushes = [i for i, (kind, _) in enumerate(plan) if kind == CONTACT]
+        if not pushes:
+            return False
+        self._seen = plan[0][1].states[0]
+        beside = np.abs((state - self._seen)[model.joints] / model.step).max()
+        if beside > BESIDE or self._has_moved(state):
+            return False
+        self._carry_out(plan, pushes[0])
+        return True
 
     def _begin_search(self, state: np.ndarray) -> None:
         """Begin to look for where to touch next."""
@@ -202,16 +232,24 @@ class ClosedLoop:
 
     def _decide(self, state: np.ndarray) -> Parts[None]:
         """Decide where to touch next, and how to get there."""
-        model, settings = self._model, self._settings
+        settings = self._settings
         seed = int(self._seeds.integers(2**31))
         problem = replace(self.problem, initial_state=state)
         _, motions = yield from search_globally(problem, replace(settings.search, seed=seed))
         first = yield from self._first_push(motions)
-        ways = [motion.states[1:, model.joints] for _, motion in motions[:first]]
         self.searches += 1
+        self._target = state
+        self._carry_out(motions, first)
+
+    def _carry_out(self, motions: list[tuple[str, Motion]], first: int) -> None:
+        """Go to where the first push of a plan begins."""
+        joints = self._model.joints
+        ways = [motion.states[1:, joints] for _, motion in motions[:first]]
         self.phase, self._stalled = Phase.TRANSIT, 0
-        self._path = np.concatenate([np.empty((0, len(model.joints))), *ways])
-        self._target = motions[first][1].states[-1] if motions else state
+        self._path = np.concatenate([np.empty((0, len(joints))), *ways])
+        for _, motion in motions[first : first + 1]:
+            self._target = motion.states[-1]
+        self._plan = motions[first + 1 :]
 
     def _first_push(self, motions: list[tuple[str, Motion]]) -> Parts[int]:
         """Return the number of the first push, or else of the last motion.

@@ -19,7 +19,10 @@ from irs_planner import (
 )
 from irs_planner.examples import load_scene
 from irs_planner.search import search_globally
+from irs_planner.search.grasps import draw_grasps
 from irs_planner.search.parts import at_once
+from irs_planner.search.push import push
+from irs_planner.search.search_model import SearchModel
 
 NOISE = np.array([0.001, 0.001, 0.01, 0.0, 0.0])
 LOOKS = 600
@@ -134,6 +137,67 @@ def test_a_robot_that_is_held_on_its_way_looks_for_another_one():
     # At the latest after that a way, or a push, that leads nowhere is given up.
     assert len(begun) >= 4
     assert np.diff(begun).max() <= 2 * ClosedLoopSettings().stall + 4
+
+
+def test_a_robot_that_lags_behind_is_not_waited_for_on_its_way():
+    problem = build_problem(load_example("push_t"))
+    settings = ClosedLoopSettings(parts=AT_ONCE, search=SearchSettings(seed=1, refinements=0))
+    loop, state = ClosedLoop(problem, settings), problem.initial_state
+    command, way = state[3:], []
+    while loop.phase is not Phase.TRANSIT:
+        command = loop.step(state, command)
+    while loop.phase is Phase.TRANSIT:
+        way.append(command)
+        state = np.concatenate((state[:3], 0.5 * (state[3:] + command)))
+        command = loop.step(state, command)
+    assert len(way) > 20
+    # But at its end, where it begins to push.
+    assert np.abs(np.diff(way[:-5], axis=0)).max(axis=1).min() > 0.0
+    step = problem.bounds.increment
+    assert np.abs((way[-1] - state[3:]) / step).max() < closed_loop.NEAR
+
+
+@pytest.mark.parametrize(("shift", "searches"), [(0.5, 1), (1.5, 2)])
+def test_a_plan_is_gone_on_with_where_things_are_as_planned(monkeypatch, shift, searches):
+    problem = build_problem(load_example("push_t"))
+    settings = SearchSettings(shortcuts=0, refinements=0)
+    status, motions = at_once(search_globally(problem, settings))
+    kinds = [kind for kind, _ in motions]
+    assert kinds[:4] == ["transit", "contact", "transit", "contact"]
+
+    def search_again(*_):
+        yield
+        return status, motions[1:]
+
+    monkeypatch.setattr(closed_loop, "search_globally", search_again)
+    first, last = motions[1][1].states[[0, -1]]
+    loop, command = ClosedLoop(dataclasses.replace(problem, initial_state=first)), first[3:]
+    while loop.searches == 0 or loop.phase is not Phase.PUSH:
+        command = loop.step(first, command)
+    away = last + shift * problem.tolerance[0] * np.eye(5)[0]
+    while loop.phase is Phase.PUSH:
+        command = loop.step(away, command)
+    loop.step(away, command)
+    assert (loop.phase, loop.searches) == (Phase.TRANSIT, searches)
+
+
+def test_a_push_that_is_enough_is_the_beginning_of_the_whole_one():
+    problem = build_problem(load_example("push_t"))
+    model = SearchModel(problem, SearchSettings())
+    start, everything = problem.initial_state, np.ones(2, dtype=bool)
+    grasps = at_once(draw_grasps(model, start, everything, np.random.default_rng(0), 64))
+    pushes = (model, grasps, grasps[:, model.joints], problem.goal)
+    whole, enough = (at_once(push(*pushes, enough=gain)) for gain in (np.inf, 1.0))
+    assert len(whole) > 5
+    shorter = 0
+    for long, short in zip(whole, enough, strict=True):
+        np.testing.assert_array_equal(short.states, long.states[: len(short.states)])
+        np.testing.assert_array_equal(short.inputs, long.inputs[: len(short.inputs)])
+        distance = model.distance(long.states, problem.goal)
+        gained = distance <= distance[0] - 1.0
+        assert len(short.inputs) == (gained.argmax() if gained.any() else len(long.inputs))
+        shorter += len(short.inputs) < len(long.inputs)
+    assert shorter > 2
 
 
 def test_what_has_no_contact_is_refused():
