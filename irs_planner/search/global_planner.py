@@ -25,6 +25,7 @@ from irs_planner.linear_algebra import factor_cholesky
 from irs_planner.problem import IrsProblem, PlannerSettings
 from irs_planner.result import IrsPlan, Rollout, Segment
 from irs_planner.search.grasps import choose_joints, draw_grasps
+from irs_planner.search.hold import find_holds
 from irs_planner.search.parts import Parts, at_once
 from irs_planner.search.push import push
 from irs_planner.search.search_model import STATES_A_PART, Reach, SearchModel
@@ -199,10 +200,18 @@ class _Search:
         nearer = float(model.distance(state, target)) - PROGRESS
         if not regrasp:
             stay = Motion(state[np.newaxis], np.empty((0, len(model.joints))))
-            (motion,) = yield from push(model, state[np.newaxis], command[np.newaxis], target)
-            near = model.distance(motion.states[-1], target) <= nearer
+            (hold,) = yield from find_holds(model, state[np.newaxis])
+            ways = 1 if hold is None else 2  # as it is, or holding the object
+            pushes = yield from push(
+                model, np.tile(state, (ways, 1)), np.tile(command, (ways, 1)), target,
+                holding=np.arange(ways) == 1,
+            )  # fmt: skip
+            ends = model.distance(np.array([motion.states[-1] for motion in pushes]), target)
+            best = int(np.argmin(ends))
+            if ends[best] > nearer:
+                return None
             nothing = np.zeros(len(model.joints), dtype=bool)
-            return Edge(node, nothing, stay, stay, motion) if near else None
+            return Edge(node, nothing, stay, stay, pushes[best], held=best == 1)
         draw, moved = self._generator, choose_joints(model, self._generator)
         release = yield from let_go(model, state, command, moved)
         if release is None:
@@ -213,9 +222,17 @@ class _Search:
             return None
         commands = model.hold(grasps, np.where(moved, grasps[:, model.joints], command))
         reach = yield from self._reach(grasps, commands)
-        ranking = np.argsort(model.reach_distances(reach, target))
-        chosen = ranking[: self._settings.pushes]
-        pushes = yield from push(model, grasps[chosen], commands[chosen], target)
+        # Behind all grasps to push with come those that hold the object.
+        holds = yield from find_holds(model, grasps)
+        held = np.array([k for k, hold in enumerate(holds) if hold is not None], dtype=int)
+        if held.size:
+            slope = np.array([hold.slope for hold in holds if hold is not None])
+            center = model.errors(grasps[held], np.zeros(len(state)))[:, model.placed]
+            reach = Reach.of([reach, model.reach_of(slope, np.ascontiguousarray(center))])
+        chosen = np.argsort(model.reach_distances(reach, target))[: self._settings.pushes]
+        holding = chosen >= len(grasps)
+        chosen = np.concatenate((np.arange(len(grasps)), held))[chosen]
+        pushes = yield from push(model, grasps[chosen], commands[chosen], target, holding=holding)
         ends = model.distance(np.array([motion.states[-1] for motion in pushes]), target)
         for i in np.argsort(ends)[:TRANSITS]:
             if ends[i] > nearer:
@@ -225,10 +242,11 @@ class _Search:
             if transit is not None:
                 # The object may have moved a little: what counts is the push from there.
                 (motion,) = yield from push(
-                    model, transit.states[-1:], commands[chosen[i]][np.newaxis], target
-                )
+                    model, transit.states[-1:], commands[chosen[i]][np.newaxis], target,
+                    holding=holding[i : i + 1],
+                )  # fmt: skip
                 if len(motion.inputs) and model.distance(motion.states[-1], target) <= nearer:
-                    return Edge(node, moved, release, transit, motion)
+                    return Edge(node, moved, release, transit, motion, held=bool(holding[i]))
         return None
 
     def _reach(self, grasps: np.ndarray, commands: np.ndarray) -> Parts[Reach]:
@@ -296,11 +314,14 @@ def _refine(
                 return edges
         end = model.problem.goal if edge is edges[-1] else edge.end
         begin = transit.states[-1]
-        better = yield from _refine_push(model, settings, begin, edge.push.inputs, end, stop)
-        if stop.reason is not None:
-            return edges
-        if model.forbidden(better.states, begin).any():
+        if edge.held:  # iRS-LQR would let go of the object
             better = yield from follow(model, begin, edge.push.inputs)
+        else:
+            better = yield from _refine_push(model, settings, begin, edge.push.inputs, end, stop)
+            if stop.reason is not None:
+                return edges
+            if model.forbidden(better.states, begin).any():
+                better = yield from follow(model, begin, edge.push.inputs)
         state = better.states[-1]
         refined.append(replace(edge, release=release, transit=transit, push=better))
     return refined if model.reached(state) else edges

@@ -14,6 +14,10 @@ GRASPS_A_PART = 32
 LARGEST_STEPS = 10.0
 """Limit of one step of inverse kinematics, in largest steps of the joints."""
 
+SQUEEZING = 0.25
+"""Share of the draws that are to hold an object from two sides."""
+AROUND, ASIDE, HIGHER = (0.8, 1.5), 0.2, 0.15
+"""How far from its centre in its radii, how far beside, as a share of it, and above, at most."""
 # A grasp counts if it is this near to its clearance, and the outputs to their tolerances.
 NEAR = 0.3
 
@@ -58,6 +62,10 @@ def draw_grasps(
         (K, n) states with the robot near the objects, of the draws that succeeded.
     """
     chosen, place = _draw_contacts(model, state, moved, generator, count)
+    for k in range(int(SQUEEZING * count)):
+        if (opposite := _draw_opposite(model, state, moved, generator)) is None:
+            break
+        chosen[k], place[k] = opposite
     joints = np.repeat(state[np.newaxis, model.joints], count, axis=0)
     radius = float(model.dynamics.object_radii.max())
     for i in range(LEAD_STEPS + CLOSE_STEPS):
@@ -109,6 +117,44 @@ def _draw_contacts(
     distance = dynamics.object_radii[item] * generator.uniform(0.3, 1.5, size=(count, 2))
     chosen[alone, 1] = -1
     return chosen, center + distance[..., np.newaxis] * direction
+
+
+def _draw_opposite(
+    model: SearchModel, state: np.ndarray, moved: np.ndarray, generator: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Draw (2) pairs and places for two links that could hold an object between them.
+
+    The places lie opposite each other, half of the time about where the links are, and a little
+    above the centre: the object hangs from them.
+
+    Returns:
+        Pairs and places, or None if there are no two links, or the object weighs nothing.
+    """
+    dynamics = model.dynamics
+    frames = dynamics.find_contacts(state[np.newaxis])
+    links = np.array([a if a in dynamics.link_names else b for a, b in dynamics.pair_names])
+    pairs = model.grasp_pairs[(model.pair_joints[model.grasp_pairs] <= moved).all(axis=1)]
+    if len(np.unique(links[pairs])) == 1 or not dynamics.load.any():
+        return None
+    dimensions, size = frames.point.shape[2], len(dynamics.load) // len(dynamics.object_names)
+    item = model.pair_object[generator.choice(pairs)]
+    pairs = pairs[model.pair_object[pairs] == item]
+    able = np.unique(links[pairs])
+    body = slice(size * item, size * item + dimensions)
+    weight = float(np.linalg.norm(dynamics.load[body]))
+    if len(able) == 1 or not weight:
+        return None
+    both = generator.choice(able, 2, replace=False)
+    chosen = np.array([generator.choice(pairs[links[pairs] == link]) for link in both])
+    direction = generator.standard_normal(dimensions)
+    if generator.random() < 0.5:
+        to_link = np.where(model.robot_first, 0.0, -frames.gap[0])[chosen, np.newaxis]
+        a, b = frames.point[0, chosen] + to_link * frames.frame[0, chosen, 0]
+        direction = (a - b) / np.linalg.norm(a - b) + ASIDE * direction / np.linalg.norm(direction)
+    direction *= generator.uniform(*AROUND) / np.linalg.norm(direction)
+    up = -generator.uniform(0.0, HIGHER) * dynamics.load[body] / weight
+    offset = np.array([up + direction, up - direction])
+    return chosen, state[body] + dynamics.object_radii[item] * offset
 
 
 def _approach(

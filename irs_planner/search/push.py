@@ -6,12 +6,15 @@ import math
 
 import numpy as np
 
+from irs_planner.search.hold import find_hold
 from irs_planner.search.parts import Parts, pauses
 from irs_planner.search.search_model import STATES_A_PART, SearchModel
 from irs_planner.search.transit import Motion
 
 PATIENCE = 6
 """A push ends when it has not come nearer for so many steps."""
+SQUEEZING = 2
+"""Steps in which an object is squeezed before it moves: fingers and arms take their time."""
 
 
 def push(
@@ -21,6 +24,7 @@ def push(
     target: np.ndarray,
     steps: int | None = None,
     enough: float = math.inf,
+    holding: np.ndarray | None = None,
 ) -> Parts[list[Motion]]:
     """Push from several grasps towards a target, by the exact step; some steps are a part.
 
@@ -34,6 +38,8 @@ def push(
         target: (n) p.
         steps: How many at most; None for as many as the settings say.
         enough: A push ends when it has come so much nearer [tolerances].
+        holding: (K) which of them squeeze their object and move it as one body, as long as they
+            can; None for none.
 
     Returns:
         The motion of every grasp up to where its objects were nearest to the target; empty where
@@ -45,9 +51,18 @@ def push(
     history[0], nearest = states, model.distance(states, target)
     near = nearest - enough
     taken, going, here = np.zeros(count, dtype=int), np.arange(count), states
+    holding = np.zeros(count, dtype=bool) if holding is None else holding.copy()
+    closed = np.zeros(count, dtype=int)
     for t in range(length):
         yield from pauses(going.size, STATES_A_PART)
         control = model.best_inputs(here, model.hold(here, commands), target)
+        for i in np.flatnonzero(holding[going]):
+            hold = find_hold(model, here[i])
+            holding[going[i]] = hold is not None
+            if hold is not None:
+                closed[going[i]] += hold.closed
+                ready = closed[going[i]] > SQUEEZING
+                control[i] = hold.inputs(model, here[i], target) if ready else hold.commands
         ahead = model.dynamics.step_batch(here, control)
         stuck = ~np.isfinite(ahead).all(axis=1)
         ahead[stuck] = here[stuck]

@@ -188,8 +188,16 @@ class SearchModel:
             states: (K, n) x.
             commands: (K, n_a) u of the step before.
         """
-        slope, center = self._linearize(states, commands, self.placed)
-        factor = np.empty((len(states), len(self.placed), len(self.placed)))
+        return self.reach_of(*self._linearize(states, commands, self.placed))
+
+    def reach_of(self, slope: np.ndarray, center: np.ndarray) -> Reach:
+        """Return what linear models can do to the objects.
+
+        Args:
+            slope: (K, r, m) B, in tolerances per largest step.
+            center: (K, r) c, in tolerances.
+        """
+        factor = np.empty((*center.shape, center.shape[1]))
         reach_factors(slope, self.settings.regularization, factor)
         return Reach(center, factor)
 
@@ -225,7 +233,7 @@ class SearchModel:
         """
         slope, center = self._linearize(states, commands, self.tracked)
         error = center - target[self.tracked] / self.problem.tolerance[self.tracked]
-        low, high = self._command_bounds(states)
+        low, high = self.command_bounds(states)
         change = np.empty(commands.shape)
         bounded_inputs(
             slope,
@@ -239,7 +247,7 @@ class SearchModel:
 
     def hold(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """Return the commands within bounds that are nearest to those of the step before."""
-        return np.asarray(np.clip(commands, *self._command_bounds(states)))
+        return np.asarray(np.clip(commands, *self.command_bounds(states)))
 
     def _gentle(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Return (K, n_a) u; a robot presses as hard as its command is ahead of it, by springs."""
@@ -252,7 +260,7 @@ class SearchModel:
         actual = states[:, self.joints]
         return np.asarray(actual + share[:, np.newaxis] * (inputs - actual))
 
-    def _command_bounds(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def command_bounds(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (K, n_a) the lowest and highest commands: near the actual positions."""
         actual = states[:, self.joints]
         low, high = np.clip([actual - self.step, actual + self.step], *self.limits[:, np.newaxis])

@@ -21,6 +21,7 @@ class Edge:
         release: The robot lets go and the objects come to rest; empty where the grasp stays.
         transit: It moves to another grasp, likewise.
         push: With contact.
+        held: Whether the robot holds the object meanwhile.
     """
 
     parent: int
@@ -28,6 +29,7 @@ class Edge:
     release: Motion
     transit: Motion
     push: Motion
+    held: bool
 
     @property
     def steps(self) -> int:

@@ -1,0 +1,145 @@
+"""Holds: what carries an object by itself, and moves it as one body with the robot."""
+
+import numpy as np
+import pytest
+
+from contact_core.gripper import GripperCommand
+from irs_planner import SearchSettings, build_problem, plan_globally
+from irs_planner.scene_problems import scene_problem
+from irs_planner.search.hold import FRICTION, find_hold
+from irs_planner.search.search_model import SearchModel
+from tamsi_sim.robot.plant import Plant
+
+TICKS, WAIT = 20, 10
+"""Ticks of a step of a plan, and steps in which the arms come to rest."""
+GRIP = 0.005
+"""A gripper begins anew with every command, without force: smaller changes are none [m]."""
+BOTTLE = """
+robot:
+  description: iiwa14_wsg50
+  gripper: {initial_position: 0.05, initial_target: 0.05}
+objects:
+  table: {urdf: urdf/slab.urdf, xyz: [1.0, 0.0, 0.45]}
+  bottle: {urdf: urdf/bottle.urdf, free: true, xyz: [0.85, 0.0, 0.54]}
+surfaces:
+  rubber: {of: [finger_left, finger_right], friction: 1.0}
+  hard: {friction: 0.4}
+"""
+
+
+@pytest.fixture(scope="module")
+def model():
+    problem = build_problem(scene_problem("two_arms_lift", {"box/z": 0.35}))
+    return SearchModel(problem, SearchSettings())
+
+
+@pytest.fixture(scope="module")
+def lifted(model):
+    """The box in the air, between the balls that squeezed and lifted it."""
+    state = near_the_box(model, ("pusher", "right_pusher"))
+    for _ in range(20):
+        hold = find_hold(model, state)
+        control = hold.commands
+        if hold.closed:
+            control = hold.inputs(model, state, model.problem.goal)
+        state = model.dynamics.step(state, control)
+    return state
+
+
+def near_the_box(model, links):
+    """Lead some of the balls straight to the box, up to the clearance."""
+    state, names = model.problem.initial_state, model.dynamics.pair_names
+    pairs = [i for i in model.grasp_pairs if set(names[i]) & set(links)]
+    for _ in range(10):
+        frames = model.dynamics.find_contacts(state[np.newaxis])
+        normal = frames.normal[0, pairs][:, model.joints]
+        away = frames.gap[0, pairs] - model.settings.clearance
+        joints = state[model.joints] - np.linalg.pinv(normal) @ away
+        state = model.complete(state, joints[np.newaxis])[0]
+    return state
+
+
+def test_forces_of_a_hold_carry_the_box_in_the_air(model, lifted):
+    hold = find_hold(model, lifted)
+    assert lifted[2] == pytest.approx(0.35, abs=1e-3)
+    ahead = model.dynamics.step(lifted, hold.commands)
+    np.testing.assert_allclose(ahead[:6], lifted[:6], atol=1e-4)
+    forces = model.dynamics.contact_forces(lifted[np.newaxis], hold.commands[np.newaxis])
+    total = np.zeros(3)
+    for names, force, friction in zip(
+        forces.pairs, forces.force[0], model.dynamics.friction, strict=True
+    ):
+        if "box" in names and "" not in names:
+            total += force * (1.0 if names[0] == "box" else -1.0)
+            # The balls press along x, and hold by less than all of the friction.
+            assert np.hypot(*force[1:]) <= (FRICTION + 0.05) * friction * abs(force[0])
+    np.testing.assert_allclose(total, [0.0, 0.0, 9.81], atol=0.05)
+
+
+def test_what_sticks_moves_as_the_slope_says(model, lifted):
+    hold, draw = find_hold(model, lifted), np.random.default_rng(0)
+    before = model.dynamics.step(lifted, hold.commands)
+    for _ in range(5):
+        change = 0.1 * hold.sticking @ draw.uniform(-1.0, 1.0, len(model.joints))
+        after = model.dynamics.step(lifted, hold.commands + change * model.step)
+        moved = model.errors(after, before)[model.placed]
+        # Roll about the line between two balls is up to the weight, not to the arms.
+        np.testing.assert_allclose(moved[[0, 2]], (hold.slope @ change)[[0, 2]], atol=0.02)
+
+
+def test_one_ball_holds_nothing_nor_do_two_that_may_not_press(model):
+    assert find_hold(model, near_the_box(model, ("pusher",))) is None
+    state = near_the_box(model, ("pusher", "right_pusher"))
+    assert find_hold(model, state) is not None
+    gentle = SearchModel(model.problem, SearchSettings(force=5.0))
+    assert find_hold(gentle, state) is None
+
+
+def carry_out(problem, result, name):
+    """Return where an object ends in the simulator."""
+    joints = list(problem.dynamics.commanded_states)
+    plant = Plant(problem.dynamics.scene.scene)
+    arm = plant.n
+    before = problem.initial_state[joints]
+    grip = before[-1]
+    for command in (*result.inputs, *[result.inputs[-1]] * WAIT):
+        if len(joints) > arm and abs(command[-1] - grip) > GRIP:
+            grip = command[-1]
+            gripper = GripperCommand(max(grip, 0.0), 20.0)
+        else:
+            gripper = None
+        for i in range(1, TICKS + 1):
+            position = before + (command - before) * i / TICKS
+            plant.tick(position[:arm], gripper if i == 1 else None)
+        before = command
+    (item,) = (item for item in plant.truth().objects if item.name == name)
+    return item.position
+
+
+def test_a_search_lifts_the_box_by_two_arms_also_in_the_simulator(model):
+    result = plan_globally(model.problem, SearchSettings(seed=4, shortcuts=6))
+    assert result.goal_reached
+    end = carry_out(model.problem, result, "box")
+    np.testing.assert_allclose(end, result.states[-1, :3], atol=0.01)
+
+
+@pytest.mark.verify
+def test_two_arms_lift_the_box_from_any_seed(model):
+    reached = 0
+    for seed in range(10):
+        result = plan_globally(model.problem, SearchSettings(seed=seed))
+        if result.goal_reached:
+            end = carry_out(model.problem, result, "box")
+            reached += abs(end[2] - model.problem.goal[2]) <= model.problem.tolerance[2]
+    assert reached >= 8
+
+
+@pytest.mark.verify
+def test_a_gripper_closes_on_a_bottle_and_lifts_it(tmp_path):
+    (tmp_path / "bottle.yaml").write_text(BOTTLE)
+    (tmp_path / "plan.yaml").write_text("scene: bottle.yaml\nfingers: true\nwhole_arm: false\n")
+    problem = build_problem(scene_problem(str(tmp_path / "plan.yaml"), {"bottle/z": 0.64}))
+    results = [plan_globally(problem, SearchSettings(seed=seed)) for seed in range(4)]
+    assert sum(result.goal_reached for result in results) >= 3
+    ends = [carry_out(problem, result, "bottle")[2] for result in results]
+    assert np.sum(np.abs(np.array(ends) - 0.64) <= 0.02) >= 2
