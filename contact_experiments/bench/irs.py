@@ -13,13 +13,14 @@ from contact_core.figures import save
 from contact_core.results import Columns, add_json_option, lines, write_json
 from contact_experiments.irs.benchmark import compare_horizons, compare_orders, run_examples
 from contact_experiments.irs.contact_qps import COUNT, measure_contact_qps, missing_peers
+from contact_experiments.irs.sampling_peers import PROBLEMS, SEEDS, compare_with_sampling
 from irs_planner import SMOOTHING_MODES, example_names
 from irs_planner.plots import plot_costs
 
 QUICK = ("pendulum", "pushing")
 """One example without and one with contact."""
 
-PARTS = ("examples", "qps", "second_order", "horizons")
+PARTS = ("examples", "qps", "second_order", "horizons", "peers")
 """What is measured."""
 
 PER_ITERATION = "seconds_per_iteration"
@@ -35,6 +36,14 @@ QP_COLUMNS: Columns = (
     ("solver", "solver", 1.0, ""),
     ("per second", "per_second", 1.0, ",.0f"),
     ("difference", "largest_difference", 1.0, ".1e"),
+)
+PEER_COLUMNS: Columns = (
+    ("problem", "problem", 1.0, ""),
+    ("method", "method", 1.0, ""),
+    ("plans", "seeds", 1.0, ""),
+    ("goal reached", "reached", 1.0, ""),
+    ("final error [tolerances]", "error", 1.0, ".2f"),
+    ("processor time [s]", "seconds", 1.0, ".2f"),
 )
 
 
@@ -59,6 +68,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only these (default: all; the examples, if --example or --mode chooses some)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of all samples (default 0)")
+    parser.add_argument(
+        "--budget", type=float, default=20.0, metavar="SECONDS",
+        help="processor time of a plan beside samplers on MuJoCo (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument("--threads", type=int, default=1, help="of the planner (default 1)")
     add_json_option(parser)
     parser.add_argument(
@@ -100,6 +113,10 @@ def main(args: argparse.Namespace) -> int:
             for horizon, seconds in zip(found["horizons"], found["seconds"], strict=True)
         )
         print(f"\none iteration of {found['example']}: {times}, {found['ratio']:.1f} times as long")
+    if "peers" in parts:
+        names, seeds = (PROBLEMS[:1], 1) if args.quick else (PROBLEMS, SEEDS)
+        figures["peers"] = compare_with_sampling(names, args.budget, seeds)
+        print("\n" + "\n".join(lines(figures["peers"], PEER_COLUMNS)))
     write_json(figures, args.json)
     return 0
 

@@ -151,7 +151,7 @@ def _draw_opposite(
         to_link = np.where(model.robot_first, 0.0, -frames.gap[0])[chosen, np.newaxis]
         a, b = frames.point[0, chosen] + to_link * frames.frame[0, chosen, 0]
         direction = (a - b) / np.linalg.norm(a - b) + ASIDE * direction / np.linalg.norm(direction)
-    direction *= generator.uniform(*AROUND) / np.linalg.norm(direction)
+    direction *= generator.uniform(*AROUND) / float(np.linalg.norm(direction))
     up = -generator.uniform(0.0, HIGHER) * dynamics.load[body] / weight
     offset = np.array([up + direction, up - direction])
     return chosen, state[body] + dynamics.object_radii[item] * offset
