@@ -151,17 +151,22 @@ def tools(ros_domain: int) -> Iterator[Callable[..., str]]:
     ros2("daemon", "stop")
 
 
-def test_tools_work_on_every_node(
-    launch: Launch, fakes: Callable[..., None], tools: Callable[..., str]
-) -> None:
+@pytest.fixture
+def control(launch: Launch, fakes: Callable[..., None]) -> Ros2Launch:
+    """Nodes that hold the arm of a fake robot."""
     fakes("lbr_fri")
     graph = launch("control", watchdog="true")
     with GraphClient("listener") as client:
         client.wait_for(ControllerStatus, "controller_status", is_held, timeout=90.0)
+    return graph
 
+
+def test_tools_tell_of_every_node_and_its_parameters(
+    control: Ros2Launch, tools: Callable[..., str]
+) -> None:
     plan = parse(find_launch_file("control"), {"watchdog": "true"})
     nodes = {*(f"/lbr/{node.name}" for node in plan.nodes), "/lbr/fake_robot"}
-    graph.wait_until(lambda: nodes <= set(tools("node", "list").split()))
+    control.wait_until(lambda: nodes <= set(tools("node", "list").split()))
     for node in sorted(nodes):
         assert "Publishers:" in tools("node", "info", node)
         names = tools("param", "list", node).split()
@@ -173,7 +178,12 @@ def test_tools_work_on_every_node(
     assert "successful" in tools("param", "set", CONTROLLER, "force.limit", "25.0")
     assert "25.0" in tools("param", "get", CONTROLLER, "force.limit")
     assert "failed" in tools("param", "set", CONTROLLER, "force.limit", "-1.0")
+    control.stop()
 
+
+def test_tools_reach_topics_services_actions_and_the_lifecycle(
+    control: Ros2Launch, tools: Callable[..., str]
+) -> None:
     topics = dict(line.split() for line in tools("topic", "list", "-t").splitlines())
     assert topics["/lbr/controller_status"] == "[contact_stack_msgs/msg/ControllerStatus]"
     assert "Publisher count: 1" in tools("topic", "info", "-v", "/lbr/state")
@@ -188,8 +198,6 @@ def test_tools_work_on_every_node(
     assert f"{CONTROLLER}/follow_joint_trajectory" in actions
     for name in actions:
         assert "Action servers: 1" in tools("action", "info", name), name
-    for kind in {*topics.values(), *actions.values()}:
-        assert ros2("interface", "show", kind.strip("[]")), kind
     guide, kind = "/lbr/hand_guide", actions["/lbr/hand_guide"].strip("[]")
     done = tools("action", "send_goal", guide, kind, "{duration: 0.5}")
     assert "Goal finished with status" in done
@@ -199,4 +207,6 @@ def test_tools_work_on_every_node(
         assert "successful" in tools("lifecycle", "set", CONTROLLER, transition)
         assert tools("lifecycle", "get", CONTROLLER).startswith(state)
     assert "deactivate" in tools("lifecycle", "list", CONTROLLER)
-    graph.stop()
+    control.stop()
+    for kind in {*topics.values(), *actions.values()}:
+        assert ros2("interface", "show", kind.strip("[]")), kind
