@@ -22,6 +22,7 @@ RUN . /opt/ros/jazzy/setup.bash \
     && colcon build --base-paths src/contact_stack src/contact_stack/msgs \
         src/contact_stack/bootstrap/underlay/lbr_fri_idl \
     && . install/setup.bash \
-    && eval "$(ros2 run contact_stack contact-stack doctor --install-hints)"
+    && eval "$(contact-stack doctor --install-hints)" \
+    && python -m contact_experiments.precompile
 ENTRYPOINT ["/bin/bash", "-c", "source /ws/install/setup.bash && exec \"$@\"", "--"]
 CMD ["ros2", "launch", "contact_stack", "sim.launch.xml"]

@@ -6,5 +6,6 @@ source /opt/ros/jazzy/setup.bash
 colcon build --symlink-install --base-paths src/contact_stack src/contact_stack/msgs \
     src/contact_stack/bootstrap/underlay/lbr_fri_idl
 source install/setup.bash
-eval "$(ros2 run contact_stack contact-stack doctor --install-hints)"
+eval "$(contact-stack doctor --install-hints)"
+python -m contact_experiments.precompile
 echo "source /ws/install/setup.bash" >> ~/.bashrc

@@ -79,7 +79,8 @@ def _library(library: Library) -> Check:
     # Found but not imported: importing all of them would take seconds.
     if importlib.util.find_spec(library.module) is None:
         status = CheckStatus.WARN if library.missing else CheckStatus.FAIL
-        return Check(library.module, status, library.missing or "not installed", SET_UP)
+        remedy = f"{SET_UP}; beside a ROS 2 of yours, `contact-stack doctor --install-hints`"
+        return Check(library.module, status, library.missing or "not installed", remedy)
     try:
         version = importlib.metadata.version(library.distribution)
     except importlib.metadata.PackageNotFoundError:

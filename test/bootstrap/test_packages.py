@@ -90,10 +90,12 @@ def test_what_is_built_is_complete_without_the_source_tree(built: Path, tmp_path
     (packages,) = install.glob("lib/python*/site-packages")
     environment = {
         **os.environ,
+        "PATH": f"{PREFIX / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(packages),
         "AMENT_PREFIX_PATH": f"{install}{os.pathsep}{PREFIX}",
     }
-    command = [install / "lib/contact_stack/contact-stack", "launch", "sim", "--dry-run", "--json"]
+    # colcon puts this folder on the path.
+    command = [install / "bin/contact-stack", "launch", "sim", "--dry-run", "--json"]
     shown = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     ).stdout

@@ -151,22 +151,21 @@ def tools(ros_domain: int) -> Iterator[Callable[..., str]]:
     ros2("daemon", "stop")
 
 
-@pytest.fixture
-def control(launch: Launch, fakes: Callable[..., None]) -> Ros2Launch:
-    """Nodes that hold the arm of a fake robot."""
-    fakes("lbr_fri")
-    graph = launch("control", watchdog="true")
-    with GraphClient("listener") as client:
-        client.wait_for(ControllerStatus, "controller_status", is_held, timeout=90.0)
-    return graph
-
-
+@pytest.mark.parametrize(
+    ("file", "arguments"),
+    [
+        ("hardware", {"bringup": "false", "gripper_host": "127.0.0.1"}),
+        ("sim", {"view": "false"}),
+        ("planners", {}),
+    ],
+)
 def test_tools_tell_of_every_node_and_its_parameters(
-    control: Ros2Launch, tools: Callable[..., str]
+    launch: Launch, tools: Callable[..., str], file: str, arguments: dict[str, str]
 ) -> None:
-    plan = parse(find_launch_file("control"), {"watchdog": "true"})
-    nodes = {*(f"/lbr/{node.name}" for node in plan.nodes), "/lbr/fake_robot"}
-    control.wait_until(lambda: nodes <= set(tools("node", "list").split()))
+    """These files start every node that is ours, but for the fake robot."""
+    nodes = {f"/lbr/{node.name}" for node in parse(find_launch_file(file), arguments).nodes}
+    graph = launch(file, **arguments)
+    graph.wait_until(lambda: nodes <= set(tools("node", "list").split()))
     for node in sorted(nodes):
         assert "Publishers:" in tools("node", "info", node)
         names = tools("param", "list", node).split()
@@ -174,16 +173,22 @@ def test_tools_tell_of_every_node_and_its_parameters(
         assert f"{node}:" in tools("param", "dump", node)
         assert "value" in tools("param", "get", node, names[0])
         assert f"name: {names[0]}" in tools("param", "describe", node, names[0])
+    graph.stop()
+
+
+def test_tools_work_while_the_arm_is_held(
+    launch: Launch, fakes: Callable[..., None], tools: Callable[..., str]
+) -> None:
+    fakes("lbr_fri")
+    graph = launch("control", watchdog="true")
+    with GraphClient("listener") as client:
+        client.wait_for(ControllerStatus, "controller_status", is_held, timeout=90.0)
+    assert "Publishers:" in tools("node", "info", "/lbr/fake_robot")
 
     assert "successful" in tools("param", "set", CONTROLLER, "force.limit", "25.0")
     assert "25.0" in tools("param", "get", CONTROLLER, "force.limit")
     assert "failed" in tools("param", "set", CONTROLLER, "force.limit", "-1.0")
-    control.stop()
 
-
-def test_tools_reach_topics_services_actions_and_the_lifecycle(
-    control: Ros2Launch, tools: Callable[..., str]
-) -> None:
     topics = dict(line.split() for line in tools("topic", "list", "-t").splitlines())
     assert topics["/lbr/controller_status"] == "[contact_stack_msgs/msg/ControllerStatus]"
     assert "Publisher count: 1" in tools("topic", "info", "-v", "/lbr/state")
@@ -207,6 +212,6 @@ def test_tools_reach_topics_services_actions_and_the_lifecycle(
         assert "successful" in tools("lifecycle", "set", CONTROLLER, transition)
         assert tools("lifecycle", "get", CONTROLLER).startswith(state)
     assert "deactivate" in tools("lifecycle", "list", CONTROLLER)
-    control.stop()
+    graph.stop()
     for kind in {*topics.values(), *actions.values()}:
         assert ros2("interface", "show", kind.strip("[]")), kind
