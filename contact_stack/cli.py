@@ -7,11 +7,13 @@ import difflib
 import errno
 import importlib
 import importlib.util
+import math
 import os
 import re
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +26,10 @@ from contact_core.signals import stop_signals
 from contact_stack.help_texts import kept_help
 
 EXIT_ERROR = 2
+
+ONE_WISH = 0.5
+"""A signal that follows another sooner adds nothing to it [s]: a wrapper passes on what the
+terminal has sent to everybody. Raised as well, it would break off the tidying of the first."""
 
 
 @dataclass(frozen=True)
@@ -184,8 +190,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if any(":=" in word for word in words):
         # Before Python 3.12 argparse takes no name:=value behind an option.
         words.sort(key=lambda word: word.startswith("-"))
+    terminate = _terminator()
     for number in stop_signals():
-        signal.signal(number, _terminate)
+        signal.signal(number, terminate)
     if not sys.stderr.isatty():
         # A log needs no more of a progress bar than a line in ten seconds.
         os.environ.setdefault("TQDM_MININTERVAL", "10")
@@ -330,10 +337,20 @@ def _module(command: Command) -> ModuleType:
         ) from error
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
-    # What a library was just making is half made, and complains when it is freed.
-    sys.unraisablehook = lambda unraisable: None
-    raise _Terminated(number)
+def _terminator() -> Callable[[int, FrameType | None], None]:
+    """Return what answers the signals that end a command."""
+    asked = -math.inf
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        before, asked = asked, time.monotonic()
+        if asked - before < ONE_WISH:
+            return
+        # What a library was just making is half made, and complains when it is freed.
+        sys.unraisablehook = lambda unraisable: None
+        raise _Terminated(number)
+
+    return terminate
 
 
 if __name__ == "__main__":

@@ -281,6 +281,20 @@ def test_a_launch_whose_every_node_was_given_up_has_failed(make_executable, laun
 
 
 @pytest.mark.graph
+def test_two_signals_at_once_end_every_node(alive, make_executable, launch_file, start_process):
+    """As where a wrapper passes on what the terminal has sent to everybody already."""
+    make_executable("steady", SLEEP)
+    launcher = start_process(*WITHOUT_LAUNCH_ROS, "launch", launch_file(node("steady")))
+    assert launcher.stdout.readline() == "[steady] up\n"
+    groups = children(launcher.pid)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        launcher.send_signal(number)
+    _, err = launcher.communicate(timeout=6)
+    assert "Traceback" not in err
+    assert not any(alive(pid) for pid in groups)
+
+
+@pytest.mark.graph
 def test_a_second_signal_does_not_break_the_end(alive, make_executable, launch_file, start_process):
     make_executable("stubborn", STUBBORN)
     launcher = start_process(*WITHOUT_LAUNCH_ROS, "launch", launch_file(node("stubborn")))
