@@ -48,7 +48,7 @@ def shared_files() -> list[tuple[str, list[str]]]:
         found = sorted(path for path in Path(folder).rglob("*") if path.is_file())
         for parent, paths in groupby(found, key=lambda path: path.parent):
             files.append((f"share/{PACKAGE}/{parent}", [str(path) for path in paths]))
-    if "bdist_wheel" not in sys.argv:
+    if not {"bdist_wheel", "editable_wheel"}.intersection(sys.argv):
         # pip puts executables on the path by itself.
         files.append(("bin", ["resource/bin/contact-stack"]))
     return files
