@@ -40,7 +40,7 @@ class MoverConfig:
         10.0, "with which things are pushed at most, by the model", unit="N", above=0.0
     )
     rest: int = parameter(10, "looks in a row at the goal after which it counts", low=1, high=1000)
-    parts: int = parameter(20, "parts of a search that are done at a look, of 1 ms each", low=1)
+    parts: int = parameter(12, "parts of a search that are done at a look, of 1 to 4 ms", low=1)
     tracker: TrackerConfig = nested(TrackerConfig)
 
 
@@ -85,7 +85,7 @@ class ObjectMover:
         self.base = dynamics.scene.scene.robot.base_link
         aimed = replace(problem, tolerance=AIM * problem.tolerance, allowed_penetration=OVERLAP)
         search = replace(
-            SHORT_SEARCH, shortcuts=SHORTCUTS, force=config.force, lean=False, seed=seed
+            SHORT_SEARCH, shortcuts=SHORTCUTS, force=config.force, lean=False, hold=False, seed=seed
         )
         self.loop = ClosedLoop(aimed, ClosedLoopSettings(search=search, parts=config.parts))
         self.trackers: dict[str, ObjectTracker] = {}

@@ -223,7 +223,8 @@ class QuasiDynamics(ContactDynamics):
         return ContactRows(rows.ray[0], rows.negated[0], rows.normal[0], rows.gap[0])
 
     def _coordinates(self, states: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(states[:, : self.coordinates])
+        # Kernels would be compiled anew for arrays that may not be written to, such as a start.
+        return np.require(states[:, : self.coordinates], requirements=["C", "W"])
 
     def _find(self, q: np.ndarray) -> ContactFrames:
         """Return the contact geometry, as found before if it was asked for last."""

@@ -62,7 +62,7 @@ def draw_grasps(
         (K, n) states with the robot near the objects, of the draws that succeeded.
     """
     chosen, place = _draw_contacts(model, state, moved, generator, count)
-    for k in range(int(SQUEEZING * count)):
+    for k in range(int(SQUEEZING * count) if model.settings.hold else 0):
         if (opposite := _draw_opposite(model, state, moved, generator)) is None:
             break
         chosen[k], place[k] = opposite

@@ -101,11 +101,16 @@ def find_holds(model: SearchModel, states: np.ndarray) -> Parts[list[Hold | None
     Args:
         model: The problem.
         states: (K, n) x.
+
+    Returns:
+        The holds (K); None where there is none, or the settings want none.
     """
+    holds: list[Hold | None] = [None] * len(states)
+    if not (model.settings.hold and model.dynamics.load.any()):
+        return holds
     gap = model.dynamics.find_contacts(states).gap[:, model.grasp_pairs]
     near = np.sum(gap <= NEAR * model.settings.clearance, axis=1)
-    holds: list[Hold | None] = [None] * len(states)
-    for k in np.flatnonzero(near > 1) if model.dynamics.load.any() else ():
+    for k in np.flatnonzero(near > 1):
         holds[k] = find_hold(model, states[k])
         yield
     return holds

@@ -33,6 +33,9 @@ class SearchSettings:
     force: float = parameter(
         0.0, "largest force of a robot on anything in a push; 0 for no limit", unit="N", low=0.0
     )
+    hold: bool = parameter(
+        True, "whether objects are also squeezed and moved as one body with the robot"
+    )
     lean: bool = parameter(True, "whether robots may touch what is fixed, on their way or to lean")
     push_steps: int = parameter(30, "longest push", unit="steps", low=1)
     smoothing: float = parameter(
