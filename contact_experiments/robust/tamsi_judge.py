@@ -54,7 +54,7 @@ def simulate_worlds(problem: RobustProblem, controls: np.ndarray, worlds: Worlds
             plan, in_world(problem, worlds, index), float(worlds.friction[index]),
             float(worlds.height[index]),
         )
-        for index in range(len(worlds))
+        for index in tamsi_world.each(worlds)
     ]  # fmt: skip
     position = np.stack([run.position for run in runs])
     velocity = np.stack([run.velocity for run in runs])

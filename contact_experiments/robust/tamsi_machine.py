@@ -19,6 +19,7 @@ from contact_experiments.robust.tamsi_world import (
     STIFFNESS,
     TIME_STEP,
     WorldError,
+    each,
     ground_instance,
 )
 from robust_planner.contact_model import GRAVITY, GROUND, ContactModel, Source
@@ -88,7 +89,7 @@ def simulate_worlds(problem: RobustProblem, controls: np.ndarray, worlds: Worlds
     shape = (count, problem.knots)
     states = np.zeros((*shape, 2 * model.coordinates))
     normal, slip = (np.zeros((*shape, model.contacts)) for _ in range(2))
-    for index in range(count):
+    for index in each(worlds):
         machine = _Machine(problem, model.source, worlds, index)
         machine.put(begin[index])
         states[index, 0] = begin[index]

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pinocchio as pin
+from tqdm import tqdm
 
 from contact_core.errors import ContactStackError
 from contact_core.scene import Instance
@@ -13,6 +14,7 @@ from contact_core.surface import Surface
 from robust_planner.contact_model import GRAVITY, GROUND
 from robust_planner.evaluation.time_stepping import SteppedMotion, raised_start
 from robust_planner.problem import RobustProblem
+from robust_planner.risk.worlds import Worlds
 from robust_planner.trajectory import ContactTrajectory
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.engine import Engine
@@ -35,6 +37,10 @@ CUBE = """<robot name="{name}"><link name="{name}">
 </link></robot>"""
 
 
+LONG = 2.0
+"""Who waits for longer sees how far it is [s]."""
+
+
 class WorldError(ContactStackError):
     """A plan cannot be executed in tamsi_sim.
 
@@ -49,6 +55,15 @@ def can_simulate(problem: RobustProblem) -> bool:
         problem: The problem.
     """
     return problem.model.name in SINGLE_BODIES
+
+
+def each(worlds: Worlds) -> tqdm[int]:
+    """Return the numbers of worlds, one after the other, and show how far that is.
+
+    Args:
+        worlds: The worlds.
+    """
+    return tqdm(range(len(worlds)), "runs in tamsi_sim", delay=LONG, leave=False)
 
 
 def simulate_plan(
