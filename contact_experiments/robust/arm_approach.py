@@ -6,17 +6,15 @@ nothing of controller and estimator, which are in the loop.
 
 from __future__ import annotations
 
-import dataclasses
+from typing import Any
 
 import numpy as np
 
-from contact_aware_control.config import ControllerConfig
-from contact_core.robot import Robot
 from contact_core.scene import ROBOT, Scene
 from contact_core.surface import combine
-from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.motion import tool_pose
-from contact_experiments.robust.arm_course import UP, Course, felt_along
+from contact_experiments.control.statistics import ExperimentData
+from contact_experiments.robust.arm_course import UP, Following, felt_along
 from contact_experiments.robust.arm_runs import ArmCase, ArmTask
 from robust_planner.config import ContinuationConfig, PlannerConfig
 from robust_planner.examples import Example
@@ -68,34 +66,34 @@ def arm_approach() -> Example:
     )
 
 
-def run_approach(case: ArmCase) -> np.ndarray:
-    """Let the arm follow the reference of a plan, with controller and estimator in the loop.
+class Approach(Following):
+    """The tool goes down to the table; the box is left out."""
 
-    Args:
-        case: What over a table how far off.
+    scene = SCENE
+    directions = UP[None]
 
-    Returns:
-        Largest speed at which the ball comes to touch the table [m/s], its distance to the table
-        at the end [m], and the largest force [N].
-    """
-    scene = Scene.load(SCENE)
-    robot = Robot.from_description(scene.robot)
-    start = tool_pose(robot, np.array(scene.config.robot.initial_positions)).translation
-    x, y, _ = scene.objects[TABLE].xyz
-    top = float(start[2]) - BALL - WAY + case.world
-    table = dataclasses.replace(scene.objects[TABLE], xyz=(x, y, top))
-    scene = dataclasses.replace(scene, objects={TABLE: table})
-    data = ClosedLoopRun(ControllerConfig(), Course(SCENE, case, UP[None]), scene=scene).run()
-    gap, speed = [], []
-    for q, v in zip(
-        data.joint_position[:, : len(scene.robot.arm_joints)], data.joint_velocity, strict=True
-    ):
-        tool = tool_pose(robot, q)
-        gap.append(tool.translation[2] - BALL - top)
-        speed.append(-tool.rotation[2] @ robot.tool_jacobian()[:3] @ v)
-    begins = data.in_contact[1:] & ~data.in_contact[:-1]
-    impact = np.array(speed)[:-1][begins].max(initial=0.0)
-    return np.array([impact, gap[-1], data.force.max()])
+    def arrange(self, values: dict[str, Any], world: float) -> None:
+        """Set the table's height, see :meth:`Execution.arrange`."""
+        table = values["objects"][TABLE]
+        table["xyz"][2] = self.start[2] - BALL - WAY + world
+        values["objects"] = {TABLE: table}
+
+    def measure(self, case: ArmCase, data: ExperimentData) -> np.ndarray:
+        """Return how the ball was put down, see :meth:`Following.measure`.
+
+        Returns:
+            Largest speed at which it comes to touch the table [m/s], its distance to the table at
+            the end [m], and the largest force [N].
+        """
+        robot, speed = self.robot(), []
+        joints = data.joint_position[:, : robot.n]
+        for q, v in zip(joints, data.joint_velocity, strict=True):
+            robot.update(q)
+            speed.append(-robot.tool_pose().rotation[2] @ robot.tool_jacobian()[:3] @ v)
+        gap = tool_pose(robot, joints[-1]).translation[2] - self.start[2] + WAY - case.world
+        begins = data.in_contact[1:] & ~data.in_contact[:-1]
+        impact = np.array(speed)[:-1][begins].max(initial=0.0)
+        return np.array([impact, gap, data.force.max()])
 
 
 def judge_approach(example: Example, measured: np.ndarray) -> tuple[float, bool]:
@@ -103,7 +101,7 @@ def judge_approach(example: Example, measured: np.ndarray) -> tuple[float, bool]
 
     Args:
         example: The problem.
-        measured: See :func:`run_approach`.
+        measured: See :meth:`Approach.measure`.
     """
     impact, gap, _ = measured.tolist()
     failure = example.failure
@@ -116,7 +114,7 @@ APPROACH = ArmTask(
     draws="runs of the arm",
     problem=arm_approach,
     course=lambda motion: motion.position[:, 0],
-    run=run_approach,
+    execution=Approach(),
     judge=judge_approach,
     bound=lambda example: example.failure.impact_speed,
     drawn=("impact on the table [mm/s]", 1e3),

@@ -1,21 +1,27 @@
-"""Plans for the arm's reference: the arm as it is felt at the tool, and how it follows."""
+"""Plans for the reference of the arm: how it is felt at the tool, and how it follows."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pinocchio as pin
 from scipy.interpolate import CubicSpline
 
+from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference import JointTrajectory
 from contact_core.robot import Robot
 from contact_core.scene import Scene
+from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.experiments import Experiment
 from contact_experiments.control.motion import joints_along, tool_pose
-from contact_experiments.robust.arm_runs import ArmCase
+from contact_experiments.control.statistics import ExperimentData
+from contact_experiments.robust.arm_runs import ArmCase, Execution
 from robust_planner.contact_model import DriveConfig
 from tamsi_sim.robot.plant import cartesian_impedance
 
@@ -51,7 +57,7 @@ class Course(Experiment):
         """Choose the course.
 
         Args:
-            scene: Where.
+            scene: Where, a file of config/scenes or a path.
             case: How far along each direction the reference is at every knot.
             directions: Unit vectors (m, 3) in the frame of the arm's base.
         """
@@ -76,3 +82,42 @@ class Course(Experiment):
     def outcome(self, pose_of: Callable[[str], pin.SE3]) -> dict[str, Any]:
         """There are no objects, see :meth:`Experiment.outcome`."""
         return {}
+
+
+class Following(Execution):
+    """The arm's reference is the plan, with the contact-aware controller and its estimator.
+
+    Attributes:
+        directions: Unit vectors (m, 3) of a course in the frame of the arm's base.
+    """
+
+    directions: np.ndarray
+
+    @abstractmethod
+    def measure(self, case: ArmCase, data: ExperimentData) -> np.ndarray:
+        """Return what is judged.
+
+        Args:
+            case: What was executed.
+            data: What came of it.
+        """
+
+    def course(self, case: ArmCase, scene: Path) -> Course:
+        """Return the motion of a case in the scene of its world."""
+        return Course(str(scene), case, self.directions)
+
+    def simulate(self, case: ArmCase, scene: Path) -> np.ndarray:
+        """Execute a case without a graph, see :meth:`Execution.simulate`."""
+        run = ClosedLoopRun(ControllerConfig(), self.course(case, scene))
+        return self.measure(case, run.run())
+
+    def robot(self) -> Robot:
+        """Return the arm of the scene."""
+        return Robot.from_description(Scene.load(self.scene).robot)
+
+    @cached_property
+    def start(self) -> list[float]:
+        """Where the tool is at the start (3) [m], world frame."""
+        q = np.array(Scene.load(self.scene).config.robot.initial_positions)
+        place: list[float] = tool_pose(self.robot(), q).translation.tolist()
+        return place

@@ -6,17 +6,15 @@ on springs, and knows nothing of controller and estimator, which are in the loop
 
 from __future__ import annotations
 
-import dataclasses
+from typing import Any
 
 import numpy as np
 
-from contact_aware_control.config import ControllerConfig
-from contact_core.robot import Robot
 from contact_core.scene import ROBOT, Scene
 from contact_core.surface import combine
-from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.motion import tool_pose
-from contact_experiments.robust.arm_course import ACROSS, UP, Course, felt_along
+from contact_experiments.control.statistics import ExperimentData
+from contact_experiments.robust.arm_course import ACROSS, UP, Following, felt_along
 from contact_experiments.robust.arm_runs import ArmCase, ArmTask
 from robust_planner.config import ContinuationConfig, PlannerConfig
 from robust_planner.examples import Example
@@ -96,33 +94,32 @@ def arm_insertion() -> Example:
     )
 
 
-def run_insertion(case: ArmCase) -> np.ndarray:
-    """Let the arm follow the reference of a plan, with controller and estimator in the loop.
+class Insertion(Following):
+    """The nose goes across the slot and down."""
 
-    Args:
-        case: What, with the slot how far off.
+    scene = SCENE
+    directions = np.stack(list(DIRECTIONS.values()))
 
-    Returns:
-        Distance of the nose to the bottom of the slot at the end [m], and the largest force, mean
-        over a time step of the plan [N].
-    """
-    scene = Scene.load(SCENE)
-    robot = Robot.from_description(scene.robot)
-    start = tool_pose(robot, np.array(scene.config.robot.initial_positions)).translation
-    bottom = float(start[2]) - NOSE - WAY
-    objects = dict(scene.objects)
-    for name, side in ((TABLE, None), *zip(SLOT, (1.0, -1.0), strict=True)):
-        x, y, _ = objects[name].xyz
-        if side is not None:
-            y = float(start[1]) + side * (HALF_SLOT + HALF_WIDTH) + case.world
-        objects[name] = dataclasses.replace(objects[name], xyz=(x, y, bottom))
-    scene = dataclasses.replace(scene, objects=objects)
-    course = Course(SCENE, case, np.stack(list(DIRECTIONS.values())))
-    data = ClosedLoopRun(ControllerConfig(), course, scene=scene).run()
-    end = tool_pose(robot, data.joint_position[-1, : len(scene.robot.arm_joints)]).translation
-    window = round((case.time[1] - case.time[0]) / data.period)
-    force = np.convolve(data.force, np.full(window, 1.0 / window), "valid")
-    return np.array([end[2] - NOSE - bottom, force.max()])
+    def arrange(self, values: dict[str, Any], world: float) -> None:
+        """Set the places of table and slot, see :meth:`Execution.arrange`."""
+        objects = values["objects"]
+        for name in (TABLE, *SLOT):
+            objects[name]["xyz"][2] = self.start[2] - NOSE - WAY
+        for name, side in zip(SLOT, (1.0, -1.0), strict=True):
+            objects[name]["xyz"][1] = self.start[1] + side * (HALF_SLOT + HALF_WIDTH) + world
+
+    def measure(self, case: ArmCase, data: ExperimentData) -> np.ndarray:
+        """Return whether the pin is in the slot, see :meth:`Following.measure`.
+
+        Returns:
+            Distance of the nose to the bottom of the slot at the end [m], and the largest force,
+            mean over a time step of the plan [N].
+        """
+        robot = self.robot()
+        height = tool_pose(robot, data.joint_position[-1, : robot.n]).translation[2]
+        window = round((case.time[1] - case.time[0]) / data.period)
+        force = np.convolve(data.force, np.full(window, 1.0 / window), "valid")
+        return np.array([height - self.start[2] + WAY, force.max()])
 
 
 def judge_insertion(example: Example, measured: np.ndarray) -> tuple[float, bool]:
@@ -130,7 +127,7 @@ def judge_insertion(example: Example, measured: np.ndarray) -> tuple[float, bool
 
     Args:
         example: The problem.
-        measured: See :func:`run_insertion`.
+        measured: See :meth:`Insertion.measure`.
     """
     gap, force = measured.tolist()
     failure = example.failure
@@ -144,7 +141,7 @@ INSERTION = ArmTask(
     problem=arm_insertion,
     # Of z, x and their references, for the arm is felt to be heavier along z.
     course=lambda motion: motion.position[:, [3, 2]],
-    run=run_insertion,
+    execution=Insertion(),
     judge=judge_insertion,
     bound=lambda example: example.failure.final_gap,
     drawn=("nose over the bottom of the slot [mm]", 1e3),

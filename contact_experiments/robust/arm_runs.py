@@ -1,15 +1,18 @@
-"""Plans executed by the simulated arm in drawn worlds, in lock-step, in one process; the sled's."""
+"""Plans that the arm executes in drawn worlds, and the sled's, by wrenches, in one process."""
 
 from __future__ import annotations
 
 import dataclasses
+import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from contact_core.scene import Scene
+from contact_core.scene import Scene, write_scene
 from robust_planner.examples import Example, sled
 from robust_planner.risk.failure import FailureRate
 from robust_planner.risk.risk_planner import RiskPlan, plan_example
@@ -46,6 +49,45 @@ class ArmCase:
     world: float
 
 
+class Execution(ABC):
+    """How the arm executes a case, in a scene that is written for its world.
+
+    Attributes:
+        scene: What the scene is made from, a file of config/scenes.
+    """
+
+    scene: str
+
+    @abstractmethod
+    def arrange(self, values: dict[str, Any], world: float) -> None:
+        """Make the values of a scene those of a world.
+
+        Args:
+            values: Of the scene's file; changed.
+            world: See :class:`ArmCase`.
+        """
+
+    @abstractmethod
+    def simulate(self, case: ArmCase, scene: Path) -> np.ndarray:
+        """Execute a case in this process, and return what was measured.
+
+        Args:
+            case: What.
+            scene: File of the scene.
+        """
+
+    def write_scene(self, world: float, folder: Path) -> Path:
+        """Write the scene of a world to a folder, and return the file."""
+        return write_scene(
+            self.scene, folder / "scene.yaml", lambda values: self.arrange(values, world)
+        )
+
+    def run(self, case: ArmCase) -> np.ndarray:
+        """Execute a case in the scene of its world, see :meth:`simulate`."""
+        with tempfile.TemporaryDirectory() as folder:
+            return self.simulate(case, self.write_scene(case.world, Path(folder)))
+
+
 @dataclass(frozen=True)
 class ArmTask:
     """A problem that the arm can execute.
@@ -56,7 +98,7 @@ class ArmTask:
         draws: What worlds are drawn for; draws for different purposes are independent.
         problem: Builds the problem.
         course: What of a plan the arm is told (N), or in several directions (N, m).
-        run: Lets the arm execute a case, and returns what was measured.
+        execution: Lets the arm execute a case, and returns what was measured.
         judge: Returns from that what is drawn [m or m/s], and whether the run has failed.
         bound: Returns what that may be.
         drawn: What it is, with its unit, and how many of them make one in SI units.
@@ -68,7 +110,7 @@ class ArmTask:
     draws: str
     problem: Callable[[], Example]
     course: Callable[[ContactTrajectory], np.ndarray]
-    run: Callable[[ArmCase], np.ndarray]
+    execution: Execution
     judge: Callable[[Example, np.ndarray], tuple[float, bool]]
     bound: Callable[[Example], float]
     drawn: tuple[str, float]
@@ -153,28 +195,36 @@ def carried_mass() -> float:
     return float(cartesian_impedance(scene).tool_inertia(start)[ALONG, ALONG])
 
 
-def run_slide(case: ArmCase) -> np.ndarray:
-    """Let the arm execute a plan, as the demo slide_sled does on the graph.
+class Slide(Execution):
+    """Wrenches laid over the arm's impedance push the sled."""
 
-    Args:
-        case: What in which world.
+    scene = SCENE
 
-    Returns:
-        Way of the sled at the start of every period, and at the end (n) [m].
-    """
-    scene = Scene.load(SCENE)
-    surface = dataclasses.replace(scene.surfaces[SLIDING], friction=case.world)
-    plant = Plant(dataclasses.replace(scene, surfaces={**scene.surfaces, SLIDING: surface}))
-    rest, period = plant.reset(0).position, scene.config.period
-    push, places = np.zeros(6), []
-    for tick in range(round((RESTING + case.time[-1]) / period)):
-        now = tick * period - RESTING + SAME_TIME
-        if now >= 0.0:
-            places.append(_place(plant))
-            push[ALONG] = case.course[np.searchsorted(case.time, now) - 1]
-        plant.tick(rest, None, push)
-    places.append(_place(plant))
-    return np.array(places) - places[0]
+    def arrange(self, values: dict[str, Any], world: float) -> None:
+        """Change the friction of sled and table, see :meth:`Execution.arrange`."""
+        values["surfaces"][SLIDING]["friction"] = world
+
+    def simulate(self, case: ArmCase, scene: Path) -> np.ndarray:
+        """Let the arm execute a plan, as the demo slide_sled does on the graph.
+
+        Args:
+            case: What in which world.
+            scene: File of its scene.
+
+        Returns:
+            Way of the sled at the start of every period, and at the end (n) [m].
+        """
+        plant = Plant(Scene.load(str(scene)))
+        rest, period = plant.reset(0).position, plant.scene.config.period
+        push, places = np.zeros(6), []
+        for tick in range(round((RESTING + case.time[-1]) / period)):
+            now = tick * period - RESTING + SAME_TIME
+            if now >= 0.0:
+                places.append(_place(plant))
+                push[ALONG] = case.course[np.searchsorted(case.time, now) - 1]
+            plant.tick(rest, None, push)
+        places.append(_place(plant))
+        return np.array(places) - places[0]
 
 
 def judge_slide(example: Example, ways: np.ndarray) -> tuple[float, bool]:
@@ -182,7 +232,7 @@ def judge_slide(example: Example, ways: np.ndarray) -> tuple[float, bool]:
 
     Args:
         example: The problem.
-        ways: See :func:`run_slide`.
+        ways: See :meth:`Slide.simulate`.
     """
     error = float(ways[-1] - example.robust_problem.goal[0])
     return error, abs(error) > example.failure.goal_tolerance[0]
@@ -194,7 +244,7 @@ SLIDE = ArmTask(
     draws="slides of the arm",
     problem=lambda: sled(carried_mass()),
     course=lambda motion: motion.control[:, 0],
-    run=run_slide,
+    execution=Slide(),
     judge=judge_slide,
     bound=lambda example: example.failure.goal_tolerance[0],
     drawn=("final error of the sled [mm]", 1e3),

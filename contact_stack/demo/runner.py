@@ -25,9 +25,11 @@ import argparse
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 from urllib.parse import urlsplit
@@ -213,7 +215,7 @@ def _file_errors(what: str) -> Iterator[None]:
 
 
 def run_graph(demo: Demo[Data], run: str, out: Path, opener: PageOpener) -> Data:
-    """Start the graph of a run, spin its client until that has finished, stop the graph.
+    """Run a demo's client in a graph of its own, see :func:`run_client`.
 
     Args:
         demo: The demo.
@@ -232,42 +234,71 @@ def run_graph(demo: Demo[Data], run: str, out: Path, opener: PageOpener) -> Data
         file, arguments = demo.launch(run, out)
     common = {
         "driver": demo.driver,
-        "robot_name": NAMESPACE,
         "lockstep": str(demo.lockstep).lower(),
         "seed": str(demo.seed),
         "view": str(demo.view).lower(),
     }
-    plan = parse(find_launch_file(file), {**common, **arguments})
+    client = partial(demo.client, run)
+    return run_client(file, {**common, **arguments}, client, out / f"{run}.mcap", opener, run)
+
+
+def run_client(
+    file: str,
+    arguments: Mapping[str, str],
+    client: Callable[[Connection], ClientNode[Data]],
+    recording: Path,
+    opener: PageOpener | None = None,
+    label: str = "",
+) -> Data:
+    """Start a graph, spin a client until that has finished, stop the graph.
+
+    Args:
+        file: Name of the launch file.
+        arguments: Its arguments; ``scene``, ``driver``, ``lockstep`` and ``view`` are among them.
+        client: Makes the client, once the graph has been started.
+        recording: File in which all that the client hears is recorded.
+        opener: Opens the live page and shows what the nodes print; None to show nothing.
+        label: What a progress bar calls it; empty for no bar.
+
+    Returns:
+        What the client has at the end.
+
+    Raises:
+        ContactStackError: If the graph does not start, falls silent, a node of it ends, or
+            another graph is running in its place.
+    """
+    plan = parse(find_launch_file(file), {"robot_name": NAMESPACE, **arguments})
     refuse_second_graph(plan)
-    with _file_errors(f"run '{run}' cannot be recorded"):
-        recorder = McapRecorder(out / f"{run}.mcap")
-    with recorder, NodeGraph(plan, opener) as graph:
-        if demo.view and is_interactive():
+    with _file_errors(f"{recording} cannot be written"):
+        recorder = McapRecorder(recording)
+    with recorder, NodeGraph(plan, StringIO() if opener is None else opener) as graph:
+        if opener is not None and arguments["view"] == "true" and is_interactive():
             opener.wait(PAGE_PATIENCE)
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
             with deferred():
                 cast = cast_of(arguments["scene"], arguments.get("robot", ""))
                 recorder.describe(CAST, cast.as_metadata())
-                joints = cast.arm_joints
-                profile = driver_profile(demo.driver, DriverConfig(), None, joints, NAMESPACE)
-                client = demo.client(run, Connection(recorder, demo.lockstep, profile))
-            _spin(client, graph, run)
-            client.destroy_node()
+                driver, joints = arguments["driver"], cast.arm_joints
+                profile = driver_profile(driver, DriverConfig(), None, joints, NAMESPACE)
+                node = client(Connection(recorder, arguments["lockstep"] == "true", profile))
+            _spin(node, graph, label)
+            node.destroy_node()
         finally:
             with deferred():
                 rclpy.try_shutdown()
-    return client.data()
+    return node.data()
 
 
-def _spin(client: ClientNode[Any], graph: NodeGraph, run: str) -> None:
+def _spin(client: ClientNode[Any], graph: NodeGraph, label: str) -> None:
     """Handle messages until the client has finished, and show how far it is."""
     executor = GuardedExecutor()
     executor.add_node(client)
     heard, changed = (-1, 0.0), time.monotonic()
     total = client.duration
     try:
-        with tqdm(total=total, bar_format=BAR if total is None else BAR_OF_KNOWN_LENGTH) as bar:
+        bar_format = BAR if total is None else BAR_OF_KNOWN_LENGTH
+        with tqdm(total=total, bar_format=bar_format, disable=not label) as bar:
             while not client.finished:
                 # An interrupt inside rclpy would leave half-made objects that complain.
                 with deferred():
@@ -275,7 +306,7 @@ def _spin(client: ClientNode[Any], graph: NodeGraph, run: str) -> None:
                 graph.check()
                 if (client.stamp, client.silence_limit) != heard:
                     heard, changed = (client.stamp, client.silence_limit), time.monotonic()
-                    bar.set_description_str(f"{run}: {client.activity}", refresh=False)
+                    bar.set_description_str(f"{label}: {client.activity}", refresh=False)
                     bar.update(min(client.progress, total or math.inf) - bar.n)
                 elif time.monotonic() - changed > client.silence_limit:
                     raise CommunicationError(

@@ -18,7 +18,7 @@ from domain_coordinator import domain_id
 
 from contact_core.arm_state import ArmState, CommandMode
 from contact_core.errors import CommunicationError
-from contact_experiments.robust.arm_runs import SCENE, ArmCase, run_slide
+from contact_experiments.robust.arm_runs import SCENE, SLIDE, ArmCase
 from contact_stack import cli
 from contact_stack.demo import command
 from contact_stack.demo.runner import run_graph
@@ -59,7 +59,7 @@ def test_the_graph_does_what_the_plant_does(ros_domain: int, tmp_path: Path) -> 
     demo.planned = SledPlans(example(test_friction=(FRICTION,)), 0.0, {"run": plan})
     run = run_graph(demo, demo.runs[0], tmp_path, PageOpener(browser=False))
     case = ArmCase("run", tuple(plan.trajectory.time), (PUSH,) * 11, FRICTION)
-    np.testing.assert_array_equal(run.distance, run_slide(case))
+    np.testing.assert_array_equal(run.distance, SLIDE.execution.run(case))
     assert run.distance[-1] > 5e-3
     np.testing.assert_allclose(run.time, np.arange(21) * PERIOD, atol=1e-9)
     assert (tmp_path / "run_0.300.mcap").stat().st_size > 10_000

@@ -50,12 +50,14 @@ class ContactTrackingNode(ClientNode[ExperimentData]):
         self._robot = Robot.from_description(self._description)
         self.duration = self._duration = experiment.duration + experiment.settling
         self._motion: Motion | None = None
-        actions = {
-            "follow_pose_trajectory": FollowPoseTrajectory,
-            "follow_joint_trajectory": FollowJointTrajectory,
-            "gripper": ParallelGripperCommand,
-        }
-        self._use(actions, {"set_payload": SetPayload})
+        self._use(
+            {
+                "follow_pose_trajectory": FollowPoseTrajectory,
+                "follow_joint_trajectory": FollowJointTrajectory,
+            }
+        )
+        if experiment.release is not None:
+            self._use({"gripper": ParallelGripperCommand}, {"set_payload": SetPayload})
 
     @property
     def finished(self) -> bool:

@@ -111,7 +111,8 @@ class SlideSled(Demo[Slide]):
     def client(self, run: str, connection: Connection) -> SledNode:
         """Make the node that streams the plan."""
         plan, _ = self._pairs[run]
-        return SledNode(Scene.load(SCENE), self.planned.plans[plan].trajectory, connection)
+        motion = self.planned.plans[plan].trajectory
+        return SledNode(Scene.load(SCENE), motion.time, motion.control[:, 0], connection)
 
     def summarise(self, runs: Mapping[str, Slide]) -> dict[str, Any]:
         """Compare the executions of the plans."""

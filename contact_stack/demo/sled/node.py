@@ -18,7 +18,6 @@ from contact_ros.driver_profile import OverlayWriter
 from contact_ros.geometry import frame_pose
 from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection
 from contact_stack.demo.setpoint_gate import SetpointGate
-from robust_planner.trajectory import ContactTrajectory
 
 SLED = "sled"
 STATE = "state"
@@ -51,17 +50,20 @@ class Slide:
 class SledNode(ClientNode[Slide]):
     """Execute one plan on the graph, in lock-step."""
 
-    def __init__(self, scene: Scene, trajectory: ContactTrajectory, connection: Connection) -> None:
+    def __init__(
+        self, scene: Scene, time: np.ndarray, force: np.ndarray, connection: Connection
+    ) -> None:
         """Connect to the graph.
 
         Args:
             scene: For the limits of the arm.
-            trajectory: The plan; its control is the force along the motion.
+            time: Knots of the plan (N) [s].
+            force: Along the motion, from each of them on (N) [N].
             connection: How to take part in the graph.
         """
         super().__init__(connection, SLED_HEARD, SLED_RECORDED)
-        self._knots, self._forces = trajectory.time, trajectory.control[:, 0]
-        self.duration = RESTING + float(trajectory.time[-1])
+        self._knots, self._forces = time, force
+        self.duration = RESTING + float(time[-1])
         self._rest = np.zeros(7)
         self._times: list[float] = []
         self._positions: list[float] = []

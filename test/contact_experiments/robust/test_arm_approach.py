@@ -7,12 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from contact_experiments.robust.arm_approach import (
-    APPROACH,
-    arm_approach,
-    judge_approach,
-    run_approach,
-)
+from contact_experiments.robust.arm_approach import APPROACH, arm_approach, judge_approach
 from contact_experiments.robust.arm_runs import ArmCase
 from robust_planner import simulate_worlds
 from robust_planner.examples import Example
@@ -42,13 +37,13 @@ def test_the_arm_touches_as_fast_as_the_model(example: Example, height: float) -
     motion = simulate_worlds(problem, accelerations(0.5), worlds, 10)
     course = motion.position[0, :, 0]
     case = ArmCase("nominal", tuple(TIME.tolist()), tuple(course.tolist()), height)
-    impact, gap, force = run_approach(case)
+    impact, gap, force = APPROACH.execution.run(case)
     expected = motion.impact_speed.max()
     assert expected > 0.05
     assert impact == pytest.approx(expected, abs=0.02)
     assert gap < example.failure.final_gap
     assert force > 5.0
-    assert np.array_equal(run_approach(case), [impact, gap, force])
+    assert np.array_equal(APPROACH.execution.run(case), [impact, gap, force])
 
 
 def test_a_hard_impact_and_no_contact_are_failures(example: Example) -> None:

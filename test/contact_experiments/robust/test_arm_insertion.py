@@ -10,11 +10,11 @@ import pytest
 
 from contact_experiments.robust.arm_insertion import (
     DEPTH,
+    INSERTION,
     NOSE,
     WAY,
     arm_insertion,
     judge_insertion,
-    run_insertion,
 )
 from contact_experiments.robust.arm_runs import ArmCase
 from contact_stack import cli
@@ -51,7 +51,7 @@ def test_the_arm_ends_where_the_model_does(example: Example, shift: float) -> No
     gap, course = motion.position[0, -1, 0] - NOSE, motion.position[0][:, [3, 2]]
     time = problem.time_step * np.arange(problem.knots)
     case = ArmCase("nominal", tuple(time.tolist()), tuple(map(tuple, course.tolist())), shift)
-    measured, force = run_insertion(case)
+    measured, force = INSERTION.execution.run(case)
     assert measured == pytest.approx(gap, abs=5e-4)
     assert measured > DEPTH - 2e-3 if shift else measured < example.failure.final_gap
     # Along the slot friction holds the nose, and the arm is stiffer than where that is free.

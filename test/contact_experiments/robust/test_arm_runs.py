@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from contact_experiments.robust.arm_runs import SLIDE, ArmCase, run_slide
+from contact_experiments.robust.arm_runs import SLIDE, ArmCase
 from robust_planner import FailureConfig, make_example
 
 TIME = tuple(np.linspace(0.0, 0.1, 11).tolist())
@@ -16,11 +16,12 @@ PUSH = ArmCase("nominal", TIME, (25.0,) * 11, 0.3)
 
 
 def test_more_friction_is_less_way() -> None:
-    ways = [run_slide(dataclasses.replace(PUSH, world=friction)) for friction in (0.3, 0.6)]
+    slides = [dataclasses.replace(PUSH, world=friction) for friction in (0.3, 0.6)]
+    ways = [SLIDE.execution.run(case) for case in slides]
     assert ways[0][0] == 0.0
     assert len(ways[0]) == 21
     assert 0.0 < ways[1][-1] < ways[0][-1]
-    np.testing.assert_array_equal(run_slide(PUSH), ways[0])
+    np.testing.assert_array_equal(SLIDE.execution.run(PUSH), ways[0])
 
 
 def test_errors_beyond_the_tolerance_are_failures() -> None:

@@ -16,7 +16,9 @@ from contact_core.results import Rows, add_json_option, at_least, table, write_j
 from contact_core.sweep import Sweep, add_worker_options, chosen_workers
 from contact_experiments.robust.arm_approach import APPROACH
 from contact_experiments.robust.arm_insertion import INSERTION
-from contact_experiments.robust.arm_runs import SLIDE, ArmTask
+from contact_experiments.robust.arm_runs import SLIDE, ArmCase, ArmTask
+from contact_ros import network
+from contact_stack.robust.arm_graph import run_on_graph
 from robust_planner.examples import Example
 from robust_planner.risk.risk_planner import RiskPlan
 
@@ -51,6 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="worlds in which each plan is executed (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
+        "--graph", action="store_true",
+        help="run the real nodes in lock-step, a graph for each world; otherwise the same "
+        "algorithms in one process, which is faster",
+    )  # fmt: skip
+    parser.add_argument(
         "--risk", type=float, default=0.05, help="accepted (default %(default)s), 0.001..0.5"
     )
     parser.add_argument(
@@ -75,6 +82,7 @@ def main(args: argparse.Namespace) -> int:
     Returns:
         0; a broken promise is a figure like the others.
     """
+    network.enter(network.LOCALHOST)
     tasks = {name: TASKS[name] for name in args.tasks}
     sweep = Sweep(chosen_workers(args), args.out / "results")
     results = {}
@@ -82,7 +90,8 @@ def main(args: argparse.Namespace) -> int:
         sigma = task.sigma if args.sigma is None else args.sigma
         ((example, plan),) = sweep.run(plan_task, [(name, args.risk, sigma)], f"{name}, plans")
         cases = task.draw(example, plan, args.runs, args.seed)
-        found = sweep.run(task.run, [(case,) for case in cases], f"{name}, runs of the arm")
+        runs = [(name, case, args.graph) for case in cases]
+        found = sweep.run(execute, runs, f"{name}, runs of the arm")
         plans = task.summarize(example, cases, found)
         plans["nominal"]["promised"] = plan.nominal_rate.rate
         plans["with risk"]["promised"] = plan.failure_rate.rate
@@ -106,6 +115,21 @@ def plan_task(name: str, risk: float, sigma: float) -> tuple[Example, RiskPlan]:
         sigma: Standard deviation of what is uncertain.
     """
     return TASKS[name].plan(risk, sigma)
+
+
+def execute(name: str, case: ArmCase, graph: bool) -> np.ndarray:
+    """Let the arm execute a plan.
+
+    Args:
+        name: One of ``TASKS``.
+        case: Which plan, in which world.
+        graph: Whether on a graph of its own.
+
+    Returns:
+        What was measured, see :meth:`ArmTask.judge`.
+    """
+    task = TASKS[name]
+    return run_on_graph(task, case) if graph else task.execution.run(case)
 
 
 def draw(task: ArmTask, plans: Mapping[str, Any], bound: float) -> Figure:
