@@ -32,6 +32,9 @@ LATCHED_BY_MANY = _profile(depth=50, reliable=True, latched=True)
 DIAGNOSTICS = _profile(depth=10, reliable=True, latched=False)
 """Diagnostics."""
 
+WAITING = 4
+"""Joint states that wait until they are taken: those of a gripper do not displace the arm's."""
+
 
 def signal_publisher(lockstep: bool) -> QoSProfile:
     """Return the profile for publishing a signal of the control loop.

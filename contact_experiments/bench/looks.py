@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from contact_stack_msgs.action import MoveObjects
+from contact_stack_msgs.action import MoveObjects, PlanRobustContact, PlanThroughContact
+from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 
 from contact_core.results import add_json_option, at_least, lines, write_json
@@ -29,6 +30,8 @@ from contact_ros.stamps import to_nanoseconds
 SCENE, STATES = "push_box", ("box/x", "box/y", "box/yaw")
 GOALS = ((0.62, 0.06, 0.5), (0.54, -0.06, -0.4), (0.6, -0.1, 1.2), (0.56, 0.08, 0.0))
 """Where the box is to be, one after the other [m, rad]."""
+OTHERS = ((PlanThroughContact, "plan_through_contact"), (PlanRobustContact, "plan_robust_contact"))
+"""The other planners of the graph."""
 SLACK = 30.0
 """Time for a goal to begin or end, beyond its budget [s]."""
 ALL = "all"
@@ -77,6 +80,7 @@ def main(args: argparse.Namespace) -> int:
         f"{row['rate']:.1f} looks a second, {row['searches']} searches, "
         f"{row['reached']} of {row['goals']} goals reached"
     )
+    print("".join(f"missed, {reason}\n" for reason in row["missed"]), end="")
     print(f"one processor for the simulation, one for the planner; load before: {load:.1f}")
     write_json({"load": load, **row}, args.json)
     return 0
@@ -90,11 +94,13 @@ def measure(client: GraphClient, seconds: float) -> dict[str, Any]:
         seconds: How long.
 
     Returns:
-        ``rate`` of the looks [Hz], ``searches``, ``goals``, those ``reached``, and ``phases``:
-        for all looks, and for those of every phase, the figures by the names of COLUMNS.
+        ``rate`` of the looks [Hz], ``searches``, ``goals``, those ``reached``, why the others were
+        ``missed``, and ``phases``: for all looks, and for those of every phase, the figures by the
+        names of COLUMNS.
     """
     ages: dict[str, list[int]] = defaultdict(list)
     sent: list[int] = []
+    missed: list[str] = []
     searches = goals = reached = 0
 
     def hear(message: JointState) -> None:
@@ -105,9 +111,16 @@ def measure(client: GraphClient, seconds: float) -> dict[str, Any]:
         ages[said.phase] += sent
         sent.clear()
 
-    # The simulator is up when it says where the joints are, and the planner when it answers.
+    # The simulator is up when it says where the joints are, and the planner when it answers. The
+    # others share its processor, and load their kernels first.
     client.wait_for(JointState, "joint_states", timeout=2.0 * SLACK)
     client.run(MoveObjects, "move_objects", MoveObjects.Goal(), timeout=4.0 * SLACK)
+    others = [ActionClient(client.node, kind, name) for kind, name in OTHERS]
+    client.wait_until(
+        lambda: all(other.server_is_ready() for other in others),
+        4.0 * SLACK,
+        "the planners do not start",
+    )
     client.node.create_subscription(JointState, "target_joint", hear, signal_subscription(False))
     begin = time.monotonic()
     end = begin + seconds
@@ -122,11 +135,13 @@ def measure(client: GraphClient, seconds: float) -> dict[str, Any]:
         moving = client.send(MoveObjects, "move_objects", message, sort)
         result = client.end_of(moving, left + SLACK).result
         goals, reached = goals + 1, reached + result.goal_reached
+        if not result.goal_reached:
+            missed.append(f"{result.status_name}: {result.remedy}")
         searches += result.searches
     looks = [age for some in ages.values() for age in some]
     return {
         "rate": len(looks) / (time.monotonic() - begin),
-        "searches": searches, "goals": goals, "reached": reached,
+        "searches": searches, "goals": goals, "reached": reached, "missed": missed,
         "phases": [
             _figures(name, some, len(looks)) for name, some in ((ALL, looks), *ages.items())
         ],

@@ -42,7 +42,7 @@ HALF_DEPTH = 1.0
 
 
 def can_judge(problem: RobustProblem, failure: FailureConfig) -> bool:
-    """Return whether plans of a problem can be executed here, and what failure is be measured.
+    """Return whether plans of a problem can be executed here, and its failures be told.
 
     Args:
         problem: The problem.

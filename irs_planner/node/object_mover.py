@@ -38,7 +38,7 @@ from contact_ros.geometry import to_se3
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read
 from contact_ros.planning_server import GoalPlanner, PlanAnswer, PlanningServer
-from contact_ros.qos import signal_publisher, signal_subscription
+from contact_ros.qos import WAITING, signal_publisher, signal_subscription
 from contact_ros.stamps import to_nanoseconds
 from irs_planner.examples import build_problem
 from irs_planner.node.goal_fields import input_names
@@ -48,8 +48,6 @@ from irs_planner.scene_problems import scene_problem
 
 NAME = "object_mover"
 ACTION = "move_objects"
-QUEUE = 4
-"""Joint states that wait for a look: those of a gripper do not displace the arm's."""
 CAMERA = "camera/objects"
 WORLD = "world"
 FOLLOWS = (ControllerStatus.HOLD, ControllerStatus.TRACKING, ControllerStatus.CONSERVATIVE)
@@ -314,7 +312,7 @@ class ObjectMoverNode(GuardedNode):
             config, targets.publish, self.get_namespace(), lambda: self.take(*self._waiting)
         )
         precompile()
-        signal, queue = signal_subscription(False), signal_subscription(False, depth=QUEUE)
+        signal, queue = signal_subscription(False), signal_subscription(False, depth=WAITING)
         self.create_subscription(TFMessage, CAMERA, self._goals.hear_objects, signal)
         # 400 messages a second would take the processor that looks need.
         self._waiting = (

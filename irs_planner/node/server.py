@@ -15,7 +15,7 @@ from contact_ros.entry_point import run
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read
 from contact_ros.planning_server import GoalPlanner, PlanAnswer, PlanningServer
-from contact_ros.qos import signal_subscription
+from contact_ros.qos import WAITING, signal_subscription
 from irs_planner.batch import PlanTask, TaskResult, run_task
 from irs_planner.diagnosis import remedy_of
 from irs_planner.node.goal import PlannerNodeConfig, read_goal
@@ -29,13 +29,16 @@ ACTION = "plan_through_contact"
 class IrsGoalPlanner(GoalPlanner[PlanTask, TaskResult]):
     """Plan through contact by iterative randomised-smoothing LQR."""
 
-    def __init__(self, config: PlannerNodeConfig) -> None:
+    def __init__(
+        self, config: PlannerNodeConfig, take: Callable[[], object] = lambda: None
+    ) -> None:
         """Take the parameters.
 
         Args:
             config: Limits of the goals, threads and margin of the force limits.
+            take: Lets messages in that wait for a goal.
         """
-        self._config = config
+        self._config, self._take = config, take
         self._joints: dict[str, float] = {}
 
     def hear_joints(self, message: JointState) -> None:
@@ -49,6 +52,7 @@ class IrsGoalPlanner(GoalPlanner[PlanTask, TaskResult]):
 
     def read(self, goal: Any) -> PlanTask:
         """Check a goal, see :meth:`GoalPlanner.read`."""
+        self._take()
         return read_goal(goal, self._config, self._joints)
 
     def solve(
@@ -80,11 +84,17 @@ class IrsPlannerNode(GuardedNode):
             ContactStackError: If a parameter is wrong.
         """
         super().__init__(NAME)
-        planner = IrsGoalPlanner(read(self, PlannerNodeConfig))
+        config = read(self, PlannerNodeConfig)
+        planner = IrsGoalPlanner(config, lambda: self.take(self._waiting))
         precompile()
-        self.create_subscription(
-            JointState, "joint_states", planner.hear_joints, signal_subscription(False)
+        # 400 messages a second would take a quarter of a processor, for one goal now and then.
+        self._waiting = self.create_subscription(
+            JointState,
+            "joint_states",
+            planner.hear_joints,
+            signal_subscription(False, depth=WAITING),
         )
+        self.leave_waiting(self._waiting)
         self._server = PlanningServer(self, PlanThroughContact, ACTION, planner)
 
     def close(self) -> None:

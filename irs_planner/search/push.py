@@ -13,7 +13,7 @@ from irs_planner.search.transit import Motion
 
 PATIENCE = 6
 """A push ends when it has not come nearer for so many steps."""
-SQUEEZING = 2
+CLOSING_STEPS = 2
 """Steps in which an object is squeezed before it moves: fingers and arms take their time."""
 
 
@@ -61,7 +61,7 @@ def push(
             holding[going[i]] = hold is not None
             if hold is not None:
                 closed[going[i]] += hold.closed
-                ready = closed[going[i]] > SQUEEZING
+                ready = closed[going[i]] > CLOSING_STEPS
                 control[i] = hold.inputs(model, here[i], target) if ready else hold.commands
         ahead = model.dynamics.step_batch(here, control)
         stuck = ~np.isfinite(ahead).all(axis=1)

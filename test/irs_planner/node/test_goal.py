@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from contact_stack_msgs.action import PlanThroughContact
+from sensor_msgs.msg import JointState
 
 from contact_core.errors import ConfigError, ContactStackError
 from irs_planner import build_problem, load_example
 from irs_planner.node.goal import GoalLimitsConfig, PlannerNodeConfig, read_goal
+from irs_planner.node.server import IrsGoalPlanner
 
 CONFIG = PlannerNodeConfig()
 PUSHING_SCENE = {
@@ -146,6 +148,22 @@ def test_an_arm_in_3d_starts_where_joint_states_say() -> None:
     np.testing.assert_array_equal(problem.initial_state, expected)
     with pytest.raises(ConfigError, match="joint_states has no 'lbr_A1'"):
         read_goal(goal, CONFIG, {})
+
+
+def test_joint_states_that_wait_count_for_the_next_goal() -> None:
+    """Those of the gripper come between, and the latest counts."""
+    goal = PlanThroughContact.Goal(
+        example="iiwa_push", samples=10, start_from_joint_states=True,
+        initial_state=[0.5, 0.0, 0.25, 0.0, 0.0, 0.0],
+    )  # fmt: skip
+    names = [f"lbr_A{i + 1}" for i in range(7)]
+    waiting = [
+        JointState(name=names, position=[0.1] * 7),
+        JointState(name=["finger"], position=[0.02]),
+        JointState(name=names, position=[0.2] * 7),
+    ]
+    planner = IrsGoalPlanner(CONFIG, lambda: [planner.hear_joints(message) for message in waiting])
+    np.testing.assert_array_equal(planner.read(goal).problem.initial_state[6:13], [0.2] * 7)
 
 
 def test_a_scene_in_3d_can_be_named() -> None:
