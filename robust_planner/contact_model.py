@@ -66,8 +66,8 @@ class BodyPoint:
 class DriveConfig:
     """A position controller that moves a coordinate by a spring, and carries its weight."""
 
-    stiffness: float = parameter(description="Of the spring [N/m or Nm/rad].", above=0.0)
-    damping: float = parameter(description="Against the world [N s/m or Nm s/rad].", low=0.0)
+    stiffness: float = parameter(description="Of the spring.", unit="N/m or Nm/rad", above=0.0)
+    damping: float = parameter(description="Against the world.", unit="N s/m or Nm s/rad", low=0.0)
     bandwidth: float = parameter(
         20.0, "How fast its reference follows what it is told, critically damped.",
         unit="rad/s", above=0.0,
@@ -162,7 +162,7 @@ class ContactModel:
 
     @property
     def contacts(self) -> int:
-        """The number nc of contact points."""
+        """The number nc of contacts: each point with the ground and every part of an obstacle."""
         return len(self.contact_names)
 
     @property

@@ -18,7 +18,7 @@ from robust_planner.contact_model import (
 )
 from robust_planner.drives import driven
 from robust_planner.obstacles import Obstacle
-from robust_planner.urdf_model import read_urdf
+from robust_planner.urdf_model import parse_urdf
 
 
 def sliding_block(
@@ -173,7 +173,7 @@ def guided_pin(
         carried=mass[first] - mass[second], lighter=mass[second], inertia=INERTIA, speed=max_speed,
     )  # fmt: skip
     nose = {"nose": ("pin", (0.0, 0.0, 0.0), radius)}
-    model = read_urdf(urdf, "guided_pin", nose, (first, second), obstacles=obstacles)
+    model = parse_urdf(urdf, "guided_pin", nose, (first, second), obstacles=obstacles)
     return driven(model, {axis: drives[axis] for axis in (first, second)})
 
 

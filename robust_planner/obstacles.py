@@ -49,7 +49,10 @@ class Obstacle:
 
 
 def _convex(where: str, corners: Sequence[Sequence[float]]) -> tuple[tuple[float, float], ...]:
-    points = np.array([tuple(corner) for corner in corners], dtype=float)
+    try:
+        points = np.array(corners, dtype=float)
+    except (TypeError, ValueError):  # not a table of numbers
+        points = np.empty(0)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) < 3 or not np.isfinite(points).all():
         raise ConfigError(f"{where} is {corners} (valid: three or more corners [x, z])")
     before, after = points - np.roll(points, 1, axis=0), np.roll(points, -1, axis=0) - points

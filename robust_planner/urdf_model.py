@@ -60,12 +60,12 @@ def load_urdf(
     """
     try:
         urdf = path.read_text()
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise PlanningProblemError(f"cannot read the model {path}: {error}") from error
-    return read_urdf(urdf, path.name, contacts, actuated, dimension, obstacles)
+    return parse_urdf(urdf, str(path), contacts, actuated, dimension, obstacles)
 
 
-def read_urdf(
+def parse_urdf(
     urdf: str,
     where: str,
     contacts: Mapping[str, UrdfPoint],
@@ -73,11 +73,11 @@ def read_urdf(
     dimension: int = 2,
     obstacles: Sequence[Obstacle] = (),
 ) -> ContactModel:
-    """Read a model from the text of a URDF file, see :func:`load_urdf`.
+    """Make a model of the text of a URDF file, see :func:`load_urdf`.
 
     Args:
         urdf: The text.
-        where: Name of the file, for errors.
+        where: Where it is from, for errors.
         contacts: The points that may touch something.
         actuated: Names of the joints that have a motor.
         dimension: 2 or 3.

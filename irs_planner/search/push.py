@@ -55,9 +55,10 @@ def push(
     closed = np.zeros(count, dtype=int)
     for t in range(length):
         yield from pauses(going.size, STATES_A_PART)
+        # First, for the model remembers the contacts of the states it was last asked about.
+        holds = [(i, find_hold(model, here[i])) for i in np.flatnonzero(holding[going])]
         control = model.best_inputs(here, model.hold(here, commands), target)
-        for i in np.flatnonzero(holding[going]):
-            hold = find_hold(model, here[i])
+        for i, hold in holds:
             holding[going[i]] = hold is not None
             if hold is not None:
                 closed[going[i]] += hold.closed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,7 +122,7 @@ def _shifts(model: ContactModel) -> list[str]:
 
 
 def check_uncertain(problem: RobustProblem, uncertain: Uncertain) -> None:
-    """Refuse what is unknown, and height or start where no coordinate lifts the model.
+    """Refuse what is unknown, mass with drives, and height or start where nothing lifts the model.
 
     Args:
         problem: The problem.
@@ -137,7 +137,8 @@ def check_uncertain(problem: RobustProblem, uncertain: Uncertain) -> None:
         if name not in known:
             raise ConfigError(f"unknown uncertain quantity '{name}' ({choices(known)})")
     if "mass" in uncertain and model.drives:
-        raise ConfigError("mass cannot be uncertain where drives move the model (valid: others)")
+        others = choices(name for name in known if name != "mass")
+        raise ConfigError(f"mass cannot be uncertain where drives move the model ({others})")
     if uncertain.keys() <= {"friction", "mass", *_shifts(model)}:
         return
     jacobian = np.asarray(model.normal_jacobian(problem.start[: model.coordinates]))
@@ -299,16 +300,16 @@ def worlds_at(
         else np.full_like(probability[name], certain.get(name, 0.0))
         for name in quantities(model)
     }
-    columns = {"offset": _offsets(model), "shift": _shifts(model)}
-    count = len(values["friction"])
+
+    def columns(names: Sequence[str]) -> np.ndarray:
+        return np.array([values[name] for name in names]).reshape(-1, len(values["friction"])).T
+
     return Worlds(
         friction=np.maximum(values["friction"], 0.0),
         height=values["height"],
         mass=np.maximum(values["mass"], SMALLEST_MASS),
-        **{
-            field: np.array([values[name] for name in names]).reshape(-1, count).T
-            for field, names in columns.items()
-        },
+        offset=columns(_offsets(model)),
+        shift=columns(_shifts(model)),
     )
 
 

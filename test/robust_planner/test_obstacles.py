@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import casadi
 import numpy as np
@@ -82,12 +83,12 @@ def test_nothing_is_infinite_at_a_corner() -> None:
         ({}, "has no parts"),
         ({"a": [[0, 0], [1, 0]]}, "three or more corners"),
         ({"a": [[0, 0, 0], [1, 0, 0], [0, 1, 0]]}, "three or more corners"),
+        ({"a": [[0, 0], [1, 0], [1]]}, "three or more corners"),
+        ({"a": 3}, "three or more corners"),
         ({"a": [[0, 0], [1, 0], [0.1, 0.1], [0, 1]]}, "corners of a convex polygon"),
     ],
 )
-def test_what_is_no_convex_polygon_is_refused(
-    parts: dict[str, list[list[float]]], message: str
-) -> None:
+def test_what_is_no_convex_polygon_is_refused(parts: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=f"obstacle 'hole'.*{message}"):
         Obstacle("hole", parts)
 

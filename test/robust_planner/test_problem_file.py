@@ -133,10 +133,17 @@ def test_a_height_needs_a_coordinate_that_lifts(tmp_path: Path) -> None:
         load_problem(file)
 
 
+def test_a_model_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "leg.urdf"
+    path.write_bytes(LEG.replace("leg", "l\u00e4g").encode("latin-1"))
+    with pytest.raises(PlanningProblemError, match=r"cannot read the model .*leg\.urdf: 'utf-8'"):
+        load_urdf(path, {"heel": ("foot", (0.0, 0.0, 0.0))}, ["slide"], 3)
+
+
 def test_joints_of_several_coordinates_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "leg.urdf"
     path.write_text(LEG.replace('name="hip" type="revolute"', 'name="hip" type="continuous"'))
-    with pytest.raises(PlanningProblemError, match="joints hip of leg\\.urdf"):
+    with pytest.raises(PlanningProblemError, match=r"joints hip of .*leg\.urdf"):
         load_urdf(path, {"heel": ("foot", (0.0, 0.0, 0.0))}, ["slide"], 3)
 
 
