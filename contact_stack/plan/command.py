@@ -40,6 +40,7 @@ EPILOG = """examples:
   contact-stack plan pushing --starts 8 --cluster tcp://192.168.1.5:8786
   contact-stack plan push_t --global --local --seed 1 --out out/push_t
   contact-stack plan my_scene.yaml --goal box/x=0.6 box/yaw=0.5
+  contact-stack plan push_box --local --goal box/x=0.6
   contact-stack plan hand_move --budget 0.5 --json plan.json
 
 A scene is searched as with --global, from where it has objects and arm; states
@@ -57,8 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     parser.epilog = EPILOG
     parser.add_argument(
-        "name", metavar="NAME", help=f"one of {', '.join(example_names())}; or FILE.yaml: a scene, "
-        "planar or of the simulator, or a problem",
+        "name", metavar="NAME", help=f"one of {', '.join(example_names())}; a scene "
+        "of the simulator, e.g. two_arms_lift; or FILE.yaml: such a scene, a planar one, or a "
+        "problem",
     )  # fmt: skip
     parser.add_argument("--local", action="store_true", help="plan in this process, without ROS")
     parser.add_argument(

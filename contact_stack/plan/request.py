@@ -22,12 +22,14 @@ from irs_planner import (
     SearchSettings,
     Segment,
     build_problem,
+    example_names,
     load_example,
     run_task,
 )
 from irs_planner.diagnosis import remedy_of
 from irs_planner.examples import ExampleConfig, HelixConfig, build_dynamics
 from irs_planner.scene_problems import scene_problem
+from irs_planner.scenes.spatial_scene import spatial_scene_names
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class PlanRequest:
     """What to plan.
 
     Attributes:
-        name: Name of an example, or path of a scene or of a problem.
+        name: Name of an example or of a scene in 3-D, or path of a scene or of a problem.
         config: What it is, with the goal that was asked for.
         settings: How to plan; a search takes its seed and time budget alone.
         search: Whether to plan globally.
@@ -133,7 +135,7 @@ def config_of(
     """Return what is to be planned.
 
     Args:
-        name: Name of an example, or path of a scene or of a problem.
+        name: Name of an example or of a scene in 3-D, or path of a scene or of a problem.
         goal: Of the states; empty for the problem's own.
         start: Likewise.
 
@@ -143,6 +145,11 @@ def config_of(
     """
     if name.endswith(".yaml") and "goal_state" not in read_mapping(Path(name)):
         return scene_problem(str(Path(name).resolve()), by_name(goal), by_name(start))
+    if not name.endswith(".yaml") and name not in example_names():
+        if name not in spatial_scene_names():
+            known = choices((*example_names(), *spatial_scene_names()))
+            raise ConfigError(f"unknown example or scene '{name}' ({known})")
+        return scene_problem(name, by_name(goal), by_name(start))
     config = load_example(name)
     states = build_dynamics(config).state_names
     if start:
