@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from contact_stack_msgs.action import MoveObjects, PlanRobustContact, PlanThroughContact
-from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 
 from contact_core.results import add_json_option, at_least, lines, write_json
@@ -30,8 +29,11 @@ from contact_ros.stamps import to_nanoseconds
 SCENE, STATES = "push_box", ("box/x", "box/y", "box/yaw")
 GOALS = ((0.62, 0.06, 0.5), (0.54, -0.06, -0.4), (0.6, -0.1, 1.2), (0.56, 0.08, 0.0))
 """Where the box is to be, one after the other [m, rad]."""
-OTHERS = ((PlanThroughContact, "plan_through_contact"), (PlanRobustContact, "plan_robust_contact"))
-"""The other planners of the graph."""
+PLANNERS = (
+    (MoveObjects, "move_objects"), (PlanThroughContact, "plan_through_contact"),
+    (PlanRobustContact, "plan_robust_contact"),
+)  # fmt: skip
+"""What shares the planner's processor, and loads kernels first."""
 SLACK = 30.0
 """Time for a goal to begin or end, beyond its budget [s]."""
 ALL = "all"
@@ -111,16 +113,10 @@ def measure(client: GraphClient, seconds: float) -> dict[str, Any]:
         ages[said.phase] += sent
         sent.clear()
 
-    # The simulator is up when it says where the joints are, and the planner when it answers. The
-    # others share its processor, and load their kernels first.
+    # The simulator is up when it says where the joints are, and a planner when it answers.
     client.wait_for(JointState, "joint_states", timeout=2.0 * SLACK)
-    client.run(MoveObjects, "move_objects", MoveObjects.Goal(), timeout=4.0 * SLACK)
-    others = [ActionClient(client.node, kind, name) for kind, name in OTHERS]
-    client.wait_until(
-        lambda: all(other.server_is_ready() for other in others),
-        4.0 * SLACK,
-        "the planners do not start",
-    )
+    for kind, name in PLANNERS:
+        client.run(kind, name, kind.Goal(), timeout=4.0 * SLACK)
     client.node.create_subscription(JointState, "target_joint", hear, signal_subscription(False))
     begin = time.monotonic()
     end = begin + seconds

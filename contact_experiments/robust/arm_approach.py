@@ -88,9 +88,9 @@ class Approach(Following):
         robot, speed = self.robot(), []
         joints = data.joint_position[:, : robot.n]
         for q, v in zip(joints, data.joint_velocity, strict=True):
-            robot.update(q)
-            speed.append(-robot.tool_pose().rotation[2] @ robot.tool_jacobian()[:3] @ v)
-        gap = tool_pose(robot, joints[-1]).translation[2] - self.start[2] + WAY - case.world
+            tool = tool_pose(robot, q)
+            speed.append(-tool.rotation[2] @ robot.tool_jacobian()[:3] @ v)
+        gap = tool.translation[2] - self.start[2] + WAY - case.world
         begins = data.in_contact[1:] & ~data.in_contact[:-1]
         impact = np.array(speed)[:-1][begins].max(initial=0.0)
         return np.array([impact, gap, data.force.max()])
