@@ -17,7 +17,7 @@ from contact_core.sweep import Sweep, add_worker_options, chosen_workers
 from contact_experiments.robust.arm_approach import APPROACH
 from contact_experiments.robust.arm_insertion import INSERTION
 from contact_experiments.robust.arm_runs import SLIDE, ArmCase, ArmTask
-from contact_ros import network
+from contact_stack.kernels import compile_once
 from contact_stack.robust.arm_graph import run_on_graph
 from robust_planner.examples import Example
 from robust_planner.risk.risk_planner import RiskPlan
@@ -82,9 +82,10 @@ def main(args: argparse.Namespace) -> int:
     Returns:
         0; a broken promise is a figure like the others.
     """
-    network.enter(network.LOCALHOST)
+    if args.graph:
+        compile_once()
     tasks = {name: TASKS[name] for name in args.tasks}
-    sweep = Sweep(chosen_workers(args), args.out / "results")
+    sweep = Sweep(chosen_workers(args, compile_once), args.out / "results")
     results = {}
     for name, task in tasks.items():
         sigma = task.sigma if args.sigma is None else args.sigma

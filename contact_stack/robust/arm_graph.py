@@ -13,6 +13,7 @@ from domain_coordinator import domain_id
 from contact_core.scene import Scene
 from contact_experiments.robust.arm_course import Following
 from contact_experiments.robust.arm_runs import ArmCase, ArmTask, Slide
+from contact_ros import network
 from contact_stack.demo.client_node import NAME
 from contact_stack.demo.contact_tracking.node import ContactTrackingNode
 from contact_stack.demo.runner import run_client
@@ -35,6 +36,7 @@ def run_on_graph(task: ArmTask, case: ArmCase) -> np.ndarray:
     Raises:
         ContactStackError: If the graph does not start, falls silent, or a node of it ends.
     """
+    network.enter(network.LOCALHOST)
     with domain_id() as domain, tempfile.TemporaryDirectory() as folder:
         os.environ["ROS_DOMAIN_ID"] = str(domain)
         scene = task.execution.write_scene(case.world, Path(folder))
