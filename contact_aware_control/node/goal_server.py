@@ -335,11 +335,13 @@ class GoalServer:
         """Start a goal and wait for its end."""
         try:
             with self._lock:
+                command = self._command().copy()
+            # What is wrong with a goal is said whatever the arm does meanwhile.
+            goal = translate(command)
+            with self._lock:
                 if obstacle := self._obstacle():
                     raise TrajectoryError(f"the arm would not move: {obstacle}")
-                command = self._command().copy()
             # Only the loop's own work may make it wait.
-            goal = translate(command)
             self._checker.check(goal.goal, command, self._give_way)
             with self._lock:
                 running = self._start(handle, goal)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 import pinocchio as pin
@@ -31,10 +32,25 @@ RATE = 30.0
 """How often pulls and goals of the tool are sent [Hz]."""
 GRIP_EFFORT = 20.0
 """Of a finger that closes [N]."""
+P = ParamSpec("P")
+
+
+def by_the_node(
+    command: Callable[Concatenate[GraphCommands, P], None],
+) -> Callable[Concatenate[GraphCommands, P], None]:
+    """Leave a command to the executor of the node, for the page's server has threads of its own."""
+
+    @wraps(command)
+    def hand_over(self: GraphCommands, *args: P.args, **kwargs: P.kwargs) -> None:
+        executor = self._node.executor
+        if executor is not None:  # none is left at the end
+            executor.create_task(command, self, *args, **kwargs)
+
+    return hand_over
 
 
 class GraphCommands:
-    """Commands of the page, sent by its node.
+    """Commands of the page, sent by its node in the order they come.
 
     Attributes:
         progress: How far the thing is that is brought to its place, see :class:`ThingCommands`.
@@ -73,6 +89,7 @@ class GraphCommands:
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = node.create_timer(1.0 / RATE, self._send, clock=steady, autostart=False)
 
+    @by_the_node
     def pull(self, grip: Grip | None) -> None:
         """Hold a link from now on, or none, see :class:`Commands`."""
         if grip is None and self._grip is not None:
@@ -80,15 +97,18 @@ class GraphCommands:
         self._grip = grip
         self._timer.reset()
 
+    @by_the_node
     def drive(self, pose: pin.SE3 | None) -> None:
         """Lead the tool to a pose from now on, or nowhere, see :class:`Commands`."""
         self._goal = pose
         self._timer.reset()
 
+    @by_the_node
     def ask_arm(self, request: str) -> None:
         """Make a request of the controller, see :class:`Commands`."""
         self._ask(request, self._arm[request], Trigger.Request())
 
+    @by_the_node
     def ask_simulation(self, request: str) -> None:
         """Make a request of the simulator, see :class:`Commands`."""
         match request:
@@ -99,22 +119,27 @@ class GraphCommands:
             case _:
                 self._ask(request, self._pause, Pause.Request(pause=request == "pause"))
 
+    @by_the_node
     def choose_controller(self, name: str) -> None:
         """Let another controller take over, see :class:`Commands`."""
         self._set(CONTROLLER, {"controller": name})
 
+    @by_the_node
     def limit_force(self, newtons: float) -> None:
         """Set the force limit, see :class:`Commands`."""
         self._set(CONTROLLER, {"force.limit": newtons})
 
+    @by_the_node
     def slow_down(self, pace: float) -> None:
         """Let simulated time pass slower, see :class:`Commands`."""
         self._set(SIMULATOR, {"pace": pace})
 
+    @by_the_node
     def surround(self, values: Mapping[str, float | str]) -> None:
         """Change the surroundings, see :class:`ThingCommands`."""
         self._set(SIMULATOR, {f"surroundings.{name}": value for name, value in values.items()})
 
+    @by_the_node
     def bring(self, place: Place | None) -> None:
         """Have a thing pushed to a place, or pushed no longer, see :class:`ThingCommands`."""
         if place is None:
@@ -138,6 +163,7 @@ class GraphCommands:
         sent = self._mover.send_goal_async(goal, feedback_callback=hear)
         sent.add_done_callback(self._accepted)
 
+    @by_the_node
     def grip(self, opened: bool) -> None:
         """Open or close the gripper, see :class:`Commands`."""
         if not self._gripper.server_is_ready():

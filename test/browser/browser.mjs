@@ -20,7 +20,11 @@ const commands = {
     await page.goto(address);
   },
   async wait({ text, seconds }) {
-    await page.getByText(text).first().waitFor({ timeout: 1e3 * seconds });
+    try {
+      await page.getByText(text).first().waitFor({ timeout: 1e3 * seconds });
+    } catch (error) {
+      throw new Error(`${error}\nthe page says: ${await page.innerText("body")}`);
+    }
   },
   async drag({ from, to, steps = 10, seconds = 1.0 }) {
     await page.mouse.move(...from);

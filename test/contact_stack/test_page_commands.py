@@ -78,6 +78,7 @@ def wait_for(condition) -> None:
 def test_a_thing_is_brought_to_its_place_and_the_page_says_how_far_it_is(graph) -> None:
     commands = graph.commands
     commands.bring(PLACE)
+    wait_for(lambda: graph.said)
     assert graph.said == ["nobody moves things: start contact-stack launch planners"]
     mover = Mover(graph.tamsi_sim)
     wait_for(commands._mover.server_is_ready)
@@ -122,3 +123,17 @@ def test_a_pull_is_sent_again_and_again_until_the_hand_lets_go(graph) -> None:
     graph.commands.pull(None)
     wait_for(lambda: heard[-1].stiffness == 0.0)
     wait_for(graph.commands._timer.is_canceled)
+
+
+def test_only_the_node_talks_to_the_graph(graph, monkeypatch) -> None:
+    talks: list[tuple[threading.Thread, Pull]] = []
+
+    def publish(message: Pull) -> None:
+        talks.append((threading.current_thread(), message))
+
+    monkeypatch.setattr(graph.commands._pulls, "publish", publish)
+    graph.commands.pull(Grip("link_4", np.zeros(3), np.ones(3), 300.0))
+    wait_for(lambda: talks)
+    graph.commands.pull(None)
+    wait_for(lambda: talks[-1][1].stiffness == 0.0)
+    assert threading.current_thread() not in {thread for thread, _ in talks}

@@ -10,6 +10,7 @@ import pytest
 from contact_stack_msgs.action import CompliantMove, GuardedMove, HandGuide
 from geometry_msgs.msg import Vector3
 from rclpy.action import ActionClient
+from std_srvs.srv import Trigger
 
 from contact_stack.launch import NodeGraph
 
@@ -56,10 +57,17 @@ def test_it_ends_at_a_hand_or_at_its_distance(move: Any, client: Any, driver: st
     assert 10.0 <= met.force < 20.0
     assert met.distance < 0.2
 
-    client.spin_until(lambda: client.latest("controller_status").status_name == "OK")
+    # What is wrong with a goal is said even where the arm would not move.
+    hold = client.node.create_client(Trigger, "contact_aware_controller/hold")
+    assert hold.wait_for_service(10.0)
+    held = hold.call_async(Trigger.Request())
+    client.spin_until(held.done)
     refused = move(force=-1.0)
     assert refused.error_code == GuardedMove.Result.INVALID_GOAL
     assert "force" in refused.error_string
+    held_back = move()
+    assert held_back.error_code == GuardedMove.Result.INVALID_GOAL
+    assert "call resume" in held_back.error_string
 
 
 class Hand:
