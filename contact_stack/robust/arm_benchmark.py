@@ -17,13 +17,15 @@ from contact_core.sweep import Sweep, add_worker_options, chosen_workers
 from contact_experiments.robust.arm_approach import APPROACH
 from contact_experiments.robust.arm_insertion import INSERTION
 from contact_experiments.robust.arm_runs import SLIDE, ArmCase, ArmTask
+from contact_experiments.robust.arm_sled import TRACKED_SLIDE
 from contact_stack.kernels import compile_once
 from contact_stack.robust.arm_graph import run_on_graph
 from robust_planner.examples import Example
 from robust_planner.risk.risk_planner import RiskPlan
 
 TASKS: Registry[ArmTask] = Registry(
-    "task", {"sled": SLIDE, "approach": APPROACH, "insertion": INSERTION}
+    "task",
+    {"sled": SLIDE, "tracked_sled": TRACKED_SLIDE, "approach": APPROACH, "insertion": INSERTION},
 )
 """What the arm can be asked to do."""
 
@@ -44,9 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     parser.add_argument(
         "tasks", nargs="*", metavar="TASK", default=list(TASKS),
-        help="sled: by wrenches, over a table of uncertain friction; approach: down to a table of "
-        "uncertain height, insertion: into a slot of uncertain place, both by the contact-aware "
-        "controller (default all)",
+        help="sled: by wrenches, over a table of uncertain friction; by the contact-aware "
+        "controller, tracked_sled: likewise, approach: down to a table of uncertain height, "
+        "insertion: into a slot of uncertain place (default all)",
     )  # fmt: skip
     parser.add_argument(
         "--runs", type=at_least(1), default=100, metavar="N",

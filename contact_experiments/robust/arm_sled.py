@@ -1,0 +1,47 @@
+"""The sled, slid over a table of uncertain friction by the contact-aware controller.
+
+The motion of a plan is the reference of the arm, and its forces are left to the controller. That
+is quasistatic: it reaches the goal after the plan's end, and there is time for that.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from contact_experiments.control.motion import tool_pose
+from contact_experiments.control.statistics import ExperimentData
+from contact_experiments.robust.arm_course import ACROSS, Following
+from contact_experiments.robust.arm_runs import SCENE, SLIDE, SLIDING, ArmCase
+
+
+class TrackedSlide(Following):
+    """The jaws lead the sled along the plan's motion."""
+
+    scene = SCENE
+    directions = ACROSS[None]
+    settling = 2.0
+
+    def arrange(self, values: dict[str, Any], world: float) -> None:
+        """Set the friction, and control joints, see :meth:`Execution.arrange`."""
+        values["surfaces"][SLIDING]["friction"] = world
+        for key in ("control_mode", "cartesian"):
+            del values["robot"][key]
+
+    def measure(self, case: ArmCase, data: ExperimentData) -> np.ndarray:
+        """Return the way of the jaws (n) [m], see :meth:`Following.measure`."""
+        robot = self.robot()
+        joints = data.joint_position[:, : robot.n]
+        places = np.array([tool_pose(robot, q).translation @ ACROSS for q in joints])
+        return places - places[0]
+
+
+TRACKED_SLIDE = dataclasses.replace(
+    SLIDE,
+    draws="slides of the controlled arm",
+    course=lambda motion: motion.position[:, 0],
+    execution=TrackedSlide(),
+)
+"""The sled over a table of uncertain friction, by the contact-aware controller."""
