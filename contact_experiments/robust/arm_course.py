@@ -18,7 +18,7 @@ from contact_aware_control.reference import JointTrajectory
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
-from contact_experiments.control.experiments import SETTLING, Experiment
+from contact_experiments.control.experiments import Experiment
 from contact_experiments.control.motion import joints_along, tool_pose
 from contact_experiments.control.statistics import ExperimentData
 from contact_experiments.robust.arm_runs import ArmCase, Execution
@@ -53,18 +53,17 @@ class Course(Experiment):
     phases: ClassVar = {}
     passes: ClassVar = {}
 
-    def __init__(self, scene: str, case: ArmCase, directions: np.ndarray, settling: float) -> None:
+    def __init__(self, scene: str, case: ArmCase, directions: np.ndarray) -> None:
         """Choose the course.
 
         Args:
             scene: Where, a file of config/scenes or a path.
             case: How far along each direction the reference is at every knot.
             directions: Unit vectors (m, 3) in the frame of the arm's base.
-            settling: Time recorded after the end of the motion [s].
         """
         super().__init__(scene)
         self._case, self._directions = case, directions
-        self.duration, self.settling = case.time[-1], settling  # type: ignore[misc]
+        self.duration = case.time[-1]  # type: ignore[misc]
 
     def motion(self, robot: Robot, q: np.ndarray) -> JointTrajectory:
         """Return the motion of the joints, see :meth:`Experiment.motion`."""
@@ -90,11 +89,9 @@ class Following(Execution):
 
     Attributes:
         directions: Unit vectors (m, 3) of a course in the frame of the arm's base.
-        settling: Time in which the arm may still come to the end of the course [s].
     """
 
     directions: np.ndarray
-    settling: float = SETTLING
 
     @abstractmethod
     def measure(self, case: ArmCase, data: ExperimentData) -> np.ndarray:
@@ -107,7 +104,7 @@ class Following(Execution):
 
     def course(self, case: ArmCase, scene: Path) -> Course:
         """Return the motion of a case in the scene of its world."""
-        return Course(str(scene), case, self.directions, self.settling)
+        return Course(str(scene), case, self.directions)
 
     def simulate(self, case: ArmCase, scene: Path) -> np.ndarray:
         """Execute a case without a graph, see :meth:`Execution.simulate`."""

@@ -1,20 +1,24 @@
 """The sled, slid over a table of uncertain friction by the contact-aware controller.
 
 The motion of a plan is the reference of the arm, and its forces are left to the controller. That
-is quasistatic: it reaches the goal after the plan's end, and there is time for that.
+is quasistatic: it would lag behind half a metre a second, so that the motion is slowed down.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from contact_experiments.control.motion import tool_pose
 from contact_experiments.control.statistics import ExperimentData
-from contact_experiments.robust.arm_course import ACROSS, Following
+from contact_experiments.robust.arm_course import ACROSS, Course, Following
 from contact_experiments.robust.arm_runs import SCENE, SLIDE, SLIDING, ArmCase
+
+SLOWER = 4.0
+"""How many times longer the motion takes than planned."""
 
 
 class TrackedSlide(Following):
@@ -22,13 +26,17 @@ class TrackedSlide(Following):
 
     scene = SCENE
     directions = ACROSS[None]
-    settling = 2.0
 
     def arrange(self, values: dict[str, Any], world: float) -> None:
         """Set the friction, and control joints, see :meth:`Execution.arrange`."""
         values["surfaces"][SLIDING]["friction"] = world
         for key in ("control_mode", "cartesian"):
             del values["robot"][key]
+
+    def course(self, case: ArmCase, scene: Path) -> Course:
+        """Return the slower motion of a case, see :meth:`Following.course`."""
+        time = tuple(SLOWER * moment for moment in case.time)
+        return super().course(dataclasses.replace(case, time=time), scene)
 
     def measure(self, case: ArmCase, data: ExperimentData) -> np.ndarray:
         """Return the way of the jaws (n) [m], see :meth:`Following.measure`."""

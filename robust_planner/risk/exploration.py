@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from contact_core.planning import StopCondition
-from contact_core.seeds import generator
 from robust_planner.risk.settings import ExplorationConfig
 from robust_planner.risk.shooting import Shooting, hats
 
@@ -21,7 +20,7 @@ def explore(
     scale: float,
     weight: float,
     config: ExplorationConfig,
-    seed: int,
+    draw: np.random.Generator,
     stop: StopCondition,
 ) -> np.ndarray:
     """Look for controls that fail in fewer worlds.
@@ -32,18 +31,15 @@ def explore(
         scale: A large control [N, Nm].
         weight: w, cost of exceeding a bound by itself in one world.
         config: How many are drawn, and how.
-        seed: Of the draws.
+        draw: Draws them.
         stop: Asked at every generation.
 
     Returns:
         The best ones (N, nu), which may be the given ones.
     """
-    if config.generations == 0:
-        return controls
     problem = shooting.problem
     limit = np.array(problem.model.limits.control)
     shapes = hats(problem, config.nodes)
-    draw = generator(seed, "exploration")
     best, least = controls, float(shooting.merits(controls[None], weight)[0])
     mean, spread = np.zeros(len(shapes)), np.full(len(shapes), config.spread * scale)
     elite = max(2, round(config.elite * config.population))

@@ -19,6 +19,7 @@ import numpy as np
 
 from contact_core.errors import ConfigError, choices
 from contact_core.planning import PlanStatus, StopCondition
+from contact_core.seeds import generator
 from robust_planner.config import PlannerConfig, UncertaintyConfig
 from robust_planner.continuation import OnProgress
 from robust_planner.examples import Example
@@ -300,12 +301,15 @@ class _Search:
             tail *= 0.5
         return False
 
-    def explored(self, controls: np.ndarray) -> np.ndarray:
-        """Return controls that fail in fewer worlds than some, however different."""
-        return explore(
-            self._shooting(TAIL * self._risk), controls, _large(controls), self._weight(controls),
-            self.settings.exploration, self.settings.seed, self._stop,
-        )  # fmt: skip
+    def explored(self, controls: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield controls that fail in fewer worlds than some, however different."""
+        config = self.settings.exploration
+        draw = generator(self.settings.seed, "exploration")
+        for _ in range(config.attempts if config.generations else 1):
+            yield explore(
+                self._shooting(TAIL * self._risk), controls, _large(controls),
+                self._weight(controls), config, draw, self._stop,
+            )  # fmt: skip
 
     def offer(self, controls: np.ndarray) -> int:
         """Remember controls if they fail least so far, and return how often they do."""
@@ -382,4 +386,4 @@ def _starts(
             robust = plan(problem, careful, nominal, on_progress, stop=stop)
             if robust.solved:
                 yield robust.trajectory.control
-    yield search.explored(nominal.trajectory.control)
+    yield from search.explored(nominal.trajectory.control)

@@ -36,6 +36,9 @@ class ExplorationConfig:
     """How controls are drawn that differ much from those of the nominal plan."""
 
     generations: int = parameter(0, "How often it is drawn anew; 0: not at all.", low=0)
+    attempts: int = parameter(
+        3, "How often all generations are drawn while the promise is not kept.", low=1
+    )
     population: int = parameter(48, "Controls in a generation.", low=4)
     elite: float = parameter(
         0.15, "Share of them that says where the next are drawn.", above=0.0, high=0.5

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from contact_core.planning import StopCondition
+from contact_core.seeds import generator
 from robust_planner import BodyPoint, FailureConfig, Obstacle, RobustProblem, Uniform, build_model
 from robust_planner.contact_model import Body
 from robust_planner.risk.exploration import explore
@@ -42,7 +43,8 @@ def shooting() -> Shooting:
 def found(shooting: Shooting, generations: int) -> np.ndarray:
     config = ExplorationConfig(generations=generations, population=24, nodes=4, spread=0.5)
     still = np.zeros((121, 1))
-    return explore(shooting, still, FORCE, 100.0, config, 0, StopCondition(math.inf))
+    draw = generator(0, "exploration")
+    return explore(shooting, still, FORCE, 100.0, config, draw, StopCondition(math.inf))
 
 
 def test_a_ball_finds_the_gap_that_it_cannot_feel(shooting: Shooting) -> None:
