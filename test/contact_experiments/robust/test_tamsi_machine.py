@@ -123,6 +123,7 @@ def test_what_cannot_be_judged_is_refused(insertion: Example) -> None:
 
 
 @pytest.mark.verify
+@pytest.mark.timeout(1800)
 def test_a_promise_to_insert_holds_in_tamsi_sim(insertion: Example) -> None:
     """The nominal plan goes straight down; with 5 % accepted the interval ends below 7 %."""
     problem = insertion.robust_problem
