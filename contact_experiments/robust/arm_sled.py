@@ -15,7 +15,7 @@ import numpy as np
 from contact_experiments.control.motion import tool_pose
 from contact_experiments.control.statistics import ExperimentData
 from contact_experiments.robust.arm_course import ACROSS, Course, Following
-from contact_experiments.robust.arm_runs import SCENE, SLIDE, SLIDING, ArmCase
+from contact_experiments.robust.arm_runs import SCENE, SLIDE, ArmCase
 
 SLOWER = 4.0
 """How many times longer the motion takes than planned."""
@@ -29,7 +29,7 @@ class TrackedSlide(Following):
 
     def arrange(self, values: dict[str, Any], world: float) -> None:
         """Set the friction, and control joints, see :meth:`Execution.arrange`."""
-        values["surfaces"][SLIDING]["friction"] = world
+        SLIDE.execution.arrange(values, world)
         for key in ("control_mode", "cartesian"):
             del values["robot"][key]
 

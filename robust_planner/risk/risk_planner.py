@@ -304,12 +304,14 @@ class _Search:
     def explored(self, controls: np.ndarray) -> Iterator[np.ndarray]:
         """Yield controls that fail in fewer worlds than some, however different."""
         config = self.settings.exploration
+        if config.generations == 0:
+            yield controls
+            return
+        shooting = self._shooting(TAIL * self._risk)
         draw = generator(self.settings.seed, "exploration")
-        for _ in range(config.attempts if config.generations else 1):
-            yield explore(
-                self._shooting(TAIL * self._risk), controls, _large(controls),
-                self._weight(controls), config, draw, self._stop,
-            )  # fmt: skip
+        scale, weight = _large(controls), self._weight(controls)
+        for _ in range(config.attempts):
+            yield explore(shooting, controls, scale, weight, config, draw, self._stop)
 
     def offer(self, controls: np.ndarray) -> int:
         """Remember controls if they fail least so far, and return how often they do."""
