@@ -46,6 +46,13 @@ class LaunchError(ContactStackError):
     """
 
 
+class SecondGraphError(LaunchError):
+    """A node of the same name already runs in the ROS domain, or was killed there a moment ago.
+
+    Stop that graph, or give this one another ROS_DOMAIN_ID or robot name.
+    """
+
+
 class CommunicationError(ContactStackError):
     """A peer node is missing or does not answer in time.
 

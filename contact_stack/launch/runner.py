@@ -19,7 +19,7 @@ from typing import Any, Self, TextIO
 
 import yaml
 
-from contact_core.errors import LaunchError
+from contact_core.errors import LaunchError, SecondGraphError
 from contact_core.signals import deferred, interrupts_blocked
 from contact_stack.launch.guard import MARK, guarded
 from contact_stack.launch.parser import LaunchPlan, NodeAction
@@ -365,13 +365,13 @@ def refuse_second_graph(plan: LaunchPlan) -> None:
         plan: What is about to be started.
 
     Raises:
-        LaunchError: If a node of the same name runs in the same namespace.
+        SecondGraphError: If a node of the same name runs in the same namespace.
     """
     names = {f"{node.namespace or ''}/{node.label}" for node in plan.nodes}
     running = sorted(names & _running_nodes())
     if running:
         domain = os.environ.get("ROS_DOMAIN_ID", "0")
-        raise LaunchError(
+        raise SecondGraphError(
             f"'{running[0]}' already runs in ROS domain {domain}: stop that graph, or give this "
             "one another ROS_DOMAIN_ID or robot_name (a node that was killed is forgotten after "
             f"{FORGOTTEN_AFTER} s)"

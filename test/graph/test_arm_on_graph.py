@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from contact_experiments.robust.arm_runs import ArmCase
+from contact_core.errors import SecondGraphError
+from contact_experiments.robust.arm_runs import ArmCase, Execution
+from contact_stack.robust import arm_graph
 from contact_stack.robust.arm_benchmark import execute
 
 pytestmark = pytest.mark.graph
@@ -26,3 +31,20 @@ def test_the_graph_puts_a_ball_down_as_one_process_does() -> None:
     assert gap == pytest.approx(expected[1], abs=5e-4)
     assert force == pytest.approx(expected[2], rel=0.02)
     assert impact > 0.1
+
+
+def test_a_domain_where_killed_nodes_are_remembered_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ROS_DOMAIN_ID", "0")
+    domains = []
+
+    def refused_once(execution: Execution, case: ArmCase, scene: Path) -> np.ndarray:
+        domains.append(os.environ["ROS_DOMAIN_ID"])
+        if len(domains) == 1:
+            raise SecondGraphError("'/lbr/tamsi_sim' already runs")
+        return np.zeros(3)
+
+    monkeypatch.setattr(arm_graph, "_execute", refused_once)
+    execute("approach", ArmCase("nominal", (0.0, 1.0), (0.1, 0.1), 0.0), graph=True)
+    assert len(set(domains)) == 2
