@@ -25,6 +25,7 @@ RESOLUTION = 0.5
 PACE = 0.9
 """Share of the distance to a touch that a step may take."""
 SLOWEST = 0.05
+"""A step is no shorter than this, or a path that ends at a touch would never end."""
 SETTLING = 40
 """Steps in which an object has to come to rest."""
 AT_REST = 0.002
@@ -147,7 +148,8 @@ def _walk(model: SearchModel, state: np.ndarray, waypoints: list[np.ndarray]) ->
             rate = rows.ray[:, model.joints] @ change
             near = rate < 0.0
             share = np.min(-PACE * rows.gap[near] / rate[near], initial=1.0)
-            points.append(points[-1] + max(share, SLOWEST) * change)
+            share = max(share, min(1.0, SLOWEST * max(1.0, 1.0 / rest)))
+            points.append(points[-1] + share * change)
             if len(points) % STEPS_A_PART == 0:
                 yield
             if share >= 1.0 and rest <= 1.0:

@@ -65,6 +65,7 @@ class Tree:
         self.edges: list[Edge | None] = [None]
         self.steps = [0]
         self._failures = [0]
+        self._pushed = [False]
         self._reaches = [model.reach(start[np.newaxis], self.commands[0][np.newaxis])]
 
     def __len__(self) -> int:
@@ -79,6 +80,7 @@ class Tree:
         self.steps.append(self.steps[edge.parent] + edge.steps)
         self._failures[edge.parent] = 0
         self._failures.append(0)
+        self._pushed.append(False)
         self._reaches.append(self._model.reach(edge.end[np.newaxis], edge.push.inputs[-1:]))
         return len(self) - 1
 
@@ -93,11 +95,16 @@ class Tree:
         Returns:
             The nearest node; every failure since a success moves a node away.
         """
+        goal = self._model.problem.goal
         if regrasp:
             distance = self._model.distance(np.array(self.states), target)
         else:
             distance = self._model.reach_distances(Reach.of(self._reaches), target)
-        return int(np.argmin(distance * (1.0 + FATIGUE * np.array(self._failures))))
+            if np.array_equal(target, goal):
+                distance = np.where(self._pushed, np.inf, distance)
+        node = int(np.argmin(distance * (1.0 + FATIGUE * np.array(self._failures))))
+        self._pushed[node] |= not regrasp and np.array_equal(target, goal)
+        return node
 
     def fail(self, node: int) -> None:
         """Note that a node could not be extended."""
