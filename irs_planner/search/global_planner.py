@@ -153,8 +153,8 @@ class _Search:
             if self._attempts == settings.attempts:
                 return PlanStatus.NO_CONTACT if len(self.tree) == 1 else PlanStatus.CONVERGED_SHORT
             target = goal if draw.random() < settings.goal_bias else self._draw_target()
-            regrasp = bool(draw.random() < settings.regrasp)
-            node = self.tree.nearest(target, regrasp=regrasp)
+            regrasp = draw.random() < settings.regrasp or self.tree.exhausted(target)
+            node = self.tree.choose(target, regrasp=regrasp)
             yield from self._attempt(node, target, regrasp=regrasp)
         return PlanStatus.SUCCEEDED
 
@@ -170,9 +170,7 @@ class _Search:
     def _attempt(self, node: int, target: np.ndarray, *, regrasp: bool) -> Parts[None]:
         self._attempts += 1
         edge = yield from self._extend(node, target, regrasp=regrasp)
-        if edge is None:
-            self.tree.fail(node)
-        else:
+        if edge is not None:
             self._add(edge)
         if self._callback is not None:
             steps = self.tree.steps[self.best] if self.reached else 0

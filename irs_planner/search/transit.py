@@ -85,7 +85,7 @@ def let_go(
     yield
     if away is None:
         return None
-    way = yield from _walk(model, state, [state[model.joints], away])
+    way = yield from walk(model, state, [state[model.joints], away])
     inputs = np.where(moved, way, command)
     last = np.where(moved, away, command)[np.newaxis]
     inputs_and_rest = np.concatenate((inputs, np.repeat(last, SETTLING, axis=0)))
@@ -123,7 +123,7 @@ def find_transit(
     path = yield from _FreeSpace(model, state, start).connect(start, goal, generator)
     if path is None:
         return None
-    way = yield from _walk(model, state, path)
+    way = yield from walk(model, state, path)
     motion = yield from follow(model, state, np.where(moved, way, command))
     return motion if stays(model, motion.states) else None
 
@@ -134,7 +134,7 @@ def stays(model: SearchModel, states: np.ndarray) -> bool:
     return bool((shift <= model.settings.slack).all())  # False for NaN as well
 
 
-def _walk(model: SearchModel, state: np.ndarray, waypoints: list[np.ndarray]) -> Parts[np.ndarray]:
+def walk(model: SearchModel, state: np.ndarray, waypoints: list[np.ndarray]) -> Parts[np.ndarray]:
     """Return (T, n_a) points along a path, each as far from the last one as touches nothing.
 
     Relaxed friction feels a body at a distance if something slides past it: a step keeps all

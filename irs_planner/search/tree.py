@@ -10,6 +10,11 @@ from irs_planner.result import CONTACT, TRANSIT
 from irs_planner.search.search_model import Reach, SearchModel
 from irs_planner.search.transit import Motion, stays
 
+PUSH, TO_GOAL, REGRASP = range(3)
+"""Ways to extend a node."""
+FATIGUE = 0.2
+"""Share by which a try moves a node away."""
+
 
 @dataclass(frozen=True)
 class Edge:
@@ -64,8 +69,7 @@ class Tree:
         self.commands = [start[model.joints]]
         self.edges: list[Edge | None] = [None]
         self.steps = [0]
-        self._failures = [0]
-        self._pushed = [False]
+        self._tries = [np.zeros(3, dtype=int)]
         self._reaches = [model.reach(start[np.newaxis], self.commands[0][np.newaxis])]
 
     def __len__(self) -> int:
@@ -78,14 +82,12 @@ class Tree:
         self.commands.append(edge.push.inputs[-1])
         self.edges.append(edge)
         self.steps.append(self.steps[edge.parent] + edge.steps)
-        self._failures[edge.parent] = 0
-        self._failures.append(0)
-        self._pushed.append(False)
+        self._tries.append(np.zeros(3, dtype=int))
         self._reaches.append(self._model.reach(edge.end[np.newaxis], edge.push.inputs[-1:]))
         return len(self) - 1
 
-    def nearest(self, target: np.ndarray, *, regrasp: bool) -> int:
-        """Return the node to extend towards a target.
+    def choose(self, target: np.ndarray, *, regrasp: bool) -> int:
+        """Choose the node to extend towards a target, and count the try.
 
         Args:
             target: (n) p.
@@ -93,22 +95,27 @@ class Tree:
                 object is away counts alone, else the local metric.
 
         Returns:
-            The nearest node; every failure since a success moves a node away.
+            The nearest node; every try moves a node away. With the grasp it has, none is led to
+            the goal itself twice: that would end as before.
         """
-        goal = self._model.problem.goal
-        if regrasp:
+        way = REGRASP if regrasp else TO_GOAL if self._is_goal(target) else PUSH
+        tries = np.array(self._tries)[:, way]
+        if way == REGRASP:
             distance = self._model.distance(np.array(self.states), target)
         else:
             distance = self._model.reach_distances(Reach.of(self._reaches), target)
-            if np.array_equal(target, goal):
-                distance = np.where(self._pushed, np.inf, distance)
-        node = int(np.argmin(distance * (1.0 + FATIGUE * np.array(self._failures))))
-        self._pushed[node] |= not regrasp and np.array_equal(target, goal)
+        if way == TO_GOAL:
+            distance = np.where(tries, np.inf, distance)
+        node = int(np.argmin(distance * (1.0 + FATIGUE * tries)))
+        self._tries[node][way] += 1
         return node
 
-    def fail(self, node: int) -> None:
-        """Note that a node could not be extended."""
-        self._failures[node] += 1
+    def exhausted(self, target: np.ndarray) -> bool:
+        """Return whether all nodes were led to a target with the grasps they have."""
+        return self._is_goal(target) and all(tries[TO_GOAL] for tries in self._tries)
+
+    def _is_goal(self, target: np.ndarray) -> bool:
+        return np.array_equal(target, self._model.problem.goal)
 
     def path(self, node: int) -> list[Edge]:
         """Return the edges from the start to a node."""
@@ -117,10 +124,6 @@ class Tree:
             edges.append(edge)
             node = edge.parent
         return edges[::-1]
-
-
-FATIGUE = 0.2
-"""Share by which a failure moves a node away."""
 
 
 def motion_of(model: SearchModel, edges: list[Edge]) -> list[tuple[str, Motion]]:

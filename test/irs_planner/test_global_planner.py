@@ -24,7 +24,8 @@ from irs_planner.search.kernels import bounded_inputs, reach_distances, reach_fa
 from irs_planner.search.parts import at_once
 from irs_planner.search.push import push
 from irs_planner.search.search_model import SearchModel
-from irs_planner.search.transit import find_transit
+from irs_planner.search.transit import SLOWEST, Motion, find_transit, walk
+from irs_planner.search.tree import Edge, Tree
 
 SCENES = (
     *("push_t", "push_l", "push_capsule", "push_disc", "push_wedge"),
@@ -156,6 +157,35 @@ def test_grasps_nearly_touch_and_transits_move_nothing(name):
     assert found >= 8
 
 
+def test_a_way_that_ends_at_a_touch_ends():
+    given = problem("push_disc")
+    model, start = SearchModel(given, SearchSettings()), given.initial_state
+    inside = start[list(given.dynamics.object_states)][:2]
+    points = at_once(walk(model, start, [start[model.joints], inside]))
+    steps = np.abs(np.diff(points, axis=0)).max(axis=1) / model.step.max()
+    np.testing.assert_array_equal(points[-1], inside)
+    assert steps[:-1].min() >= SLOWEST - 1e-9
+    assert steps.max() <= 1.0 + 1e-9
+
+
+def test_no_grasp_is_led_to_the_goal_twice():
+    """It would come to the same place, as often as it is tried."""
+    given = problem("hand_turn")
+    model = SearchModel(given, SearchSettings())
+    tree = Tree(model)
+    assert not tree.exhausted(given.goal)
+    assert tree.choose(given.goal, regrasp=False) == 0
+    assert tree.exhausted(given.goal)
+    assert not tree.exhausted(given.initial_state)
+    (motion,) = at_once(
+        push(model, tree.states[0][np.newaxis], tree.commands[0][np.newaxis], given.goal)
+    )
+    stay = Motion(motion.states[:1], motion.inputs[:0])
+    tree.add(Edge(0, np.zeros(4, dtype=bool), stay, stay, motion, held=False))
+    assert tree.choose(given.goal, regrasp=False) == 1
+    assert tree.exhausted(given.goal)
+
+
 def test_a_pusher_goes_round_where_a_local_plan_fails():
     given = problem("push_t")
     assert not plan(given, PlannerSettings(mode="log_barrier", iterations=10)).goal_reached
@@ -269,8 +299,8 @@ def test_the_arm_pushes_the_box_anywhere(dx, dy, turn):
 @pytest.mark.parametrize("turn", [45.0, 90.0, 180.0])
 def test_a_hand_turns_a_ball(turn):
     given = problem("hand_turn", (0.0, 0.35, -np.deg2rad(turn)))
-    results = [plan_globally(given, SearchSettings(seed=seed)) for seed in range(10)]
+    results = [plan_globally(given, SearchSettings(seed=seed)) for seed in range(20)]
     reached = [result for result in results if result.goal_reached]
     for result in reached:
         check(given, result)
-    assert len(reached) >= 9
+    assert len(reached) >= 18
