@@ -86,6 +86,7 @@ def run(
     finally:
         stop.defer()
         try_shutdown()
+        atexit.register(stop.ignore)
     return 0
 
 
@@ -148,6 +149,11 @@ class _StopSignals:
     def defer(self) -> None:
         """From now on only note a signal."""
         self._deferred = True
+
+    def ignore(self) -> None:
+        """From now on take no notice; Python at its very end would die of a signal."""
+        for number in self._numbers:
+            signal.signal(number, signal.SIG_IGN)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         self._requested.set()

@@ -135,7 +135,8 @@ class LbrFri(DriverProfile):
         expected = self._period
         if expected is None or sample_time == 0.0:
             return
-        if abs(sample_time - expected) > PERIOD_TOLERANCE * expected:
+        # NaN is not near anything.
+        if not abs(sample_time - expected) <= PERIOD_TOLERANCE * expected:
             raise MessageError(
                 f"the robot sends every {1e3 * sample_time:g} ms instead of every "
                 f"{1e3 * expected:g} ms: set the driver's FRI send period and update_rate"

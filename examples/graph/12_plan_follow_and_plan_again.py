@@ -16,12 +16,13 @@ from contact_ros import GraphClient
 
 def plan(client: GraphClient) -> PlanThroughContact.Result:
     """Return a plan from where arm and box are."""
-    box = client.wait_for(TFMessage, "truth/objects").transforms[0].transform
-    yaw = 2.0 * math.atan2(box.rotation.z, box.rotation.w)
+    objects = client.wait_for(TFMessage, "truth/objects").transforms
+    (box,) = [item.transform for item in objects if item.child_frame_id == "box"]
+    at, yaw = box.translation, 2.0 * math.atan2(box.rotation.z, box.rotation.w)
+    print(f"the box is at {at.x:.2f}, {at.y:.2f}", flush=True)
     goal = PlanThroughContact.Goal(example="iiwa_push", mode="log_barrier")
     goal.time_budget.sec = 30  # the best plan so far is good enough: there is a next one
     goal.start_from_joint_states = True
-    at = box.translation
     goal.initial_state = [at.x, at.y, at.z, 0.0, 0.0, yaw]
     return client.run(PlanThroughContact, "plan_through_contact", goal, timeout=60.0)
 

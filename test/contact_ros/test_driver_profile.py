@@ -126,6 +126,14 @@ def test_an_lbr_that_sends_at_another_period_is_refused() -> None:
     assert profile.decode_state("state", slow) is not None
 
 
+@pytest.mark.parametrize("period", [np.nan, np.inf, -PERIOD])
+def test_an_lbr_whose_period_cannot_be_one_is_refused(period: float) -> None:
+    state = driver_profile("lbr_fri", DriverConfig(), PERIOD).encode_state(arm_state())["state"]
+    state.sample_time = period
+    with pytest.raises(MessageError, match=r"the robot sends every"):
+        driver_profile("lbr_fri", DriverConfig(), PERIOD).decode_state("state", state)
+
+
 @pytest.mark.parametrize("period", [0.001, PERIOD, 0.01])
 @pytest.mark.parametrize("name", PROFILES)
 def test_a_listener_takes_states_of_any_period(name: str, period: float) -> None:

@@ -129,6 +129,27 @@ def test_many_signals_at_once_are_one(start_node) -> None:
     assert (process.returncode, err) == (0, "")
 
 
+LAST_TO_GO = """
+class LastToGo:
+    def __del__(self, raise_signal=signal.raise_signal):
+        print("going", flush=True)
+        raise_signal({number})
+
+last_to_go = LastToGo()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_python_ends_changes_nothing(start_node, number) -> None:
+    """A launch sends another one to what takes long."""
+    process = start_node(before=LAST_TO_GO.format(number=int(number)))
+    assert process.stdout.readline() == "ticking\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert out.splitlines()[-1] == "going"
+    assert (process.returncode, err) == (0, "")
+
+
 def test_an_error_of_ours_at_set_up_is_one_line_and_exit_code_2(start_node) -> None:
     process = start_node(set_up='raise ConfigError("unknown driver\\nx (valid: y)")')
     _, err = process.communicate(timeout=20)

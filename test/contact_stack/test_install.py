@@ -27,7 +27,10 @@ def hints(capsys) -> dict[str, Requirement]:
 def test_the_command_has_every_requirement_and_no_extra(capsys) -> None:
     required = [Requirement(line) for line in importlib.metadata.requires("contact_stack") or []]
     wanted = {item.name: item.specifier for item in required if item.marker is None}
-    assert {name: item.specifier for name, item in hints(capsys).items()} == wanted
+    hinted = {name: item.specifier for name, item in hints(capsys).items()}
+    assert hinted.keys() == wanted.keys()
+    # That of NumPy depends on the one that is installed.
+    assert {**hinted, "numpy": wanted["numpy"]} == wanted
     assert {"drake", "pin", "numba"} <= wanted.keys()
 
 

@@ -66,7 +66,8 @@ def test_examples_on_the_planners(ros_domain: int) -> None:
 def test_a_plan_is_followed_left_and_made_again(ros_domain: int) -> None:
     plan = parse(find_launch_file("push_box"), {"view": "false"})
     with NodeGraph(plan, io.StringIO()):
-        first, left, second, ended = example("12").splitlines()
+        before, first, left, _, second, ended = example("12").splitlines()
+    assert before == "the box is at 0.56, -0.09"
     assert first.startswith("first plan: ")
     assert "INVALID_GOAL" not in first + second
     assert left.startswith(f"its motion ended with state {GoalStatus.STATUS_CANCELED}")

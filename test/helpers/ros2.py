@@ -94,7 +94,7 @@ class Ros2Launch:
         """Tell the launch alone to stop; nothing of it may be left, nor have failed."""
         self.process.send_signal(self._signal)
         self.process.wait(PATIENCE)
-        end = time.monotonic() + 5.0
+        end = time.monotonic() + PATIENCE
         while self.left() and time.monotonic() < end:
             time.sleep(0.1)
         assert not self.left(), self.output
