@@ -4,7 +4,8 @@ A demo is a *task* (a scene and what is to be done in it, free of ROS), a *clien
 asks the graph for it and listens, see :class:`ClientNode`) and *figures*. :class:`Demo` names what
 the runner needs of it:
 
-- ``runs``: names of the graph runs that are compared, e.g. one per controller;
+- ``runs``: names of the graph runs that are compared, e.g. one per controller, first the one that
+  the others are there for;
 - ``launch``: launch file and arguments of a run;
 - ``client``: the node that joins the graph; its ``data()`` is what a run left, as arrays;
 - ``summarise``: the content of ``summary.json``, ``{run: {figure: value}}`` in SI units;
@@ -129,7 +130,10 @@ class Demo(ABC, Generic[Data]):
     @property
     @abstractmethod
     def runs(self) -> Sequence[str]:
-        """Names of the graph runs, in their order; also of their recordings."""
+        """Names of the graph runs, as they are reported; also of their recordings.
+
+        The first one is made last.
+        """
 
     @abstractmethod
     def launch(self, run: str, folder: Path) -> tuple[str, Mapping[str, str]]:
@@ -191,7 +195,11 @@ def run_demo(demo: Demo[Any], out: Path, copy: Path | str | None = None) -> int:
         out.mkdir(parents=True, exist_ok=True)
     compile_once()
     opener = PageOpener(demo.browser)
-    runs = {run: run_graph(demo, run, out, opener) for run in demo.runs}
+    first, *others = demo.runs
+    # What is to be seen comes last, and shows the arm of what it is compared with beside it.
+    made = {run: run_graph(demo, run, out, opener) for run in others}
+    made[first] = run_graph(demo, first, out, opener, others[0] if others else "")
+    runs = {run: made[run] for run in demo.runs}
     summary = demo.summarise(runs)
     lines, failed = demo.verdict(summary)
     print("\n".join(demo.report(summary)))
@@ -200,8 +208,8 @@ def run_demo(demo: Demo[Any], out: Path, copy: Path | str | None = None) -> int:
         pictures = ", ".join(path.name for path in demo.draw(runs, out))
     print("\n".join([f"results: {out}/summary.json, {pictures}, *.mcap", *lines]))
     if demo.view and is_interactive():
-        film, *others = [read_film(out / f"{run}.mcap") for run in demo.runs[:2]]
-        film = beside(film, others[0]) if others else film
+        film, *compared = [read_film(out / f"{run}.mcap") for run in demo.runs[:2]]
+        film = beside(film, compared[0]) if compared else film
         show(film, urlsplit(opener.address).port or PORT, browser=False)
     return EXIT_FAILED if failed else 0
 
@@ -214,7 +222,9 @@ def _file_errors(what: str) -> Iterator[None]:
         raise ContactStackError(f"{what}: {error}") from error
 
 
-def run_graph(demo: Demo[Data], run: str, out: Path, opener: PageOpener) -> Data:
+def run_graph(
+    demo: Demo[Data], run: str, out: Path, opener: PageOpener, other: str = ""
+) -> Data:
     """Run a demo's client in a graph of its own, see :func:`run_client`.
 
     Args:
@@ -222,6 +232,7 @@ def run_graph(demo: Demo[Data], run: str, out: Path, opener: PageOpener) -> Data
         run: Name of the run.
         out: Folder of the recording and of the files that the graph reads.
         opener: Opens the live page.
+        other: Name of the run whose arm the page shows as well; empty for none.
 
     Returns:
         What the run left.
@@ -238,6 +249,8 @@ def run_graph(demo: Demo[Data], run: str, out: Path, opener: PageOpener) -> Data
         "seed": str(demo.seed),
         "view": str(demo.view).lower(),
     }
+    if other:
+        common["beside"] = str((out / f"{other}.mcap").resolve())
     client = partial(demo.client, run)
     return run_client(file, {**common, **arguments}, client, out / f"{run}.mcap", opener, run)
 

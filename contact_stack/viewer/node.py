@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from contact_stack_msgs.action import FollowPoseTrajectory
@@ -35,6 +36,7 @@ from contact_ros.qos import LATCHED, signal_subscription
 from contact_stack.viewer.browser import ADDRESS, VISITED
 from contact_stack.viewer.cast import Cast
 from contact_stack.viewer.commands import GraphCommands
+from contact_stack.viewer.film import OtherRun, read_film
 from contact_stack.viewer.listener import Listener
 from contact_stack.viewer.look_back import LookBack
 from contact_stack.viewer.page import Page
@@ -79,6 +81,9 @@ class ViewerConfig(RobotNodeConfig):
                             low=1.0, high=60.0)  # fmt: skip
     history: float = parameter(15.0, "time shown in the plots", unit="s", low=1.0, high=120.0)
     memory: float = parameter(60.0, "how far the page looks back", unit="s", low=1.0, high=600.0)
+    beside: str = parameter(
+        "", "recording whose arm is shown as well, translucent, since both began to move"
+    )
     commands: bool = parameter(
         True, "offer buttons and links to drag, where a simulator is heard and the host is local"
     )
@@ -140,6 +145,7 @@ class ViewerNode(GuardedNode):
         self._page = Page(cast, config.host, config.port, config.history)
         self._past = LookBack(self._page, config.memory)
         self._reference = Reference(robot)
+        self._other = OtherRun(read_film(Path(config.beside), cast)) if config.beside else None
         self._extra: dict[str, Any] = {}
         # In any mode the latest sample is enough: the page is no participant.
         latest = signal_subscription(lockstep=False)
@@ -197,6 +203,8 @@ class ViewerNode(GuardedNode):
         self._hear(PARTICLES, self._listener.hear, watched and self._page.shows_particles)
         self._hear(FOLLOWED, self._reference.hear, watched and self._page.shows_reference)
         now.reference = self._reference.arm(now.joints)
+        if self._other is not None:
+            self._other.accompany(now)
         self._past.show(now)
 
     def _hear(self, topics: Mapping[str, type], hear: Callable[..., None], wanted: bool) -> None:

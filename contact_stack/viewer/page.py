@@ -36,6 +36,7 @@ FLOOR_COLOR, FLOOR_LINES = (236, 239, 242), (205, 211, 217)
 CAMERA_POSITION = (1.45, -1.35, 0.95)
 CAMERA_TARGET = (0.5, 0.0, 0.3)
 GHOST_COLOR, REFERENCE_COLOR, BESIDE_COLOR = (0.25, 0.55, 1.0), (0.2, 0.7, 0.35), (0.85, 0.3, 0.25)
+BESIDE_TEXT = (217, 77, 64)
 PARTICLE_COLOR, PARTICLE_SIZE = (142, 36, 170), 0.02
 STATE_COLORS = {
     "waiting": "#777777",
@@ -313,7 +314,10 @@ def _status_html(now: Snapshot) -> str:
         f'<strong style="color: {color}">{now.state}{why}</strong> at {now.time:.2f} s{pace}',
         f'<span style="color: {color}">{escape(now.remedy)}</span>' if now.remedy else "",
         *map(escape, now.felt),
-        "The translucent arm is that of another run." if now.beside else "",
+        f'The <span style="color: {_css(BESIDE_TEXT)}">red translucent arm</span> is that of '
+        f"<strong>{escape(now.beside_name)}</strong>, at the same time."
+        if now.beside
+        else "",
         f'Arrows: <span style="color: {_css(TRUE_COLOR)}">orange the true contact force</span>, '
         f'<span style="color: {_css(ESTIMATE_COLOR)}">blue the estimated one</span>.',
     ]

@@ -120,6 +120,23 @@ def test_an_export_is_one_file_that_needs_nobody(recording, tmp_path, capsys):
     assert "cannot write" in capsys.readouterr().err
 
 
+def test_another_run_is_shown_as_far_as_it_was_when_it_moved_that_long():
+    cast = cast_of("", "iiwa14_wsg50")
+
+    def run(begins: int, count: int) -> list[Snapshot]:
+        return [
+            Snapshot(time=k / RATE, joints={JOINT: max(k - begins, 0.0)},
+                     state="TRACKING" if k >= begins else "HOLD")
+            for k in range(count)
+        ]  # fmt: skip
+
+    other = OtherRun(Film(cast, run(begins=10, count=60), "greedy"))
+    for now in (*run(begins=30, count=70), *run(begins=5, count=70)):  # and it starts anew
+        other.accompany(now)
+        assert now.beside_name == "greedy"
+        assert now.beside[JOINT] == pytest.approx(min(now.joints[JOINT], 49.0))
+
+
 def test_another_run_is_shown_beside_at_the_same_time(recording):
     film = read_film(recording)
     both = beside(film, read_film(recording))
