@@ -222,9 +222,7 @@ def _file_errors(what: str) -> Iterator[None]:
         raise ContactStackError(f"{what}: {error}") from error
 
 
-def run_graph(
-    demo: Demo[Data], run: str, out: Path, opener: PageOpener, other: str = ""
-) -> Data:
+def run_graph(demo: Demo[Data], run: str, out: Path, opener: PageOpener, other: str = "") -> Data:
     """Run a demo's client in a graph of its own, see :func:`run_client`.
 
     Args:

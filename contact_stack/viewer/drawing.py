@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 import viser
 
-from contact_core.drawing import Color, draw_solid, pose_of
+from contact_core.drawing import Canvas, Color, draw_solid, pose_of
 
 GHOST_OPACITY = 0.35
 LAMP, LIT = (2.0, -2.0, 3.6), (0.4, 0.0, 0.0)
@@ -45,9 +45,7 @@ class UrdfScene:
         solids: Link -> what it looks like, on the page.
     """
 
-    def __init__(
-        self, server: viser.ViserServer, name: str, urdf: str, ghost: Color | None = None
-    ) -> None:
+    def __init__(self, server: Canvas, name: str, urdf: str, ghost: Color | None = None) -> None:
         """Draw the URDF at its neutral configuration.
 
         Args:

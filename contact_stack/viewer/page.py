@@ -9,23 +9,23 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from html import escape
+from http import HTTPStatus
+from typing import Any
 
 import numpy as np
 import viser
 import websockets.asyncio.server
 from viser import uplot
 
-from contact_aware_control.controllers import CONTROLLERS
 from contact_aware_control.estimation.config import ParticleConfig
-from contact_core.drawing import ForceArrows, silence
+from contact_core.drawing import Canvas, ForceArrows, silence
 from contact_stack.viewer.cast import Cast
-from contact_stack.viewer.controls import Commands, Controls
 from contact_stack.viewer.drawing import FrictionCones, UrdfScene, light
+from contact_stack.viewer.offer import Door, Hands, Offer
 from contact_stack.viewer.plots import Quantities, RollingPlot, TimelinePlot
 from contact_stack.viewer.snapshot import Snapshot
-from contact_stack.viewer.things import PLACE_COLOR, Placing, Surroundings
+from contact_stack.viewer.things import PLACE_COLOR
 
 TRUE_COLOR = (217, 115, 13)
 ESTIMATE_COLOR = (11, 110, 153)
@@ -46,8 +46,6 @@ STATE_COLORS = {
     "CONSERVATIVE": "#b35c00",
     "FAULT": "#c0392b",
 }
-PLACING, SURROUNDINGS = 4.0, 5.0
-"""Order of what is done with things: below the other controls."""
 SWITCHES = 9.0
 """Order of what is shown on request: above the plots."""
 PLOT_RATE = 5.0
@@ -56,8 +54,10 @@ NARROW, NARROW_SHIFT = 1.5, np.array([0.0, 0.0, 0.45])
 """How much further away the camera then is, and how much lower it looks, past the controls [m]."""
 NOTICE = 6.0
 """How long a notice stays on the page [s]."""
+LOCAL = ("127.0.0.1", "localhost", "::1")
+"""Hosts that nobody else reaches."""
 OURS = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
-"""Pages that may talk to this one."""
+"""Pages that may talk to one on this machine."""
 
 
 class Page:
@@ -87,7 +87,7 @@ class Page:
             history: Time in the plots of a robot that runs [s].
             pictures: Those of a recording, which plots show as a whole.
         """
-        with silence(), _foreign_pages_refused():
+        with silence(), _foreign_pages_refused(host in LOCAL):
             self.server = viser.ViserServer(host, port, label="contact stack", verbose=False)
         self.server.scene.set_up_direction("+z")
         light(self.server)
@@ -148,37 +148,38 @@ class Page:
         self._plots_due = 0.0
         self.address = f"http://{host}:{self.server.get_port()}"
         self._urdfs, self._movable = cast.objects, cast.movable
-        self._controls: Controls | None = None
-        self._placing: Placing | None = None
+        self._hands: dict[int | None, Hands] = {}
 
-    def offer(
-        self,
-        commands: Commands,
-        tool: str,
-        links: Sequence[str],
-        limit: float,
-        obstacles: Sequence[str] = (),
-    ) -> None:
+    def offer(self, offer: Offer, token: str = "") -> None:
         """Offer buttons, links that can be dragged, and what can be done with things.
 
         Args:
-            commands: Does what is asked.
-            tool: Link that is the tool.
-            links: Those of the arm.
-            limit: Force limit at the start [N].
-            obstacles: Fixed objects that can stand higher or lower.
+            offer: What can be commanded.
+            token: What a person has to enter before; empty to offer it to everybody.
         """
-        self._controls = Controls(
-            self.server, self._robot, commands, tool, links, tuple(CONTROLLERS), limit
-        )
-        Surroundings(self.server, commands, obstacles, SURROUNDINGS)
-        if self._movable:
-            things = {name: self._objects[name] for name in self._movable}
-            self._placing = Placing(self.server, commands, things, self._copy_of, PLACING)
+        if not token:
+            self._hands[None] = self._hands_of(self.server, offer)
+            return
 
-    def _copy_of(self, thing: str) -> UrdfScene:
+        def let_in(client: viser.ClientHandle) -> None:
+            self._hands[client.client_id] = self._hands_of(client, offer)
+
+        Door(self.server, token, let_in)
+        self.server.on_client_disconnect(self._leave)
+
+    def _hands_of(self, canvas: Canvas, offer: Offer) -> Hands:
+        things = {name: self._objects[name] for name in self._movable}
+        return Hands(canvas, offer, self._robot, things, self._copy_of)
+
+    def _leave(self, client: viser.ClientHandle) -> None:
+        """Let go of what somebody holds who has closed the page."""
+        hands = self._hands.pop(client.client_id, None)
+        if hands is not None:
+            hands.let_go()
+
+    def _copy_of(self, canvas: Canvas, thing: str) -> UrdfScene:
         """Draw another one of a thing, translucent."""
-        return UrdfScene(self.server, "/copy", self._urdfs[thing], PLACE_COLOR)
+        return UrdfScene(canvas, "/copy", self._urdfs[thing], PLACE_COLOR)
 
     def say(self, text: str) -> None:
         """Tell everybody who looks at the page."""
@@ -217,10 +218,8 @@ class Page:
             live: What plots go on with, where ``now`` lies in the past.
         """
         self._robot.move_joints(now.joints)
-        if self._controls is not None:
-            self._controls.draw()
-        if self._placing is not None:
-            self._placing.draw()
+        for hands in tuple(self._hands.values()):  # people come and go
+            hands.draw()
         for name, (position, quaternion) in now.objects.items():
             if name in self._objects:
                 self._objects[name].move_root(position, quaternion)
@@ -257,22 +256,37 @@ class Page:
 
 
 def _fit(client: viser.ClientHandle) -> None:
-    """Step back where the window is narrow, as on a telephone."""
+    """Step back where the window is narrow, as on a telephone, and leave the view to the robot."""
     if client.camera.aspect < 1.0:
+        client.gui.main_panel.minimize()
         target = np.array(CAMERA_TARGET)
         client.camera.position = target + NARROW * (np.array(CAMERA_POSITION) - target)
         client.camera.look_at = target - NARROW_SHIFT
 
 
 @contextmanager
-def _foreign_pages_refused() -> Iterator[None]:
+def _foreign_pages_refused(local: bool) -> Iterator[None]:
     """Let a page that is opened in the block refuse connections from pages of other sites.
 
     A browser lets any site connect to this machine, and tells which one it was.
+
+    Args:
+        local: Whether the page is for this machine alone; otherwise its own address is welcome too,
+            which the browser tells as the host.
     """
     serve = websockets.asyncio.server.serve
-    ours = partial(serve, origins=[None, OURS])
-    websockets.asyncio.server.serve = ours  # type: ignore[misc, assignment]
+
+    def guarded(*args: Any, process_request: Any, **options: Any) -> Any:
+        def answer(connection: Any, request: Any) -> Any:
+            origin, host = request.headers.get("Origin"), request.headers.get("Host")
+            own = not local and origin in (f"http://{host}", f"https://{host}")
+            if origin is None or own or OURS.fullmatch(origin):
+                return process_request(connection, request)
+            return connection.respond(HTTPStatus.FORBIDDEN, "this is a page of another site\n")
+
+        return serve(*args, process_request=answer, **options)
+
+    websockets.asyncio.server.serve = guarded  # type: ignore[misc, assignment]
     try:
         yield
     finally:

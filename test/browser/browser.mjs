@@ -42,6 +42,9 @@ const commands = {
   async click({ text }) {
     await page.getByText(text, { exact: true }).first().click();
   },
+  async fill({ name, text }) {
+    await page.getByText(name, { exact: true }).first().locator("xpath=following::input[1]").fill(text);
+  },
   async slider({ name = "" }) {
     const tracks = "[contains(@class, 'mantine-Slider-track')]";
     const track = name

@@ -154,7 +154,9 @@ PAGE = "http://127.0.0.1:8470"
 def test_in_a_terminal_the_page_plays_the_first_run_until_ctrl_c(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def run_graph(demo: Demo[float], run: str, out: Path, opener: PageOpener) -> float:
+    def run_graph(
+        demo: Demo[float], run: str, out: Path, opener: PageOpener, other: str = ""
+    ) -> float:
         write_recording(out / f"{run}.mcap")
         opener.write(f"[viewer] live page at {PAGE}\n")
         assert opener.wait(0.0)  # no browser is to be opened

@@ -17,8 +17,9 @@ from contact_stack import cli
 from contact_stack.recording import recover
 from contact_stack.viewer.cast import cast_of
 from contact_stack.viewer.command import film_page
-from contact_stack.viewer.film import RATE, beside, read_film
+from contact_stack.viewer.film import RATE, Film, OtherRun, beside, read_film
 from contact_stack.viewer.player import Player
+from contact_stack.viewer.snapshot import Snapshot
 
 JOINT_STATE = "string[] name\nfloat64[] position"
 JOINT = "lbr_A2"
@@ -146,7 +147,7 @@ def test_another_run_is_shown_beside_at_the_same_time(recording):
     try:
         page.draw(both.at(3.0))
         shown = visit(page.address)
-        assert "another run" in shown.status
+        assert "is that of <strong>run</strong>" in shown.status
         own, other = shown.poses[f"/robot/{JOINT}"], shown.poses[f"/beside/{JOINT}"]
         assert own.isApprox(other, 1e-4)
     finally:
