@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 from contact_core.errors import ContactStackError
 from contact_core.results import only_json
 from contact_core.signals import stop_signals
+from contact_core.waiting import waiting_for
 from contact_stack.help_texts import kept_help
 
 EXIT_ERROR = 2
@@ -200,7 +201,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if words[-1:] in (["-h"], ["--help"]) and (text := kept_help(words[:-1])):
             print(text, end="")
             return 0
-        args, unknown = build_parser(words).parse_known_args(words)
+        with waiting_for("load what this command needs"):
+            parser = build_parser(words)
+        args, unknown = parser.parse_known_args(words)
         if unknown:
             # Its own parser knows which options the command has.
             args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")

@@ -43,6 +43,7 @@ from contact_core.errors import CommunicationError, ContactStackError
 from contact_core.results import write_json
 from contact_core.scene_config import ENGINES
 from contact_core.signals import deferred
+from contact_core.waiting import waiting_for
 from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
 from contact_ros.guarded_node import GuardedExecutor
 from contact_stack.demo.client_node import NAMESPACE, ClientNode, Connection
@@ -200,12 +201,14 @@ def run_demo(demo: Demo[Any], out: Path, copy: Path | str | None = None) -> int:
     made = {run: run_graph(demo, run, out, opener) for run in others}
     made[first] = run_graph(demo, first, out, opener, others[0] if others else "")
     runs = {run: made[run] for run in demo.runs}
-    summary = demo.summarise(runs)
+    with waiting_for("sum up"):
+        summary = demo.summarise(runs)
     lines, failed = demo.verdict(summary)
     print("\n".join(demo.report(summary)))
     with _file_errors("the results cannot be written"):
         write_json(summary, out / "summary.json", copy)
-        pictures = ", ".join(path.name for path in demo.draw(runs, out))
+        with waiting_for("draw"):
+            pictures = ", ".join(path.name for path in demo.draw(runs, out))
     print("\n".join([f"results: {out}/summary.json, {pictures}, *.mcap", *lines]))
     if demo.view and is_interactive():
         film, *compared = [read_film(out / f"{run}.mcap") for run in demo.runs[:2]]
@@ -284,7 +287,8 @@ def run_client(
         recorder = McapRecorder(recording)
     with recorder, NodeGraph(plan, StringIO() if opener is None else opener) as graph:
         if opener is not None and arguments["view"] == "true" and is_interactive():
-            opener.wait(PAGE_PATIENCE)
+            with waiting_for("wait for the browser"):
+                opener.wait(PAGE_PATIENCE)
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
             with deferred():

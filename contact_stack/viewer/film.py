@@ -22,6 +22,7 @@ from tqdm import tqdm
 from contact_aware_control.config import ControllerConfig
 from contact_core.errors import ConfigError, ContactStackError, choices
 from contact_core.robot import HELD_OBJECT
+from contact_core.waiting import LONG
 from contact_stack.recording import read_recording
 from contact_stack.viewer.cast import CAST, Cast
 from contact_stack.viewer.listener import Listener
@@ -32,9 +33,6 @@ RATE = 30.0
 
 MOVING = ("TRACKING", "CONSERVATIVE")
 """States of a controller that follows a motion."""
-
-LONG = 2.0
-"""Wait from which on there is a progress bar [s]."""
 
 TRUE_JOINTS, MEASURED_JOINTS = "truth/joint_states", "joint_states"
 GRIPPER_JOINTS = "gripper/joint_states"

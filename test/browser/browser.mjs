@@ -15,6 +15,7 @@ let page;
 
 const commands = {
   async open({ address, width = 1100, height = 700 }) {
+    await page?.close();
     page = await browser.newPage({ locale: "en-US", viewport: { width, height } });
     page.on("pageerror", (error) => errors.push(String(error)));
     await page.goto(address);

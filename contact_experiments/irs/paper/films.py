@@ -24,7 +24,7 @@ def film_1(sweep: Sweep, systems: Sequence[str] = DRAWN) -> MovingFigure:
     found = run_all(sweep, systems, tuple(PLANS), SEEDS[:1])
     figure = Figure(figsize=(WIDTH * len(found), 2.0 * WIDTH), layout="constrained")
     grid = figure.subplots(len(PLANS), len(found), squeeze=False)
-    moving: list[tuple[Axes, PlanarDrawing, int, int, str]] = []
+    moving: list[tuple[Axes, PlanarDrawing, int, int]] = []
     duration = 0.0
     for column, (system, modes) in zip(grid.T, found.items(), strict=True):
         problem = SYSTEMS[system].problem()
@@ -35,14 +35,14 @@ def film_1(sweep: Sweep, systems: Sequence[str] = DRAWN) -> MovingFigure:
         last = len(states[0]) - 1
         duration = max(duration, last * drawing.time_step)
         for row, (axes, mode) in enumerate(zip(column, modes, strict=True)):
-            title = f"{SYSTEMS[system].title}, {PLANS[mode]}"
-            moving.append((axes, drawing, row * (last + 1), last, title))
+            axes.set_title(f"{SYSTEMS[system].title}, {PLANS[mode]}", fontsize=9)
+            moving.append((axes, drawing, row * (last + 1), last))
 
     def draw(time: float) -> None:
-        for axes, drawing, first, last, title in moving:
-            axes.clear()
+        for axes, drawing, first, last in moving:
+            for artist in (*axes.patches, *axes.lines):  # faster than all of the axes
+                artist.remove()
             step = min(round(time / drawing.time_step), last)
             drawing.draw(axes, first + step, drawing.views[0])
-            axes.set_title(title, fontsize=9)
 
     return MovingFigure(figure, draw, duration)
