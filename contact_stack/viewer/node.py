@@ -41,8 +41,9 @@ from contact_stack.viewer.film import OtherRun, read_film
 from contact_stack.viewer.listener import Listener
 from contact_stack.viewer.look_back import LookBack
 from contact_stack.viewer.offer import Offer
-from contact_stack.viewer.page import LOCAL, Page
+from contact_stack.viewer.page import Page
 from contact_stack.viewer.reference import Reference
+from contact_stack.viewer.serving import LOCAL
 
 HEARD = {
     "gripper/joint_states": JointState,

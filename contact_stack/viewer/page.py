@@ -5,17 +5,12 @@ ROS-free: it is fed with numbers and draws what it has at the rate its owner ask
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from html import escape
-from http import HTTPStatus
-from typing import Any
 
 import numpy as np
 import viser
-import websockets.asyncio.server
 from viser import uplot
 
 from contact_aware_control.estimation.config import ParticleConfig
@@ -24,6 +19,7 @@ from contact_stack.viewer.cast import Cast
 from contact_stack.viewer.drawing import FrictionCones, UrdfScene, light
 from contact_stack.viewer.offer import Door, Hands, Offer
 from contact_stack.viewer.plots import Quantities, RollingPlot, TimelinePlot
+from contact_stack.viewer.serving import TITLE, served_our_way
 from contact_stack.viewer.snapshot import Snapshot
 from contact_stack.viewer.things import PLACE_COLOR
 
@@ -54,10 +50,6 @@ NARROW, NARROW_SHIFT = 1.5, np.array([0.0, 0.0, 0.45])
 """How much further away the camera then is, and how much lower it looks, past the controls [m]."""
 NOTICE = 6.0
 """How long a notice stays on the page [s]."""
-LOCAL = ("127.0.0.1", "localhost", "::1")
-"""Hosts that nobody else reaches."""
-OURS = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
-"""Pages that may talk to one on this machine."""
 
 
 class Page:
@@ -87,8 +79,8 @@ class Page:
             history: Time in the plots of a robot that runs [s].
             pictures: Those of a recording, which plots show as a whole.
         """
-        with silence(), _foreign_pages_refused(host in LOCAL):
-            self.server = viser.ViserServer(host, port, label="contact stack", verbose=False)
+        with silence(), served_our_way(host):
+            self.server = viser.ViserServer(host, port, label=TITLE, verbose=False)
         self.server.scene.set_up_direction("+z")
         light(self.server)
         # Without objects there is nothing that the arm could stand on.
@@ -256,41 +248,11 @@ class Page:
 
 
 def _fit(client: viser.ClientHandle) -> None:
-    """Step back where the window is narrow, as on a telephone, and leave the view to the robot."""
+    """Step back where the window is narrow, as on a telephone."""
     if client.camera.aspect < 1.0:
-        client.gui.main_panel.minimize()
         target = np.array(CAMERA_TARGET)
         client.camera.position = target + NARROW * (np.array(CAMERA_POSITION) - target)
         client.camera.look_at = target - NARROW_SHIFT
-
-
-@contextmanager
-def _foreign_pages_refused(local: bool) -> Iterator[None]:
-    """Let a page that is opened in the block refuse connections from pages of other sites.
-
-    A browser lets any site connect to this machine, and tells which one it was.
-
-    Args:
-        local: Whether the page is for this machine alone; otherwise its own address is welcome too,
-            which the browser tells as the host.
-    """
-    serve = websockets.asyncio.server.serve
-
-    def guarded(*args: Any, process_request: Any, **options: Any) -> Any:
-        def answer(connection: Any, request: Any) -> Any:
-            origin, host = request.headers.get("Origin"), request.headers.get("Host")
-            own = not local and origin in (f"http://{host}", f"https://{host}")
-            if origin is None or own or OURS.fullmatch(origin):
-                return process_request(connection, request)
-            return connection.respond(HTTPStatus.FORBIDDEN, "this is a page of another site\n")
-
-        return serve(*args, process_request=answer, **options)
-
-    websockets.asyncio.server.serve = guarded  # type: ignore[misc, assignment]
-    try:
-        yield
-    finally:
-        websockets.asyncio.server.serve = serve  # type: ignore[misc]
 
 
 def _plots() -> list[tuple[str, dict[str, uplot.Series], Quantities]]:

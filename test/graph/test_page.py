@@ -100,21 +100,6 @@ def test_without_the_token_nobody_moves_a_robot(launch, client, start_process) -
     assert viewer.wait(20) == 0
 
 
-@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
-def test_on_a_telephone_the_robot_has_the_page_until_the_panel_is_opened(
-    launch, client, output
-) -> None:
-    launch(view="true")
-    client.wait_until_ready()
-    client.spin_until(lambda: ADDRESS.search(output.getvalue()))
-    with Browser() as browser:
-        address = ADDRESS.search(output.getvalue())[1]
-        browser.do("open", address=address, width=390, height=780)
-        client.spin_for(20.0)
-        browser.picture(PICTURES / "narrow.png")
-        assert browser.do("errors") == []
-
-
 @pytest.mark.verify
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
 def test_a_person_looks_back_and_sees_particles(launch, client, output) -> None:
