@@ -23,6 +23,7 @@ from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.experiments import EXPERIMENTS
 from contact_experiments.control.variants import compared, controller_config
 from tamsi_sim.robot.plant import Plant
+from tamsi_sim.robot.report import Truth
 
 PLACEMENT = "mug_placement"
 SHOWN = ("qp", "greedy")
@@ -60,7 +61,7 @@ def watch(experiment: str, values: Mapping[str, Any], until: float = math.inf) -
         values: Dotted name of a parameter of the controller -> its value.
         until: When it ends, if that is before its own end [s].
     """
-    seen = []
+    seen: list[Truth] = []
 
     def look(plant: Plant, moment: float) -> None:
         if moment * FILM_RATE >= len(seen) - 1e-6:

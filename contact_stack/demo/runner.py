@@ -15,7 +15,7 @@ the runner needs of it:
 :func:`run_demo` does the rest, the same for all: for each run it starts a graph of its own, records
 what the client hears as MCAP, spins the client until it has finished, and stops the graph, also on
 Ctrl-C, after a node's failure or when the graph has fallen silent. Then it summarises, draws,
-writes and prints, and in a terminal plays the first run again on the page until Ctrl-C.
+writes and prints, and in a terminal plays the last run again on the page until Ctrl-C.
 :attr:`Demo.options` names the options of the command line that a demo takes besides those that all
 of them take; others are refused before anything is written.
 """

@@ -54,9 +54,11 @@ def test_what_is_seen_moves(start_process, tmp_path: Path, name: str, options) -
 def test_the_arm_of_the_baseline_is_beside_the_one_that_runs(start_process, tmp_path: Path) -> None:
     command = (sys.executable, "-m", "contact_stack.cli", "demo", "mug_placement")
     demo = start_process(*command, "--out", tmp_path)
+    page_of(demo)  # of the baseline alone
+    address = page_of(demo)
     with Browser() as browser:
-        browser.do("open", address=page_of(demo))
-        browser.do("wait", text="is that of greedy", seconds=300)
+        browser.do("open", address=address)
+        browser.do("wait", text="is that of greedy", seconds=120)
         before = red(browser.picture(PICTURES / "beside_first.png"))
         counts = []
         while demo.poll() is None and not any(count > before + APART for count in counts):
