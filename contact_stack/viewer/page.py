@@ -225,6 +225,7 @@ class Page:
         self._beside.show(bool(now.beside))
         if now.beside:
             self._beside.move_joints(now.beside)
+            self._beside.stand_out(self._robot)
         particles = now.particles if self.shows_particles else now.particles[:0]
         self._particles.points = particles
         self.note(live or now)
@@ -240,6 +241,7 @@ class Page:
         ghost.show(shown)
         if shown:
             ghost.move_joints({**now.joints, **dict(zip(self._arm_joints, arm, strict=True))})
+            ghost.stand_out(self._robot)
 
     def close(self) -> None:
         """Close the page."""

@@ -299,6 +299,16 @@ def test_an_arm_is_drawn_where_the_reference_is(page, robot):
     assert first == pytest.approx(Q[0] + 0.2, abs=1e-4)
 
 
+def test_of_another_arm_those_links_are_seen_that_are_elsewhere(page, robot):
+    joints = dict(zip(robot.arm_joints, Q, strict=True))
+    third = robot.arm_joints[2]
+    page.draw(Snapshot(joints=joints, beside={**joints, third: joints[third] + 0.3}))
+    seen = {node.name.split("/")[-1]: node.visible for node in page._beside._joints}
+    assert [seen[name] for name in robot.arm_joints] == [False] * 2 + [True] * 5
+    page.draw(Snapshot(joints=joints, beside=joints))
+    assert not any(node.visible for node in page._beside._joints)
+
+
 @pytest.fixture
 def table():
     """A page of a box that may be pushed over a table, and what is asked there."""
