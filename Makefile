@@ -55,7 +55,7 @@ papers: setup
 	@$(VENV)/contact-stack paper all
 	@for paper in out/paper/*/; do \
 		folder=docs/papers/$$(basename $$paper); mkdir -p $$folder; \
-		cp $$paper/index.md $$paper/*.png $$folder; \
+		cp $$paper/index.md $$paper/*.png $$paper/*.gif $$folder; \
 	done
 
 # For the Python they are built with; the interface packages are compiled.

@@ -17,6 +17,9 @@ from contact_core.collision.shapes import triangles_from_coal
 Color = tuple[float, float, float]
 """Red, green, blue in 0..1."""
 
+Canvas = viser.ViserServer | viser.ClientHandle
+"""All who look at a page, or one of them."""
+
 PLANE = (10.0, 10.0, 1e-3)  # of a half space that is seen [m]
 
 
@@ -37,7 +40,7 @@ def pose_of(placement: pin.SE3) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_solid(
-    server: viser.ViserServer,
+    server: Canvas,
     name: str,
     solid: coal.CollisionGeometry,
     color: Color,
@@ -117,7 +120,7 @@ class ForceArrows:
 
     def __init__(
         self,
-        server: viser.ViserServer,
+        server: Canvas,
         name: str,
         color: tuple[int, int, int],
         offset: float = 0.0,

@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -200,7 +201,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if words[-1:] in (["-h"], ["--help"]) and (text := kept_help(words[:-1])):
             print(text, end="")
             return 0
-        args, unknown = build_parser(words).parse_known_args(words)
+        with _waiting_for_the_libraries():
+            parser = build_parser(words)
+        args, unknown = parser.parse_known_args(words)
         if unknown:
             # Its own parser knows which options the command has.
             args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -224,6 +227,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"contact-stack: {error.filename}: {error.strerror}", file=sys.stderr)
         return EXIT_ERROR
     return int(code)
+
+
+def _waiting_for_the_libraries() -> AbstractContextManager[None]:
+    # Progress bars ask the environment when they are imported, which is set by now.
+    from contact_core.waiting import waiting_for
+
+    return waiting_for("load what this command needs")
 
 
 def _check_room(out: Path | None) -> None:

@@ -6,6 +6,7 @@ import argparse
 
 import shtab
 
+from contact_core.waiting import waiting_for
 from contact_stack import cli
 
 EPILOG = """examples:
@@ -35,5 +36,7 @@ def main(args: argparse.Namespace) -> int:
     Returns:
         0.
     """
-    print(shtab.complete(cli.build_parser((), full=True), args.shell))
+    with waiting_for("load all commands"):
+        parser = cli.build_parser((), full=True)
+    print(shtab.complete(parser, args.shell))
     return 0

@@ -25,6 +25,7 @@ from mcap.writer import MCAP0_MAGIC, CompressionType, Writer
 from zstandard import ZstdError
 
 from contact_core.errors import CommunicationError, ConfigError
+from contact_core.waiting import waiting_for
 
 CHUNK_SIZE = 256 * 1024
 """How much of the messages a killed process takes with it [bytes]."""
@@ -277,7 +278,8 @@ def main(args: argparse.Namespace) -> int:
         ConfigError: If the file cannot be read, or is no recording at all.
     """
     copy = args.out or args.file.with_stem(f"{args.file.stem}_recovered")
-    messages = recover(args.file, copy)
+    with waiting_for(f"copy {args.file.name}"):
+        messages = recover(args.file, copy)
     if messages is None:
         print(f"{args.file} is whole")
     else:

@@ -9,6 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 from contact_core.figures import BLUE, new_figure, save
 from contact_core.results import Columns, add_json_option, lines, write_json
 from contact_experiments.bench import solvers
@@ -87,9 +89,12 @@ def main(args: argparse.Namespace) -> int:
         *solvers.measure_solvers("random", solvers.random_problems(round(10000 * share))),
     ]
     print(render_solvers(solved), flush=True)
-    ticks = {n: time_ticks(n, round(6000 * share)) for n in range(MOST_CONTACTS + 1)}
+    numbers = tqdm(range(MOST_CONTACTS + 1), "ticks, by number of contacts", leave=False)
+    ticks = {n: time_ticks(n, round(6000 * share)) for n in numbers}
     print(render_ticks(ticks), flush=True)
-    loops = [measure_loop(rate, 60.0 * share, idle) for rate in RATES for idle in (False, True)]
+    kinds = [(rate, idle) for rate in RATES for idle in (False, True)]
+    kinds_shown = tqdm(kinds, f"loops, {60.0 * share:g} s each", leave=False)
+    loops = [measure_loop(rate, 60.0 * share, idle) for rate, idle in kinds_shown]
     print(render_loops(loops), flush=True)
     plot(solved, ticks, loops, args.plot)
     print(f"\nplot: {args.plot}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -118,6 +119,7 @@ def measure(client: GraphClient, seconds: float) -> dict[str, Any]:
     for kind, name in PLANNERS:
         client.run(kind, name, kind.Goal(), timeout=4.0 * SLACK)
     client.node.create_subscription(JointState, "target_joint", hear, signal_subscription(False))
+    print(f"the box is moved to and fro: {seconds:g} s", file=sys.stderr)
     begin = time.monotonic()
     end = begin + seconds
     for goal in itertools.cycle(GOALS):

@@ -11,6 +11,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+from tqdm import tqdm
 
 from contact_aware_control.incident_log import load, replay
 from contact_core.quadratic_program import (
@@ -149,7 +150,8 @@ def measure_solvers(name: str, problems: Sequence[QuadraticProgram]) -> list[Sol
     if has_oracle():
         solvers[ORACLE] = _oracle()
     truth = [solvers[ORACLE](problem) for problem in problems] if has_oracle() else None
-    return [_measured(s, name, solve, problems, truth) for s, solve in solvers.items()]
+    shown = tqdm(solvers.items(), f"solvers, {name} problems", leave=False)
+    return [_measured(s, name, solve, problems, truth) for s, solve in shown]
 
 
 def _measured(

@@ -1,5 +1,6 @@
 """The paper contact_aware_control: its figures, its claims, and what stands in for the hardware."""
 
+from contact_experiments.control.films import film_5
 from contact_experiments.control.gentle_figures import (
     SPEEDS,
     moving_ball,
@@ -72,6 +73,7 @@ FIGURES = {
         "contact force while a mug is placed, with the wrist on the edge of a table",
         figure_5,
         minutes=2.0,
+        film=film_5,
         claims=(
             Claim("limit of the force [N]", "", "force_limit_N", ".0f"),
             Claim("QP: median after the impact [N]", "close to the limit", "qp.force_p50_N", ".1f"),

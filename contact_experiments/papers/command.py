@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from contact_core.errors import ConfigError, choices
-from contact_core.figures import save
+from contact_core.figures import save, save_film
 from contact_core.fingerprint import fingerprint
 from contact_core.registry import Registry
 from contact_core.results import STANDARD_OUTPUT, add_json_option, write_json
@@ -41,9 +41,9 @@ EPILOG = """examples:
   contact-stack paper all --cluster tcp://192.168.1.5:8786
   contact-stack paper bundled_gradients 9 --with examples/papers/02_own_smoothing_mode.py
 
-Writes a page with pictures (PNG and SVG) and numbers (JSON). What has been computed is kept in the
-folder: an interrupted run goes on where it was. Close everything else for speeds that mean
-something."""
+Writes a page with pictures (PNG and SVG), films (GIF) and numbers (JSON). What has been computed is
+kept in the folder: an interrupted run goes on where it was. Close everything else for speeds that
+mean something."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -139,6 +139,9 @@ def _make(
         figure, numbers = wanted.make(sweep)
         for ending in (".png", ".svg"):
             save(figure, folder / f"{picture_name(name)}{ending}")
+        if wanted.film is not None:
+            label = "" if quiet else f"film of {name}"
+            save_film(wanted.film(sweep), folder / f"{picture_name(name)}.gif", label)
         entry = {"sources": _sources(paper, name), **numbers}
         write_json(entry, folder / f"{picture_name(name)}.json")
         made[name] = numbers

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from contact_core.figures import FigureResult
+from contact_core.figures import FigureResult, MovingFigure
 from contact_core.sweep import Sweep
 
 
@@ -43,6 +43,7 @@ class PaperFigure:
         minutes: How long that takes on two cores [min].
         claims: Its numbers.
         note: What else is to be said, e.g. what stands in for the paper's hardware.
+        film: Makes a film of what is drawn, from what :attr:`make` has computed; None for none.
     """
 
     title: str
@@ -50,6 +51,7 @@ class PaperFigure:
     minutes: float
     claims: tuple[Claim, ...] = ()
     note: str = ""
+    film: Callable[[Sweep], MovingFigure] | None = None
 
 
 @dataclass(frozen=True)

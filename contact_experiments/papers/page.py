@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from html import escape
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -16,6 +17,7 @@ from contact_experiments.papers.figure import Claim, Paper, PaperFigure
 STYLE = """
 body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.5 sans-serif; }
 img { max-width: 100%; }
+summary { cursor: pointer; margin: 0.5rem 0; }
 table { border-collapse: collapse; }
 th, td { padding: 0.3rem 0.8rem; border-bottom: 1px solid #ddd; text-align: left; }
 """
@@ -61,6 +63,8 @@ def _lines(key: str, paper: Paper, numbers: Mapping[str, Mapping[str, Any]]) -> 
             yield from (f"Not made yet: `contact-stack paper {key} {quote(name)}`.", "")
             continue
         yield from (f"![{figure.title}]({picture_name(name)}.png)", "")
+        if figure.film is not None:
+            yield from _film(figure.title, f"{picture_name(name)}.gif")
         if figure.claims:
             yield from _claims(figure, numbers[name])
         if figure.note:
@@ -73,6 +77,14 @@ def _lines(key: str, paper: Paper, numbers: Mapping[str, Mapping[str, Any]]) -> 
 
 def _heading(name: str) -> str:
     return f"Fig. {name}" if name[0].isdigit() else name
+
+
+def _film(title: str, file: str) -> Iterator[str]:
+    """Return a film that begins when it is opened, and ends when it is closed."""
+    yield '<details class="film">'
+    yield "<summary>Play the film</summary>"
+    yield f'<img src="{file}" alt="Film: {escape(title)}" loading="lazy">'
+    yield from ("</details>", "")
 
 
 def _claims(figure: PaperFigure, numbers: Mapping[str, Any]) -> Iterator[str]:

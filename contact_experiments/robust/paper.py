@@ -1,6 +1,7 @@
 """The chance-constraint paper: its figures, and its numbers beside ours."""
 
 from contact_experiments.papers.figure import Claim, Paper, PaperFigure
+from contact_experiments.robust.films import film_4d, film_6a
 from contact_experiments.robust.paper_figures import (
     figure_2,
     figure_3,
@@ -70,7 +71,7 @@ FIGURES = {
         "the same in the physical mode", figure_3_physical, minutes=3.5, note=PHYSICAL
     ),
     "4": PaperFigure("motions of the block under four frictions", figure_4, minutes=0.1),
-    "4d": PaperFigure("where the block comes to rest", figure_4d, minutes=0.1),
+    "4d": PaperFigure("where the block comes to rest", figure_4d, minutes=0.1, film=film_4d),
     "5a": PaperFigure(
         "final errors of the block over sigma",
         figure_5a,
@@ -112,7 +113,7 @@ FIGURES = {
         ),
     ),
     "6a": PaperFigure(
-        "the hopper's motion, sigma 0.5 m", figure_6a, minutes=8.0, note=COINCIDE
+        "the hopper's motion, sigma 0.5 m", figure_6a, minutes=8.0, note=COINCIDE, film=film_6a
     ),
     "6bc": PaperFigure(
         "height and force of the hopper's foot", figure_6bc, minutes=1.5, note=COINCIDE

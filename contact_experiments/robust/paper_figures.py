@@ -187,10 +187,15 @@ def figure_4(sweep: Sweep) -> FigureResult:
 
 def figure_4d(sweep: Sweep) -> FigureResult:
     """Fig. 4d: where the block comes to rest at high uncertainty."""
-    study, named = _compared(sweep)
-    shown = {name: errors for name, errors in named.items() if f"{MODERATE:g}" not in name}
+    study, shown = rough_blocks(sweep)
     figure = plot_final_blocks(shown, study.example.problem.goal[0], EDGE)
     return figure, {name: _error_entry(errors) for name, errors in shown.items()}
+
+
+def rough_blocks(sweep: Sweep) -> tuple[Study, dict[str, FinalErrors]]:
+    """Return what Fig. 4d shows: plans by their names, executed under several frictions."""
+    study, named = _compared(sweep)
+    return study, {name: errors for name, errors in named.items() if f"{MODERATE:g}" not in name}
 
 
 def _compared(sweep: Sweep) -> tuple[Study, dict[str, FinalErrors]]:
@@ -258,17 +263,31 @@ HOPPER_GRID = tuple(
 
 def figure_6a(sweep: Sweep) -> FigureResult:
     """Fig. 6a: the hopper at several times, at the highest uncertainty."""
+    study = _study_of_frames(sweep)
+    return plot_frames(_with_reference(study)), _foot(study)
+
+
+def hopper_in_frames(sweep: Sweep) -> dict[str, RobustPlan]:
+    """Return what Fig. 6a shows: plans by their names."""
+    return _with_reference(_study_of_frames(sweep))
+
+
+def _study_of_frames(sweep: Sweep) -> Study:
     points = [point for point in HIGHEST if point.theta in (None, THETA_OF_FRAMES)]
-    study = hopper_study(sweep, points)
-    return plot_frames({"reference": study.reference, **_named(study)}), _foot(study)
+    return hopper_study(sweep, points)
+
+
+def _with_reference(study: Study) -> dict[str, RobustPlan]:
+    return {"reference": study.reference, **_named(study)}
 
 
 def figure_6bc(sweep: Sweep, points: Sequence[GridPoint] = HIGHEST) -> FigureResult:
     """Fig. 6b, c: height and force of the foot, for every risk bound."""
     study = hopper_study(sweep, points)
     styles = {f"{point_name(point)} m": curve_style(point) for point in study.solved}
-    named = {"reference": study.reference, **_named(study)}
-    figure = plot_foot(named, study.example.problem.model, {"reference": REFERENCE, **styles})
+    figure = plot_foot(
+        _with_reference(study), study.example.problem.model, {"reference": REFERENCE, **styles}
+    )
     return figure, _foot(study)
 
 

@@ -43,9 +43,10 @@ EPILOG = """examples:
   contact-stack demo slide_sled
   contact-stack demo bottle_shake --joint-controller inverse_dynamics
 
-The live page is opened in the browser; at the end it plays the first run again until Ctrl-C, with
-the second one's arm beside it, and then ends with the demo's own exit code. Without a terminal
-nothing is opened and nothing waits. Every controller gets a graph of its own. slide_sled executes
+The live page is opened in the browser. Where runs are compared, the baseline goes first, and its
+arm is then shown beside the other's, at the same time since both began to move; at the end that run
+is played again until Ctrl-C, and the demo ends with its own exit code. Without a terminal nothing
+is opened and nothing waits. Every controller gets a graph of its own. slide_sled executes
 a robust plan and its reference, without a controller, with several frictions; bottle_shake streams
 its own commands, with force feedback and without. Exit code: 0, or 1 if the contact-aware QP did
 not show enough contact to be judged, a plan failed, or the bottle was not placed in spite of force

@@ -4,7 +4,8 @@ A demo is a *task* (a scene and what is to be done in it, free of ROS), a *clien
 asks the graph for it and listens, see :class:`ClientNode`) and *figures*. :class:`Demo` names what
 the runner needs of it:
 
-- ``runs``: names of the graph runs that are compared, e.g. one per controller;
+- ``runs``: names of the graph runs that are compared, e.g. one per controller, first the one that
+  the others are there for;
 - ``launch``: launch file and arguments of a run;
 - ``client``: the node that joins the graph; its ``data()`` is what a run left, as arrays;
 - ``summarise``: the content of ``summary.json``, ``{run: {figure: value}}`` in SI units;
@@ -14,7 +15,7 @@ the runner needs of it:
 :func:`run_demo` does the rest, the same for all: for each run it starts a graph of its own, records
 what the client hears as MCAP, spins the client until it has finished, and stops the graph, also on
 Ctrl-C, after a node's failure or when the graph has fallen silent. Then it summarises, draws,
-writes and prints, and in a terminal plays the first run again on the page until Ctrl-C.
+writes and prints, and in a terminal plays the last run again on the page until Ctrl-C.
 :attr:`Demo.options` names the options of the command line that a demo takes besides those that all
 of them take; others are refused before anything is written.
 """
@@ -42,6 +43,7 @@ from contact_core.errors import CommunicationError, ContactStackError
 from contact_core.results import write_json
 from contact_core.scene_config import ENGINES
 from contact_core.signals import deferred
+from contact_core.waiting import waiting_for
 from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
 from contact_ros.guarded_node import GuardedExecutor
 from contact_stack.demo.client_node import NAMESPACE, ClientNode, Connection
@@ -129,7 +131,10 @@ class Demo(ABC, Generic[Data]):
     @property
     @abstractmethod
     def runs(self) -> Sequence[str]:
-        """Names of the graph runs, in their order; also of their recordings."""
+        """Names of the graph runs, as they are reported; also of their recordings.
+
+        The first one is made last.
+        """
 
     @abstractmethod
     def launch(self, run: str, folder: Path) -> tuple[str, Mapping[str, str]]:
@@ -191,17 +196,23 @@ def run_demo(demo: Demo[Any], out: Path, copy: Path | str | None = None) -> int:
         out.mkdir(parents=True, exist_ok=True)
     compile_once()
     opener = PageOpener(demo.browser)
-    runs = {run: run_graph(demo, run, out, opener) for run in demo.runs}
-    summary = demo.summarise(runs)
+    first, *others = demo.runs
+    # What is to be seen comes last, and shows the arm of what it is compared with beside it.
+    made = {run: run_graph(demo, run, out, opener) for run in others}
+    made[first] = run_graph(demo, first, out, opener, others[0] if others else "")
+    runs = {run: made[run] for run in demo.runs}
+    with waiting_for("sum up"):
+        summary = demo.summarise(runs)
     lines, failed = demo.verdict(summary)
     print("\n".join(demo.report(summary)))
     with _file_errors("the results cannot be written"):
         write_json(summary, out / "summary.json", copy)
-        pictures = ", ".join(path.name for path in demo.draw(runs, out))
+        with waiting_for("draw"):
+            pictures = ", ".join(path.name for path in demo.draw(runs, out))
     print("\n".join([f"results: {out}/summary.json, {pictures}, *.mcap", *lines]))
     if demo.view and is_interactive():
-        film, *others = [read_film(out / f"{run}.mcap") for run in demo.runs[:2]]
-        film = beside(film, others[0]) if others else film
+        film, *compared = [read_film(out / f"{run}.mcap") for run in demo.runs[:2]]
+        film = beside(film, compared[0]) if compared else film
         show(film, urlsplit(opener.address).port or PORT, browser=False)
     return EXIT_FAILED if failed else 0
 
@@ -214,7 +225,7 @@ def _file_errors(what: str) -> Iterator[None]:
         raise ContactStackError(f"{what}: {error}") from error
 
 
-def run_graph(demo: Demo[Data], run: str, out: Path, opener: PageOpener) -> Data:
+def run_graph(demo: Demo[Data], run: str, out: Path, opener: PageOpener, other: str = "") -> Data:
     """Run a demo's client in a graph of its own, see :func:`run_client`.
 
     Args:
@@ -222,6 +233,7 @@ def run_graph(demo: Demo[Data], run: str, out: Path, opener: PageOpener) -> Data
         run: Name of the run.
         out: Folder of the recording and of the files that the graph reads.
         opener: Opens the live page.
+        other: Name of the run whose arm the page shows as well; empty for none.
 
     Returns:
         What the run left.
@@ -238,6 +250,8 @@ def run_graph(demo: Demo[Data], run: str, out: Path, opener: PageOpener) -> Data
         "seed": str(demo.seed),
         "view": str(demo.view).lower(),
     }
+    if other:
+        common["beside"] = str((out / f"{other}.mcap").resolve())
     client = partial(demo.client, run)
     return run_client(file, {**common, **arguments}, client, out / f"{run}.mcap", opener, run)
 
@@ -273,7 +287,8 @@ def run_client(
         recorder = McapRecorder(recording)
     with recorder, NodeGraph(plan, StringIO() if opener is None else opener) as graph:
         if opener is not None and arguments["view"] == "true" and is_interactive():
-            opener.wait(PAGE_PATIENCE)
+            with waiting_for("wait for the browser"):
+                opener.wait(PAGE_PATIENCE)
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
             with deferred():

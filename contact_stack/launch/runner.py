@@ -21,6 +21,7 @@ import yaml
 
 from contact_core.errors import LaunchError, SecondGraphError
 from contact_core.signals import deferred, interrupts_blocked
+from contact_core.waiting import waiting_for
 from contact_stack.launch.guard import MARK, guarded
 from contact_stack.launch.parser import LaunchPlan, NodeAction
 from contact_stack.launch.substitutions import ament_prefixes
@@ -153,7 +154,7 @@ class NodeGraph:
 
     def stop(self) -> None:
         """Stop all nodes: politely first, and after some seconds by force."""
-        with deferred():
+        with deferred(), waiting_for("stop the nodes"):
             self._stopping = True
             for number, patience in STAGES:
                 for node in self._nodes:

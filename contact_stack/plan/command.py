@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from contact_core.results import add_json_option, at_least, write_json
 from contact_core.sweep import Sweep, add_worker_options, chosen_workers
+from contact_core.waiting import waiting_for
 from contact_experiments.precompile import precompile_stack
 from contact_stack.plan.request import (
     OnIteration,
@@ -140,7 +141,9 @@ def main(args: argparse.Namespace) -> int:
     write_json(_as_dict(request, outcome), args.json)
     if args.out:
         plots = importlib.import_module("contact_stack.plan.plots")
-        for path in plots.draw(request, problem, outcome, args.out):
+        with waiting_for("draw"):
+            paths = list(plots.draw(request, problem, outcome, args.out))
+        for path in paths:
             print(path)
     return 0 if outcome.has_plan else EXIT_NO_PLAN
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from contact_aware_control.incident_log import Incident, ReplayedTick, load, replay
 from contact_core.results import add_json_option, write_json
+from contact_core.waiting import waiting_for
 
 EXIT_DIFFERENT = 1
 
@@ -54,7 +55,8 @@ def main(args: argparse.Namespace) -> int:
         0 if the replay agrees with the record, else 1.
     """
     record = load(args.file)
-    result: ReplayComparison = compare(record, replay(record), args.tolerance)
+    with waiting_for("compute the record again"):
+        result: ReplayComparison = compare(record, replay(record), args.tolerance)
     print(render(result))
     write_json(result.as_dict(), args.json)
     return 0 if result.agrees else EXIT_DIFFERENT

@@ -16,6 +16,7 @@ from contact_core.config import from_mapping
 from contact_core.errors import ConfigError, choices
 from contact_core.planning import PlanStatus
 from contact_core.results import STANDARD_OUTPUT, add_json_option, at_least, write_json
+from contact_core.waiting import waiting_for
 from contact_experiments.robust.summary import summarize, table
 from contact_stack.robust.plots import draw
 from contact_stack.robust.risk import (
@@ -118,7 +119,8 @@ def main(args: argparse.Namespace) -> int:
         return _keep_promise(args, request, out)
     planned = _plan(request)
     summary = summarize(request.example, planned.problem, request.config, planned.result)
-    plots = draw(request, planned, out)
+    with waiting_for("draw"):
+        plots = draw(request, planned, out)
     if args.json != STANDARD_OUTPUT:
         _show(request, planned, summary)
         print(f"results: {out}: {', '.join(('summary.json', *(path.name for path in plots)))}")
@@ -134,9 +136,11 @@ def _keep_promise(args: argparse.Namespace, request: RobustRequest, out: Path) -
     if args.sigma is not None:
         example = with_sigma(example, args.sigma)
     start = None if args.start is None else read_controls(args.start)
-    plan = plan_example(example, args.risk, request.config, start=start)
+    with waiting_for("plan, and judge what is planned"):
+        plan = plan_example(example, args.risk, request.config, start=start)
     summary = summarize_risk(example, plan, args.judge)
-    plots = draw_risk(example, plan, out)
+    with waiting_for("draw"):
+        plots = draw_risk(example, plan, out)
     if args.json != STANDARD_OUTPUT:
         print(risk_table(summary))
         names = ("summary.json", PLAN_FILE, *(path.name for path in plots))

@@ -13,7 +13,7 @@ import numpy as np
 import pinocchio as pin
 import viser
 
-from contact_core.drawing import ForceArrows, pose_of
+from contact_core.drawing import Canvas, ForceArrows, pose_of
 from contact_stack.viewer.drawing import UrdfScene
 from contact_stack.viewer.things import ThingCommands
 
@@ -83,33 +83,38 @@ class Controls:
 
     def __init__(
         self,
-        server: viser.ViserServer,
+        server: Canvas,
         robot: UrdfScene,
         commands: Commands,
         tool: str,
         links: Sequence[str],
         controllers: Sequence[str],
         limit: float,
+        simulated: bool,
     ) -> None:
         """Add them to the page.
 
         Args:
-            server: The page.
+            server: The page, or that of one person.
             robot: The robot on it.
             commands: Does what is asked.
             tool: Link that is the tool.
             links: Those that can be dragged.
             controllers: Names to choose from, the present one first.
             limit: Force limit at the start [N].
+            simulated: Whether links can be dragged and time be changed.
         """
         self._server, self._robot, self._commands, self._tool = server, robot, commands, tool
+        self._owner = server.client_id if isinstance(server, viser.ClientHandle) else None
         self._grip: Grip | None = None
-        self._arrow = ForceArrows(server, "/hand", HAND_COLOR)
         self._goal: viser.TransformControlsHandle | None = None
         gui = server.gui
+        self._simulated = simulated
         with gui.add_folder("touch", order=FIRST):
-            self._hand = gui.add_markdown("")
-            self._spring = gui.add_slider("spring [N/m]", SOFTEST, STIFFEST, 10.0, SPRING)
+            if simulated:
+                self._arrow = ForceArrows(server, "/hand", HAND_COLOR)
+                self._hand = gui.add_markdown("")
+                self._spring = gui.add_slider("spring [N/m]", SOFTEST, STIFFEST, 10.0, SPRING)
             led = gui.add_checkbox("move the tool", False, hint="Drag the arrows at the tool.")
             led.on_update(lambda event: self._show_goal(bool(event.target.value)))
         with gui.add_folder("arm", order=FIRST + 1):
@@ -121,6 +126,15 @@ class Controls:
             force.on_update(lambda event: commands.limit_force(float(event.target.value)))
             fingers = gui.add_button_group("gripper", ("open", "close"))
             fingers.on_click(lambda event: commands.grip(event.target.value == "open"))
+        if simulated:
+            self._offer_time()
+            for link in links:
+                for handle in robot.solids.get(link, ()):
+                    self._let_drag(handle, link)
+        self.draw()
+
+    def _offer_time(self) -> None:
+        gui, commands = self._server.gui, self._commands
         with gui.add_folder("simulation", order=FIRST + 2):
             simulation = gui.add_button_group("", SIMULATION)
             simulation.on_click(lambda event: commands.ask_simulation(str(event.target.value)))
@@ -129,13 +143,18 @@ class Controls:
                 hint="Of real time; in lock-step only, for otherwise all nodes go by the clock.",
             )  # fmt: skip
             pace.on_update(lambda event: commands.slow_down(PACES[event.target.value]))
-        for link in links:
-            for handle in robot.solids.get(link, ()):
-                self._let_drag(handle, link)
-        self.draw()
+
+    def let_go(self) -> None:
+        """Lead and pull the arm no longer."""
+        if self._goal is not None:
+            self._commands.drive(None)
+        if self._grip is not None:
+            self._commands.pull(None)
 
     def draw(self) -> None:
         """Show the hand and its force."""
+        if not self._simulated:
+            return
         grip = self._grip
         if grip is None:
             self._hand.content = "Drag any link of the arm with the mouse."
@@ -149,6 +168,8 @@ class Controls:
     def _let_drag(self, handle: Any, link: str) -> None:
         # Only asynchronous callbacks come in the order of the mouse.
         async def drag(event: Any) -> None:
+            if self._owner not in (None, event.client_id):
+                return
             hand = np.array(event.end_position)
             if event.phase == "start":
                 held = self._robot.pose(link).actInv(np.array(event.start_position))

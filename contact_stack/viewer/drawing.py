@@ -9,11 +9,13 @@ import numpy as np
 import pinocchio as pin
 import viser
 
-from contact_core.drawing import Color, draw_solid, pose_of
+from contact_core.drawing import Canvas, Color, draw_solid, pose_of
 
 GHOST_OPACITY = 0.35
 LAMP, LIT = (2.0, -2.0, 3.6), (0.4, 0.0, 0.0)
 """Where the lamp is, and what it is directed at [m]."""
+SAME = 0.002
+"""How far a link of a ghost is away if it is seen [m]; likewise of its axes."""
 GROUND_COLOR = (185, 188, 194)
 CONE_HEIGHT, CONE_SIDES = 0.25, 24
 """Of a friction cone [m], and the number of its faces."""
@@ -45,9 +47,7 @@ class UrdfScene:
         solids: Link -> what it looks like, on the page.
     """
 
-    def __init__(
-        self, server: viser.ViserServer, name: str, urdf: str, ghost: Color | None = None
-    ) -> None:
+    def __init__(self, server: Canvas, name: str, urdf: str, ghost: Color | None = None) -> None:
         """Draw the URDF at its neutral configuration.
 
         Args:
@@ -122,6 +122,17 @@ class UrdfScene:
         pin.forwardKinematics(self._model, self._data, self._position)
         for node, placement in zip(self._joints, self._data.oMi, strict=True):
             node.position, node.wxyz = pose_of(placement)
+
+    def stand_out(self, other: UrdfScene) -> None:
+        """Hide links that are where another drawing of the same URDF has them, and would flicker.
+
+        Args:
+            other: The other one, with its root at the same place.
+        """
+        for node, here, there in zip(self._joints, self._data.oMi, other._data.oMi, strict=True):
+            way = here.translation - there.translation
+            turn = here.rotation - there.rotation
+            node.visible = bool(np.abs(way).max() > SAME or np.abs(turn).max() > SAME)
 
 
 class FrictionCones:

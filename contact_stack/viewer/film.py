@@ -22,6 +22,7 @@ from tqdm import tqdm
 from contact_aware_control.config import ControllerConfig
 from contact_core.errors import ConfigError, ContactStackError, choices
 from contact_core.robot import HELD_OBJECT
+from contact_core.waiting import LONG
 from contact_stack.recording import read_recording
 from contact_stack.viewer.cast import CAST, Cast
 from contact_stack.viewer.listener import Listener
@@ -30,8 +31,8 @@ from contact_stack.viewer.snapshot import Snapshot
 RATE = 30.0
 """Pictures per second."""
 
-LONG = 2.0
-"""Wait from which on there is a progress bar [s]."""
+MOVING = ("TRACKING", "CONSERVATIVE")
+"""States of a controller that follows a motion."""
 
 TRUE_JOINTS, MEASURED_JOINTS = "truth/joint_states", "joint_states"
 GRIPPER_JOINTS = "gripper/joint_states"
@@ -44,10 +45,12 @@ class Film:
     Attributes:
         cast: Robot and objects.
         pictures: In their order, 1 / RATE apart, from time 0 on.
+        name: What the run is called.
     """
 
     cast: Cast
     pictures: Sequence[Snapshot]
+    name: str = ""
 
     @property
     def duration(self) -> float:
@@ -94,18 +97,55 @@ def read_film(path: Path, cast: Cast | None = None, robot_name: str = "") -> Fil
                 projector.advance(1e-9 * (record.log_time - start))
                 projector.latest[topic] = record
     projector.expose()
-    return Film(cast, projector.pictures)
+    return Film(cast, projector.pictures, path.stem)
+
+
+class OtherRun:
+    """The arm of a recorded run beside that of one that is shown, both since they began to move.
+
+    Where the recording does not tell when that was, both count from their start.
+    """
+
+    def __init__(self, film: Film) -> None:
+        """Begin.
+
+        Args:
+            film: The recording.
+        """
+        self._film = film
+        self._begins = next((p.time for p in film.pictures if p.state in MOVING), None)
+        self._began: float | None = None
+        self._latest = 0.0
+
+    def accompany(self, now: Snapshot) -> None:
+        """Show the other arm in a picture.
+
+        Args:
+            now: The picture; a time before the last one is a new start.
+        """
+        if now.time < self._latest:
+            self._began = None
+        self._latest = now.time
+        time = now.time
+        if self._begins is not None:
+            if self._began is None and now.state in MOVING:
+                self._began = now.time
+            time = self._begins + (now.time - self._began if self._began is not None else 0.0)
+        now.beside, now.beside_name = self._film.at(time).joints, self._film.name
 
 
 def beside(film: Film, other: Film) -> Film:
-    """Return a recording that also shows the arm of another run, at the same times.
+    """Return a recording that also shows the arm of another run, see :class:`OtherRun`.
 
     Args:
         film: What is shown as it is.
         other: Whose robot is shown translucent.
     """
-    pictures = [replace(picture, beside=other.at(picture.time).joints) for picture in film.pictures]
-    return Film(film.cast, pictures)
+    run = OtherRun(other)
+    pictures = [copy.copy(picture) for picture in film.pictures]
+    for picture in pictures:
+        run.accompany(picture)
+    return replace(film, pictures=pictures)
 
 
 class _Projector:

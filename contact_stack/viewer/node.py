@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from contact_stack_msgs.action import FollowPoseTrajectory
@@ -35,10 +37,13 @@ from contact_ros.qos import LATCHED, signal_subscription
 from contact_stack.viewer.browser import ADDRESS, VISITED
 from contact_stack.viewer.cast import Cast
 from contact_stack.viewer.commands import GraphCommands
+from contact_stack.viewer.film import OtherRun, read_film
 from contact_stack.viewer.listener import Listener
 from contact_stack.viewer.look_back import LookBack
+from contact_stack.viewer.offer import Offer
 from contact_stack.viewer.page import Page
 from contact_stack.viewer.reference import Reference
+from contact_stack.viewer.serving import LOCAL
 
 HEARD = {
     "gripper/joint_states": JointState,
@@ -58,8 +63,8 @@ FOLLOWED = {
 PARTICLES = {"contact_particles": PointCloud2}
 """Likewise."""
 
-LOCAL = ("127.0.0.1", "localhost", "::1")
-"""Hosts that nobody else reaches."""
+TOKEN_BYTES = 16
+"""Random ones in the token."""
 
 UNWATCHED_RATE = 5.0
 """How often news are taken while nobody looks at the page [Hz]."""
@@ -79,8 +84,15 @@ class ViewerConfig(RobotNodeConfig):
                             low=1.0, high=60.0)  # fmt: skip
     history: float = parameter(15.0, "time shown in the plots", unit="s", low=1.0, high=120.0)
     memory: float = parameter(60.0, "how far the page looks back", unit="s", low=1.0, high=600.0)
+    beside: str = parameter(
+        "", "recording whose arm is shown as well, translucent, since both began to move"
+    )
     commands: bool = parameter(
-        True, "offer buttons and links to drag, where a simulator is heard and the host is local"
+        True, "offer buttons and links to drag where a simulator is heard; where the host is not "
+        "local, to whoever enters the token that the terminal shows"
+    )  # fmt: skip
+    robot_commands: bool = parameter(
+        False, "offer to command a robot, to whoever enters the token that the terminal shows"
     )
 
 
@@ -140,6 +152,7 @@ class ViewerNode(GuardedNode):
         self._page = Page(cast, config.host, config.port, config.history)
         self._past = LookBack(self._page, config.memory)
         self._reference = Reference(robot)
+        self._other = OtherRun(read_film(Path(config.beside), cast)) if config.beside else None
         self._extra: dict[str, Any] = {}
         # In any mode the latest sample is enough: the page is no participant.
         latest = signal_subscription(lockstep=False)
@@ -157,7 +170,8 @@ class ViewerNode(GuardedNode):
         self.leave_waiting(*self._heard)
         self._robot, self._scene = robot, config.scene
         self._pace: Pace | None = None
-        self._offered = not config.commands or config.host not in LOCAL
+        self._offered = not config.commands
+        self._local = config.host in LOCAL
         self._simulator = self.create_subscription(
             String, profile.topic(SIMULATED_TOPIC), self._simulated, LATCHED
         )
@@ -168,6 +182,8 @@ class ViewerNode(GuardedNode):
             self._draw,
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
+        if config.commands and config.robot_commands:
+            self._offer(simulated=False)
         self._page.server.on_client_connect(lambda client: self.get_logger().info(VISITED))
         self.get_logger().info(ADDRESS.format(self._page.address))
 
@@ -178,13 +194,21 @@ class ViewerNode(GuardedNode):
     def _simulated(self, message: String) -> None:
         """Offer commands: what moves is no robot."""
         self._pace = self._pace or Pace()
-        if self._offered:
-            return
+        if not self._offered:
+            self._offer(simulated=True)
+
+    def _offer(self, simulated: bool) -> None:
         self._offered = True
         robot, page = self._robot, self._page
         commands = GraphCommands(self, self._scene, robot.base_link, robot.open_position, page.say)
         limit = ControllerConfig().force.limit
-        page.offer(commands, robot.tool_link, self._links, limit, self._obstacles)
+        token = "" if simulated and self._local else secrets.token_urlsafe(TOKEN_BYTES)
+        page.offer(
+            Offer(commands, robot.tool_link, self._links, limit, self._obstacles, simulated), token
+        )
+        if token:
+            # Printed and not logged, for all nodes hear the log, and files keep it.
+            print(f"token of the live page: {token}", flush=True)
 
     def _draw(self) -> None:
         self.take(*self._heard)
@@ -197,6 +221,8 @@ class ViewerNode(GuardedNode):
         self._hear(PARTICLES, self._listener.hear, watched and self._page.shows_particles)
         self._hear(FOLLOWED, self._reference.hear, watched and self._page.shows_reference)
         now.reference = self._reference.arm(now.joints)
+        if self._other is not None:
+            self._other.accompany(now)
         self._past.show(now)
 
     def _hear(self, topics: Mapping[str, type], hear: Callable[..., None], wanted: bool) -> None:

@@ -5,27 +5,23 @@ ROS-free: it is fed with numbers and draws what it has at the rate its owner ask
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 import viser
-import websockets.asyncio.server
 from viser import uplot
 
-from contact_aware_control.controllers import CONTROLLERS
 from contact_aware_control.estimation.config import ParticleConfig
-from contact_core.drawing import ForceArrows, silence
+from contact_core.drawing import Canvas, ForceArrows, silence
 from contact_stack.viewer.cast import Cast
-from contact_stack.viewer.controls import Commands, Controls
 from contact_stack.viewer.drawing import FrictionCones, UrdfScene, light
+from contact_stack.viewer.offer import Door, Hands, Offer
 from contact_stack.viewer.plots import Quantities, RollingPlot, TimelinePlot
+from contact_stack.viewer.serving import TITLE, served_our_way
 from contact_stack.viewer.snapshot import Snapshot
-from contact_stack.viewer.things import PLACE_COLOR, Placing, Surroundings
+from contact_stack.viewer.things import PLACE_COLOR
 
 TRUE_COLOR = (217, 115, 13)
 ESTIMATE_COLOR = (11, 110, 153)
@@ -36,6 +32,7 @@ FLOOR_COLOR, FLOOR_LINES = (236, 239, 242), (205, 211, 217)
 CAMERA_POSITION = (1.45, -1.35, 0.95)
 CAMERA_TARGET = (0.5, 0.0, 0.3)
 GHOST_COLOR, REFERENCE_COLOR, BESIDE_COLOR = (0.25, 0.55, 1.0), (0.2, 0.7, 0.35), (0.85, 0.3, 0.25)
+BESIDE_TEXT = (217, 77, 64)
 PARTICLE_COLOR, PARTICLE_SIZE = (142, 36, 170), 0.02
 STATE_COLORS = {
     "waiting": "#777777",
@@ -45,8 +42,6 @@ STATE_COLORS = {
     "CONSERVATIVE": "#b35c00",
     "FAULT": "#c0392b",
 }
-PLACING, SURROUNDINGS = 4.0, 5.0
-"""Order of what is done with things: below the other controls."""
 SWITCHES = 9.0
 """Order of what is shown on request: above the plots."""
 PLOT_RATE = 5.0
@@ -55,8 +50,6 @@ NARROW, NARROW_SHIFT = 1.5, np.array([0.0, 0.0, 0.45])
 """How much further away the camera then is, and how much lower it looks, past the controls [m]."""
 NOTICE = 6.0
 """How long a notice stays on the page [s]."""
-OURS = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
-"""Pages that may talk to this one."""
 
 
 class Page:
@@ -86,8 +79,8 @@ class Page:
             history: Time in the plots of a robot that runs [s].
             pictures: Those of a recording, which plots show as a whole.
         """
-        with silence(), _foreign_pages_refused():
-            self.server = viser.ViserServer(host, port, label="contact stack", verbose=False)
+        with silence(), served_our_way(host):
+            self.server = viser.ViserServer(host, port, label=TITLE, verbose=False)
         self.server.scene.set_up_direction("+z")
         light(self.server)
         # Without objects there is nothing that the arm could stand on.
@@ -147,37 +140,38 @@ class Page:
         self._plots_due = 0.0
         self.address = f"http://{host}:{self.server.get_port()}"
         self._urdfs, self._movable = cast.objects, cast.movable
-        self._controls: Controls | None = None
-        self._placing: Placing | None = None
+        self._hands: dict[int | None, Hands] = {}
 
-    def offer(
-        self,
-        commands: Commands,
-        tool: str,
-        links: Sequence[str],
-        limit: float,
-        obstacles: Sequence[str] = (),
-    ) -> None:
+    def offer(self, offer: Offer, token: str = "") -> None:
         """Offer buttons, links that can be dragged, and what can be done with things.
 
         Args:
-            commands: Does what is asked.
-            tool: Link that is the tool.
-            links: Those of the arm.
-            limit: Force limit at the start [N].
-            obstacles: Fixed objects that can stand higher or lower.
+            offer: What can be commanded.
+            token: What a person has to enter before; empty to offer it to everybody.
         """
-        self._controls = Controls(
-            self.server, self._robot, commands, tool, links, tuple(CONTROLLERS), limit
-        )
-        Surroundings(self.server, commands, obstacles, SURROUNDINGS)
-        if self._movable:
-            things = {name: self._objects[name] for name in self._movable}
-            self._placing = Placing(self.server, commands, things, self._copy_of, PLACING)
+        if not token:
+            self._hands[None] = self._hands_of(self.server, offer)
+            return
 
-    def _copy_of(self, thing: str) -> UrdfScene:
+        def let_in(client: viser.ClientHandle) -> None:
+            self._hands[client.client_id] = self._hands_of(client, offer)
+
+        Door(self.server, token, let_in)
+        self.server.on_client_disconnect(self._leave)
+
+    def _hands_of(self, canvas: Canvas, offer: Offer) -> Hands:
+        things = {name: self._objects[name] for name in self._movable}
+        return Hands(canvas, offer, self._robot, things, self._copy_of)
+
+    def _leave(self, client: viser.ClientHandle) -> None:
+        """Let go of what somebody holds who has closed the page."""
+        hands = self._hands.pop(client.client_id, None)
+        if hands is not None:
+            hands.let_go()
+
+    def _copy_of(self, canvas: Canvas, thing: str) -> UrdfScene:
         """Draw another one of a thing, translucent."""
-        return UrdfScene(self.server, "/copy", self._urdfs[thing], PLACE_COLOR)
+        return UrdfScene(canvas, "/copy", self._urdfs[thing], PLACE_COLOR)
 
     def say(self, text: str) -> None:
         """Tell everybody who looks at the page."""
@@ -216,10 +210,8 @@ class Page:
             live: What plots go on with, where ``now`` lies in the past.
         """
         self._robot.move_joints(now.joints)
-        if self._controls is not None:
-            self._controls.draw()
-        if self._placing is not None:
-            self._placing.draw()
+        for hands in tuple(self._hands.values()):  # people come and go
+            hands.draw()
         for name, (position, quaternion) in now.objects.items():
             if name in self._objects:
                 self._objects[name].move_root(position, quaternion)
@@ -233,6 +225,7 @@ class Page:
         self._beside.show(bool(now.beside))
         if now.beside:
             self._beside.move_joints(now.beside)
+            self._beside.stand_out(self._robot)
         particles = now.particles if self.shows_particles else now.particles[:0]
         self._particles.points = particles
         self.note(live or now)
@@ -248,6 +241,7 @@ class Page:
         ghost.show(shown)
         if shown:
             ghost.move_joints({**now.joints, **dict(zip(self._arm_joints, arm, strict=True))})
+            ghost.stand_out(self._robot)
 
     def close(self) -> None:
         """Close the page."""
@@ -261,21 +255,6 @@ def _fit(client: viser.ClientHandle) -> None:
         target = np.array(CAMERA_TARGET)
         client.camera.position = target + NARROW * (np.array(CAMERA_POSITION) - target)
         client.camera.look_at = target - NARROW_SHIFT
-
-
-@contextmanager
-def _foreign_pages_refused() -> Iterator[None]:
-    """Let a page that is opened in the block refuse connections from pages of other sites.
-
-    A browser lets any site connect to this machine, and tells which one it was.
-    """
-    serve = websockets.asyncio.server.serve
-    ours = partial(serve, origins=[None, OURS])
-    websockets.asyncio.server.serve = ours  # type: ignore[misc, assignment]
-    try:
-        yield
-    finally:
-        websockets.asyncio.server.serve = serve  # type: ignore[misc]
 
 
 def _plots() -> list[tuple[str, dict[str, uplot.Series], Quantities]]:
@@ -313,7 +292,10 @@ def _status_html(now: Snapshot) -> str:
         f'<strong style="color: {color}">{now.state}{why}</strong> at {now.time:.2f} s{pace}',
         f'<span style="color: {color}">{escape(now.remedy)}</span>' if now.remedy else "",
         *map(escape, now.felt),
-        "The translucent arm is that of another run." if now.beside else "",
+        f'The <span style="color: {_css(BESIDE_TEXT)}">red translucent arm</span> is that of '
+        f"<strong>{escape(now.beside_name)}</strong>, at the same time."
+        if now.beside
+        else "",
         f'Arrows: <span style="color: {_css(TRUE_COLOR)}">orange the true contact force</span>, '
         f'<span style="color: {_css(ESTIMATE_COLOR)}">blue the estimated one</span>.',
     ]

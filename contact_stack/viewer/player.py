@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import viser
+from tqdm import tqdm
 
+from contact_core.waiting import LONG
 from contact_stack.viewer.film import RATE, Film
 from contact_stack.viewer.page import Page
 
@@ -110,7 +112,7 @@ def export(page: Page, film: Film, file: Path) -> None:
     caption = scene.add_label("/caption", "", position=CAPTION, anchor="bottom-center")
     page.draw(film.pictures[0])
     serializer = page.server.get_scene_serializer()
-    for picture in film.pictures:
+    for picture in tqdm(film.pictures, file.name, unit=" pictures", delay=LONG, leave=False):
         page.draw(picture)
         caption.text = f"{picture.time:.2f} s   {picture.state}   {picture.true_force:.1f} N"
         serializer.insert_sleep(1.0 / RATE)

@@ -24,6 +24,7 @@ class Snapshot:
         particles: (N, 3) where the estimator's particles are [m], world frame; empty unless wanted.
         reference: (n) joint positions where the reference has the arm [rad]; empty without one.
         beside: Joint name -> position [rad or m] of another run at the same time, if one is shown.
+        beside_name: What that run is called.
         felt: What the estimator feels, a line of text for each contact.
         force_limit: [N].
         position_error: Of the measured tool from the reference [m], NaN without one.
@@ -46,6 +47,7 @@ class Snapshot:
     particles: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     reference: Sequence[float] = ()
     beside: Mapping[str, float] = field(default_factory=dict)
+    beside_name: str = ""
     felt: Sequence[str] = ()
     force_limit: float = 0.0
     position_error: float = np.nan

@@ -10,6 +10,7 @@ import numpy as np
 import pinocchio as pin
 import viser
 
+from contact_core.drawing import Canvas
 from contact_stack.viewer.drawing import UrdfScene
 
 PLACE_COLOR = (0.2, 0.7, 0.35)
@@ -57,7 +58,7 @@ class Surroundings:
 
     def __init__(
         self,
-        server: viser.ViserServer,
+        server: Canvas,
         commands: ThingCommands,
         obstacles: Sequence[str],
         order: float,
@@ -101,7 +102,7 @@ class Placing:
 
     def __init__(
         self,
-        server: viser.ViserServer,
+        server: Canvas,
         commands: ThingCommands,
         things: Mapping[str, UrdfScene],
         draw: Callable[[str], UrdfScene],

@@ -15,6 +15,7 @@ let page;
 
 const commands = {
   async open({ address, width = 1100, height = 700 }) {
+    await page?.close();
     page = await browser.newPage({ locale: "en-US", viewport: { width, height } });
     page.on("pageerror", (error) => errors.push(String(error)));
     await page.goto(address);
@@ -41,6 +42,9 @@ const commands = {
   },
   async click({ text }) {
     await page.getByText(text, { exact: true }).first().click();
+  },
+  async fill({ name, text }) {
+    await page.getByText(name, { exact: true }).first().locator("xpath=following::input[1]").fill(text);
   },
   async slider({ name = "" }) {
     const tracks = "[contains(@class, 'mantine-Slider-track')]";

@@ -314,3 +314,9 @@ def test_ctrl_c_on_a_command_shows_no_traceback(start_process, make_executable, 
     _, err = process.communicate(timeout=5)
     assert "Traceback" not in err
     assert process.returncode == 0
+
+
+def test_a_log_gets_a_line_of_a_progress_bar_in_ten_seconds():
+    """Bars read the environment once, when they are imported: it has to be set by then."""
+    program = "import sys, contact_stack.cli; sys.exit('tqdm' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -94,6 +94,22 @@ def test_one_shape_of_results(
     assert "summary.json, way.png, *.mcap" in printed
 
 
+def test_the_first_run_is_made_last_beside_the_one_it_is_compared_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Sequence[str]] = []
+
+    def run_graph(demo: Throw, run: str, out: Path, opener: object, other: str = "") -> float:
+        made.append((run, other))
+        return 1.0
+
+    monkeypatch.setattr(runner, "run_graph", run_graph)
+    monkeypatch.setattr(command, "DEMOS", {"throw": Throw})
+    demo = command.make_demo(argparse.Namespace(name="throw", seed=3, view=False, browser=False))
+    assert run_demo(demo, tmp_path) == 0
+    assert made == [("far", ""), ("near", "far")]
+
+
 def test_a_failed_run_is_named_and_gives_exit_code_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,7 +154,9 @@ PAGE = "http://127.0.0.1:8470"
 def test_in_a_terminal_the_page_plays_the_first_run_until_ctrl_c(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def run_graph(demo: Demo[float], run: str, out: Path, opener: PageOpener) -> float:
+    def run_graph(
+        demo: Demo[float], run: str, out: Path, opener: PageOpener, other: str = ""
+    ) -> float:
         write_recording(out / f"{run}.mcap")
         opener.write(f"[viewer] live page at {PAGE}\n")
         assert opener.wait(0.0)  # no browser is to be opened

@@ -58,6 +58,13 @@ def test_a_page_loads_nothing_from_the_network(site: Path) -> None:
     )
 
 
+def test_every_picture_and_film_of_a_page_is_there(site: Path) -> None:
+    shown = re.compile(r"<img\b[^>]*?\bsrc=[\"'](?!data:|/)([^\"'?#]*)")
+    for page in site.rglob("*.html"):
+        for file in shown.findall(page.read_text()):
+            assert (page.parent / file).is_file(), (page, file)
+
+
 def test_parameters_come_from_the_dataclasses(site: Path) -> None:
     page = (site / "parameters" / "index.html").read_text()
     for name in (

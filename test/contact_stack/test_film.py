@@ -17,8 +17,9 @@ from contact_stack import cli
 from contact_stack.recording import recover
 from contact_stack.viewer.cast import cast_of
 from contact_stack.viewer.command import film_page
-from contact_stack.viewer.film import RATE, beside, read_film
+from contact_stack.viewer.film import RATE, Film, OtherRun, beside, read_film
 from contact_stack.viewer.player import Player
+from contact_stack.viewer.snapshot import Snapshot
 
 JOINT_STATE = "string[] name\nfloat64[] position"
 JOINT = "lbr_A2"
@@ -120,6 +121,23 @@ def test_an_export_is_one_file_that_needs_nobody(recording, tmp_path, capsys):
     assert "cannot write" in capsys.readouterr().err
 
 
+def test_another_run_is_shown_as_far_as_it_was_when_it_moved_that_long():
+    cast = cast_of("", "iiwa14_wsg50")
+
+    def run(begins: int, count: int) -> list[Snapshot]:
+        return [
+            Snapshot(time=k / RATE, joints={JOINT: max(k - begins, 0.0)},
+                     state="TRACKING" if k >= begins else "HOLD")
+            for k in range(count)
+        ]  # fmt: skip
+
+    other = OtherRun(Film(cast, run(begins=10, count=60), "greedy"))
+    for now in (*run(begins=30, count=70), *run(begins=5, count=70)):  # and it starts anew
+        other.accompany(now)
+        assert now.beside_name == "greedy"
+        assert now.beside[JOINT] == pytest.approx(min(now.joints[JOINT], 49.0))
+
+
 def test_another_run_is_shown_beside_at_the_same_time(recording):
     film = read_film(recording)
     both = beside(film, read_film(recording))
@@ -129,7 +147,7 @@ def test_another_run_is_shown_beside_at_the_same_time(recording):
     try:
         page.draw(both.at(3.0))
         shown = visit(page.address)
-        assert "another run" in shown.status
+        assert "is that of <strong>run</strong>" in shown.status
         own, other = shown.poses[f"/robot/{JOINT}"], shown.poses[f"/beside/{JOINT}"]
         assert own.isApprox(other, 1e-4)
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -25,6 +26,7 @@ from contact_stack.viewer.cast import cast_of
 from contact_stack.viewer.listener import Listener
 from contact_stack.viewer.look_back import LookBack
 from contact_stack.viewer.node import Pace
+from contact_stack.viewer.offer import Offer
 from contact_stack.viewer.page import Page
 from contact_stack.viewer.reference import Reference
 from contact_stack.viewer.snapshot import Snapshot
@@ -60,7 +62,7 @@ def page(robot):
 def asked(page, robot):
     asked = Asked()
     links = Robot.from_description(robot).link_names
-    page.offer(asked, robot.tool_link, links, 15.0)
+    page.offer(Offer(asked, robot.tool_link, links, 15.0))
     return asked
 
 
@@ -86,6 +88,31 @@ def test_pages_of_other_sites_may_not_talk_to_it(page, origin, welcome):
             connect(address, subprotocols=protocols, origin=origin)
 
 
+@pytest.mark.parametrize(
+    ("origin", "welcome"),
+    [
+        ("http://robot.lan:8402", True),
+        ("http://localhost:8402", True),
+        ("https://evil.example", False),
+        ("http://evil.example:8402", False),
+    ],
+)
+def test_a_page_for_other_machines_is_shown_at_its_own_address_alone(robot, origin, welcome):
+    page = Page(cast_of("", "iiwa14_wsg50"), "0.0.0.0", 8402, history=10)
+    try:
+        protocols = [f"viser-v{viser.__version__}"]
+        with socket.create_connection(("127.0.0.1", 8402)) as road:
+            options = {"sock": road, "subprotocols": protocols, "origin": origin, "max_size": None}
+            if welcome:
+                with connect("ws://robot.lan:8402", **options) as server:
+                    assert server.recv(timeout=10)
+            else:
+                with pytest.raises(InvalidStatus, match="403"):
+                    connect("ws://robot.lan:8402", **options)
+    finally:
+        page.close()
+
+
 @pytest.mark.verify
 def test_a_page_that_many_have_opened_keeps_nothing_of_them(page, robot):
     def kept():
@@ -109,7 +136,7 @@ def test_a_page_that_many_have_opened_keeps_nothing_of_them(page, robot):
 def drag(page, phase, start, end):
     """Let the mouse drag the link."""
     solid = page._robot.solids[LINK][0]
-    event = SimpleNamespace(phase=phase, start_position=start, end_position=end)
+    event = SimpleNamespace(phase=phase, start_position=start, end_position=end, client_id=0)
     asyncio.run(solid._impl.drag_cb[0].callback(event))
 
 
@@ -134,7 +161,7 @@ def test_a_link_is_held_where_the_mouse_took_it(page, asked, robot):
 def test_the_goal_of_the_tool_begins_at_the_tool_and_ends_with_it(page, asked, robot):
     arm = Robot.from_description(robot)
     arm.update(Q)
-    controls = page._controls
+    controls = page._hands[None].controls
     controls._show_goal(True)
     goal = controls._goal
     shown = pin.SE3(pin.Quaternion(*goal.wxyz).matrix(), goal.position)
@@ -272,6 +299,16 @@ def test_an_arm_is_drawn_where_the_reference_is(page, robot):
     assert first == pytest.approx(Q[0] + 0.2, abs=1e-4)
 
 
+def test_of_another_arm_those_links_are_seen_that_are_elsewhere(page, robot):
+    joints = dict(zip(robot.arm_joints, Q, strict=True))
+    third = robot.arm_joints[2]
+    page.draw(Snapshot(joints=joints, beside={**joints, third: joints[third] + 0.3}))
+    seen = {node.name.split("/")[-1]: node.visible for node in page._beside._joints}
+    assert [seen[name] for name in robot.arm_joints] == [False] * 2 + [True] * 5
+    page.draw(Snapshot(joints=joints, beside=joints))
+    assert not any(node.visible for node in page._beside._joints)
+
+
 @pytest.fixture
 def table():
     """A page of a box that may be pushed over a table, and what is asked there."""
@@ -280,14 +317,14 @@ def table():
     page.draw(Snapshot(objects={"box": (position, turned)}))
     asked = Asked()
     asked.progress = "pushing, 30 mm and 4 degrees to go"
-    page.offer(asked, "pusher", (), 15.0, ("table",))
+    page.offer(Offer(asked, "pusher", (), 15.0, ("table",)))
     yield page, asked
     page.close()
 
 
 def test_a_thing_is_asked_for_where_a_person_has_clicked(table):
     page, asked = table
-    placing = page._placing
+    placing = page._hands[None].placing
     placing._chosen.value = True
     placing._choose()
     yaw = 2.0 * np.arctan2(0.6, 0.8)
@@ -313,6 +350,6 @@ def test_a_thing_is_asked_for_where_a_person_has_clicked(table):
 
 def test_who_asks_for_a_thing_without_a_place_is_shown_one(table):
     page, asked = table
-    page._placing._ask(True)
+    page._hands[None].placing._ask(True)
     assert "/place" in visit(page.address).nodes
     assert asked.calls == []

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from contact_core.figures import MovingFigure, new_figure
+from contact_core.sweep import Sweep
+from contact_experiments.papers import command
 from contact_experiments.papers.command import PAPERS
 from contact_experiments.papers.figure import Claim, spread
 from contact_experiments.papers.page import shown
@@ -40,6 +45,28 @@ def test_a_figure_its_numbers_and_its_page_are_written_and_come_out_the_same(tmp
     before = files(folder)
     assert cli.main(words) == 0
     assert files(folder) == before
+
+
+def moving_dot(sweep: Sweep) -> MovingFigure:
+    """A film of a dot that goes to the right."""
+    figure, ((axes,),) = new_figure(1, 1, (2.0, 2.0))
+    (dot,) = axes.plot([0.0, 1.0], [0.0, 0.0], "o")
+    return MovingFigure(figure, lambda time: dot.set_xdata([time, 1.0]), 0.5)
+
+
+def test_a_film_is_on_the_page_for_who_opens_it(tmp_path, monkeypatch):
+    paper = PAPERS["bundled_gradients"]
+    filmed = replace(paper.figures["2"], film=moving_dot)
+    monkeypatch.setattr(command, "PAPERS", {"moving": replace(paper, figures={"2": filmed})})
+    words = ["paper", "moving", "2", "--out", str(tmp_path), "--workers", "1"]
+    assert cli.main(words) == 0
+    folder = tmp_path / "moving"
+    assert (folder / "figure_2.gif").read_bytes()[:6] == b"GIF89a"
+    for page in ("index.md", "index.html"):
+        text = (folder / page).read_text()
+        assert re.search(
+            r'<details class="film">\n.*\n<img src="figure_2.gif" alt="Film: a fun', text
+        )
 
 
 def test_numbers_of_other_sources_are_not_shown(tmp_path):

@@ -19,6 +19,8 @@ ARM = np.s_[150:650, 200:740]
 """Where the arm is on the page [pixels]."""
 MOVED = 0.01
 """Share of the pixels there that changes when an arm moves."""
+APART = 500
+"""Pixels of another arm that are seen once it is elsewhere."""
 PATIENCE = 90
 """How often one looks; a run begins only once everything has found each other."""
 
@@ -47,6 +49,32 @@ def test_what_is_seen_moves(start_process, tmp_path: Path, name: str, options) -
     output, errors = demo.communicate(timeout=600)
     assert demo.returncode == 0, output + errors
     assert "Traceback" not in errors
+
+
+def test_the_arm_of_the_baseline_is_beside_the_one_that_runs(start_process, tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "contact_stack.cli", "demo", "mug_placement")
+    demo = start_process(*command, "--out", tmp_path)
+    page_of(demo)  # of the baseline alone
+    address = page_of(demo)
+    with Browser() as browser:
+        browser.do("open", address=address)
+        browser.do("wait", text="is that of greedy", seconds=120)
+        before = red(browser.picture(PICTURES / "beside_first.png"))
+        counts = []
+        while demo.poll() is None and not any(count > before + APART for count in counts):
+            time.sleep(1.0)
+            counts.append(red(browser.picture(PICTURES / "beside_later.png")))
+        # They begin at the same place, and part where the baseline presses.
+        assert max(counts) > before + APART
+        assert browser.do("errors") == []
+    output, errors = demo.communicate(timeout=600)
+    assert demo.returncode == 0, output + errors
+
+
+def red(picture: np.ndarray) -> int:
+    """Return the number of pixels that have the colour of another run's arm."""
+    red, green, blue = np.moveaxis(picture[ARM], 2, 0)
+    return int(((red > green + 0.15) & (red > blue + 0.15)).sum())
 
 
 def page_of(demo: subprocess.Popen[str]) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,6 +60,44 @@ def test_a_person_pulls_the_elbow_and_holds_the_arm(launch, client, output) -> N
         browser.do("click", text="reset")
         client.spin_until(lambda: client.latest("controller_status").mode != ControllerStatus.FAULT)
         assert browser.do("errors") == []
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_without_the_token_nobody_moves_a_robot(launch, client, start_process) -> None:
+    launch()
+    client.wait_until_ready()
+    parameters = ("robot_commands:=true", "port:=8480", "scene:=mug_placement")
+    viewer = start_process(
+        Path(sys.executable).parent / "viewer", "--ros-args", "-r", "__ns:=/lbr",
+        *(word for parameter in parameters for word in ("-p", parameter)),
+    )  # fmt: skip
+    token = viewer.stdout.readline().removeprefix("token of the live page: ").strip()
+    address = next(filter(None, map(ADDRESS.search, viewer.stderr)))[1]
+    with Browser() as browser:
+        browser.do("open", address=address)
+        browser.do("wait", text="without the token", seconds=60)
+        client.spin_until(lambda: rests(client))
+        start = joints(client)
+        browser.do("drag", **{"from": ELBOW, "to": ASIDE})
+        client.spin_for(1.0)
+        browser.do("release")
+        browser.do("fill", name="token", text="x" * len(token))
+        browser.do("wait", text="This is not the token", seconds=30)
+        browser.picture(PICTURES / "locked.png")
+        assert "force limit" not in browser.do("text")
+        assert np.abs(joints(client) - start).max() < 0.01
+
+        browser.do("fill", name="token", text=token)
+        browser.do("wait", text="force limit", seconds=30)
+        browser.picture(PICTURES / "unlocked.png")
+        browser.do("click", text="stop")
+        client.spin_until(lambda: client.latest("controller_status").mode == ControllerStatus.FAULT)
+        browser.do("open", address=address)  # somebody else
+        browser.do("wait", text="without the token", seconds=60)
+        assert "force limit" not in browser.do("text")
+        assert browser.do("errors") == []
+    viewer.send_signal(signal.SIGINT)
+    assert viewer.wait(20) == 0
 
 
 @pytest.mark.verify

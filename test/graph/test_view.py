@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,36 @@ def test_a_recording_is_scrubbed_both_ways(start_process, recording) -> None:
         assert browser.do("errors") == []
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 0
+
+
+def test_on_a_telephone_the_robot_has_the_view_until_the_panel_is_opened(
+    start_process, recording
+) -> None:
+    process = start_process(*CLI, "view", recording, "--page-port", "8470")
+    address = re.search(r"live page at (http://\S+)", process.stdout.readline())
+    assert address is not None
+    with Browser() as browser:
+        browser.do("open", address=address[1], width=390, height=780)
+        browser.do("wait", text="contact stack", seconds=60)
+        until(lambda: "Arrows" not in browser.do("text"))
+        time.sleep(3.0)  # it stays so, also with what comes later
+        browser.picture(PICTURES / "narrow.png")
+        assert "Arrows" not in browser.do("text")
+        browser.do("click", text="contact stack")
+        until(lambda: "Arrows" in browser.do("text"))
+        browser.picture(PICTURES / "narrow_opened.png")
+        assert browser.do("errors") == []
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 0
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for something on the page, which may take a moment."""
+    for _ in range(60):
+        if holds():
+            return
+        time.sleep(0.5)
+    raise AssertionError("it never came")
 
 
 def test_an_export_plays_from_the_disk(start_process, recording, tmp_path) -> None:

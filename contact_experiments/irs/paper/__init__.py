@@ -1,6 +1,7 @@
 """The figures of the paper bundled_gradients: each function plans, draws, and returns numbers."""
 
 from contact_experiments.irs.contact_figures import figure_5, figure_7, figure_8
+from contact_experiments.irs.paper.films import film_1
 from contact_experiments.irs.paper.orders import section_vi_e
 from contact_experiments.irs.paper.plans import figure_1, figure_9
 from contact_experiments.irs.smoothing_figures import figure_2, figure_3, figure_4
@@ -22,6 +23,7 @@ FIGURES = {
             Claim("the same, bundled", "", "plate.bundled.distance_left_m"),
         ),
         note="The robot is red, the object green, the goal dashed. Best iterates, seed 0.",
+        film=film_1,
     ),
     "2": PaperFigure(
         "a function with many local minima, bundled",

@@ -2,6 +2,7 @@
 
 from contact_experiments.papers.figure import Claim, Paper, PaperFigure
 from contact_experiments.tamsi.paper.box_figures import figure_4, figure_5
+from contact_experiments.tamsi.paper.films import film_9
 from contact_experiments.tamsi.paper.gripper_figures import figure_6, figure_8
 from contact_experiments.tamsi.paper.hand_figure import figure_9
 from contact_experiments.tamsi.paper.moving_configuration import section_iv_b
@@ -107,6 +108,7 @@ FIGURES = {
             Claim("fingers that touch it at any time", "", "fingers", "d"),
         ),
         note="The paper does not give the motion: the hand's is ours, periodic and open loop.",
+        film=film_9,
     ),
     "IV-B": PaperFigure(
         "what TALS gives implicit Euler when the contacts' tangent spaces turn",

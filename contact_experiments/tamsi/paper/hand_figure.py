@@ -145,7 +145,7 @@ def plot_turning(run: Reorientation, costs: Mapping[float, Sequence[Run]] | None
     for column, moment in enumerate(moments):
         axes = figure.add_subplot(grid[0, column], projection="3d")
         drawing.draw(axes, run.joints[moment], run.poses[moment])
-        _frame(axes, f"{run.time[moment]:.2f} s, {angle[moment]:+.0f}°")
+        frame_hand(axes, f"{run.time[moment]:.2f} s, {angle[moment]:+.0f}°")
     over_time = figure.add_subplot(grid[1, :])
     over_time.plot(run.time, angle, color=RED, lw=1.6)
     over_time.plot(run.time[moments], angle[moments], "o", color=RED, mec="white", ms=7)
@@ -195,7 +195,8 @@ def _turns(angle: np.ndarray) -> list[int]:
     return [begin, middle, end]
 
 
-def _frame(axes: Axes3D, title: str) -> None:
+def frame_hand(axes: Axes3D, title: str) -> None:
+    """Look at the hand, with a title above it."""
     axes.set(
         xlim=(CENTER[0] - REACH, CENTER[0] + REACH),
         ylim=(CENTER[1] - REACH, CENTER[1] + REACH),

@@ -1,0 +1,80 @@
+"""What the page's server answers: to whom, and a page that suits narrow windows."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any
+
+import websockets.asyncio.server
+from websockets.http11 import Request, Response
+
+TITLE = "contact stack"
+"""Of the panel, whose bar it is on."""
+LOCAL = ("127.0.0.1", "localhost", "::1")
+"""Hosts that nobody else reaches."""
+OURS = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
+"""Pages that may talk to one on this machine."""
+FRONT = ("/", "/index.html")
+CLOSED_PANEL = f"""<script>
+// Where the panel is a sheet over the view, it is closed until a person opens it.
+if (matchMedia("(max-width: 36em)").matches) {{
+  const timer = setInterval(() => {{
+    const words = [...document.querySelectorAll("#root *")];
+    const bar = words.find((word) => !word.children.length && word.textContent === "{TITLE}");
+    if (bar) {{
+      clearInterval(timer);
+      bar.click();
+    }}
+  }}, 100);
+}}
+</script>
+"""
+
+
+@contextmanager
+def served_our_way(host: str) -> Iterator[None]:
+    """Let a page that is opened in the block refuse pages of other sites, and suit narrow windows.
+
+    A browser lets any site connect to this machine, and tells which one it was.
+
+    Args:
+        host: Address the page listens on; unless it is local, the page's own address is welcome
+            too, which the browser tells as the host.
+    """
+    serve = websockets.asyncio.server.serve
+    local = host in LOCAL
+
+    def guarded(*args: Any, process_request: Any, **options: Any) -> Any:
+        def answer(connection: Any, request: Request) -> Response | None:
+            origin, own = request.headers.get("Origin"), request.headers.get("Host")
+            known = not local and origin in (f"http://{own}", f"https://{own}")
+            if not (origin is None or known or OURS.fullmatch(origin)):
+                response: Response = connection.respond(HTTPStatus.FORBIDDEN, "of another site\n")
+                return response
+            page: Response | None = process_request(connection, request)
+            if page is not None and request.path.partition("?")[0] in FRONT:
+                _add(page, CLOSED_PANEL)
+            return page
+
+        return serve(*args, process_request=answer, **options)
+
+    websockets.asyncio.server.serve = guarded  # type: ignore[misc, assignment]
+    try:
+        yield
+    finally:
+        websockets.asyncio.server.serve = serve  # type: ignore[misc]
+
+
+def _add(page: Response, script: str) -> None:
+    """Put a script at the end of a page."""
+    packed = page.headers.get("Content-Encoding") == "gzip"
+    body = gzip.decompress(page.body) if packed else page.body
+    body = body.replace(b"</body>", script.encode() + b"</body>")
+    page.body = gzip.compress(body) if packed else body
+    if "Content-Length" in page.headers:
+        del page.headers["Content-Length"]
+        page.headers["Content-Length"] = str(len(page.body))
