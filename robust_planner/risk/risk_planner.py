@@ -39,6 +39,7 @@ from robust_planner.risk.shooting import Shooting
 from robust_planner.risk.worlds import (
     Uncertain,
     Worlds,
+    check_starts,
     check_uncertain,
     draw_worlds,
     quantities,
@@ -196,8 +197,9 @@ def check_risk(
         settings: How a plan is checked.
 
     Raises:
-        ConfigError: If the risk is out of range or too small for the number of checks, or if
-            nothing is uncertain or counts as a failure, or not validly.
+        ConfigError: If the risk is out of range or too small for the number of checks, if
+            nothing is uncertain or counts as a failure, or not validly, or if worlds are drawn
+            in which the model starts inside an obstacle.
     """
     if not SMALLEST_RISK <= risk <= LARGEST_RISK:
         raise ConfigError(f"risk is {risk!r} (valid: >= {SMALLEST_RISK:g}, <= {LARGEST_RISK:g})")
@@ -211,6 +213,7 @@ def check_risk(
             f"checks is {settings.checks}, too few to tell a risk of {risk:g} with confidence "
             f"{settings.confidence:g}: raise it"
         )
+    check_starts(problem, _seen_worlds(problem, uncertain, settings))
 
 
 def simulator(
@@ -276,7 +279,7 @@ class _Search:
         self._problem, self._uncertain, self._failure = problem, uncertain, failure
         self._risk, self.settings, self._stop = risk, settings, stop
         self._simulate = simulator(problem, failure, settings)
-        self._seen = self._draw(settings.samples, "risk planning")
+        self._seen = _seen_worlds(problem, uncertain, settings)
         self._checks = 0
         self._median = spread_worlds(problem, uncertain, 0, 0.5, settings.seed)
         self.kept: FailureRate | None = None
@@ -362,6 +365,11 @@ class _Search:
 
     def _draw(self, count: int, purpose: str) -> Worlds:
         return draw_worlds(self._problem, self._uncertain, count, self.settings.seed, purpose)
+
+
+def _seen_worlds(problem: RobustProblem, uncertain: Uncertain, settings: RiskSettings) -> Worlds:
+    """Draw the worlds that a plan is compared in while it is searched for."""
+    return draw_worlds(problem, uncertain, settings.samples, settings.seed, "risk planning")
 
 
 def _large(controls: np.ndarray) -> float:

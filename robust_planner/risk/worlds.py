@@ -23,6 +23,8 @@ SMALLEST_MASS = 0.01
 """No drawn factor on the mass is smaller."""
 SMALLEST_FRICTION = 1e-6
 """Of a problem that is planned or simulated for one world."""
+SAME_PLACE = 1e-9
+"""What lies on a surface is not inside [m]."""
 
 
 class Distribution(ABC):
@@ -328,6 +330,33 @@ def starts(problem: RobustProblem, worlds: Worlds) -> np.ndarray:
     q = state[:, : model.coordinates]
     q[:] = np.clip(q + worlds.offset, model.limits.lower, model.limits.upper)
     return raised(model, state, worlds.height)
+
+
+def check_starts(problem: RobustProblem, worlds: Worlds) -> None:
+    """Refuse worlds in which the model would start inside an obstacle.
+
+    Args:
+        problem: The planned start.
+        worlds: The worlds.
+
+    Raises:
+        ConfigError: If there is one; the text says inside what, how often, and how deep.
+    """
+    model = problem.model
+    if not model.obstacles:
+        return
+    q = starts(problem, worlds)[:, : model.coordinates]
+    distance = np.asarray(model.shifted(q.T, worlds.shift.T)[0])
+    distance[model.grounded] = 0.0
+    contact, deepest = np.unravel_index(distance.argmin(), distance.shape)
+    depth = -float(distance[contact, deepest])
+    if depth > SAME_PLACE:
+        inside = int((distance < -SAME_PLACE).any(axis=0).sum())
+        raise ConfigError(
+            f"in {inside} of {len(worlds)} drawn worlds '{problem.name}' starts inside an "
+            f"obstacle, {1e3 * depth:.3g} mm inside '{model.surfaces[contact]}' at most (valid: "
+            "none; start farther away, or make less uncertain)"
+        )
 
 
 def in_world(problem: RobustProblem, worlds: Worlds, index: int) -> RobustProblem:

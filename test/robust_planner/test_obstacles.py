@@ -14,9 +14,12 @@ from contact_core.errors import ConfigError
 from robust_planner import (
     BodyPoint,
     ContactTrajectory,
+    FailureConfig,
     Normal,
     Obstacle,
+    RiskSettings,
     RobustProblem,
+    Samples,
     Uniform,
     build_model,
     draw_worlds,
@@ -25,6 +28,7 @@ from robust_planner import (
 )
 from robust_planner.contact_model import GRAVITY, Body, ContactModel, PlanningProblemError
 from robust_planner.obstacles import signed_distance
+from robust_planner.risk.risk_planner import check_risk
 from robust_planner.risk.worlds import spread_worlds
 
 POLYGONS = [
@@ -200,17 +204,21 @@ def test_a_ball_slides_down_a_slope_as_friction_lets_it(radius: float) -> None:
     np.testing.assert_allclose(held, [[0.0, 0.0, GRAVITY]] * 500, atol=1e-6)
 
 
-def test_worlds_differ_in_where_an_obstacle_is() -> None:
-    """A ball that falls between two walls hits the one that is in its way."""
+def over_a_gap() -> RobustProblem:
     walls = {
         "left": [[-1.0, 0.0], [-0.1, 0.0], [-0.1, 0.5], [-1.0, 0.5]],
         "right": [[1.0, 0.0], [0.1, 0.0], [0.1, 0.5], [1.0, 0.5]],
     }
-    problem = RobustProblem(
+    return RobustProblem(
         name="gap", model=thrown(Obstacle("gap", walls), 0.05), start=(0.0, 0.6, 0.0, 0.0),
         goal=(0.0, 0.05, 0.0, 0.0), duration=0.5, knots=251, friction=0.1,
         state_weight=(1.0,) * 4, control_weight=(1.0,),
     )  # fmt: skip
+
+
+def test_worlds_differ_in_where_an_obstacle_is() -> None:
+    """A ball that falls between two walls hits the one that is in its way."""
+    problem = over_a_gap()
     uncertain = {"gap.x": Normal(0.0, 0.2)}
     worlds = draw_worlds(problem, uncertain, 40, 0, "test")
     shift = worlds.values(problem.model, "gap.x")
@@ -223,3 +231,16 @@ def test_worlds_differ_in_where_an_obstacle_is() -> None:
     assert on_top.any()
     np.testing.assert_allclose(final[through], [[0.0, 0.05]] * through.sum(), atol=1e-6)
     np.testing.assert_allclose(final[on_top, 1], 0.55, atol=1e-6)
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_a_start_inside_an_obstacle_that_is_off_is_refused(side: float) -> None:
+    """The ball begins 50 mm over the walls, which reach below it on one side."""
+    problem, failure = over_a_gap(), FailureConfig(contact_force=50.0)
+    aside = Uniform(side * 0.4 - 0.1, side * 0.4 + 0.1)
+    uncertain = {"gap.x": aside, "gap.z": Uniform(-0.1, 0.05)}
+    check_risk(problem, uncertain, failure, 0.05, RiskSettings())
+    uncertain["gap.z"] = Samples((0.0, 0.0, 0.0, 0.07))
+    wall = "left" if side > 0.0 else "right"
+    with pytest.raises(ConfigError, match=rf"starts inside an .* 20 mm inside 'gap\.{wall}'"):
+        check_risk(problem, uncertain, failure, 0.05, RiskSettings())
