@@ -137,6 +137,8 @@ setup(
             *DECOMPOSITION,
             *ORACLES,
             *TEST,
+            # 13 asks for Python 3.11.5, and Debian 12 has 3.11.2.
+            "pymdown-extensions>=10,<13",
             "pytest-xdist>=3.6,<4",
             "ruff>=0.8,<0.18",
             "setuptools>=68,<80",

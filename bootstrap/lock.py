@@ -18,12 +18,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from bootstrap.supported_python import OLDEST
+
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "bootstrap" / "requirements.lock.txt"
 EXTRAS = "ros,interfaces,dev"
 
 ARCHITECTURE = "x86_64"
 """Of the machines that are supported, see machine.py; their C library is glibc."""
+
+OLDEST_RELEASE = "{}.{}.0".format(*OLDEST)
+"""Of Python; distributions keep early ones."""
 
 
 def resolve(python: str) -> dict[str, str]:
@@ -86,8 +91,7 @@ def package_files(lines: Iterable[str]) -> dict[str, dict[str, str]]:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "pins.in").write_text("\n".join(lines))
         command = ["uv", "pip", "compile", "--quiet", "--no-deps", "--universal"]
-        # The latest release of the oldest Python: some files ask for more than 3.11.0.
-        command += ["--python-version", "3.11.14", "--format", "pylock.toml"]
+        command += ["--python-version", OLDEST_RELEASE, "--format", "pylock.toml"]
         subprocess.run([*command, "-o", "pylock.toml", "pins.in"], check=True, cwd=folder)
         found = tomllib.loads((Path(folder) / "pylock.toml").read_text())
     return {f"{p['name']}=={p['version']}": _hashes(p) for p in found["packages"]}
