@@ -246,16 +246,25 @@ def test_bad_values_are_named(sled: Example, changes: dict[str, object], message
 @pytest.mark.parametrize("risk", [0.05, 0.01])
 @pytest.mark.parametrize("name", ["block", "sled", "table_approach"])
 def test_promises_hold_in_tamsi_sim(name: str, risk: float) -> None:
-    """10 000 runs: the 95 % interval ends below 7 %, or 1.4 times what was asked for."""
+    """10 000 runs: the 95 % interval ends below 7 %, or 1.4 times what was promised.
+
+    The tool bounces off the table: a hundredth is not reached, and the least that was is promised.
+    """
     example = make_example(name)
     uncertain = example.uncertain
     if name == "sled":
         uncertain = {"friction": Normal(0.4, 0.1)}
     problem = example.robust_problem
     plan = plan_with_risk(problem, uncertain, example.failure, risk, example.config)
-    assert plan.status is PlanStatus.SUCCEEDED
+    promised = risk
+    if (name, risk) == ("table_approach", 0.01):
+        assert plan.status is PlanStatus.RISK_UNREACHABLE
+        promised = plan.failure_rate.rate
+        assert risk < promised < 0.05
+    else:
+        assert plan.status is PlanStatus.SUCCEEDED
     worlds = draw_worlds(problem, uncertain, 10_000, 1, "judge in tamsi_sim")
     judged = failure_rate(
         problem, example.failure, plan.trajectory.control, worlds, tamsi_judge.simulate_worlds
     )
-    assert judged.high <= 1.4 * risk, judged
+    assert judged.high <= 1.4 * promised, judged
