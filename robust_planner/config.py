@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from contact_core.config import nested, parameter
 from robust_planner.chance_constraint import LARGEST_RISK, SMALLEST_RISK
@@ -185,3 +185,9 @@ class PlannerConfig:
         """Whether the uncertain pair is treated differently from the others."""
         uncertain = self.uncertainty.kind != "none" and self.uncertainty.sigma > 0.0
         return uncertain and (self.expected_residual.enabled or self.risk.enabled)
+
+
+def with_monotone_barrier(config: PlannerConfig) -> PlannerConfig:
+    """Return settings by which IPOPT lowers its barrier step by step."""
+    solver = replace(config.solver, barrier="monotone")
+    return replace(config, solver=solver)

@@ -10,7 +10,12 @@ import numpy as np
 
 from contact_core.planning import StopCondition
 from robust_planner.chance_constraint import SMALLEST_RISK
-from robust_planner.config import ContinuationConfig, PlannerConfig, RiskConfig
+from robust_planner.config import (
+    ContinuationConfig,
+    PlannerConfig,
+    RiskConfig,
+    with_monotone_barrier,
+)
 from robust_planner.problem import RobustProblem
 from robust_planner.program import ProgramParameters
 from robust_planner.residuals import Residuals, check
@@ -262,11 +267,13 @@ class StageSolver:
 def _configure(stage: ProgramStage, config: PlannerConfig) -> PlannerConfig:
     """Impose the stage's chance constraints; leave out a cost whose weight is zero.
 
-    Robust stages stay near what they start from: no step may lead far away.
+    Robust stages stay near what they start from: no step may lead far away, nor may they start
+    from elsewhere because the reference was found faster.
     """
+    if config.robust:
+        config = with_monotone_barrier(config)
     if not stage.robust:
         return config
     enabled = config.expected_residual.enabled and stage.parameters.residual_weight > 0.0
     residual = dataclasses.replace(config.expected_residual, enabled=enabled)
-    solver = dataclasses.replace(config.solver, barrier="monotone")
-    return dataclasses.replace(config, expected_residual=residual, risk=stage.risk, solver=solver)
+    return dataclasses.replace(config, expected_residual=residual, risk=stage.risk)

@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from contact_core.planning import PlanStatus
 from contact_core.registry import Registry
 from contact_core.sweep import Sweep
-from robust_planner.config import PlannerConfig, RiskConfig, UncertaintyConfig
+from robust_planner.config import (
+    PlannerConfig,
+    RiskConfig,
+    UncertaintyConfig,
+    with_monotone_barrier,
+)
 from robust_planner.examples import Example
 from robust_planner.planner import plan
 from robust_planner.problem import RobustProblem
@@ -71,7 +76,7 @@ class GridPoint:
 def plan_reference(
     example: Example, config: PlannerConfig | None = None, sweep: Sweep = HERE
 ) -> RobustPlan:
-    """Plan an example as if nothing was uncertain.
+    """Plan an example as if nothing was uncertain, for robust plans to start from.
 
     Args:
         example: The example.
@@ -83,6 +88,8 @@ def plan_reference(
     """
     mode, nothing = example.config.mode, UncertaintyConfig()
     certain = dataclasses.replace(config or example.config, mode=mode, uncertainty=nothing)
+    # In the last digits the path of the solver matters to those.
+    certain = with_monotone_barrier(certain)
     task = (example.problem, certain, None)
     return sweep.run(plan, [task], f"{example.problem.name}, reference", keep=is_final)[0]
 

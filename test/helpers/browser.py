@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -28,8 +29,12 @@ class Browser:
         node = shutil.which("node")
         if node is None or not (FOLDER / "node_modules").is_dir():
             pytest.skip("NO BROWSER: install Node.js with npm, then `make browser`")
-        # Chromium's language has to be one that JavaScript knows.
-        environment = {**os.environ, "LANG": "en_US.UTF-8", "LANGUAGE": "en_US"}
+        # Chromium's language has to be one that JavaScript knows, and where it is unpacked, one's
+        # own: another user's cannot be started.
+        unpacked = Path(tempfile.gettempdir()) / f"test_browser_{os.getuid()}"
+        unpacked.mkdir(mode=0o700, exist_ok=True)
+        language = {"LANG": "en_US.UTF-8", "LANGUAGE": "en_US"}
+        environment = {**os.environ, **language, "TMPDIR": str(unpacked)}
         self._process = subprocess.Popen(
             [node, "browser.mjs"],
             cwd=FOLDER,
