@@ -15,6 +15,7 @@ TICKS, WAIT = 20, 10
 GRIP = 0.005
 """A gripper begins anew with every command, without force: smaller changes are none [m]."""
 BOTTLE = """
+name: bottle
 robot:
   description: iiwa14_wsg50
   gripper: {initial_position: 0.05, initial_target: 0.05}
