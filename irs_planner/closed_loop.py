@@ -27,7 +27,7 @@ from irs_planner.search.push import push
 from irs_planner.search.search_model import SearchModel
 from irs_planner.search.transit import Motion
 
-SHORT_SEARCH = SearchSettings(attempts=40, shortcuts=5, refinements=0)
+SHORT_SEARCH = SearchSettings(attempts=40, shortening=0.25, refinements=0)
 
 NEAR = 0.3
 """A command is at a waypoint from here, in largest steps."""

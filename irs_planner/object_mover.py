@@ -23,8 +23,8 @@ OVERLAP = 0.05
 """By how much things may seem to overlap [m], for the same reason."""
 NEARBY, BRAKING = 0.015, 0.15
 """A touch may come where things seem so near [m]; the arm slows down before, in this time [s]."""
-SHORTCUTS = 1
-"""Attempts of a search to shorten its plan; in 3-D they take longer than what they save."""
+SHORTENING = 0.05
+"""Of plans, relative; in 3-D it takes longer than what it saves."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,12 @@ class ObjectMover:
         self.base = dynamics.scene.scene.robot.base_link
         aimed = replace(problem, tolerance=AIM * problem.tolerance, allowed_penetration=OVERLAP)
         search = replace(
-            SHORT_SEARCH, shortcuts=SHORTCUTS, force=config.force, lean=False, hold=False, seed=seed
+            SHORT_SEARCH,
+            shortening=SHORTENING,
+            force=config.force,
+            lean=False,
+            hold=False,
+            seed=seed,
         )
         self.loop = ClosedLoop(aimed, ClosedLoopSettings(search=search, parts=config.parts))
         self.trackers: dict[str, ObjectTracker] = {}

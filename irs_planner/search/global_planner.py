@@ -37,6 +37,8 @@ from irs_planner.search.tree import Edge, Tree, motion_of
 PROGRESS = 0.2
 # The best pushes for which a transit is sought before the attempt fails.
 TRANSITS = 4
+# A plan found at once is shortened, too.
+EXTRA_SHORTCUTS = 20
 
 
 def plan_globally(
@@ -159,12 +161,15 @@ class _Search:
         return PlanStatus.SUCCEEDED
 
     def shorten(self) -> Parts[None]:
-        """Try to reach the goal directly from nodes of the plan."""
-        for _ in range(self._settings.shortcuts if self.reached else 0):
-            nodes = [0, *(edge.parent for edge in self.tree.path(self.best)[1:])]
-            if self._stop.reason is not None:
+        """Try to reach the goal directly from nodes of the plan, most often from early ones."""
+        attempts = round(self._settings.shortening * (self._attempts + EXTRA_SHORTCUTS))
+        for _ in range(attempts if self.reached else 0):
+            path = self.tree.path(self.best)
+            if self._stop.reason is not None or not path:
                 return
-            node = int(nodes[self._generator.integers(len(nodes))])
+            nodes = [edge.parent for edge in path]
+            rest = self.tree.steps[self.best] - np.array([self.tree.steps[n] for n in nodes])
+            node = int(self._generator.choice(nodes, p=rest / rest.sum()))
             yield from self._attempt(node, self.model.problem.goal, regrasp=True)
 
     def _attempt(self, node: int, target: np.ndarray, *, regrasp: bool) -> Parts[None]:

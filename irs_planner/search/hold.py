@@ -25,6 +25,8 @@ NEAR = 1.5
 """Contacts that may hold are as near as this, in clearances."""
 CLOSED = 0.1
 """An object is moved once its contacts are as near as this, in clearances."""
+MISPLACED = 2.0
+"""A hold has to carry what is so far beside where it is thought to be, likewise."""
 DAMPING = 0.01
 """Of the motion that closes contacts, relative to its mean square."""
 RANK = 1e-6
@@ -43,6 +45,7 @@ class Hold:
             them farthest.
         sticking: (n_a, n_a) projector onto the steps of the joints that keep them so.
         closed: Whether the contacts touch already: then the object may be moved.
+        pairs: (C) of the contacts that press.
     """
 
     commands: np.ndarray
@@ -50,6 +53,7 @@ class Hold:
     aside: np.ndarray
     sticking: np.ndarray
     closed: bool
+    pairs: np.ndarray
 
     def inputs(self, model: SearchModel, state: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Return (n_a) u that lead the object to a target while it is held.
@@ -103,7 +107,8 @@ def find_holds(model: SearchModel, states: np.ndarray) -> Parts[list[Hold | None
         states: (K, n) x.
 
     Returns:
-        The holds (K); None where there is none, or the settings want none.
+        The holds (K); None where there is none, where it would slip if the object were a little
+        elsewhere (at an edge, say), or if the settings want none.
     """
     holds: list[Hold | None] = [None] * len(states)
     if not (model.settings.hold and model.dynamics.load.any()):
@@ -111,7 +116,9 @@ def find_holds(model: SearchModel, states: np.ndarray) -> Parts[list[Hold | None
     gap = model.dynamics.find_contacts(states).gap[:, model.grasp_pairs]
     near = np.sum(gap <= NEAR * model.settings.clearance, axis=1)
     for k in np.flatnonzero(near > 1):
-        holds[k] = find_hold(model, states[k])
+        hold = find_hold(model, states[k])
+        if hold is not None and _is_sturdy(model, states[k], hold.pairs):
+            holds[k] = hold
         yield
     return holds
 
@@ -134,17 +141,43 @@ def _carry(model: SearchModel, state: np.ndarray, pairs: np.ndarray) -> np.ndarr
     return np.asarray(force.reshape(len(pairs), -1))
 
 
+def _is_sturdy(model: SearchModel, state: np.ndarray, pairs: np.ndarray) -> bool:
+    """Return whether pairs would carry their object also a little beside where it is."""
+    size = len(model.dynamics.load) // len(model.dynamics.object_names)
+    first = size * model.pair_object[pairs[0]]
+    for axis in range(first, first + (size + 1) // 2):
+        for shift in (-1.0, 1.0):
+            beside = state[np.newaxis].copy()
+            beside[0, axis] += shift * MISPLACED * model.settings.clearance
+            (beside,) = model.complete(beside[0], beside[:, model.joints])
+            force = _carry(model, beside, pairs)
+            if force is None or _press(model, beside, pairs, force) is None:
+                return False
+    return True
+
+
+def _press(
+    model: SearchModel, state: np.ndarray, pairs: np.ndarray, force: np.ndarray
+) -> np.ndarray | None:
+    """Return (n_a) how far springs press for some forces, or None if that is beyond a step.
+
+    Springs balance contact, K (u - q_a) + J_a^T f = 0.
+    """
+    edges = _edges(model, state, pairs)[..., model.joints]
+    press = -np.einsum("cr,crj->j", force, edges) / model.dynamics.stiffness
+    return None if (np.abs(press) > SPRING * model.step).any() else np.asarray(press)
+
+
 def _squeeze(
     model: SearchModel, state: np.ndarray, pairs: np.ndarray, force: np.ndarray
 ) -> Hold | None:
     """Return the hold with some forces, if springs can press as hard within a step.
 
-    Springs balance contact, K (u - q_a) + J_a^T f = 0; contacts stick, J_u dq_u + J_a dq_a = 0.
+    Contacts stick, J_u dq_u + J_a dq_a = 0.
     """
     dynamics, joints, step = model.dynamics, model.joints, model.step
-    edges = _edges(model, state, pairs)[..., joints]
-    press = -np.einsum("cr,crj->j", force, edges) / dynamics.stiffness
-    if (np.abs(press) > SPRING * step).any():
+    press = _press(model, state, pairs, force)
+    if press is None:
         return None
     frames = dynamics.find_contacts(state[np.newaxis])
     gap, normal = frames.gap[0, pairs], frames.normal[0, pairs]
@@ -167,6 +200,7 @@ def _squeeze(
         aside / farthest,
         sticking,
         bool(gap.max() <= CLOSED * model.settings.clearance),
+        pairs,
     )
 
 

@@ -58,14 +58,15 @@ def push(
         # First, for the model remembers the contacts of the states it was last asked about.
         holds = [(i, find_hold(model, here[i])) for i in np.flatnonzero(holding[going])]
         control = model.best_inputs(here, model.hold(here, commands), target)
+        dropped = np.zeros(going.size, dtype=bool)
         for i, hold in holds:
-            holding[going[i]] = hold is not None
+            dropped[i] = hold is None
             if hold is not None:
                 closed[going[i]] += hold.closed
                 ready = closed[going[i]] > CLOSING_STEPS
                 control[i] = hold.inputs(model, here[i], target) if ready else hold.commands
         ahead = model.dynamics.step_batch(here, control)
-        stuck = ~np.isfinite(ahead).all(axis=1)
+        stuck = dropped | ~np.isfinite(ahead).all(axis=1)
         ahead[stuck] = here[stuck]
         lost = stuck | model.forbidden(ahead, states[going])
         distance = np.where(lost, np.inf, model.distance(ahead, target))

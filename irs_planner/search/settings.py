@@ -52,7 +52,9 @@ class SearchSettings:
     slack: float = parameter(
         1.0, "largest motion of an object while nothing should touch it, in tolerances", above=0.0
     )
-    shortcuts: int = parameter(20, "attempts to shorten the first plan", low=0)
+    shortening: float = parameter(
+        1.0, "attempts to shorten the first plan, relative to 20 more than it took", low=0.0
+    )
     refinements: int = parameter(5, "iterations of iRS-LQR for every contact segment", low=0)
 
 

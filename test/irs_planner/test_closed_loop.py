@@ -63,7 +63,7 @@ def carried_out(seed, kick=None):
 def test_contact_that_pushes_nothing_is_carried_out_before_the_first_push(monkeypatch):
     """A plan may begin by letting go, which counts as contact."""
     problem = build_problem(load_example("push_t"))
-    settings = SearchSettings(shortcuts=0, refinements=0)
+    settings = SearchSettings(shortening=0.0, refinements=0)
     status, motions = at_once(search_globally(problem, settings))
     assert [kind for kind, _ in motions[:2]] == ["transit", "contact"]
     release = motions[0][1]
@@ -160,7 +160,7 @@ def test_a_robot_that_lags_behind_is_not_waited_for_on_its_way():
 @pytest.mark.parametrize(("shift", "searches"), [(0.5, 1), (1.5, 2)])
 def test_a_plan_is_gone_on_with_where_things_are_as_planned(monkeypatch, shift, searches):
     problem = build_problem(load_example("push_t"))
-    settings = SearchSettings(shortcuts=0, refinements=0)
+    settings = SearchSettings(shortening=0.0, refinements=0)
     status, motions = at_once(search_globally(problem, settings))
     kinds = [kind for kind, _ in motions]
     assert kinds[:4] == ["transit", "contact", "transit", "contact"]

@@ -200,17 +200,17 @@ def test_a_pusher_goes_round_where_a_local_plan_fails():
 
 def test_the_arm_goes_round_the_box():
     given = push_of_iiwa(-0.15, 0.0, 0.0)
-    result = plan_globally(given, SearchSettings(shortcuts=0, refinements=0))
+    result = plan_globally(given, SearchSettings(shortening=0.0, refinements=0))
     check(given, result)
     assert np.abs(result.link_forces["pusher"]).max() > 1.0
 
 
 def test_the_same_seed_gives_the_same_bits():
     first, second = (
-        plan_globally(problem("push_l"), SearchSettings(seed=3, shortcuts=3)) for _ in range(2)
+        plan_globally(problem("push_l"), SearchSettings(seed=3, shortening=0.1)) for _ in range(2)
     )
     assert first.inputs.tobytes() == second.inputs.tobytes()
-    other = plan_globally(problem("push_l"), SearchSettings(seed=4, shortcuts=3))
+    other = plan_globally(problem("push_l"), SearchSettings(seed=4, shortening=0.1))
     assert other.inputs.tobytes() != first.inputs.tobytes()
 
 

@@ -6,7 +6,10 @@ import pytest
 from contact_core.gripper import GripperCommand
 from irs_planner import SearchSettings, build_problem, plan_globally
 from irs_planner.scene_problems import scene_problem
-from irs_planner.search.hold import FRICTION, find_hold
+from irs_planner.search import push as push_module
+from irs_planner.search.hold import FRICTION, find_hold, find_holds
+from irs_planner.search.parts import at_once
+from irs_planner.search.push import push
 from irs_planner.search.search_model import SearchModel
 from tamsi_sim.robot.plant import Plant
 
@@ -94,6 +97,35 @@ def test_one_ball_holds_nothing_nor_do_two_that_may_not_press(model):
     assert find_hold(model, state) is not None
     gentle = SearchModel(model.problem, SearchSettings(force=5.0))
     assert find_hold(gentle, state) is None
+
+
+def test_what_may_slip_off_an_edge_is_no_hold(model):
+    state = near_the_box(model, ("pusher", "right_pusher"))
+    (hold,) = at_once(find_holds(model, state[np.newaxis]))
+    assert hold is not None
+    low = state.copy()
+    low[2] -= 0.025  # the balls are 2 mm below the upper edges
+    (low,) = model.complete(low, low[np.newaxis, model.joints])
+    assert find_hold(model, low) is not None
+    assert at_once(find_holds(model, low[np.newaxis])) == [None]
+
+
+def test_a_push_ends_where_it_holds_no_longer(model, lifted, monkeypatch):
+    holds = iter([find_hold(model, lifted)] * 4)
+    monkeypatch.setattr(push_module, "find_hold", lambda *_: next(holds, None))
+    (motion,) = at_once(
+        push(
+            model, lifted[np.newaxis], lifted[np.newaxis, model.joints], above(lifted, 0.1),
+            holding=np.ones(1, dtype=bool),
+        )
+    )  # fmt: skip
+    assert 0 < len(motion.inputs) <= 4
+
+
+def above(state, height):
+    target = state.copy()
+    target[2] += height
+    return target
 
 
 def carry_out(problem, result, name):

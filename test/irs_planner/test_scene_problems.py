@@ -69,7 +69,7 @@ def test_what_stands_on_the_table_stays_there_until_it_is_pushed(scene):
 def test_a_scene_and_a_goal_are_enough_for_a_plan(tmp_path, solid):
     """The thing stays upright all the way, and no link touches but the tool's."""
     problem = build_problem(scene_problem(str(write_scene(tmp_path, solid)), GOAL))
-    settings = SearchSettings(shortcuts=0, refinements=2)
+    settings = SearchSettings(shortening=0.0, refinements=2)
     plan = plan_globally(problem, settings)
     assert plan.goal_reached
     model = SearchModel(problem, settings)
@@ -138,4 +138,4 @@ def test_a_planar_scene_needs_a_start():
     problem = build_problem(scene_problem("push_t", {"tee/y": 0.1}, start))
     # Where the T ends otherwise does not matter.
     assert np.isfinite(problem.tolerance).tolist() == [True, False, False, False, False]
-    assert plan_globally(problem, SearchSettings(shortcuts=0, refinements=0)).goal_reached
+    assert plan_globally(problem, SearchSettings(shortening=0.0, refinements=0)).goal_reached
