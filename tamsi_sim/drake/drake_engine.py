@@ -23,8 +23,9 @@ APPROXIMATION = "lagged"
 class DrakeEngine:
     """A model in motion on Drake's SAP solver, to cross-check a controller.
 
-    Where flat faces meet, as those of a standing mug and a table, Drake has one contact point,
-    and where a capsule or cylinder meets an edge, its normal is only near the true one. The law
+    Where flat faces meet, as those of a standing mug and a table, Drake has one contact point; the
+    corners of free bodies are points of their own. Where a capsule or cylinder meets an edge,
+    Drake's normal is only near the true one. The law
     of the joints' position controllers is that of our engine, with one difference: whether an
     effort limit holds is decided with the velocity at the start of the step.
 
@@ -63,7 +64,7 @@ class DrakeEngine:
         builder = DiagramBuilder()
         self._drake = DrakePlant(
             builder, built, surface_of, time_step, APPROXIMATION, stiction_velocity,
-            sampled_outputs=True,
+            sampled_outputs=True, corners=True,
         )  # fmt: skip
         self._simulator = Simulator(builder.Build())
         plant = self._drake.plant

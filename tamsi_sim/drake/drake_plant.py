@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -45,6 +46,10 @@ from tamsi_sim.simulation.model import BuiltModel
 
 WEIGHTLESS = "weightless"
 HEAVY = "heavy"
+FLAT = (ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.HALF_SPACE, ShapeKind.MESH)
+POINT = 1e-4
+"""Radius of the ball at a corner [m]."""
+RIM_POINTS = 8
 
 
 class DrakePlant:
@@ -73,6 +78,7 @@ class DrakePlant:
         stiffness: np.ndarray | None = None,
         damping: np.ndarray | None = None,
         sampled_outputs: bool = False,
+        corners: bool = False,
     ) -> None:
         """Build the plant, with springs and dampers in the joints if asked for.
 
@@ -89,6 +95,8 @@ class DrakePlant:
             stiffness: (nv) K of the joints [Nm/rad or N/m].
             damping: (nv) D of the joints, on top of the model's [Nm s/rad or N s/m].
             sampled_outputs: Whether contact results are kept from the last step.
+            corners: Whether free bodies touch flat faces with every corner, too. Drake has one
+                point where faces meet, about which a body that stands would spin for ever.
 
         Raises:
             ModelError: If Drake cannot simulate the model.
@@ -129,9 +137,13 @@ class DrakePlant:
         for body in range(len(built.arrays.bodies.parent)):
             self._add_body(body)
         self.shape_of: dict[GeometryId, int] = {}
+        corner_of: dict[GeometryId, int] = {}
         for shape in range(len(built.shapes)):
-            self._add_shape(shape, surface_of)
-        self._filter_pairs()
+            self.shape_of[self._add_shape(shape, surface_of)] = shape
+            if corners:
+                corner_of |= dict.fromkeys(self._add_corners(shape, surface_of), shape)
+        self._filter_pairs(corner_of)
+        self.shape_of |= corner_of
         self.plant.Finalize()
         self.velocity_map = self._velocity_map()
 
@@ -195,9 +207,39 @@ class DrakePlant:
             spring = RevoluteSpring if revolute else PrismaticSpring
             plant.AddForceElement(spring(joint, 0.0, self._stiffness[dof]))
 
-    def _add_shape(self, shape: int, surface_of: Callable[[str, str], Surface]) -> None:
-        arrays, placed = self.built.arrays, self.built.shapes[shape]
-        surface = surface_of(self.built.instances[shape], placed.body)
+    def _add_shape(self, shape: int, surface_of: Callable[[str, str], Surface]) -> GeometryId:
+        arrays, placed = self.built.arrays.geometry, self.built.shapes[shape]
+        placement = _transform(arrays.rotation[shape], arrays.position[shape])
+        return self._register(shape, _shape(placed.shape), placement, f"shape_{shape}", surface_of)
+
+    def _add_corners(
+        self, shape: int, surface_of: Callable[[str, str], Surface]
+    ) -> list[GeometryId]:
+        """Add a ball as small as a point at every corner of a free body's shape."""
+        arrays, body = self.built.arrays, self.built.arrays.geometry.body[shape]
+        if body < 0 or arrays.bodies.joint_type[body] != FREE:
+            return []
+        rotation, position = arrays.geometry.rotation[shape], arrays.geometry.position[shape]
+        return [
+            self._register(
+                shape,
+                Sphere(POINT),
+                _transform(rotation, position + rotation @ corner),
+                f"corner_{shape}_{k}",
+                surface_of,
+            )
+            for k, corner in enumerate(_corners(self.built.shapes[shape].shape))
+        ]
+
+    def _register(
+        self,
+        shape: int,
+        geometry: DrakeShape,
+        placement: RigidTransform,
+        name: str,
+        surface_of: Callable[[str, str], Surface],
+    ) -> GeometryId:
+        surface = surface_of(self.built.instances[shape], self.built.shapes[shape].body)
         properties = ProximityProperties()
         AddContactMaterial(
             dissipation=surface.dissipation,
@@ -205,31 +247,47 @@ class DrakePlant:
             friction=CoulombFriction(surface.friction, surface.friction),
             properties=properties,
         )
-        body = arrays.geometry.body[shape]
-        geometry = self.plant.RegisterCollisionGeometry(
+        body = self.built.arrays.geometry.body[shape]
+        return self.plant.RegisterCollisionGeometry(
             self._bodies[body] if body >= 0 else self.plant.world_body(),
-            _transform(arrays.geometry.rotation[shape], arrays.geometry.position[shape]),
-            _shape(placed.shape),
-            f"shape_{shape}",
+            placement,
+            geometry,
+            name,
             properties,
         )
-        self.shape_of[geometry] = shape
 
-    def _filter_pairs(self) -> None:
-        """Let collide what the model lets collide, and nothing else."""
+    def _filter_pairs(self, corner_of: dict[GeometryId, int]) -> None:
+        """Let collide what the model lets collide, and nothing else; corners with flat faces."""
         geometries = list(self.shape_of)
         allowed = {frozenset(map(int, pair)) for pair in self.built.pairs}
         manager = self.graph.collision_filter_manager()
-        for a, geometry in enumerate(geometries):
-            others = [
-                geometries[b]
-                for b in range(a + 1, len(geometries))
-                if frozenset((a, b)) not in allowed
-            ]
+
+        def exclude(one: GeometryId, others: list[GeometryId]) -> None:
             excluded = CollisionFilterDeclaration().ExcludeBetween(
-                GeometrySet(geometry), GeometrySet(others)
+                GeometrySet(one), GeometrySet(others)
             )
             manager.Apply(excluded)
+
+        for a, geometry in enumerate(geometries):
+            exclude(
+                geometry,
+                [
+                    geometries[b]
+                    for b in range(a + 1, len(geometries))
+                    if frozenset((a, b)) not in allowed
+                ],
+            )
+        flat = [placed.shape.kind in FLAT for placed in self.built.shapes]
+        for corner, a in corner_of.items():
+            exclude(
+                corner,
+                [
+                    other
+                    for other, b in self.shape_of.items()
+                    if not flat[b] or frozenset((a, b)) not in allowed
+                ],
+            )
+        manager.Apply(CollisionFilterDeclaration().ExcludeWithin(GeometrySet(list(corner_of))))
 
     def _velocity_map(self) -> np.ndarray:
         mapping = np.zeros((self.plant.num_velocities(), len(self.built.arrays.joints.q)))
@@ -363,3 +421,18 @@ def _shape(shape: Shape) -> DrakeShape:
     assert shape.mesh is not None
     corners: Any = shape.mesh.vertices.T
     return Convex(corners, "mesh")
+
+
+def _corners(shape: Shape) -> np.ndarray:
+    """Return (K, 3) the corners of a shape, or points on the rims of a cylinder [m]."""
+    size = np.array(shape.size)
+    if shape.kind is ShapeKind.BOX:
+        return size * np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    if shape.kind is ShapeKind.CYLINDER:
+        turns = np.arange(RIM_POINTS) * 2.0 * np.pi / RIM_POINTS
+        rim = np.stack([np.cos(turns), np.sin(turns), np.ones(RIM_POINTS)], axis=1)
+        return np.concatenate([size[[0, 0, 1]] * rim, size[[0, 0, 1]] * rim * [1.0, 1.0, -1.0]])
+    if shape.kind is ShapeKind.MESH:
+        assert shape.mesh is not None
+        return np.asarray(shape.mesh.vertices)
+    return np.empty((0, 3))

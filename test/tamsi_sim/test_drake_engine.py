@@ -5,7 +5,17 @@ import dataclasses
 import numpy as np
 import pinocchio as pin
 import pytest
-from builders import GRAVITY, body_urdf, box_points, ground_instance, hull_mesh, pose, sphere
+from builders import (
+    GRAVITY,
+    body_urdf,
+    box,
+    box_points,
+    cylinder,
+    ground_instance,
+    hull_mesh,
+    pose,
+    sphere,
+)
 
 from contact_core.errors import ConfigError
 from contact_core.gripper import GripperCommand
@@ -91,6 +101,37 @@ def test_a_mesh_is_the_convex_solid_that_ours_is(tmp_path):
     np.testing.assert_allclose(b.point, a.point, atol=1e-4)
     assert 0.01 < ours.q[0] < 0.05
     np.testing.assert_allclose(drake.q[:3], ours.q[:3], atol=1e-3)
+
+
+def hexagon(folder):
+    corners = [(0.06 * np.cos(k * np.pi / 3), 0.06 * np.sin(k * np.pi / 3)) for k in range(6)]
+    return hull_mesh(folder, "hexagon", np.array([(*c, z) for c in corners for z in (-0.05, 0.05)]))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [lambda _: box(0.2, 0.1, 0.1), hexagon, lambda _: cylinder(0.05, 0.1)],
+    ids=["box", "hexagon", "cylinder"],
+)
+def test_what_stands_and_spins_stops_as_on_ours(shape, tmp_path):
+    """Friction of a face resists a turn about its middle."""
+    body = body_urdf("thing", shape(tmp_path), inertia=(2e-3, 2e-3, 3e-3))
+    instances = [
+        Instance("thing", body, pose(z=0.05), True, GRAVITY),
+        Instance("slab", body_urdf("slab", box(2.0, 2.0, 0.1)), pose(z=-0.05)),
+    ]
+    built = build_model(instances, surface_of, lambda a, b: a[0] != b[0])
+    ours, drake = Engine(built, 1e-3, SolverConfig()), DrakeEngine(built, 1e-3, surface_of)
+    for engine in (ours, drake):
+        assert engine.step(200) is StepStatus.OK
+        engine.v[0], engine.v[5] = 0.3, 6.0
+        engine.evaluate()
+    for _ in range(30):
+        ours.step(10)
+        drake.step(10)
+        assert drake.v[5] == pytest.approx(ours.v[5], abs=0.1)
+    assert abs(drake.v[5]) < 1e-3
+    np.testing.assert_allclose(drake.q, ours.q, atol=5e-3)
 
 
 def test_contact_impulse_is_the_weight_over_the_time():
