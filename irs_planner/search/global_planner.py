@@ -39,6 +39,7 @@ PROGRESS = 0.2
 TRANSITS = 4
 # A plan found at once is shortened, too.
 EXTRA_SHORTCUTS = 20
+RESTING_STEPS = 5
 
 
 def plan_globally(
@@ -175,7 +176,7 @@ class _Search:
     def _attempt(self, node: int, target: np.ndarray, *, regrasp: bool) -> Parts[None]:
         self._attempts += 1
         edge = yield from self._extend(node, target, regrasp=regrasp)
-        if edge is not None:
+        if edge is not None and (yield from self._rests(edge)):
             self._add(edge)
         if self._callback is not None:
             steps = self.tree.steps[self.best] if self.reached else 0
@@ -185,6 +186,16 @@ class _Search:
                 )
             )
         yield
+
+    def _rests(self, edge: Edge) -> Parts[bool]:
+        """Return whether objects stay where an edge ends while the robot rests.
+
+        What was tossed is nearer to a target for a moment.
+        """
+        motion = yield from follow(
+            self.model, edge.end, np.repeat(edge.push.inputs[-1:], RESTING_STEPS, axis=0)
+        )
+        return stays(self.model, motion.states)
 
     def _add(self, edge: Edge) -> None:
         """Add an edge, and keep it in mind if it leads to the best node."""

@@ -25,7 +25,7 @@ NEAR = 1.5
 """Contacts that may hold are as near as this, in clearances."""
 CLOSED = 0.1
 """An object is moved once its contacts are as near as this, in clearances."""
-MISPLACED = 2.0
+MISPLACED = 1.0
 """A hold has to carry what is so far beside where it is thought to be, likewise."""
 DAMPING = 0.01
 """Of the motion that closes contacts, relative to its mean square."""

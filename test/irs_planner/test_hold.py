@@ -104,7 +104,7 @@ def test_what_may_slip_off_an_edge_is_no_hold(model):
     (hold,) = at_once(find_holds(model, state[np.newaxis]))
     assert hold is not None
     low = state.copy()
-    low[2] -= 0.025  # the balls are 2 mm below the upper edges
+    low[2] -= 0.028  # the balls are at the upper edges
     (low,) = model.complete(low, low[np.newaxis, model.joints])
     assert find_hold(model, low) is not None
     assert at_once(find_holds(model, low[np.newaxis])) == [None]
@@ -167,12 +167,26 @@ def test_two_arms_lift_the_box_from_any_seed(model):
     assert reached >= 8
 
 
-@pytest.mark.verify
-def test_a_gripper_closes_on_a_bottle_and_lifts_it(tmp_path):
+@pytest.fixture
+def bottle(tmp_path):
+    """A bottle to be lifted by 10 cm by a gripper that is open."""
     (tmp_path / "bottle.yaml").write_text(BOTTLE)
     (tmp_path / "plan.yaml").write_text("scene: bottle.yaml\nfingers: true\nwhole_arm: false\n")
-    problem = build_problem(scene_problem(str(tmp_path / "plan.yaml"), {"bottle/z": 0.64}))
-    results = [plan_globally(problem, SearchSettings(seed=seed)) for seed in range(4)]
+    return build_problem(scene_problem(str(tmp_path / "plan.yaml"), {"bottle/z": 0.64}))
+
+
+def test_what_is_tossed_does_not_count(bottle):
+    """Without holding, this seed had it in the air for a moment."""
+    result = plan_globally(bottle, SearchSettings(seed=2, hold=False, attempts=60, shortening=0.0))
+    state = result.states[-1]
+    for _ in range(10):
+        state = bottle.dynamics.step(state, result.inputs[-1])
+    assert not result.goal_reached or abs(state[2] - 0.64) <= bottle.tolerance[2]
+
+
+@pytest.mark.verify
+def test_a_gripper_closes_on_a_bottle_and_lifts_it(bottle):
+    results = [plan_globally(bottle, SearchSettings(seed=seed)) for seed in range(4)]
     assert sum(result.goal_reached for result in results) >= 3
-    ends = [carry_out(problem, result, "bottle")[2] for result in results]
+    ends = [carry_out(bottle, result, "bottle")[2] for result in results]
     assert np.sum(np.abs(np.array(ends) - 0.64) <= 0.02) >= 2
