@@ -33,6 +33,8 @@ NEAR = 0.3
 """A command is at a waypoint from here, in largest steps."""
 BESIDE = 2.0
 """So far from where its next way begins a robot goes on with a plan, likewise."""
+FREE = 4.0
+"""Motion of what has no tolerance that counts as one, in clearances."""
 DECIDED = object()
 
 
@@ -74,6 +76,7 @@ class ClosedLoop:
         problem: Start and goal, tolerances and bounds; the start is where it was first seen.
         phase: What the robot is doing.
         searches: How often the upper layer has decided.
+        disturbed: Searches since then that came to nothing because things moved.
     """
 
     def __init__(self, problem: IrsProblem, settings: ClosedLoopSettings | None = None) -> None:
@@ -89,9 +92,10 @@ class ClosedLoop:
         """
         self.problem = problem
         self.phase = Phase.REST
-        self.searches = 0
+        self.searches = self.disturbed = 0
         self._settings = settings or ClosedLoopSettings()
         self._model = SearchModel(problem, self._settings.search)
+        self._shift = _shift_of_a_tolerance(self._model)
         self._path = np.empty((0, len(self._model.joints)))
         self._seen = problem.initial_state
         self._target = problem.goal
@@ -225,6 +229,7 @@ class ClosedLoop:
     def _go_on_searching(self, state: np.ndarray) -> None:
         """Do the next parts of a search; begin anew if it is for what is no longer there."""
         if self._has_moved(state):
+            self.disturbed += 1
             self._begin_search(state)
         for _ in range(self._settings.parts):
             if next(self._search, DECIDED) is DECIDED:
@@ -237,7 +242,7 @@ class ClosedLoop:
         problem = replace(self.problem, initial_state=state)
         _, motions = yield from search_globally(problem, replace(settings.search, seed=seed))
         first = yield from self._first_push(motions)
-        self.searches += 1
+        self.searches, self.disturbed = self.searches + 1, 0
         self._target = state
         self._carry_out(motions, first)
 
@@ -267,5 +272,19 @@ class ClosedLoop:
 
     def _has_moved(self, state: np.ndarray) -> bool:
         """Return whether an object is not where it was when the last search began."""
-        shift = np.abs(self._model.errors(state, self._seen)[self._model.placed])
-        return bool((shift > self._settings.moved).any())
+        shift = np.abs(state - self._seen)[list(self._model.dynamics.object_states)]
+        return bool((shift > self._settings.moved * self._shift).any())
+
+
+def _shift_of_a_tolerance(model: SearchModel) -> np.ndarray:
+    """Return (n_u) the tolerances of objects' states, also of those that have none [m, rad].
+
+    A robot that goes round an object has to know where it is, whether that matters or not.
+    """
+    dynamics = model.dynamics
+    size = len(dynamics.load) // len(dynamics.object_names)
+    positions = np.arange(size) < (size + 1) // 2
+    free = FREE * model.settings.clearance
+    shift = np.where(positions, free, free / dynamics.object_radii[:, np.newaxis]).reshape(-1)
+    tolerance = model.problem.tolerance[list(dynamics.object_states)]
+    return np.where(np.isfinite(tolerance), tolerance, shift)

@@ -52,6 +52,8 @@ CAMERA = "camera/objects"
 WORLD = "world"
 FOLLOWS = (ControllerStatus.HOLD, ControllerStatus.TRACKING, ControllerStatus.CONSERVATIVE)
 """Modes in which the controller follows what is streamed."""
+DISTURBED = 3
+"""Searches in a row that are given up until it is told that things never rest."""
 
 
 @dataclass(frozen=True)
@@ -243,6 +245,8 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             return PlanStatus.SUCCEEDED, ""
         if stop.reason is PlanStatus.CANCELED:
             return stop.reason, "send the goal again to go on from where things are"
+        if stop.reason is not None and mover.loop.disturbed >= DISTURBED:
+            return stop.reason, "things keep moving by themselves: let them come to rest"
         if stop.reason is not None:
             return stop.reason, "allow more time, or a larger tolerance"
         self._upright = self._upright if mover.beyond else time.monotonic()

@@ -194,6 +194,21 @@ def test_it_ends_when_it_is_told_to(tmp_path, stop, status) -> None:
     assert result.remedy
 
 
+def test_a_thing_that_never_rests_is_told_of(tmp_path) -> None:
+    """Whoever moves it moves it away from every search."""
+    world = World(tmp_path, x=0.6)
+
+    def carry(feedback: Any) -> None:
+        world.state = world.state.copy()
+        world.state[1] += 0.02
+
+    world.follow = carry
+    result = world.run(StopCondition(time_budget=3.0))
+    assert world.mover.loop.disturbed > 5
+    assert result.status_name == PlanStatus.TIME_BUDGET_REACHED.name
+    assert result.remedy == "things keep moving by themselves: let them come to rest"
+
+
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
