@@ -7,16 +7,21 @@ of the torque nor an unknown commanded position matters.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
 
 from contact_aware_control.node.config import HeldConfig
 from contact_core.config import parameter
 from contact_core.robot import Robot
 from contact_stack.checks import Check, CheckStatus
+
+EXCHANGED = 0.3
+"""Share of an error that is left once the joints that were exchanged are told apart."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,13 @@ class PreflightLimits:
         unit="Nm",
         above=0.0,
         high=20.0,
+    )
+    weight: float = parameter(
+        10.0,
+        "largest torque at rest by which the joints carry another weight than the model's",
+        unit="Nm",
+        above=0.0,
+        high=100.0,
     )
     push_torque: float = parameter(
         2.0, "torque at a joint from which on a push counts", unit="Nm", above=0.0, high=20.0
@@ -164,6 +176,62 @@ def payload(
         )
         return Check("payload", CheckStatus.FAIL, found, remedy)
     return Check("payload", CheckStatus.OK, found)
+
+
+def weight(
+    positions: NDArray[np.float64],
+    torques: NDArray[np.float64],
+    joint_torques: NDArray[np.float64],
+    robot: Robot,
+    limits: PreflightLimits,
+) -> Check:
+    """Check that the joints carry the weight of the model where they say they are.
+
+    At rest g(q) = tau_m + tau_ext. Joints that are taken for each other, from the first state on,
+    show nowhere else.
+
+    Args:
+        positions: (N, n) measured positions [rad].
+        torques: (N, n) external torques [Nm].
+        joint_torques: (N, n) torques of the joints [Nm].
+        robot: The arm.
+        limits: What is accepted.
+
+    Returns:
+        The check.
+    """
+    name, names = "weight", robot.joint_names
+    position, torque = positions.mean(axis=0), (joint_torques + torques).mean(axis=0)
+    off = _weight_error(position, torque, robot)
+    joint = int(np.abs(off).argmax())
+    found = f"at most {abs(off[joint]):.1f} Nm other than the model's, at {names[joint]}"
+    pairs = list(itertools.combinations(range(robot.n), 2))
+    exchanged = []
+    for a, b in pairs:
+        order = np.arange(robot.n)
+        order[[a, b]] = b, a
+        exchanged.append(np.linalg.norm(_weight_error(position[order], torque[order], robot)))
+    best = int(np.argmin(exchanged))
+    if np.abs(off).max() > limits.torque and exchanged[best] < EXCHANGED * np.linalg.norm(off):
+        first, second = (names[joint] for joint in pairs[best])
+        found = f"{found}; it would fit if {first} and {second} were exchanged"
+        remedy = "set arm.joint_names to the driver's names, from the base to the flange"
+        return Check(name, CheckStatus.FAIL, found, remedy)
+    if np.abs(off).max() > limits.weight:
+        remedy = (
+            "compare joint_states with the positions on the panel, joint by joint; set "
+            "arm.joint_names and robot to match"
+        )
+        return Check(name, CheckStatus.FAIL, found, remedy)
+    return Check(name, CheckStatus.OK, found)
+
+
+def _weight_error(
+    position: NDArray[np.float64], torque: NDArray[np.float64], robot: Robot
+) -> NDArray[np.float64]:
+    model = robot.model
+    gravity = pin.computeGeneralizedGravity(model, model.createData(), position)
+    return np.asarray(torque - gravity)
 
 
 def tare(tared: bool, free_torques: NDArray[np.float64], limits: PreflightLimits) -> Check:

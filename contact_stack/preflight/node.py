@@ -33,6 +33,8 @@ from contact_stack.preflight.checks import PreflightLimits, PushTest
 
 NAME = "preflight"
 POLL_PERIOD = 0.1
+WATCHES = 3
+"""How often the arm is watched until its states come as they should: a launch begins busily."""
 ASK_FOR_PUSH = (
     "PUSH the wrist gently by hand, sideways and then down; hold each push for a second, then "
     "let go"
@@ -87,7 +89,7 @@ class PreflightNode(GuardedNode):
         self._times: list[tuple[float, float]] = []
         self._states: list[ArmState] = []
         self._torques_free: list[np.ndarray] = []
-        self._rest_began = 0.0
+        self._rest_began, self._watches = 0.0, 0
         self._push: PushTest | None = None
         self._verdict = Health(Level.STALE, "waiting for driver and estimator")
         profile = driver_profile(
@@ -149,18 +151,27 @@ class PreflightNode(GuardedNode):
     def _finish_rest(self) -> None:
         """Judge the arm at rest, and ask for the push."""
         config, robot = self._config, self._robot
+        rate = checks.state_rate(self._times[-len(self._states) :], config.rate, config.limits)
+        self._watches += 1
+        if rate.status is CheckStatus.FAIL and self._watches < WATCHES:
+            self._say(f"state rate: {rate.detail}; watching again")
+            self._times, self._states, self._torques_free, self._rest_began = [], [], [], 0.0
+            return
         positions = np.array([state.position for state in self._states])
         torques = np.array([state.external_torque for state in self._states])
+        loads = [s.joint_torque for s in self._states if s.joint_torque is not None]
         free = np.array(self._torques_free)
         self._judge(
             (
-                checks.state_rate(self._times[-len(self._states) :], config.rate, config.limits),
+                rate,
                 checks.joint_count(positions[0], robot),
                 checks.joint_limits(positions, robot, config.limits),
                 checks.tare(True, free, config.limits),
                 checks.payload(positions, torques, robot, config.held, config.limits),
             )
         )
+        if len(loads) == len(self._states):  # not every driver reports them
+            self._judge((checks.weight(positions, torques, np.array(loads), robot, config.limits),))
         self._began = time.monotonic()
         self._push = PushTest(
             positions.mean(axis=0),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from contact_aware_control.node.config import HeldConfig
@@ -71,6 +74,51 @@ def test_an_arm_that_moves_or_is_at_a_limit(robot: Robot) -> None:
     check = checks.joint_limits(at_limit, robot, LIMITS)
     assert check.status is CheckStatus.FAIL
     assert "lbr_A2 is 0.01 rad from its limit" in check.detail
+
+
+def carried(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """The torques of joints that carry the arm, and nothing else, 50 times."""
+    gravity = pin.computeGeneralizedGravity(robot.model, robot.model.createData(), q)
+    return np.tile(gravity, (50, 1))
+
+
+def test_joints_that_carry_the_arms_weight(robot: Robot) -> None:
+    """Also with a bias, and with something in the gripper that nobody declared."""
+    robot.update(Q)
+    held = robot.gravity_torque_of_payload(0.8, np.zeros(3))
+    for external in (0.0 * BIAS, 0.3 * BIAS, held):
+        torques = np.tile(external, (50, 1))
+        check = checks.weight(REST, torques, carried(robot, Q) - torques, robot, LIMITS)
+        assert check.status is CheckStatus.OK, check
+    undeclared = checks.weight(REST, np.zeros((50, 7)), carried(robot, Q) - held, robot, LIMITS)
+    assert undeclared.status is CheckStatus.OK, undeclared
+
+
+@pytest.mark.parametrize("pair", list(itertools.combinations(range(7), 2)))
+def test_joints_that_are_taken_for_each_other_are_named(
+    robot: Robot, pair: tuple[int, int]
+) -> None:
+    """But for the base, the forearm and the flange, on which hardly any weight turns here."""
+    order = np.arange(7)
+    order[list(pair)] = pair[::-1]
+    load = carried(robot, Q)[:, order] + 0.1 * BIAS
+    check = checks.weight(REST[:, order], np.zeros((50, 7)), load, robot, LIMITS)
+    if set(pair) <= {0, 4, 6}:
+        assert check.status is CheckStatus.OK
+        return
+    assert check.status is CheckStatus.FAIL
+    first, second = (robot.joint_names[joint] for joint in pair)
+    assert f"{first} and {second} were exchanged" in check.detail
+    assert "joint_names" in check.remedy
+
+
+def test_joints_that_carry_something_else(robot: Robot) -> None:
+    load = carried(robot, Q)
+    for wrong in (load[:, ::-1], -load, 0.0 * load):
+        check = checks.weight(REST, np.zeros((50, 7)), wrong, robot, LIMITS)
+        assert check.status is CheckStatus.FAIL
+        assert "Nm other than the model's, at lbr_A" in check.detail
+    assert "panel" in check.remedy
 
 
 def test_a_payload_has_to_be_declared(robot: Robot) -> None:
