@@ -5,9 +5,9 @@ global search from what is seen now, as of :func:`irs_planner.plan_globally`, wh
 carried out. The lower one is receding-horizon control: at every look it rolls out the push that
 comes nearest to the target, and its first input is sent. When no push from where the robot is gains
 anything any more, the robot goes on to the plan's next push, or the upper layer looks for another
-place if things are not where the plan has them. It does so in parts, some at every look, so that no
-look takes long and a search takes time that counts; the robot stays meanwhile. What is pushed may
-slide otherwise than predicted, or be kicked away: the next look tells.
+place if things are not where the plan has them. It does so in parts, some after every look, so that
+no look waits for them and a search takes time that counts; the robot stays meanwhile. What is
+pushed may slide otherwise than predicted, or be kicked away: the next look tells.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ClosedLoopSettings:
 
     search: SearchSettings = field(default=SHORT_SEARCH)
     parts: int = parameter(
-        120, "parts of a search that are done at a look, of 0.2 ms in the plane", low=1
+        120, "parts of a search that are done after a look, of 0.2 ms in the plane", low=1
     )
     ahead: int = parameter(12, "steps in which a push has to gain something", low=1)
     gain: float = parameter(0.3, "how much nearer a push has to come, in tolerances", above=0.0)
@@ -106,6 +106,12 @@ class ClosedLoop:
         self._search = self._decide(problem.initial_state)
 
     def step(self, state: np.ndarray, command: np.ndarray) -> np.ndarray:
+        """Decide, and search at once; arguments and result are those of :meth:`decide`."""
+        control = self.decide(state, command)
+        self.search()
+        return control
+
+    def decide(self, state: np.ndarray, command: np.ndarray) -> np.ndarray:
         """Decide what the robot does until the next look.
 
         Args:
@@ -133,9 +139,17 @@ class ClosedLoop:
                 return control
             if not self._goes_on(state):
                 self._begin_search(state)
-            return rest
-        self._go_on_searching(state)
+        elif self.phase is Phase.SEARCH and self._has_moved(state):
+            self.disturbed += 1
+            self._begin_search(state)
         return rest
+
+    def search(self) -> None:
+        """Do the next parts of a search, if there is one: what a look leaves time for."""
+        if self.phase is Phase.SEARCH:
+            for _ in range(self._settings.parts):
+                if next(self._search, DECIDED) is DECIDED:
+                    break
 
     def room(self, state: np.ndarray) -> float:
         """Return how far the robot is from the nearest object [m].
@@ -225,15 +239,6 @@ class ClosedLoop:
     def _begin_search(self, state: np.ndarray) -> None:
         """Begin to look for where to touch next."""
         self.phase, self._seen, self._search = Phase.SEARCH, state, self._decide(state)
-
-    def _go_on_searching(self, state: np.ndarray) -> None:
-        """Do the next parts of a search; begin anew if it is for what is no longer there."""
-        if self._has_moved(state):
-            self.disturbed += 1
-            self._begin_search(state)
-        for _ in range(self._settings.parts):
-            if next(self._search, DECIDED) is DECIDED:
-                break
 
     def _decide(self, state: np.ndarray) -> Parts[None]:
         """Decide where to touch next, and how to get there."""

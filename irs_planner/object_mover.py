@@ -40,7 +40,7 @@ class MoverConfig:
         10.0, "with which things are pushed at most, by the model", unit="N", above=0.0
     )
     rest: int = parameter(10, "looks in a row at the goal after which it counts", low=1, high=1000)
-    parts: int = parameter(12, "parts of a search that are done at a look, of 1 to 4 ms", low=1)
+    parts: int = parameter(12, "parts of a search that are done after a look, of 1 to 4 ms", low=1)
     tracker: TrackerConfig = nested(TrackerConfig)
 
 
@@ -161,10 +161,14 @@ class ObjectMover:
         if self.beyond:  # what tips falls back if nothing pushes it any more
             self._command = joints
             return self._command
-        control = self.loop.step(self._upright(self.state), self._command)
+        control = self.loop.decide(self._upright(self.state), self._command)
         self._rested = self._rested + 1 if self.loop.phase is Phase.REST else 0
         self._command = self._command + self._share(control) * (control - self._command)
         return self._command
+
+    def search(self) -> None:
+        """Go on looking for where to touch next, after a look, if that is what the loop does."""
+        self.loop.search()
 
     def _share(self, control: np.ndarray) -> float:
         """Return the share of the way to a command that is gone until the next look.

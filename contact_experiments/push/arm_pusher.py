@@ -75,4 +75,8 @@ class ArmPusher:
         Args:
             joints: (n) where they are [rad].
         """
-        return self.mover.look(joints) if self.mover.trackers else joints
+        if not self.mover.trackers:
+            return joints
+        command = self.mover.look(joints)
+        self.mover.search()
+        return command

@@ -207,6 +207,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
                 heard = self._joints_heard
                 self._look(problem)
                 publish(_feedback(problem, stop.elapsed))
+                problem.search()
             due = max(due + self._config.mover.period, time.monotonic())
             time.sleep(max(due - time.monotonic(), 0.0))
             self._take()

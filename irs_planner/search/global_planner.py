@@ -145,6 +145,7 @@ class _Search:
         self._attempts = 0
         self._distance = float(self.model.distance(problem.initial_state, problem.goal))
         self._spread = np.eye(0)
+        self._stood = settings.hold and self.model.is_supported(problem.initial_state)
 
     def grow(self) -> Parts[PlanStatus]:
         """Extend the tree until the goal is reached, and say why growing ended."""
@@ -190,12 +191,16 @@ class _Search:
     def _rests(self, edge: Edge) -> Parts[bool]:
         """Return whether objects stay where an edge ends while the robot rests.
 
-        What was tossed is nearer to a target for a moment.
+        What was tossed is nearer to a target for a moment, and what is clamped without a hold is
+        in the air by all of the friction that the model has: what stood has to be held there.
         """
+        model, state = self.model, edge.end
+        if self._stood and not edge.held and not model.is_supported(state):
+            return False
         motion = yield from follow(
-            self.model, edge.end, np.repeat(edge.push.inputs[-1:], RESTING_STEPS, axis=0)
+            model, state, np.repeat(edge.push.inputs[-1:], RESTING_STEPS, axis=0)
         )
-        return stays(self.model, motion.states)
+        return stays(model, motion.states)
 
     def _add(self, edge: Edge) -> None:
         """Add an edge, and keep it in mind if it leads to the best node."""

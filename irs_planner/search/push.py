@@ -13,6 +13,8 @@ from irs_planner.search.transit import Motion
 
 PATIENCE = 6
 """A push ends when it has not come nearer for so many steps."""
+SMALLER = (0.5, 0.25)
+"""Shares of an input that are tried where all of it would tip something over."""
 CLOSING_STEPS = 2
 """Steps in which an object is squeezed before it moves: fingers and arms take their time."""
 
@@ -65,10 +67,8 @@ def push(
                 closed[going[i]] += hold.closed
                 ready = closed[going[i]] > CLOSING_STEPS
                 control[i] = hold.inputs(model, here[i], target) if ready else hold.commands
-        ahead = model.dynamics.step_batch(here, control)
-        stuck = dropped | ~np.isfinite(ahead).all(axis=1)
-        ahead[stuck] = here[stuck]
-        lost = stuck | model.forbidden(ahead, states[going])
+        ahead, lost = _step(model, here, control, states[going])
+        lost |= dropped
         distance = np.where(lost, np.inf, model.distance(ahead, target))
         history[t + 1, going], inputs[t, going] = ahead, control
         nearer = going[distance < nearest[going]]
@@ -79,3 +79,32 @@ def push(
         if not going.size:
             break
     return [Motion(history[: taken[k] + 1, k], inputs[: taken[k], k]) for k in range(count)]
+
+
+def _step(
+    model: SearchModel, states: np.ndarray, inputs: np.ndarray, start: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Take a step (K, n), a smaller one where that is forbidden.
+
+    Args:
+        model: The problem.
+        states: (K, n) x.
+        inputs: (K, n_a) u; those of smaller steps are written.
+        start: (K, n) where the pushes began.
+
+    Returns:
+        States, and (K) whether no step is allowed.
+    """
+    ahead = model.dynamics.step_batch(states, inputs)
+    stuck = ~np.isfinite(ahead).all(axis=1)
+    ahead[stuck] = states[stuck]
+    lost = stuck | model.forbidden(ahead, start)
+    actual, change = states[:, model.joints], inputs - states[:, model.joints]
+    for share in SMALLER:
+        again = np.flatnonzero(lost & ~stuck)
+        if not again.size:
+            break
+        inputs[again] = actual[again] + share * change[again]
+        ahead[again] = model.dynamics.step_batch(states[again], inputs[again])
+        lost[again] = model.forbidden(ahead[again], start[again])
+    return ahead, lost

@@ -181,6 +181,23 @@ class SearchModel:
         """Return whether a state is within all tolerances of the goal."""
         return bool((np.abs(self.errors(state, self.problem.goal)) <= 1.0).all())
 
+    def is_supported(self, state: np.ndarray) -> bool:
+        """Return whether every object that weighs something is at one thing that is no robot.
+
+        Args:
+            state: (n) x.
+        """
+        gap = self.dynamics.find_contacts(state[np.newaxis]).gap[0]
+        near = (gap <= self.settings.clearance) & ~self.robot_pairs
+        first, second = np.array(self.dynamics.pair_names).reshape(-1, 2).T
+        size = len(self.dynamics.load) // len(self.dynamics.object_names)
+        loads = self.dynamics.load.reshape(-1, size)
+        return all(
+            (near & ((first == name) | (second == name))).any()
+            for name, load in zip(self.dynamics.object_names, loads, strict=True)
+            if load.any()
+        )
+
     def reach(self, states: np.ndarray, commands: np.ndarray) -> Reach:
         """Return what one step can do to the objects.
 

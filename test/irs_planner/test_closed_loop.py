@@ -177,7 +177,6 @@ def test_a_plan_is_gone_on_with_where_things_are_as_planned(monkeypatch, shift, 
     away = last + shift * problem.tolerance[0] * np.eye(5)[0]
     while loop.phase is Phase.PUSH:
         command = loop.step(away, command)
-    loop.step(away, command)
     assert (loop.phase, loop.searches) == (Phase.TRANSIT, searches)
 
 

@@ -132,6 +132,25 @@ def test_pushes_end_where_a_forbidden_state_begins(monkeypatch):
     assert farthest() <= band[0]
 
 
+def test_where_a_step_is_forbidden_a_smaller_one_is_tried(monkeypatch):
+    """A push that would tip a thing over by all that a step allows goes on gently."""
+    model = SearchModel(problem("push_disc"), SearchSettings())
+    start = model.problem.initial_state
+    target = np.where(np.isin(np.arange(len(start)), model.placed), start + 0.3, start)
+    everything = np.ones(len(model.joints), bool)
+    grasps = at_once(draw_grasps(model, start, everything, generator(0, "test"), 16))
+
+    def moved():
+        motions = at_once(push(model, grasps, grasps[:, model.joints], target, steps=1))
+        return np.array([model.distance(motion.states[-1], start) for motion in motions])
+
+    all_of_it = moved()
+    most = 0.7 * all_of_it.max()
+    monkeypatch.setattr(model, "forbidden", lambda x, begin: model.distance(x, start) > most)
+    farthest = int(np.argmax(all_of_it))
+    assert 0.2 * all_of_it[farthest] < moved()[farthest] <= most
+
+
 @pytest.mark.parametrize("name", ["push_l", "push_t_two_fingers", "iiwa_push"])
 def test_grasps_nearly_touch_and_transits_move_nothing(name):
     given, settings = problem(name), SearchSettings()

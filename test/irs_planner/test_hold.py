@@ -164,7 +164,7 @@ def test_two_arms_lift_the_box_from_any_seed(model):
         if result.goal_reached:
             end = carry_out(model.problem, result, "box")
             reached += abs(end[2] - model.problem.goal[2]) <= model.problem.tolerance[2]
-    assert reached >= 8
+    assert reached >= 9
 
 
 @pytest.fixture
@@ -187,6 +187,6 @@ def test_what_is_tossed_does_not_count(bottle):
 @pytest.mark.verify
 def test_a_gripper_closes_on_a_bottle_and_lifts_it(bottle):
     results = [plan_globally(bottle, SearchSettings(seed=seed)) for seed in range(4)]
-    assert sum(result.goal_reached for result in results) >= 3
+    assert all(result.goal_reached for result in results)
     ends = [carry_out(bottle, result, "bottle")[2] for result in results]
-    assert np.sum(np.abs(np.array(ends) - 0.64) <= 0.02) >= 2
+    assert np.sum(np.abs(np.array(ends) - 0.64) <= 0.02) >= 3

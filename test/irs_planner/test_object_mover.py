@@ -23,9 +23,9 @@ PERIOD = 50_000_000
 """Between two looks [ns]."""
 
 
-def mover_of(scene, **goal):
+def mover_of(scene, seed=0, **goal):
     named = {f"thing/{name}": value for name, value in goal.items()}
-    return ObjectMover(build_problem(scene_problem(str(scene), named)), MoverConfig())
+    return ObjectMover(build_problem(scene_problem(str(scene), named)), MoverConfig(), seed)
 
 
 def carry_out(mover, looks, change=lambda k, state: state):
@@ -47,6 +47,7 @@ def carry_out(mover, looks, change=lambda k, state: state):
         if not mover.trackers:
             continue
         command = mover.look(state[6:13])
+        mover.search()
         commanded = np.concatenate((state[:6], command))
         tools.append(dynamics.outputs(commanded[np.newaxis])[0][0, :3])
         if mover.loop.phase is Phase.TRANSIT:
@@ -62,19 +63,24 @@ def carry_out(mover, looks, change=lambda k, state: state):
 
 
 def test_a_can_is_moved_to_its_goal_at_the_pace_that_was_asked_for(tmp_path):
-    mover = mover_of(write_scene(tmp_path, "can"), x=0.6, y=-0.03)
-    states, tools, rooms = carry_out(mover, 400)
-    assert mover.rests
-    assert mover.goal_error <= 1.0
-    np.testing.assert_allclose(states[-1, :2], [0.6, -0.03], atol=0.02)
-    paces = np.linalg.norm(np.diff(tools, axis=0), axis=1) / (1e-9 * PERIOD)
-    assert 0.2 < paces.max() <= 1.02 * MoverConfig().transit_speed
-    # What is touched is not hit: on its way round the tool slows down before.
-    room, nearer = rooms.T
-    assert (room < 0.01).any()
-    assert nearer[room < 0.01].max() <= 1.02 * MoverConfig().speed * MoverConfig().period
+    scene, looks, fastest = write_scene(tmp_path, "can"), [], []
+    for seed in range(3):
+        mover = mover_of(scene, seed, x=0.6, y=-0.03)
+        states, tools, rooms = carry_out(mover, 800)
+        looks.append(len(states))
+        assert mover.rests
+        assert mover.goal_error <= 1.0
+        np.testing.assert_allclose(states[-1, :2], [0.6, -0.03], atol=0.02)
+        paces = np.linalg.norm(np.diff(tools, axis=0), axis=1) / (1e-9 * PERIOD)
+        fastest.append(paces.max())
+        # What is touched is not hit: on its way round the tool slows down before.
+        room, nearer = rooms.T
+        assert (room < 0.01).any()
+        assert nearer[room < 0.01].max() <= 1.02 * MoverConfig().speed * MoverConfig().period
+        np.testing.assert_array_equal(np.abs(mover.error[:2]) <= 0.02, True)
     assert mover.wanted == ("thing/x", "thing/y", "thing/z", "thing/roll", "thing/pitch")
-    np.testing.assert_array_equal(np.abs(mover.error[:2]) <= 0.02, True)
+    assert 0.2 < max(fastest) <= 1.02 * MoverConfig().transit_speed
+    assert np.median(looks) < 300
 
 
 def test_what_is_kicked_away_is_brought_back(tmp_path):
