@@ -40,7 +40,7 @@ class MoverConfig:
         10.0, "with which things are pushed at most, by the model", unit="N", above=0.0
     )
     rest: int = parameter(10, "looks in a row at the goal after which it counts", low=1, high=1000)
-    parts: int = parameter(12, "parts of a search that are done after a look, of 1 to 4 ms", low=1)
+    parts: int = parameter(16, "parts of a search that are done after a look, of 1 to 4 ms", low=1)
     tracker: TrackerConfig = nested(TrackerConfig)
 
 

@@ -200,6 +200,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
     ) -> Moved:
         """Look and move until it is over, see :meth:`GoalPlanner.solve`."""
         begun = due = time.monotonic()
+        period = self._config.mover.period
         self._take()  # what has waited until now is old
         heard = self._joints_heard
         while (end := self._end(problem, stop, begun)) is None:
@@ -208,7 +209,8 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
                 self._look(problem)
                 publish(_feedback(problem, stop.elapsed))
                 problem.search()
-            due = max(due + self._config.mover.period, time.monotonic())
+            # A look that comes late is made up for, but not more than one.
+            due = max(due + period, time.monotonic() - period)
             time.sleep(max(due - time.monotonic(), 0.0))
             self._take()
         return Moved(*end, stop.elapsed)
