@@ -183,6 +183,8 @@ def test_tools_work_while_the_arm_is_held(
     graph = launch("control", watchdog="true")
     with GraphClient("listener") as client:
         client.wait_for(ControllerStatus, "controller_status", is_held, timeout=90.0)
+    # The tools' daemon hears of nodes in its own time.
+    graph.wait_until(lambda: "/lbr/fake_robot" in tools("node", "list").split())
     assert "Publishers:" in tools("node", "info", "/lbr/fake_robot")
 
     assert "successful" in tools("param", "set", CONTROLLER, "force.limit", "25.0")
