@@ -287,8 +287,7 @@ def _shift_of_a_tolerance(model: SearchModel) -> np.ndarray:
     A robot that goes round an object has to know where it is, whether that matters or not.
     """
     dynamics = model.dynamics
-    size = len(dynamics.load) // len(dynamics.object_names)
-    positions = np.arange(size) < (size + 1) // 2
+    positions = np.arange(model.size) < (model.size + 1) // 2
     free = FREE * model.settings.clearance
     shift = np.where(positions, free, free / dynamics.object_radii[:, np.newaxis]).reshape(-1)
     tolerance = model.problem.tolerance[list(dynamics.object_states)]

@@ -106,12 +106,11 @@ def _draw_contacts(
     dynamics, pairs = model.dynamics, model.grasp_pairs
     pairs = pairs[(model.pair_joints[pairs] <= moved).all(axis=1)]
     dimensions = dynamics.find_contacts(state[np.newaxis]).point.shape[2]
-    coordinates = len(dynamics.load) // len(dynamics.object_names)
     chosen = generator.choice(pairs, size=(count, 2))
     links = np.array([a if a in dynamics.link_names else b for a, b in dynamics.pair_names])
     alone = (links[chosen[:, 0]] == links[chosen[:, 1]]) | (generator.random(count) < 0.5)
     item = model.pair_object[chosen]
-    center = state[coordinates * item[..., np.newaxis] + np.arange(dimensions)]
+    center = state[model.size * item[..., np.newaxis] + np.arange(dimensions)]
     direction = generator.standard_normal((count, 2, dimensions))
     direction /= np.linalg.norm(direction, axis=2, keepdims=True)
     distance = dynamics.object_radii[item] * generator.uniform(0.3, 1.5, size=(count, 2))
@@ -136,11 +135,11 @@ def _draw_opposite(
     pairs = model.grasp_pairs[(model.pair_joints[model.grasp_pairs] <= moved).all(axis=1)]
     if len(np.unique(links[pairs])) == 1 or not dynamics.load.any():
         return None
-    dimensions, size = frames.point.shape[2], len(dynamics.load) // len(dynamics.object_names)
+    dimensions = frames.point.shape[2]
     item = model.pair_object[generator.choice(pairs)]
     pairs = pairs[model.pair_object[pairs] == item]
     able = np.unique(links[pairs])
-    body = slice(size * item, size * item + dimensions)
+    body = slice(model.size * item, model.size * item + dimensions)
     weight = float(np.linalg.norm(dynamics.load[body]))
     if len(able) == 1 or not weight:
         return None

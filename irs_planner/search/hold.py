@@ -126,7 +126,7 @@ def find_holds(model: SearchModel, states: np.ndarray) -> Parts[list[Hold | None
 def _carry(model: SearchModel, state: np.ndarray, pairs: np.ndarray) -> np.ndarray | None:
     """Return (C, R) forces [N] along the edges of cones by which pairs carry their object."""
     dynamics, item = model.dynamics, model.pair_object[pairs[0]]
-    size = len(dynamics.load) // len(dynamics.object_names)
+    size = model.size
     columns = slice(size * item, size * (item + 1))
     scale = np.where(np.arange(size) < (size + 1) // 2, 1.0, dynamics.object_radii[item])
     load = dynamics.load[columns] / scale
@@ -143,9 +143,8 @@ def _carry(model: SearchModel, state: np.ndarray, pairs: np.ndarray) -> np.ndarr
 
 def _is_sturdy(model: SearchModel, state: np.ndarray, pairs: np.ndarray) -> bool:
     """Return whether pairs would carry their object also a little beside where it is."""
-    size = len(model.dynamics.load) // len(model.dynamics.object_names)
-    first = size * model.pair_object[pairs[0]]
-    for axis in range(first, first + (size + 1) // 2):
+    first = model.size * model.pair_object[pairs[0]]
+    for axis in range(first, first + (model.size + 1) // 2):
         for shift in (-1.0, 1.0):
             beside = state[np.newaxis].copy()
             beside[0, axis] += shift * MISPLACED * model.settings.clearance

@@ -54,6 +54,7 @@ class SearchModel:
         placed: Those of them that belong to objects.
         step: (n_a) largest |u - q_a| [m, rad].
         limits: (2, n_a) lowest and highest commands.
+        size: Coordinates of an object, its position first.
         robot_pairs: (P) whether a robot is part of the pair.
         strike_pairs: Indices of the pairs of a link that keeps away, and what it keeps away from.
         grasp_pairs: Indices of the pairs of a link that may touch and an object.
@@ -99,6 +100,7 @@ class SearchModel:
             ]
         )
         self._width = settings.smoothing * self.step
+        self.size = len(dynamics.load) // len(dynamics.object_names)
         first, second = np.array(dynamics.pair_names).reshape(-1, 2).T
         links, names = list(dynamics.link_names), list(dynamics.object_names)
         self.robot_first = np.isin(first, links)
@@ -190,8 +192,7 @@ class SearchModel:
         gap = self.dynamics.find_contacts(state[np.newaxis]).gap[0]
         near = (gap <= self.settings.clearance) & ~self.robot_pairs
         first, second = np.array(self.dynamics.pair_names).reshape(-1, 2).T
-        size = len(self.dynamics.load) // len(self.dynamics.object_names)
-        loads = self.dynamics.load.reshape(-1, size)
+        loads = self.dynamics.load.reshape(-1, self.size)
         return all(
             (near & ((first == name) | (second == name))).any()
             for name, load in zip(self.dynamics.object_names, loads, strict=True)
