@@ -6,7 +6,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_experiments.push.cases import PushCase, draw_cases, summarize
+from contact_core.sweep import Sweep, Workers
+from contact_experiments.push.cases import PushCase, draw_cases, run_case, summarize
 from contact_experiments.push.pusher import PushConditions
 from contact_experiments.push.run import PushRun
 from contact_experiments.push.shapes import HEIGHT, SHAPES, Thing
@@ -74,6 +75,19 @@ def test_every_shape_arrives(shape, kicked):
     result = PushRun(task, conditions, 7).run()
     assert result.reached
     assert result.force[1] <= 15.0
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(3600)
+def test_of_sixty_drawn_pushes_nine_in_ten_arrive(tmp_path):
+    cases = draw_cases(60)
+    assert all(sum(case.shape == shape for case in cases) == 6 for shape in SHAPES)
+    rows = Sweep(Workers(-1), tmp_path).run(run_case, [(case,) for case in cases], "pushes")
+    figures = summarize(rows)
+    wilson = f"{figures['low']:.0%} to {figures['high']:.0%}"
+    assert figures["share"] >= 0.9, f"{figures['reached']} of 60 (95 %: {wilson})"
+    assert figures["median_s"] <= 60.0
+    assert figures["force_p99_N"] <= 15.0
 
 
 def test_cases_are_spread_over_shapes_and_counted():
