@@ -161,17 +161,16 @@ class PreflightNode(GuardedNode):
         torques = np.array([state.external_torque for state in self._states])
         loads = [s.joint_torque for s in self._states if s.joint_torque is not None]
         free = np.array(self._torques_free)
-        self._judge(
-            (
-                rate,
-                checks.joint_count(positions[0], robot),
-                checks.joint_limits(positions, robot, config.limits),
-                checks.tare(True, free, config.limits),
-                checks.payload(positions, torques, robot, config.held, config.limits),
-            )
-        )
+        found = [
+            rate,
+            checks.joint_count(positions[0], robot),
+            checks.joint_limits(positions, robot, config.limits),
+            checks.tare(True, free, config.limits),
+            checks.payload(positions, torques, robot, config.held, config.limits),
+        ]
         if len(loads) == len(self._states):  # not every driver reports them
-            self._judge((checks.weight(positions, torques, np.array(loads), robot, config.limits),))
+            found.append(checks.weight(positions, torques, np.array(loads), robot, config.limits))
+        self._judge(tuple(found))
         self._began = time.monotonic()
         self._push = PushTest(
             positions.mean(axis=0),

@@ -40,8 +40,8 @@ def push(
         target: (n) p.
         steps: How many at most; None for as many as the settings say.
         enough: A push ends when it has come so much nearer [tolerances].
-        holding: (K) which of them squeeze their object and move it as one body, as long as they
-            can; None for none.
+        holding: (K) which of them squeeze their object and move it as one body; they end where
+            they no longer can. None for none.
 
     Returns:
         The motion of every grasp up to where its objects were nearest to the target; empty where
@@ -53,7 +53,7 @@ def push(
     history[0], nearest = states, model.distance(states, target)
     near = nearest - enough
     taken, going, here = np.zeros(count, dtype=int), np.arange(count), states
-    holding = np.zeros(count, dtype=bool) if holding is None else holding.copy()
+    holding = np.zeros(count, dtype=bool) if holding is None else holding
     closed = np.zeros(count, dtype=int)
     for t in range(length):
         yield from pauses(going.size, STATES_A_PART)
