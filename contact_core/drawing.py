@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -11,6 +12,8 @@ import pinocchio as pin
 import rich
 import scipy
 import viser
+from viser.infra import _infra
+from viser.infra._async_message_buffer import AsyncMessageBuffer
 
 from contact_core.collision.shapes import triangles_from_coal
 
@@ -32,6 +35,35 @@ def silence() -> Iterator[None]:
         yield
     finally:
         console.quiet = False
+
+
+class LoopEvent(asyncio.Event):
+    """An event that is set in its own loop only.
+
+    Viser sets events in the thread that draws and in its loop as well. The first may meet a client
+    that leaves: ``InvalidStateError`` then ends the thread, and the page stands still.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Belong to a loop."""
+        super().__init__()
+        self._home = loop
+
+    def set(self) -> None:
+        """Wake who waits; in another thread nothing is done."""
+        if asyncio._get_running_loop() is self._home:
+            super().set()
+
+
+class MessageBuffer(AsyncMessageBuffer):
+    """Messages to those who look at a page, written by any thread."""
+
+    def __init__(self, event_loop: asyncio.AbstractEventLoop, persistent_messages: bool) -> None:
+        """Be read in a loop; what is persistent is kept for those who come later."""
+        super().__init__(event_loop, persistent_messages, LoopEvent(event_loop))
+
+
+_infra.AsyncMessageBuffer = MessageBuffer  # type: ignore[assignment, attr-defined]
 
 
 def pose_of(placement: pin.SE3) -> tuple[np.ndarray, np.ndarray]:
