@@ -53,6 +53,9 @@ NOTHING = LoopInputs(0)
 STOPPED_AT_ONCE = (Status.STATE_STALE, Status.NOT_COMMANDING)
 """Reasons to hold in which a command that comes to rest slowly would lead away from the arm."""
 
+STANDS = 1e-4
+"""A reported command that changes by no more from one state to the next stands still [rad]."""
+
 SLOWED = 0.99
 """Below this rate of its clock a reference counts as slowed."""
 
@@ -401,7 +404,7 @@ class ControlLoop:
             state_age=age(now, arm),
             arrived=arm is not state.arm,
             continuous=state.supervisor.link is not Link.LOST or self._continues(state, arm),
-            reports_command=arm is not None and is_finite(arm.commanded_position, self.robot.n),
+            knows_command=state.supervisor.link is Link.ARMED or self._tells_command(state, arm),
             hearing=abs(now - checks.heard) * NANOSECONDS <= self._patience,
             finding=heard.finding,
             contacts_age=age(now, report),
@@ -424,6 +427,21 @@ class ControlLoop:
             return False
         before, after = (np.abs(a.position - state.gate.command) for a in (state.arm, arm))
         return bool((after <= before + self.config.safety.continuity).all())
+
+    def _tells_command(self, state: LoopState, arm: ArmState | None) -> bool:
+        """Tell whether the driver says which command it holds, and no other is on its way to it.
+
+        It is the last one of ours, or has stood still from one state to the next.
+        """
+        sent, before = state.sent, state.arm
+        if arm is None or not is_finite(arm.commanded_position, self.robot.n):
+            return False
+        reported = arm.commanded_position
+        if sent is None or _is_near(reported, sent, self.config.safety.command_tolerance):
+            return True
+        if before is None or before is arm:
+            return False
+        return _is_near(reported, before.commanded_position, STANDS)
 
     def _brake(
         self, transition: TransitionState, known: Known
@@ -449,8 +467,7 @@ class ControlLoop:
         reports = np.isfinite(reported)
         held = np.where(reports, reported, arm.position - self._softness * arm.external_torque)
         known = np.where(reports, reported, arm.position)
-        # Not "any is larger": what is unknown is not ours.
-        if sent is not None and np.all(np.abs(held - sent) <= self.config.safety.command_tolerance):
+        if sent is not None and _is_near(held, sent, self.config.safety.command_tolerance):
             known = sent
         allowed = self.config.safety.start_command_distance
         start = np.clip(known, arm.position - allowed, arm.position + allowed)
@@ -478,6 +495,11 @@ class ControlLoop:
         if output.status is Status.OK and (limited or guarded):
             output = replace(output, status=guarded or Status.LIMIT_REACHED)
         return command, output
+
+
+def _is_near(a: np.ndarray, b: np.ndarray, distance: float) -> bool:
+    # Not "none is larger": what is unknown is not near.
+    return bool(np.all(np.abs(a - b) <= distance))
 
 
 def _continues(goal: Goal | None, state: LoopState) -> bool:

@@ -182,7 +182,7 @@ class Conditions:
         state_age: Of the last sound joint state.
         arrived: Whether one has come since the last tick.
         continuous: Whether the robot is as it was when the link was lost.
-        reports_command: Whether the driver says which command the robot follows.
+        knows_command: Whether the driver says which command the robot holds.
         hearing: Whether messages come, sound or not.
         finding: What is wrong with the robot, its states, or who else commands it.
         contacts_age: Of the contact estimate.
@@ -198,7 +198,7 @@ class Conditions:
     contacts_age: float
     arrived: bool = True
     continuous: bool = True
-    reports_command: bool = True
+    knows_command: bool = True
     hearing: bool = False
     finding: Finding | None = None
     reference_age: float = 0.0
@@ -339,7 +339,7 @@ class Supervisor:
 
     def _knows_command(self, state: SupervisorState, conditions: Conditions) -> bool:
         """Tell whether it shows which command the robot holds: it says so, or has come to rest."""
-        if conditions.reports_command or state.arming is Arming.FIRST:
+        if conditions.knows_command or state.arming is Arming.FIRST:
             return True
         return state.settled > self._config.settling_time
 

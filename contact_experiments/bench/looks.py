@@ -97,14 +97,15 @@ def measure(client: GraphClient, seconds: float) -> dict[str, Any]:
         seconds: How long.
 
     Returns:
-        ``rate`` of the looks [Hz], ``searches``, ``goals``, those ``reached``, why the others were
-        ``missed``, and ``phases``: for all looks, and for those of every phase, the figures by the
-        names of COLUMNS.
+        ``rate`` of the looks while there is a goal [Hz], ``searches``, ``goals``, those
+        ``reached``, why the others were ``missed``, and ``phases``: for all looks, and for those
+        of every phase, the figures by the names of COLUMNS.
     """
     ages: dict[str, list[int]] = defaultdict(list)
     sent: list[int] = []
     missed: list[str] = []
     searches = goals = reached = 0
+    elapsed = 0.0
 
     def hear(message: JointState) -> None:
         sent.append(time.time_ns() - to_nanoseconds(message.header.stamp))
@@ -120,8 +121,7 @@ def measure(client: GraphClient, seconds: float) -> dict[str, Any]:
         client.run(kind, name, kind.Goal(), timeout=4.0 * SLACK)
     client.node.create_subscription(JointState, "target_joint", hear, signal_subscription(False))
     print(f"the box is moved to and fro: {seconds:g} s", file=sys.stderr)
-    begin = time.monotonic()
-    end = begin + seconds
+    end = time.monotonic() + seconds
     for goal in itertools.cycle(GOALS):
         left = end - time.monotonic()
         if left <= 0.0:
@@ -136,9 +136,10 @@ def measure(client: GraphClient, seconds: float) -> dict[str, Any]:
         if not result.goal_reached:
             missed.append(f"{result.status_name}: {result.remedy}")
         searches += result.searches
+        elapsed += result.elapsed
     looks = [age for some in ages.values() for age in some]
     return {
-        "rate": len(looks) / (time.monotonic() - begin),
+        "rate": len(looks) / elapsed,
         "searches": searches, "goals": goals, "reached": reached, "missed": missed,
         "phases": [
             _figures(name, some, len(looks)) for name, some in ((ALL, looks), *ages.items())

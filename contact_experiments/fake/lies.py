@@ -252,6 +252,24 @@ class ReplayedRestamped(Replayed):
     again = True
 
 
+class Delayed(Fault):
+    """Every state arrives 40 ms later, with its stamp."""
+
+    name = "delayed"
+    delay: ClassVar[float] = 0.04
+
+    def __init__(self, robot: FakeRobot) -> None:
+        """Hold nothing back yet."""
+        super().__init__(robot)
+        self._on_their_way: deque[Reading] = deque()
+
+    def readings(self, reading: Reading) -> list[Reading]:
+        """Send what was due then."""
+        self._on_their_way.append(reading)
+        late = len(self._on_their_way) > round(self.delay / self.robot.config.period)
+        return [self._on_their_way.popleft()] if late else []
+
+
 class Swapped(Fault):
     """Every two states arrive in reverse order."""
 

@@ -48,6 +48,13 @@ def test_a_lost_state_holds_the_arm_within_three_periods() -> None:
     assert outcome.recovery is not None
 
 
+def test_behind_a_delay_commands_do_not_begin_at_an_old_one() -> None:
+    outcome = measure("lbr_fri", False, "delayed")
+    assert outcome.hold is not None
+    assert outcome.broken == ()
+    assert outcome.recovery is not None
+
+
 def test_in_contact_the_arm_presses_as_hard_as_it_may() -> None:
     run = FaultRun("lbr_fri", True)
     run.start()
