@@ -57,6 +57,8 @@ COMMAND = "a command"
 
 FARTHEST_COMMAND = 100.0
 """Farthest commanded position that is believed [rad]; the driver's guard has its own limits."""
+NEAR = 0.03
+"""How far a command may be from the present one just after a new start [rad]."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,7 @@ class SimulatorNode(ManagedNode):
         self._active = False
         self._paused = False
         self._passed = False
+        self._starts_again = False
         self._steps_left = 0
         self._due = 0.0
         self._stepped: Future | None = None
@@ -260,10 +263,19 @@ class SimulatorNode(ManagedNode):
         """Take over a command, unless a fault of the driver keeps it from the arm."""
         numbers(position.tolist(), "commanded position", FARTHEST_COMMAND)
         with self._lock:
-            if self._barrier is not None or self._faults.accepts(position):
+            if not self._is_old(position) and (
+                self._barrier is not None or self._faults.accepts(position)
+            ):
                 self._command, self._overlay = position, overlay
         if self._barrier is not None:
             self._barrier.mark(COMMAND)
+
+    def _is_old(self, position: np.ndarray) -> bool:
+        """Tell whether a command was under way at a new start: it would throw the arm back."""
+        if self._starts_again:
+            far = np.abs(position - self._command).max() > NEAR
+            self._starts_again = bool(far) and self._measurement.time_ns < NANOSECONDS
+        return self._starts_again
 
     def _barrier_passed(self, k: int) -> None:
         """Everyone is done with tick k."""
@@ -385,6 +397,7 @@ class SimulatorNode(ManagedNode):
             self._camera.reset(request.seed)
             self._hands.let_go()
             self._command, self._overlay = self._measurement.commanded_position, None
+            self._starts_again = True
         response.success = True
         return response
 

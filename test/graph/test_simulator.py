@@ -12,6 +12,7 @@ from client import GraphClient
 from contact_stack_msgs.msg import ContactArray
 from contact_stack_msgs.srv import Pause, Reset, SetPayload, Step
 from control_msgs.action import FollowJointTrajectory, GripperCommand, ParallelGripperCommand
+from faults import ask_until_granted, diagnostic
 from rclpy.action import ActionClient
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -71,6 +72,28 @@ def test_reset_returns_to_the_start_of_the_scene(running: GraphClient, driver: s
     assert client.stamp() > before
     reset = client.latest("truth/joint_states").position
     assert np.abs(np.array(reset[:7]) - start).max() < 2e-3
+
+
+def test_a_new_start_far_away_does_not_end_the_driver(running: GraphClient) -> None:
+    """Commands to the arm where it was are under way, and would throw it there."""
+    client = running
+    start = np.array(client.latest("controller_status").joint_command)
+    goal = FollowJointTrajectory.Goal()
+    goal.trajectory.joint_names = list(RobotDescription.load("iiwa14_wsg50").arm_joints)
+    away = JointTrajectoryPoint(
+        positions=start + np.eye(7)[0] * 0.5, time_from_start=Duration(sec=3)
+    )
+    goal.trajectory.points = [away]
+    client.result(client.joints, goal)
+    assert client.call(Reset, "tamsi_sim/reset", Reset.Request()).success
+    client.spin_for(1.0)
+    ask_until_granted(client, "resume")
+    client.spin_for(2.0)
+    speeds = [message.velocity for _, message in client.heard["truth/joint_states"][-500:]]
+    assert np.abs(speeds).max() < 0.3
+    assert "the command guard" not in diagnostic(client, "tamsi_sim")[0]
+    command = client.latest("controller_status").joint_command
+    assert np.abs(np.array(command) - start).max() < 0.05
 
 
 def test_gripper_opens_and_then_stalls_on_nothing_less_than_its_goal(
