@@ -79,7 +79,7 @@ class GraphClient:
         self,
         message_type: type,
         topic: str,
-        condition: Callable[[Any], bool] = lambda message: True,
+        condition: Callable[[Any], bool] | None = None,
         timeout: float = TIMEOUT,
     ) -> Any:
         """Return the next message of a topic.
@@ -87,21 +87,23 @@ class GraphClient:
         Args:
             message_type: Its type.
             topic: The topic.
-            condition: Messages for which it is False are passed over.
+            condition: Messages for which it is False are passed over; None: the first one will do.
             timeout: How long to wait [s].
 
         Raises:
             CommunicationError: If none came in time.
         """
         found: list[Any] = []
+        fits = condition or (lambda message: True)
+        problem = f"no message on '{topic}'" + (" meets the condition" if condition else "")
         subscription = self.node.create_subscription(
             message_type,
             topic,
-            lambda message: found.append(message) if condition(message) else None,
+            lambda message: found.append(message) if fits(message) else None,
             qos_profile_sensor_data,
         )
         try:
-            self.wait_until(lambda: bool(found), timeout, f"no message on '{topic}'")
+            self.wait_until(lambda: bool(found), timeout, problem)
         finally:
             self.node.destroy_subscription(subscription)
         return found[0]

@@ -47,6 +47,8 @@ def test_a_service_answers(client: GraphClient) -> None:
 def test_whoever_does_not_answer_is_named(client: GraphClient) -> None:
     with pytest.raises(CommunicationError, match=r"no message on 'contacts' within 0.2 s"):
         client.wait_for(String, "contacts", timeout=0.2)
+    with pytest.raises(CommunicationError, match=r"on 'contacts' meets the condition within 0.2 s"):
+        client.wait_for(String, "contacts", lambda message: False, timeout=0.2)
     with pytest.raises(CommunicationError, match="nobody serves 'tare'"):
         client.call(Trigger, "tare", Trigger.Request(), timeout=0.2)
     with pytest.raises(CommunicationError, match="nobody serves 'gripper'"):
