@@ -13,21 +13,27 @@ from contact_stack_msgs.msg import Pull
 from contact_stack_msgs.srv import Pause, Reset, Step
 from control_msgs.action import ParallelGripperCommand
 from geometry_msgs.msg import Point, PoseStamped
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.msg import ParameterEvent
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
-from rclpy.parameter import Parameter
+from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.qos import qos_profile_parameter_events
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from contact_ros.geometry import to_pose
-from contact_stack.viewer.controls import ARM, Grip
+from contact_stack.viewer.controls import ARM, Grip, Settings
 from contact_stack.viewer.things import Place
 
 CONTROLLER, SIMULATOR = "contact_aware_controller", "tamsi_sim"
+SETTINGS = ("controller", "force.limit")
+"""Parameters of the controller that are chosen on the page, in the order of Settings."""
+ASKING = 1.0
+"""Between two questions for them, while nobody answers [s]."""
 RATE = 30.0
 """How often pulls and goals of the tool are sent [Hz]."""
 GRIP_EFFORT = 20.0
@@ -54,6 +60,7 @@ class GraphCommands:
 
     Attributes:
         progress: How far the thing is that is brought to its place, see :class:`ThingCommands`.
+        settings: As the graph has them, see :class:`Commands`.
     """
 
     def __init__(
@@ -71,6 +78,7 @@ class GraphCommands:
         self._node, self._scene, self._base = node, scene, base
         self._widest, self._say = widest, say
         self.progress = ""
+        self.settings: Settings | None = None
         self._brought: ClientGoalHandle | None = None
         self._grip: Grip | None = None
         self._goal: pin.SE3 | None = None
@@ -88,6 +96,13 @@ class GraphCommands:
         self._mover = ActionClient(node, MoveObjects, "move_objects")
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = node.create_timer(1.0 / RATE, self._send, clock=steady, autostart=False)
+        self._controller = f"{node.get_namespace().rstrip('/')}/{CONTROLLER}"
+        self._asked: list[tuple[str, float | str]] = []
+        self._reader = node.create_client(GetParameters, f"{CONTROLLER}/get_parameters")
+        self._asking = node.create_timer(ASKING, self._ask_settings, clock=steady)
+        node.create_subscription(
+            ParameterEvent, "/parameter_events", self._hear, qos_profile_parameter_events
+        )
 
     @by_the_node
     def pull(self, grip: Grip | None) -> None:
@@ -203,9 +218,35 @@ class GraphCommands:
             done = result.status == MoveObjects.Result.SUCCEEDED
             self.progress = "is there" if done else f"{result.status_name}: {result.remedy}"
 
+    def _ask_settings(self) -> None:
+        if self._reader.service_is_ready():
+            future = self._reader.call_async(GetParameters.Request(names=SETTINGS))
+            future.add_done_callback(self._read_settings)
+
+    def _read_settings(self, future: Future) -> None:
+        answer = future.result()
+        if answer is not None and len(answer.values) == len(SETTINGS):
+            self._asking.cancel()
+            self.settings = Settings(*map(parameter_value_to_python, answer.values))
+
+    def _hear(self, event: ParameterEvent) -> None:
+        """Take over what somebody else has set; one's own echo would pull a slider back."""
+        if event.node != self._controller or self.settings is None:
+            return
+        for item in event.changed_parameters:
+            name, value = item.name, parameter_value_to_python(item.value)
+            if (name, value) in self._asked:
+                self._asked.remove((name, value))
+            elif name in SETTINGS:
+                self.settings = self.settings._replace(
+                    **{Settings._fields[SETTINGS.index(name)]: value}
+                )
+
     def _set(self, node: str, values: Mapping[str, float | str]) -> None:
         parameters = [Parameter(name, value=value) for name, value in values.items()]
         request = SetParameters.Request(parameters=[item.to_parameter_msg() for item in parameters])
+        if node == CONTROLLER:
+            self._asked += values.items()
         self._ask(f"set {', '.join(values)}", self._parameters[node], request)
 
     def _ask(self, what: str, client: Any, request: Any) -> None:

@@ -5,9 +5,9 @@ ROS-free: it asks a :class:`Commands` for everything. Whoever may not command se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pinocchio as pin
@@ -50,8 +50,26 @@ class Grip:
     stiffness: float
 
 
+class Settings(NamedTuple):
+    """What is chosen for the arm.
+
+    Attributes:
+        controller: The one that runs.
+        limit: Force limit of contacts that nobody planned [N].
+    """
+
+    controller: str
+    limit: float
+
+
 class Commands(ThingCommands, Protocol):
-    """What the page asks of the graph besides; nothing waits for an answer."""
+    """What the page asks of the graph besides; nothing waits for an answer.
+
+    Attributes:
+        settings: As the graph has them, or somebody else has changed them; None until it is known.
+    """
+
+    settings: Settings | None
 
     def pull(self, grip: Grip | None) -> None:
         """Hold a link from now on, or none."""
@@ -108,6 +126,7 @@ class Controls:
         self._owner = server.client_id if isinstance(server, viser.ClientHandle) else None
         self._grip: Grip | None = None
         self._goal: viser.TransformControlsHandle | None = None
+        self._settings: Settings | None = None
         gui = server.gui
         self._simulated = simulated
         with gui.add_folder("touch", order=FIRST):
@@ -120,10 +139,10 @@ class Controls:
         with gui.add_folder("arm", order=FIRST + 1):
             arm = gui.add_button_group("", ARM)
             arm.on_click(lambda event: commands.ask_arm(str(event.target.value)))
-            chosen = gui.add_dropdown("controller", tuple(controllers))
-            chosen.on_update(lambda event: commands.choose_controller(str(event.target.value)))
-            force = gui.add_slider("force limit [N]", 1.0, LARGEST_LIMIT, 0.5, limit)
-            force.on_update(lambda event: commands.limit_force(float(event.target.value)))
+            self._controller = gui.add_dropdown("controller", tuple(controllers))
+            self._limit = gui.add_slider("force limit [N]", 1.0, LARGEST_LIMIT, 0.5, limit)
+            self._controller.on_update(by_hand(lambda name: commands.choose_controller(str(name))))
+            self._limit.on_update(by_hand(lambda value: commands.limit_force(float(value))))
             fingers = gui.add_button_group("gripper", ("open", "close"))
             fingers.on_click(lambda event: commands.grip(event.target.value == "open"))
         if simulated:
@@ -152,7 +171,15 @@ class Controls:
             self._commands.pull(None)
 
     def draw(self) -> None:
-        """Show the hand and its force."""
+        """Show what the graph says of the settings, and the hand and its force."""
+        told, now = self._settings, self._commands.settings
+        if now is not None and now is not told:
+            self._settings = now
+            if told is None or now.controller != told.controller:
+                self._controller.value = now.controller  # type: ignore[misc]
+            if told is None or now.limit != told.limit:
+                limit = min(max(now.limit, self._limit.min), self._limit.max)
+                self._limit.value = limit  # type: ignore[misc]
         if not self._simulated:
             return
         grip = self._grip
@@ -194,6 +221,16 @@ class Controls:
             )
             goal.on_update(lambda event: self._commands.drive(_pose(event.target)))
             self._goal = goal
+
+
+def by_hand(command: Callable[[Any], None]) -> Callable[[viser.GuiEvent[Any]], None]:
+    """Give a command the value that a person has chosen; what the page itself shows is none."""
+
+    def on_update(event: viser.GuiEvent[Any]) -> None:
+        if event.client is not None:
+            command(event.target.value)
+
+    return on_update
 
 
 def _pose(goal: Any) -> pin.SE3:

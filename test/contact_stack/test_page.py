@@ -23,6 +23,7 @@ from contact_core.robot import Robot
 from contact_ros.border import MessageError
 from contact_ros.geometry import to_pose
 from contact_stack.viewer.cast import cast_of
+from contact_stack.viewer.controls import Settings
 from contact_stack.viewer.listener import Listener
 from contact_stack.viewer.look_back import LookBack
 from contact_stack.viewer.node import Pace
@@ -37,6 +38,8 @@ LINK = "lbr_link_4"
 
 class Asked:
     """Commands that are only noted."""
+
+    settings = None
 
     def __init__(self):
         self.calls = []
@@ -168,6 +171,19 @@ def test_the_goal_of_the_tool_begins_at_the_tool_and_ends_with_it(page, asked, r
     np.testing.assert_allclose(shown.homogeneous, arm.tool_pose().homogeneous, atol=1e-6)
     controls._show_goal(False)
     assert asked.calls[-1] == ("drive", None)
+
+
+def test_settings_are_shown_as_the_graph_has_them_and_not_asked_for_again(page, asked):
+    controls = page._hands[None].controls
+    assert (controls._controller.value, controls._limit.value) == ("qp", 15.0)
+    asked.settings = Settings("greedy", 25.0)
+    page.draw(Snapshot())
+    assert (controls._controller.value, controls._limit.value) == ("greedy", 25.0)
+    controls._limit.value = 30.0
+    asked.settings = Settings("impedance", 25.0)
+    page.draw(Snapshot())
+    assert (controls._controller.value, controls._limit.value) == ("impedance", 30.0)
+    assert asked.calls == []
 
 
 def test_who_only_looks_finds_nothing_to_press(page):

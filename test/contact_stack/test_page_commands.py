@@ -15,6 +15,7 @@ from contact_stack_msgs.msg import Pull
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 from contact_stack.viewer.commands import GraphCommands
 from contact_stack.viewer.controls import Grip
@@ -54,7 +55,8 @@ def graph(ros_domain) -> Iterator[SimpleNamespace]:
     nodes = {name: Node(name) for name in ("page", "tamsi_sim", "contact_aware_controller")}
     for name, value in (("surroundings.friction", 1.0), ("surroundings.obstacle", "")):
         nodes["tamsi_sim"].declare_parameter(name, value)
-    nodes["contact_aware_controller"].declare_parameter("force.limit", 15.0)
+    for name, value in (("controller", "greedy"), ("force.limit", 15.0)):
+        nodes["contact_aware_controller"].declare_parameter(name, value)
     said: list[str] = []
     commands = GraphCommands(nodes["page"], "push_box", "base", 0.04, said.append)
     executor = MultiThreadedExecutor()
@@ -110,6 +112,16 @@ def test_sliders_set_the_parameters_that_everybody_sets(graph) -> None:
     wait_for(lambda: limit("force.limit").value == 20.0)
     commands.slow_down(0.5)  # which this simulator does not know
     wait_for(lambda: any(text.startswith("set pace: ") for text in graph.said))
+
+
+def test_what_others_set_is_told_and_what_the_page_sets_is_known(graph) -> None:
+    commands, controller = graph.commands, graph.contact_aware_controller
+    wait_for(lambda: commands.settings == ("greedy", 15.0))
+    commands.limit_force(20.0)
+    wait_for(lambda: controller.get_parameter("force.limit").value == 20.0)
+    controller.set_parameters([Parameter("controller", value="qp")])
+    wait_for(lambda: commands.settings == ("qp", 15.0))
+    assert not commands._asked
 
 
 def test_a_pull_is_sent_again_and_again_until_the_hand_lets_go(graph) -> None:
