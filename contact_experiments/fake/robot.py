@@ -123,7 +123,6 @@ class FakeRobot:
         self._fault: Fault | None = None
         self._until = math.inf
         self._torque = np.zeros(len(config.position))
-        self._seen = self.arm.q.copy()
         self.ticks = 0
         self.epoch = EPOCH
         self.stopped = ""
@@ -153,6 +152,7 @@ class FakeRobot:
         self.target = self.arm.q.copy()
         self.command = self.arm.q.copy()
         self.interpolator = self.arm.q.copy()
+        self._seen = self.arm.q.copy()
         self.session = COMMANDING_ACTIVE
         self.arm.drive = Drive.IMPEDANCE
 

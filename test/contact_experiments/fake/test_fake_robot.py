@@ -109,6 +109,16 @@ def test_without_a_guard_it_follows_what_a_real_one_refuses() -> None:
     np.testing.assert_allclose(unguarded.arm.q, jump, atol=1e-2)
 
 
+def test_a_driver_started_elsewhere_is_not_stopped_by_its_guard() -> None:
+    robot = FakeRobot(FREE)
+    robot.inject("restarts_elsewhere")
+    robot.take(robot.driver.encode_command(np.array(START)))
+    steps = [robot.step() for _ in range(600)]
+    assert (steps[0], robot.stopped) == ([], "")
+    assert steps[-1]
+    np.testing.assert_allclose(robot.arm.q, np.array(START) - 0.3 * np.eye(7)[0], atol=1e-2)
+
+
 def test_commands_count_only_in_a_session() -> None:
     robot = FakeRobot(FREE)
     robot.inject("leaves_commanding")
