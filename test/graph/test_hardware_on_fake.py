@@ -18,7 +18,7 @@ import yaml
 from browser import Browser
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ControllerStatus, PoseTrajectoryPoint
-from docs_blocks import REPOSITORY
+from docs_blocks import FENCED, REPOSITORY
 from geometry_msgs.msg import Vector3
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
@@ -125,7 +125,7 @@ class Reader:
 
 def section(title: str) -> list[str]:
     """Return the lines of the shell of a section of the page."""
-    text = PAGE.read_text().split(f"## {title}\n")[1].split("\n## ")[0]
+    text = FENCED.sub("", PAGE.read_text()).split(f"## {title}\n")[1].split("\n## ")[0]
     return [line[4:] for line in text.splitlines() if line.startswith("    ")]
 
 
