@@ -39,8 +39,8 @@ class LinkBench:
         """Activate the loop."""
         self.robot = FakeRobot(FakeConfig(driver=driver, guard=False))
         name = PROFILES.get(driver, driver)
-        self._profile = driver_profile(name, DriverConfig(), PERIOD)
         description = RobotDescription.load("iiwa14_wsg50")
+        self._profile = driver_profile(name, DriverConfig(), PERIOD, description.arm_joints)
         arm = Robot.from_description(description)
         self.velocity_limits = arm.velocity_limits
         self.loop = ControlLoop(arm, from_mapping(ControllerConfig, values))
