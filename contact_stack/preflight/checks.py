@@ -16,6 +16,8 @@ import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
 
 from contact_aware_control.node.config import HeldConfig
+from contact_aware_control.safety.state_checks import condition_of
+from contact_core.arm_state import ArmState
 from contact_core.config import parameter
 from contact_core.robot import Robot
 from contact_stack.checks import Check, CheckStatus
@@ -98,6 +100,24 @@ def state_rate(times: ArrayLike, rate: float, limits: PreflightLimits) -> Check:
     if longest > limits.gap:
         return Check(name, CheckStatus.FAIL, found, remedy)
     return Check(name, CheckStatus.OK, found)
+
+
+def session(state: ArmState) -> Check:
+    """Check that the robot follows commands, as far as the driver tells.
+
+    Where it does not, brakes may carry the weight, and nothing gives way to a push.
+
+    Args:
+        state: A state of the arm at rest.
+
+    Returns:
+        The check.
+    """
+    found = condition_of(state)
+    if found is None:
+        return Check("session", CheckStatus.OK, "commanding, as far as the driver tells")
+    remedy = found.status.remedy.partition(", then call resume")[0]
+    return Check("session", CheckStatus.FAIL, found.detail, remedy)
 
 
 def joint_count(position: NDArray[np.float64], robot: Robot) -> Check:

@@ -33,6 +33,8 @@ from contact_stack.preflight.checks import PreflightLimits, PushTest
 
 NAME = "preflight"
 POLL_PERIOD = 0.1
+TELL_PERIOD = 5.0
+"""How often it is told what is waited for [s]."""
 WATCHES = 3
 """How often the arm is watched until its states come as they should: a launch begins busily."""
 ASK_FOR_PUSH = (
@@ -85,7 +87,7 @@ class PreflightNode(GuardedNode):
         self._config = config = read(self, PreflightConfig)
         description = config.description()
         self._robot = Robot.from_description(description)
-        self._began = time.monotonic()
+        self._began = self._told = time.monotonic()
         self._times: list[tuple[float, float]] = []
         self._states: list[ArmState] = []
         self._torques_free: list[np.ndarray] = []
@@ -137,6 +139,12 @@ class PreflightNode(GuardedNode):
             self._finish_rest()
         elif self._push is None and elapsed > self._config.start_timeout:
             self._fail_start()
+        elif not (self._push or self._rest_began) and time.monotonic() > self._told + TELL_PERIOD:
+            self._told = time.monotonic()
+            self._say(
+                f"waiting for {self._missing()}: {elapsed:.0f} s of at most "
+                f"{self._config.start_timeout:.0f} s"
+            )
         elif self._push is not None and (
             (self._push.complete and self._push.released) or elapsed > self._config.push_timeout
         ):
@@ -163,6 +171,7 @@ class PreflightNode(GuardedNode):
         free = np.array(self._torques_free)
         found = [
             rate,
+            checks.session(self._states[-1]),
             checks.joint_count(positions[0], robot),
             checks.joint_limits(positions, robot, config.limits),
             checks.tare(True, free, config.limits),
@@ -182,14 +191,23 @@ class PreflightNode(GuardedNode):
         self._verdict = Health(Level.WARN, ASK_FOR_PUSH)
         self._say(ASK_FOR_PUSH)
 
+    def _missing(self) -> str:
+        """Say what is not heard."""
+        if reason := self._rejected():
+            return f"states of the driver ({reason})"
+        return "the estimator, which has to be tared" if self._times else "states of the driver"
+
+    def _rejected(self) -> str:
+        """Say why states that arrive are not those of the arm; empty if none does."""
+        if self._reader.rejections.count:
+            return self._reader.rejections.reason
+        if self._reader.others:
+            return f"only those of other joints arrive: {self._reader.others}"
+        return ""
+
     def _fail_start(self) -> None:
         """Nothing to judge: say what was not heard, and why."""
-        reason = ""
-        if self._reader.rejections.count:
-            reason = self._reader.rejections.reason
-        elif self._reader.others:
-            reason = f"only those of other joints arrive: {self._reader.others}"
-        if reason:
+        if reason := self._rejected():
             self._judge((Check("state rate", CheckStatus.FAIL, "states were rejected", reason),))
         self._judge(
             (

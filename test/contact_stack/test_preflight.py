@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -9,6 +10,7 @@ import pinocchio as pin
 import pytest
 
 from contact_aware_control.node.config import HeldConfig
+from contact_core.arm_state import ArmState, RobotCondition
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
 from contact_stack.checks import Check, CheckStatus
@@ -57,6 +59,17 @@ def test_who_is_slow_is_told_by_the_stamps() -> None:
         assert "processors" in check.remedy
     hung = np.column_stack((np.zeros(600), at_200_hz))
     assert checks.state_rate(hung, 200.0, LIMITS).status is CheckStatus.FAIL
+
+
+def test_what_the_driver_tells_of_the_session() -> None:
+    state = ArmState(0, Q, np.zeros(7), Q, np.zeros(7))
+    assert checks.session(state).status is CheckStatus.OK
+    braked = dataclasses.replace(state, condition=RobotCondition(drives_on=False))
+    check = checks.session(braked)
+    assert check.status is CheckStatus.FAIL
+    assert (check.detail, check.remedy) == (
+        "the robot reports its drives as not active", "switch the drives on",
+    )  # fmt: skip
 
 
 def test_the_number_of_joints(robot: Robot) -> None:
