@@ -152,7 +152,9 @@ def from_mapping(
     for key, value in values.items():
         name = f"{where}.{key}" if where else str(key)
         if key not in fields:
-            raise ConfigError(f"unknown parameter '{name}' ({choices([*fields, *beside])})")
+            raise ConfigError(
+                f"unknown parameter '{name}' ({choices([*fields, *beside], str(key))})"
+            )
         if dataclasses.is_dataclass(hints[key]):
             built[key] = from_mapping(hints[key], value, name)
         else:
@@ -186,7 +188,7 @@ def _checked_scalar(name: str, value: Any, hint: Any, valid: Range) -> Any:
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise ConfigError(f"parameter '{name}' must be {hint.__name__}, got {value!r}")
     if valid.options and value not in valid.options:
-        raise ConfigError(f"parameter '{name}' is {value!r} ({choices(valid.options)})")
+        raise ConfigError(f"parameter '{name}' is {value!r} ({choices(valid.options, value)})")
     if isinstance(value, int | float) and not isinstance(value, bool):
         inside = valid.low < value if valid.open_low else valid.low <= value
         if not (math.isfinite(value) and inside and value <= valid.high):
@@ -255,7 +257,8 @@ def config_file(kind: str, name: str, folder: Path = Path()) -> Path:
     if found is None:
         names = sorted(path.stem for path in share("config", kind).glob("*.yaml"))
         raise ConfigError(
-            f"there is no '{name}' in config/{kind} ({choices(names)}; or the path of a .yaml file)"
+            f"there is no '{name}' in config/{kind} ({choices(names, name)}; or the path of a "
+            ".yaml file)"
         )
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
 from collections.abc import Iterable
@@ -61,16 +62,30 @@ class CommunicationError(ContactStackError):
     """
 
 
-def choices(values: Iterable[object]) -> str:
+def nearest(word: str, valid: Iterable[object]) -> str:
+    """Return the valid word that somebody may have meant; empty if none is like it.
+
+    Args:
+        word: What was given.
+        valid: What could have been.
+    """
+    return next(iter(difflib.get_close_matches(word, map(str, valid), n=1)), "")
+
+
+def choices(values: Iterable[object], given: object = None) -> str:
     """Render the valid choices at the end of an error message.
 
     Args:
         values: The valid values, in the order they should be listed.
+        given: A word that a person wrote and that is none of them.
 
     Returns:
-        For instance ``"valid: lbr_fri, ros2_control"``.
+        For instance ``"valid: lbr_fri, ros2_control"``, or for ``"lbr_fry"``
+        ``"did you mean lbr_fri? valid: lbr_fri, ros2_control"``.
     """
-    return "valid: " + ", ".join(str(value) for value in values)
+    names = [str(value) for value in values]
+    meant = nearest(given, names) if isinstance(given, str) else ""
+    return (f"did you mean {meant}? " if meant else "") + "valid: " + ", ".join(names)
 
 
 def real_number(value: object, what: str, valid: str = "finite", above: float = -math.inf) -> float:

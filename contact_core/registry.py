@@ -90,7 +90,7 @@ class Registry(Mapping[str, Item]):
 
     def _load(self, name: str) -> None:
         if name not in self._elsewhere():
-            raise ConfigError(f"unknown {self._kind} '{name}' ({choices(self)})")
+            raise ConfigError(f"unknown {self._kind} '{name}' ({choices(self, name)})")
         self._items[name] = entry_points(group=self._group)[name].load()
 
     def _elsewhere(self) -> tuple[str, ...]:

@@ -317,7 +317,7 @@ class Robot:
             raise self._unknown(link) from None
 
     def _unknown(self, link: str) -> ModelError:
-        return ModelError(f"unknown link '{link}' ({choices(self.link_names)})")
+        return ModelError(f"unknown link '{link}' ({choices(self.link_names, link)})")
 
     def _joints(self) -> list[pin.SE3]:
         return [self._data.oMi[joint + 1] for joint in range(self.n)]

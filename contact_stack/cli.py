@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import errno
 import importlib
 import importlib.util
@@ -21,7 +20,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
-from contact_core.errors import ContactStackError
+from contact_core.errors import ContactStackError, nearest
 from contact_core.results import only_json
 from contact_core.signals import stop_signals
 from contact_stack.help_texts import kept_help
@@ -266,8 +265,8 @@ class _Parser(argparse.ArgumentParser):
             word, valid = wrong[1], re.findall(r"[\w.-]+", wrong[2])
         elif unknown:
             word, valid = unknown[1], re.findall(r"--[\w-]+", self.format_help())
-        near = difflib.get_close_matches(word, valid, n=1)
-        super().error(f"{message}; did you mean {near[0]}?" if near else message)
+        near = nearest(word, valid)
+        super().error(f"{message}; did you mean {near}?" if near else message)
 
 
 class _Version(argparse.Action):

@@ -38,7 +38,9 @@ ContactModel = Callable[[str, float], Dynamics]
 def _quasi_dynamic(scene: str, time_step: float, quasi_static: bool = False) -> QuasiDynamics:
     known = (*scene_names(), *spatial_scene_names())
     if not scene.endswith(".yaml") and scene not in known:
-        raise ConfigError(f"unknown scene '{scene}' ({choices(known)}, or the path of a file)")
+        raise ConfigError(
+            f"unknown scene '{scene}' ({choices(known, scene)}, or the path of a file)"
+        )
     if is_planar(scene):
         return PlanarQuasiDynamics(load_scene(scene), time_step, quasi_static=quasi_static)
     return SpatialQuasiDynamics(load_spatial_scene(scene), time_step, quasi_static=quasi_static)
@@ -147,7 +149,7 @@ def load_example(name: str | Path) -> ExampleConfig:
     path = Path(name)
     if path.suffix != ".yaml":
         if str(name) not in example_names():
-            raise ConfigError(f"unknown example '{name}' ({choices(example_names())})")
+            raise ConfigError(f"unknown example '{name}' ({choices(example_names(), str(name))})")
         path = share("config", "irs", "examples", f"{name}.yaml")
     return load(ExampleConfig, path)
 

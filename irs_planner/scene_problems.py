@@ -103,7 +103,7 @@ def scene_problem(
 def _check_names(what: str, values: Goal, known: Iterable[str]) -> None:
     for name, value in values.items():
         if name not in known:
-            raise ConfigError(f"{what}: unknown state '{name}' ({choices(known)})")
+            raise ConfigError(f"{what}: unknown state '{name}' ({choices(known, name)})")
         if value is not None and not np.isfinite(value):
             raise ConfigError(f"{what}: {name} is {value} (valid: finite)")
 

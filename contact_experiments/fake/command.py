@@ -245,7 +245,9 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(f"name the driver to be: {', '.join((*DRIVERS, GRIPPER))}")
     faults = GRIPPER_FAULTS if args.driver == GRIPPER else FAULTS
     if args.fault and args.fault not in faults:
-        raise ConfigError(f"unknown fault '{args.fault}' of {args.driver} ({choices(faults)})")
+        raise ConfigError(
+            f"unknown fault '{args.fault}' of {args.driver} ({choices(faults, args.fault)})"
+        )
     if args.driver == GRIPPER:
         return _be_gripper(args)
     if args.by_hand and args.driver != KukaSunriseDriver.name:

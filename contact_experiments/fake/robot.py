@@ -114,7 +114,9 @@ class FakeRobot:
         """
         self.config = config = config or FakeConfig()
         if config.driver not in DRIVERS:
-            raise ConfigError(f"unknown driver '{config.driver}' ({choices(DRIVERS)})")
+            raise ConfigError(
+                f"unknown driver '{config.driver}' ({choices(DRIVERS, config.driver)})"
+            )
         self.driver = DRIVERS[config.driver](config.namespace)
         description = RobotDescription.load(config.robot)
         self.arm = FakeArm(description, np.array(config.position), config.stiffness)
@@ -173,7 +175,7 @@ class FakeRobot:
             ConfigError: If there is no such fault.
         """
         if name not in FAULTS:
-            raise ConfigError(f"unknown fault '{name}' ({choices(FAULTS)})")
+            raise ConfigError(f"unknown fault '{name}' ({choices(FAULTS, name)})")
         self.cure()
         fault = FAULTS[name]
         self._fault = fault(self)

@@ -115,7 +115,9 @@ def _check_figures(papers: Mapping[str, Paper], names: list[str]) -> None:
         if len(papers) > 1:
             raise ConfigError("figures are chosen of one paper, not of all")
         if name not in known:
-            raise ConfigError(f"{next(iter(papers))} has no figure '{name}' ({choices(known)})")
+            raise ConfigError(
+                f"{next(iter(papers))} has no figure '{name}' ({choices(known, name)})"
+            )
 
 
 def _listed(papers: Mapping[str, Paper]) -> Iterator[str]:

@@ -108,7 +108,7 @@ def find_launch_file(name: str) -> Path:
         return share("launch", name + SUFFIX)
     except ConfigError as error:
         ours = sorted(f.name.removesuffix(SUFFIX) for f in share("launch").glob(f"*{SUFFIX}"))
-        raise LaunchError(f"there is no launch file '{name}' ({choices(ours)})") from error
+        raise LaunchError(f"there is no launch file '{name}' ({choices(ours, name)})") from error
 
 
 def parse(file: Path, arguments: Mapping[str, str]) -> LaunchPlan:
@@ -129,7 +129,9 @@ def parse(file: Path, arguments: Mapping[str, str]) -> LaunchPlan:
     parser.read(file, depth=0)
     for name in arguments:
         if name not in parser.declared:
-            raise LaunchError(f"{file}: unknown argument '{name}' ({choices(parser.declared)})")
+            raise LaunchError(
+                f"{file}: unknown argument '{name}' ({choices(parser.declared, name)})"
+            )
     return LaunchPlan(tuple(parser.nodes))
 
 
@@ -245,7 +247,9 @@ class _Parser:
             self._values[name] = self._text(element, "default")
         value = self._values[name]
         if argument.choices and value not in argument.choices:
-            raise element.error(f"argument '{name}' is '{value}' ({choices(argument.choices)})")
+            raise element.error(
+                f"argument '{name}' is '{value}' ({choices(argument.choices, value)})"
+            )
 
     def _include(self, element: _Element, depth: int) -> None:
         file = Path(self._text(element, "file"))

@@ -147,8 +147,8 @@ def config_of(
         return scene_problem(str(Path(name).resolve()), by_name(goal), by_name(start))
     if not name.endswith(".yaml") and name not in example_names():
         if name not in spatial_scene_names():
-            known = choices((*example_names(), *spatial_scene_names()))
-            raise ConfigError(f"unknown example or scene '{name}' ({known})")
+            known = dict.fromkeys((*example_names(), *spatial_scene_names()))
+            raise ConfigError(f"unknown example or scene '{name}' ({choices(known, name)})")
         return scene_problem(name, by_name(goal), by_name(start))
     config = load_example(name)
     states = build_dynamics(config).state_names
@@ -183,7 +183,7 @@ def _filled(values: States[Value], own: Sequence[float], names: Sequence[str]) -
     filled = dict(zip(names, own, strict=False))
     for name, value in values.items():
         if name not in filled:
-            raise ConfigError(f"unknown state '{name}' ({choices(filled)})")
+            raise ConfigError(f"unknown state '{name}' ({choices(filled, name)})")
         if value is None:
             raise ConfigError(f"{name}: what does not matter is said of scenes, not of problems")
         filled[name] = value

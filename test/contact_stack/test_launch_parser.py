@@ -278,7 +278,8 @@ def test_a_file_that_is_missing_or_includes_itself_is_refused(launch_file, tmp_p
 
 def test_an_argument_the_file_does_not_have_is_named(launch_file) -> None:
     file = launch_file('<arg name="seed" default="0"/>')
-    with pytest.raises(LaunchError, match=r"unknown argument 'sed' \(valid: seed\)"):
+    meant = r"unknown argument 'sed' \(did you mean seed\? valid: seed\)"
+    with pytest.raises(LaunchError, match=meant):
         parse(file, {"sed": "1"})
 
 

@@ -124,7 +124,7 @@ def test_interrupt_ends_the_benchmark(everybody: bool) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["blok"], "unknown problem 'blok' (valid: block, hopper, sled, table_approach)"),
+        (["blok"], "unknown problem 'blok' (did you mean block? valid: block, "),
         (["block", "--sigma", "-1"], "'uncertainty.sigma' is -1.0 (valid: >= 0)"),
         (["block", "--beta", "0.3"], "'risk.beta' is 0.3 (valid: >= 0.5, <= 0.999)"),
         (["block", "--budget", "0"], "'solver.budget' is 0.0 (valid: > 0 s)"),

@@ -101,7 +101,7 @@ def test_malformed_goals_are_refused_before_planning(client: PlanningClient) -> 
     cases = (
         (
             Goal(problem="blok"),
-            "unknown problem 'blok' (valid: block, hopper, sled, table_approach)",
+            "unknown problem 'blok' (did you mean block? valid: block, hopper, ",
         ),
         (
             Goal(problem="block", initial_state=[math.nan, 0.5, 0.0, 0.0]),

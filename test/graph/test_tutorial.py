@@ -125,6 +125,6 @@ def test_your_own_scene_and_a_plan_for_it(reader: Reader) -> None:
     plan, mistake = (text for line, text in reader.printed.items() if "contact-stack plan" in line)
     assert "SUCCEEDED" in plan
     assert (reader.folder / "out/plan/motion.gif").is_file()
-    assert "unknown state 'my_bux/x' (valid: my_box/x" in mistake
+    assert "unknown state 'my_bux/x' (did you mean my_box/x? valid: my_box/x" in mistake
     missing = re.findall(r"(\d+) mm are missing", reader.printed["python my_push.py"])
     assert int(missing[-1]) < 30, reader.printed["python my_push.py"]

@@ -115,7 +115,7 @@ def test_states_of_a_problem_may_be_given_by_name(tmp_path: Path, capsys) -> Non
     assert found["states"][0][1] == 0.4
     words = ["plan", "pushing", "--local", "--goal"]
     assert cli.main([*words, "box/w=0.8"]) == 2
-    assert "unknown state 'box/w' (valid: box/y" in capsys.readouterr().err
+    assert "unknown state 'box/w' (did you mean box/z? valid: box/y" in capsys.readouterr().err
     assert cli.main([*words, "box/z=any"]) == 2
     assert "box/z: what does not matter" in capsys.readouterr().err
 
