@@ -45,7 +45,8 @@ class SmoothDynamics(Dynamics):
 
     def step_batch(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Advance a batch by one step, see :meth:`Dynamics.step_batch`."""
-        return self.formula(states, inputs)
+        with np.errstate(over="ignore", invalid="ignore"):  # a motion that diverges costs inf
+            return self.formula(states, inputs)
 
     def jacobians(self, states: np.ndarray, inputs: np.ndarray) -> Jacobians:
         """Differentiate by the complex step, Im f(z + i e) / e, exact to rounding."""

@@ -67,3 +67,10 @@ def test_quadrotor_conserves_angular_momentum_in_the_world_without_thrust():
     start = np.array([0, 0, 0, 0.3, -0.4, 0.5, 0, 0, 0, 1.0, 0.7, -0.5])
     states = Quadrotor(1e-5).rollout(start, np.zeros((1000, 4)))
     np.testing.assert_allclose(momentum(states[-1]), momentum(start), rtol=1e-4)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_motion_that_diverges_says_so_in_its_states_alone():
+    start = np.zeros(12)
+    start[9:] = 1e200
+    assert not np.isfinite(Quadrotor().rollout(start, np.zeros((20, 4)))).all()
