@@ -66,6 +66,8 @@ class MujocoScene:
         dynamics = problem.dynamics
         if not isinstance(dynamics, PlanarQuasiDynamics):
             raise ConfigError(f"only planar scenes, got {type(dynamics).__name__}")
+        # A sample that diverges is none of the best; MuJoCo would write a file of it.
+        mujoco.set_mju_user_warning(lambda text: None)
         self._problem, self._rollout = problem, rollout
         self.model = mujoco.MjModel.from_xml_string(_describe(dynamics))
         self._data = mujoco.MjData(self.model)
