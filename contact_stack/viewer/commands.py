@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
@@ -31,7 +32,7 @@ from contact_stack.viewer.things import Place
 
 CONTROLLER, SIMULATOR = "contact_aware_controller", "tamsi_sim"
 SETTINGS = ("controller", "force.limit")
-"""Parameters of the controller that are chosen on the page, in the order of Settings."""
+"""Parameters of the controller that are chosen on the page."""
 ASKING = 1.0
 """Between two questions for them, while nobody answers [s]."""
 RATE = 30.0
@@ -224,23 +225,23 @@ class GraphCommands:
             future.add_done_callback(self._read_settings)
 
     def _read_settings(self, future: Future) -> None:
-        answer = future.result()
-        if answer is not None and len(answer.values) == len(SETTINGS):
-            self._asking.cancel()
-            self.settings = Settings(*map(parameter_value_to_python, answer.values))
+        match [parameter_value_to_python(value) for value in future.result().values]:
+            case [str(name), float(limit)] if math.isfinite(limit):
+                self._asking.cancel()
+                self.settings = Settings(name, limit)
 
     def _hear(self, event: ParameterEvent) -> None:
         """Take over what somebody else has set; one's own echo would pull a slider back."""
         if event.node != self._controller or self.settings is None:
             return
         for item in event.changed_parameters:
-            name, value = item.name, parameter_value_to_python(item.value)
-            if (name, value) in self._asked:
-                self._asked.remove((name, value))
-            elif name in SETTINGS:
-                self.settings = self.settings._replace(
-                    **{Settings._fields[SETTINGS.index(name)]: value}
-                )
+            match change := (item.name, parameter_value_to_python(item.value)):
+                case _ if change in self._asked:
+                    self._asked.remove(change)
+                case ("controller", str(name)):
+                    self.settings = self.settings._replace(controller=name)
+                case ("force.limit", float(limit)) if math.isfinite(limit):
+                    self.settings = self.settings._replace(limit=limit)
 
     def _set(self, node: str, values: Mapping[str, float | str]) -> None:
         parameters = [Parameter(name, value=value) for name, value in values.items()]

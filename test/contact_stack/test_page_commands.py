@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 import rclpy
 from contact_stack_msgs.action import MoveObjects
 from contact_stack_msgs.msg import Pull
+from rcl_interfaces.msg import ParameterEvent
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
@@ -122,6 +124,11 @@ def test_what_others_set_is_told_and_what_the_page_sets_is_known(graph) -> None:
     controller.set_parameters([Parameter("controller", value="qp")])
     wait_for(lambda: commands.settings == ("qp", 15.0))
     assert not commands._asked
+    # Whoever lies is not shown.
+    limit = Parameter("force.limit", value=math.nan).to_parameter_msg()
+    node = controller.get_fully_qualified_name()
+    commands._hear(ParameterEvent(node=node, changed_parameters=[limit]))
+    assert commands.settings == ("qp", 15.0)
 
 
 def test_a_pull_is_sent_again_and_again_until_the_hand_lets_go(graph) -> None:
