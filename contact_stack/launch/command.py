@@ -121,11 +121,19 @@ def _run_with_launch_ros(file: Path, arguments: Mapping[str, str]) -> int:
     included = launch.actions.IncludeLaunchDescription(
         sources.AnyLaunchDescriptionSource(str(file)), launch_arguments=list(arguments.items())
     )
+    codes: list[int] = []
+
+    def note(event: Any, context: Any) -> None:
+        if not context.is_shutdown:  # what is ended has not failed
+            codes.append(event.returncode)
+
+    ends = importlib.import_module("launch.event_handlers").OnProcessExit(on_exit=note)
+    watch = launch.actions.RegisterEventHandler(ends)
     service = launch.LaunchService()
-    service.include_launch_description(launch.LaunchDescription([included]))
+    service.include_launch_description(launch.LaunchDescription([watch, included]))
     with guarded() as mark:
         os.environ[MARK] = mark
-        return int(service.run())
+        return int(service.run()) or next(filter(None, codes), 0)
 
 
 def _show(arguments: Sequence[LaunchArgument], target: str | None) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -83,6 +85,21 @@ def graphs() -> list[tuple[str, str, str]]:
             for end in ENDS if file == "hardware" else (list(ENDS)[index % len(ENDS)],):
                 chosen.append((file, driver, end))
     return chosen
+
+
+@pytest.mark.parametrize(("command", "code"), [("sh -c 'exit 3'", 3), ("sleep 60", 0)])
+def test_our_command_gives_the_exit_code_of_what_failed(
+    tmp_path: Path, start_process: Start, command: str, code: int
+) -> None:
+    needs_ros2()
+    file = tmp_path / "one.launch.xml"
+    file.write_text(f'<launch><executable cmd="{command}" output="screen"/></launch>')
+    launched = start_process(sys.executable, "-m", "contact_stack.cli", "launch", str(file))
+    if code == 0:
+        next(line for line in launched.stdout if "process started" in line)
+        time.sleep(1.0)  # within the first moment the launch loses its process
+        launched.send_signal(signal.SIGINT)
+    assert launched.wait(30.0) == code
 
 
 @pytest.mark.parametrize(("file", "driver", "end"), graphs())
