@@ -23,7 +23,7 @@ from contact_stack.launch.parser import (
     find_launch_file,
     parse,
 )
-from contact_stack.launch.runner import NodeGraph, command_line, refuse_second_graph
+from contact_stack.launch.runner import NodeGraph, command_line, exit_code, refuse_second_graph
 
 EPILOG = """examples:
   contact-stack launch sim
@@ -125,7 +125,7 @@ def _run_with_launch_ros(file: Path, arguments: Mapping[str, str]) -> int:
 
     def note(event: Any, context: Any) -> None:
         if not context.is_shutdown:  # what is ended has not failed
-            codes.append(event.returncode)
+            codes.append(exit_code(event.returncode))
 
     ends = importlib.import_module("launch.event_handlers").OnProcessExit(on_exit=note)
     watch = launch.actions.RegisterEventHandler(ends)

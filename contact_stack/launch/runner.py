@@ -207,6 +207,15 @@ class NodeGraph:
             self._output.flush()
 
 
+def exit_code(returncode: int) -> int:
+    """Return how a process ended as a shell reports it.
+
+    Args:
+        returncode: An exit code, or a signal as a negative number.
+    """
+    return returncode if returncode >= 0 else 128 - returncode
+
+
 class _SupervisedNode:
     """A node: its process now, its output line by line, and what follows from its death.
 
@@ -239,7 +248,7 @@ class _SupervisedNode:
     @property
     def exit_code(self) -> int:
         """How it ended, as a shell reports it."""
-        return self.returncode if self.returncode >= 0 else 128 - self.returncode
+        return exit_code(self.returncode)
 
     def start(
         self,

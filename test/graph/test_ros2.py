@@ -87,7 +87,9 @@ def graphs() -> list[tuple[str, str, str]]:
     return chosen
 
 
-@pytest.mark.parametrize(("command", "code"), [("sh -c 'exit 3'", 3), ("sleep 60", 0)])
+@pytest.mark.parametrize(
+    ("command", "code"), [("sh -c 'exit 3'", 3), ("sh -c 'kill -9 $$'", 137), ("sleep 60", 0)]
+)
 def test_our_command_gives_the_exit_code_of_what_failed(
     tmp_path: Path, start_process: Start, command: str, code: int
 ) -> None:
