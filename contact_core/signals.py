@@ -9,6 +9,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+LONGEST_WAIT = 0.1
+"""How long the main thread may sleep at one go [s].
+
+It alone answers signals, but the system may hand one to any thread, as it does with the second of
+two that come together; the main thread is then not woken.
+"""
+
 
 def stop_signals() -> tuple[signal.Signals, ...]:
     """Return SIGINT, SIGTERM and, unless it is ignored as under ``nohup``, SIGHUP."""

@@ -20,7 +20,7 @@ from typing import Any, Self, TextIO
 import yaml
 
 from contact_core.errors import LaunchError, SecondGraphError
-from contact_core.signals import deferred, interrupts_blocked
+from contact_core.signals import LONGEST_WAIT, deferred, interrupts_blocked
 from contact_core.waiting import waiting_for
 from contact_stack.launch.guard import MARK, guarded
 from contact_stack.launch.parser import LaunchPlan, NodeAction
@@ -149,8 +149,7 @@ class NodeGraph:
         with self._changed:
             while not self._is_over():
                 self._restart()
-                due = [node.due - time.monotonic() for node in self._nodes if node.due is not None]
-                self._changed.wait(max(0.0, min(due)) if due else None)
+                self._changed.wait(LONGEST_WAIT)
 
     def stop(self) -> None:
         """Stop all nodes: politely first, and after some seconds by force."""

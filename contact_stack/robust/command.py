@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from contact_core.config import from_mapping
 from contact_core.errors import ConfigError, choices
 from contact_core.planning import PlanStatus
 from contact_core.results import STANDARD_OUTPUT, add_json_option, at_least, write_json
+from contact_core.signals import LONGEST_WAIT
 from contact_core.waiting import waiting_for
 from contact_experiments.robust.summary import summarize, table
 from contact_stack.robust.plots import draw
@@ -189,6 +190,8 @@ def _plan(request: RobustRequest) -> RobustAnswer:
     ):
         planned = worker.submit(answer, request, _bar_updater(bar), interrupted.is_set)
         try:
+            while not planned.done():
+                wait([planned], LONGEST_WAIT)
             return planned.result()
         except KeyboardInterrupt:
             interrupted.set()

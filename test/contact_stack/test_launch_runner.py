@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from command import WITHOUT_LAUNCH_ROS
+from command import WITHOUT_LAUNCH_ROS, signal_another_thread
 
 from contact_core.errors import LaunchError
 from contact_stack.launch import NodeGraph, parse
@@ -278,6 +278,20 @@ def test_a_launch_whose_every_node_was_given_up_has_failed(make_executable, laun
     with NodeGraph(plan, io.StringIO()) as graph:
         graph.wait()
     assert graph.exit_code == 3
+
+
+@pytest.mark.graph
+def test_a_signal_that_another_thread_takes_ends_every_node(
+    alive, make_executable, launch_file, start_process
+) -> None:
+    """The main thread, which alone answers signals, is not woken by it."""
+    make_executable("steady", SLEEP)
+    launcher = start_process(*WITHOUT_LAUNCH_ROS, "launch", launch_file(node("steady")))
+    assert launcher.stdout.readline() == "[steady] up\n"
+    groups = children(launcher.pid)
+    signal_another_thread(launcher.pid, signal.SIGINT)
+    launcher.communicate(timeout=6)
+    assert not any(alive(pid) for pid in groups)
 
 
 @pytest.mark.graph
