@@ -13,12 +13,12 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, redirect_stderr, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from contact_core.errors import ContactStackError, nearest
 from contact_core.results import only_json
@@ -207,7 +207,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             # Its own parser knows which options the command has.
             args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         _check_room(getattr(args, "out", None))
-        with only_json(getattr(args, "json", None)):
+        with only_json(getattr(args, "json", None)), redirect_stderr(_Forgiving(sys.stderr)):
             code = args.main(args)
         sys.stdout.flush()
     except ContactStackError as error:
@@ -251,6 +251,28 @@ def _check_room(out: Path | None) -> None:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
         if not os.access(there, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(there))
+
+
+class _Forgiving:
+    """A stream that nobody may read any more.
+
+    A progress bar that fails while it is drawn keeps the lock of all bars, and the others wait.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(BrokenPipeError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(BrokenPipeError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -105,6 +105,15 @@ def test_a_signal_ends_a_long_plan(
     assert not (tmp_path / "summary.json").exists()
 
 
+def test_a_plan_goes_on_where_nobody_reads_its_progress(tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "contact_stack.cli", "robust", "block", "--sigma", "0")
+    with subprocess.Popen((*command, "--out", str(tmp_path)), stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        process.stderr.close()
+        assert process.wait(timeout=60) == 0
+    assert (tmp_path / "summary.json").exists()
+
+
 @pytest.mark.parametrize("everybody", [False, True])
 def test_interrupt_ends_the_benchmark(everybody: bool) -> None:
     """A signal to the command alone, and to its workers as well, as Ctrl-C in a terminal does."""
