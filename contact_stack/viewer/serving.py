@@ -18,6 +18,8 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 """Hosts that nobody else reaches."""
 OURS = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 """Pages that may talk to one on this machine."""
+GOODBYE = 0.5
+"""How long a browser may take to answer that the page ends [s]; a frozen one never does."""
 FRONT = ("/", "/index.html")
 CLOSED_PANEL = f"""<script>
 // Where the panel is a sheet over the view, it is closed until a person opens it.
@@ -37,7 +39,7 @@ if (matchMedia("(max-width: 36em)").matches) {{
 
 @contextmanager
 def served_our_way(host: str) -> Iterator[None]:
-    """Let a page that is opened in the block refuse pages of other sites, and suit narrow windows.
+    """Let a page opened in the block refuse pages of other sites, suit narrow windows and end soon.
 
     A browser lets any site connect to this machine, and tells which one it was.
 
@@ -60,7 +62,7 @@ def served_our_way(host: str) -> Iterator[None]:
                 _add(page, CLOSED_PANEL)
             return page
 
-        return serve(*args, process_request=answer, **options)
+        return serve(*args, process_request=answer, close_timeout=GOODBYE, **options)
 
     websockets.asyncio.server.serve = guarded  # type: ignore[misc, assignment]
     try:

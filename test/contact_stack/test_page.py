@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import socket
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -114,6 +115,23 @@ def test_a_page_for_other_machines_is_shown_at_its_own_address_alone(robot, orig
                     connect("ws://robot.lan:8402", **options)
     finally:
         page.close()
+
+
+def test_it_does_not_wait_for_a_browser_that_does_not_answer(page):
+    """A tab that is frozen never takes leave; a launch gives its nodes a few seconds to end."""
+    port = page.server.get_port()
+    words = [
+        "GET / HTTP/1.1", f"Host: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade",
+        "Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==", "Sec-WebSocket-Version: 13",
+        f"Sec-WebSocket-Protocol: viser-v{viser.__version__}", "", "",
+    ]  # fmt: skip
+    with socket.create_connection(("127.0.0.1", port)) as tab:
+        tab.sendall("\r\n".join(words).encode())
+        assert tab.recv(100).startswith(b"HTTP/1.1 101 ")
+        closing = threading.Thread(target=page.close)
+        closing.start()
+        closing.join(3.0)
+        assert not closing.is_alive()
 
 
 @pytest.mark.verify
