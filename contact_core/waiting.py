@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
+from contact_core.signals import LONGEST_WAIT
+
 LONG = 2.0
 """From when on a wait is shown [s]."""
 
@@ -32,4 +34,5 @@ def waiting_for(what: str) -> Iterator[None]:
             yield
         finally:
             over.set()
-            clock.join()
+            # Whoever is interrupted while drawing a bar keeps the lock of all bars.
+            clock.join(LONGEST_WAIT)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
+from tqdm import tqdm
 
 from contact_core import waiting
 from contact_core.waiting import waiting_for
@@ -28,3 +30,22 @@ def test_a_long_wait_says_what_and_how_long(
 def test_what_goes_wrong_meanwhile_is_passed_on() -> None:
     with pytest.raises(ValueError, match="so"), waiting_for("look"):
         raise ValueError("so")
+
+
+def test_it_ends_where_somebody_was_interrupted_while_drawing_a_bar(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(waiting, "LONG", 0.0)
+
+    def tidy() -> None:
+        tqdm.get_lock().acquire()  # as the interrupted bar has left it
+        try:
+            with waiting_for("tidy"):
+                time.sleep(1.5)
+        finally:
+            tqdm.get_lock().release()
+
+    tidying = threading.Thread(target=tidy, daemon=True)
+    tidying.start()
+    tidying.join(5.0)
+    assert not tidying.is_alive()
