@@ -20,12 +20,9 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
 from contact_core.errors import ContactStackError
-from contact_core.signals import end_with_parent, stop_signals
+from contact_core.signals import LONGEST_WAIT, end_with_parent, stop_signals
 from contact_ros import network
 from contact_ros.guarded_node import GuardedExecutor
-
-POLL_PERIOD = 0.1
-"""How often an idle executor looks for a stop signal [s]."""
 
 EXIT_ERROR = 2
 
@@ -109,7 +106,7 @@ def _spin(node: Node, stop: _StopSignals) -> None:
     executor.add_node(node)
     try:
         while not stop.requested:
-            executor.spin_once(timeout_sec=POLL_PERIOD)
+            executor.spin_once(timeout_sec=LONGEST_WAIT)
     finally:
         executor.remove_node(node)
         executor.shutdown()
