@@ -114,6 +114,10 @@ class ContactEstimate:
         )
 
 
+MISSING = 0.1
+"""A payload that the torques show but for so much is there [kg]."""
+
+
 @dataclass(frozen=True)
 class ContactReport:
     """The contacts of one estimator tick.
@@ -124,9 +128,17 @@ class ContactReport:
         free_torque: (n) the external torque without bias and payload that they follow from
             [Nm]; None if it is not told.
         calibrated: Whether the estimator knows how wrong the arm's model may be.
+        undeclared_load: Mass that hangs on the arm beside the declared payload [kg]; negative:
+            the torques do not show the payload that was declared.
     """
 
     stamp: int
     contacts: Sequence[ContactEstimate]
     free_torque: np.ndarray | None = None
     calibrated: bool = False
+    undeclared_load: float = 0.0
+
+    @property
+    def lacks_payload(self) -> bool:
+        """Whether the torques do not show the payload that was declared."""
+        return self.undeclared_load < -MISSING

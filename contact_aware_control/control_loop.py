@@ -198,9 +198,20 @@ class ControlLoop:
             anew = move.reference_time == 0.0 and not _continues(goal, state)
             begins = (mode in FOLLOWING) != (state.mode in FOLLOWING) or anew
             fresh = age(inputs.now, heard.report) <= self.config.safety.contacts_timeout
-            leashed = self._leash.holds(heard.report if fresh else None)
+            report = heard.report if fresh else None
+            leashed = self._leash.holds(report)
             known = Known(
-                inputs.now, arm, heard.report, goal, gate, mode, begins, ramp_ticks, ghost, leashed
+                inputs.now,
+                arm,
+                heard.report,
+                goal,
+                gate,
+                mode,
+                begins,
+                ramp_ticks,
+                ghost,
+                leashed,
+                state.vouched,
             )
             move = move._replace(command=gate.command, ghost=ghost)
             move = self._move(state.transition, known, move)
@@ -209,6 +220,8 @@ class ControlLoop:
                 gate, inputs.now, move.command, arm.position, move.bound
             )
             follow = self._watch.sent(follow, gate.command)
+            if move.status is Status.OK and report is not None and report.lacks_payload:
+                move = move._replace(status=Status.AMBIGUOUS_LOAD)
             if late and move.status is Status.OK:
                 move = move._replace(status=Status.DEADLINE_MISSED)
             if refusal:
@@ -235,6 +248,7 @@ class ControlLoop:
             ramp_ticks=ramp_ticks,
             sent=state.sent if sent is None else sent.position,
             ghost=move.ghost,
+            vouched=move.vouched,
         )
         return state, sent, _status(state, move, refusal)
 

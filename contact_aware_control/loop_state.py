@@ -66,6 +66,8 @@ class LoopState:
         ramp_ticks: Number of ticks since the slow start began.
         sent: (n) the last command that left [rad]; None if none has since the activation.
         ghost: (n) the command that there would be without contacts [rad]; None: the present one.
+        vouched: (n) how far contacts that were vouched for have taken the command from it [rad];
+            None: not at all.
     """
 
     supervisor: SupervisorState = field(default_factory=SupervisorState)
@@ -87,6 +89,7 @@ class LoopState:
     ramp_ticks: int = 0
     sent: np.ndarray | None = None
     ghost: np.ndarray | None = None
+    vouched: np.ndarray | None = None
 
     @property
     def command(self) -> np.ndarray | None:

@@ -52,6 +52,8 @@ class Known(NamedTuple):
         ramp_ticks: Number of ticks since the slow start began.
         ghost: (n) the command that there would be without contacts [rad]; None: the present one.
         leashed: Whether nothing vouches for the contacts.
+        vouched: (n) how far contacts that were vouched for have taken the command from the one
+            without any [rad]; None: not at all.
     """
 
     time: int
@@ -64,6 +66,7 @@ class Known(NamedTuple):
     ramp_ticks: int
     ghost: np.ndarray | None
     leashed: bool
+    vouched: np.ndarray | None
 
     @property
     def guidance(self) -> Guidance | None:
@@ -89,6 +92,8 @@ class Move(NamedTuple):
         rate: How fast reference time passed in this tick; 0 where nothing is followed.
         output: The controller's; None where nothing is followed.
         ghost: (n) the command that there would be now without contacts [rad]; None: this one.
+        vouched: (n) how far contacts that are vouched for have taken the command from it [rad];
+            None: not at all.
     """
 
     command: np.ndarray | None
@@ -102,6 +107,7 @@ class Move(NamedTuple):
     rate: float = 0.0
     output: ControllerOutput | None = None
     ghost: np.ndarray | None = None
+    vouched: np.ndarray | None = None
 
 
 class Yielding:
@@ -182,7 +188,15 @@ class Yielding:
         # Where nothing is followed, the first command that yields leaves the ghost behind.
         move, held = move._replace(ghost=ghost), False
         if known.leashed:
-            command, held = self._leash.limit(known.gate.command, (before, ghost), command)
+            pulled = move.reflex.unexplained_force > 0.0 or self._leash.is_pulled(known.report)
+            vouched = _shrunk(known.vouched, known.gate.command - before) if pulled else None
+            shift = np.zeros(self._n) if vouched is None else vouched
+            command, held = self._leash.limit(
+                known.gate.command, (before + shift, ghost + shift), command, pulled
+            )
+            move = move._replace(vouched=vouched)
+        else:
+            move = move._replace(vouched=command - ghost)
         if held:
             room = self._gate.room(known.gate, known.arm.position, move.bound)
             command = known.gate.command + np.clip(command - known.gate.command, *room)
@@ -331,3 +345,11 @@ def age(now: int, sample: ArmState | ContactReport | None) -> float:
         [s]; inf without a message.
     """
     return math.inf if sample is None else abs(now - sample.stamp) * NANOSECONDS
+
+
+def _shrunk(vouched: np.ndarray | None, deviation: np.ndarray) -> np.ndarray | None:
+    """Return what is left of a deviation (n) that was vouched for; what was given back is gone."""
+    if vouched is None or not vouched.any():
+        return None
+    left: np.ndarray = min(max(vouched @ deviation / (vouched @ vouched), 0.0), 1.0) * vouched
+    return left

@@ -310,6 +310,18 @@ class Robot:
         weight = np.array([0.0, 0.0, -mass * GRAVITY])
         return self.torque_of_force(self.tool_link, point, weight)
 
+    def load_of_payload(self, mass: float, center_of_mass: np.ndarray) -> np.ndarray:
+        """Return a held object as a load on the last link.
+
+        Args:
+            mass: Mass of the object [kg].
+            center_of_mass: (3) its centre of mass, tool frame [m].
+
+        Returns:
+            (4) mass [kg] and first moment of mass [kg m] in the frame of the last joint.
+        """
+        return mass * np.array([1.0, *self.model.frames[self._tool].placement.act(center_of_mass)])
+
     def _frame(self, link: str) -> int:
         try:
             return self._frames[link]

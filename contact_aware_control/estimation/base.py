@@ -9,7 +9,7 @@ from enum import Enum
 
 import numpy as np
 
-from contact_aware_control.contact import ContactEstimate
+from contact_aware_control.contact import ContactEstimate, ContactReport
 from contact_aware_control.estimation.tare import TareStatus
 from contact_core.collision.shapes import PlacedShape
 
@@ -41,7 +41,8 @@ class EstimatorOutput:
         residual: Squared whitened torque, per joint, that all contacts together leave
             unexplained; about 1 or less if the model explains it.
         calibrated: Whether the arm's errors are known from a calibration.
-        load: Mass of what was found to hang on the arm undeclared [kg].
+        load: Mass of what the torques show to hang on the arm beside the declared payload [kg];
+            negative: less hangs there than was declared.
     """
 
     stamp_ns: int
@@ -54,6 +55,14 @@ class EstimatorOutput:
     residual: float = 0.0
     calibrated: bool = False
     load: float = 0.0
+
+    def report(self, stamp: int) -> ContactReport:
+        """Return what the controller is told.
+
+        Args:
+            stamp: What to stamp it with, on the clock of the control loop [ns].
+        """
+        return ContactReport(stamp, self.contacts, self.torque, self.calibrated, self.load)
 
 
 class Estimator(ABC):

@@ -11,16 +11,24 @@ from contact_aware_control.estimation.base import Estimator, EstimatorOutput, Es
 from contact_aware_control.estimation.calibration import Calibration, prior
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.filter import FilterEstimate
-from contact_aware_control.estimation.load import LoadHypothesis, Verdict
+from contact_aware_control.estimation.load import LoadClassifier, Verdict
 from contact_aware_control.estimation.measurement import MeanTorque, Torques
 from contact_aware_control.estimation.surface import new_placement, place
 from contact_aware_control.estimation.tare import JumpingLowPass
 from contact_aware_control.estimation.tool_surface import ToolSurface, check_held
 from contact_aware_control.estimation.torque_balance import FreeTorque, TorqueBalance
 from contact_aware_control.estimation.tracker import ContactTracker, Track
+from contact_aware_control.lever_arms import LeverArms
 from contact_core.collision.shapes import PlacedShape
 from contact_core.errors import ConfigError
 from contact_core.robot import Robot
+
+TRUSTED_OVER_LEAST, MOST_OVER_LEAST = 10.0, 30.0
+"""A force over the least one that causes its torques: up to where its contact may count as located
+(on the outer links it reaches 7), and up to where it is believed (on link 4 it reaches 23)."""
+
+HELD_REACH = 0.1
+"""How far a held object reaches from the tool's origin, for that least force [m]."""
 
 
 class ContactEstimator(Estimator):
@@ -52,6 +60,7 @@ class ContactEstimator(Estimator):
         self._tool = ToolSurface(robot, config.links)
         self._surface, self._links = self._tool.surface, self._tool.links
         self._placement = new_placement(self._surface)
+        self._levers = LeverArms(robot, HELD_REACH)
         self.reset(config.seed)
 
     def reset(self, seed: int) -> None:
@@ -61,8 +70,12 @@ class ContactEstimator(Estimator):
         self._balance = TorqueBalance(self._robot, config, self._calibration)
         self._held = self._balance.held
         self._tool.hold(self._held)
-        self._hypothesis = LoadHypothesis(config.load, config.errors.correlation_time)
-        self._load = np.zeros(4)
+        self._classifier = LoadClassifier(
+            self._robot.n,
+            config.load,
+            config.errors.correlation_time,
+            config.detection.threshold,
+        )
         self._low_pass = JumpingLowPass(config.detection.torque_time)
         self._mean = JumpingLowPass(config.estimate.residual_time)
         self._torque = np.zeros(self._robot.n)
@@ -106,37 +119,51 @@ class ContactEstimator(Estimator):
         deviation = np.sqrt(free.covariance.diagonal())
         smooth = self._low_pass.update(self._torque, deviation, free.period)
         evidence = _squared(free.covariance, smooth)
-        contacts = self._track(stamp_ns, free, smooth, evidence)
+        found = self._track(stamp_ns, free, smooth, evidence)
         touched = bool(self._tracker.tracks)
         threshold = self._config.detection.threshold
-        self._balance.learn(touched=touched, free=evidence < 0.5 * threshold)
-        if not touched:
-            self._hypothesis.reset()
-        elif self._is_load(free, smooth):
+        # A contact that is lost for a moment, while the torque stays, is not over.
+        judged = touched or evidence >= threshold
+        verdict = self._judge(free, smooth) if judged else self._untouched()
+        self._balance.learn(
+            touched=touched, free=evidence < 0.5 * threshold, contact=self._classifier.contact
+        )
+        contacts = tuple(
+            self._contact(track, estimate, stamp_ns, q, ambiguous=verdict is not Verdict.CONTACT)
+            for track, estimate in found
+        )
+        if verdict is Verdict.LOAD:
             self._tracker.end_all(stamp_ns)
         return self._output(stamp_ns, self._status(contacts), contacts)
 
-    def _is_load(self, free: FreeTorque, smooth: np.ndarray) -> bool:
-        """Tell whether a load was taken or left, which is counted as one from now on."""
-        covariance, matrix = free.covariance, self._balance.load_matrix
-        verdict = self._hypothesis.update(smooth, covariance, matrix, free.period)
-        load, deviation = self._hypothesis.load, self._hypothesis.covariance
-        if self._load.any() and (
-            _squared(covariance, smooth + matrix @ self._load) < self._config.detection.threshold
+    def _untouched(self) -> Verdict:
+        """Nothing is to be explained."""
+        self._classifier.reset()
+        return Verdict.CONTACT
+
+    def _judge(self, free: FreeTorque, smooth: np.ndarray) -> Verdict:
+        """Tell contact from load; one that was taken or left counts as known from now on."""
+        covariance, matrix, balance = free.covariance, self._balance.load_matrix, self._balance
+        verdict = self._classifier.update(
+            smooth, covariance, matrix, balance.known_load, free.period
+        )
+        load, deviation = self._classifier.load, self._classifier.covariance
+        found = balance.found_load
+        if found.any() and (
+            _squared(covariance, smooth + matrix @ found) < self._config.detection.threshold
         ):
             # The torque is that of an arm without load again.
-            load, deviation = -self._load, np.zeros((4, 4))
-        elif verdict is not Verdict.LOAD:
-            return False
-        self._balance.take_load(load, deviation)
-        self._load = self._load + load
-        self._low_pass.reset()
-        self._mean.reset()
-        return True
+            verdict, load, deviation = Verdict.LOAD, -found, np.zeros((4, 4))
+        if verdict is Verdict.LOAD:
+            balance.take_load(load, deviation)
+            self._classifier.reset()
+            self._low_pass.reset()
+            self._mean.reset()
+        return verdict
 
     def _track(
         self, stamp_ns: int, free: FreeTorque, smooth: np.ndarray, evidence: float
-    ) -> tuple[ContactEstimate, ...]:
+    ) -> list[tuple[Track, FilterEstimate]]:
         """Start, follow and end contacts; return those to be reported."""
         robot, origins = self._robot, self._robot.joint_origins
         if self._tracker.tracks or evidence >= self._config.detection.threshold:
@@ -153,7 +180,7 @@ class ContactEstimator(Estimator):
         else:
             left = found[0][1].residual if found else _squared(covariance, self._torque) / robot.n
             self._residual = left
-        return tuple(self._contact(track, estimate, stamp_ns) for track, estimate in found)
+        return found
 
     def _unexplained(
         self,
@@ -169,33 +196,54 @@ class ContactEstimator(Estimator):
             )
         return _squared(covariance, torque) / self._robot.n
 
-    def _contact(self, track: Track, estimate: FilterEstimate, stamp_ns: int) -> ContactEstimate:
+    def _contact(
+        self,
+        track: Track,
+        estimate: FilterEstimate,
+        stamp_ns: int,
+        q: np.ndarray,
+        *,
+        ambiguous: bool,
+    ) -> ContactEstimate:
         link = self._links[estimate.shape]
         pose = self._robot.link_pose(link)
         located = estimate.modes[0][2]
+        joints = int(self._surface.joints[estimate.shape])
+        least = self._least_force(link, joints, estimate, q)
+        ratio = float(np.linalg.norm(estimate.force_world)) / max(least, 1e-9)
+        trusted = ratio <= TRUSTED_OVER_LEAST and not track.guessed
         return ContactEstimate(
             number=track.number,
             link=link,
-            joints_moving=int(self._surface.joints[estimate.shape]),
+            joints_moving=joints,
             point_world=estimate.point_world,
             point_link=pose.actInv(estimate.point_world),
             normal_world=estimate.normal_world,
-            force_world=estimate.force_world,
+            force_world=estimate.force_world / max(ratio / MOST_OVER_LEAST, 1.0),
             point_covariance=estimate.point_covariance,
             force_covariance=estimate.force_covariance,
             residual=estimate.residual,
             effective_sample_size=estimate.effective_sample_size,
             spread=estimate.spread,
-            identifiable=not track.guessed and self._identifiable(estimate, located),
+            identifiable=trusted and self._identifiable(estimate, located),
             age=1e-9 * (stamp_ns - track.began_ns),
             modes=tuple(
                 ContactMode(self._links[shape], point, weight)
                 for shape, point, weight in estimate.modes
             ),
-            ambiguous=self._hypothesis.verdict is not Verdict.CONTACT,
-            same_wrench=not track.guessed
-            and self._identifiable(estimate, self._weight_of_wrench(estimate)),
+            ambiguous=ambiguous,
+            same_wrench=trusted and self._identifiable(estimate, self._weight_of_wrench(estimate)),
         )
+
+    def _least_force(
+        self, link: str, joints: int, estimate: FilterEstimate, q: np.ndarray
+    ) -> float:
+        """Return the least force that causes the torques of a contact's force [N].
+
+        Along the bones of the arm any force causes next to none.
+        """
+        torque = self._robot.torque_of_force(link, estimate.point_world, estimate.force_world)
+        return self._levers.least_force(q, torque, joints)
 
     def _identifiable(self, estimate: FilterEstimate, weight: float) -> bool:
         limits = self._config.estimate
@@ -253,7 +301,7 @@ class ContactEstimator(Estimator):
             rejected=self._balance.rejected,
             residual=self._residual,
             calibrated=self._balance.calibrated,
-            load=float(self._load[0]),
+            load=self._balance.undeclared_mass,
         )
 
 

@@ -4,14 +4,17 @@ While something is taken for a contact, the same torques are explained as a load
 
     tau_ext = H phi,    phi = (mass, first moment of mass) in the frame of the last joint,
 
-which is constant as long as it hangs there. The hypothesis fails when the torque changes in a way
-that phi does not foresee, or when phi is no mass within reach of the hand: then it is a contact.
-If it holds while the arm turns so far that a force of the environment would have had to follow the
+which is constant as long as it hangs there. It comes on top of what is known to hang there: the
+declared payload, which may have been dropped or never taken, and loads found before. So phi may be
+negative, but the sum has to be a mass within reach of the hand. The hypothesis fails when it is
+not, or when the torque changes in a way that phi does not foresee: then it is a contact. If it
+holds while the arm turns so far that a force of the environment would have had to follow the
 load's, it is a load. Until then nobody can know.
 """
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 import numpy as np
@@ -23,6 +26,13 @@ BROADEST = np.array([10.0, 1.0, 1.0, 1.0])
 
 SURPRISE = 24.0
 """Squared whitened error that seven torques of the hypothesis exceed once in a thousand samples."""
+
+CERTAIN, DOUBTED = 0.05, 0.3
+"""By how much of itself the torque of a contact may change in its direction, which is no load;
+where a load is in doubt that moves the arm meanwhile, the contact may slide and change more."""
+
+SLIGHT = 0.3
+"""A load that is less makes no difference beside a contact [kg]."""
 
 
 class Verdict(Enum):
@@ -66,7 +76,12 @@ class LoadHypothesis:
         self._lasted = 0.0
 
     def update(
-        self, torque: np.ndarray, covariance: np.ndarray, matrix: np.ndarray, period: float
+        self,
+        torque: np.ndarray,
+        covariance: np.ndarray,
+        matrix: np.ndarray,
+        known: np.ndarray,
+        period: float,
     ) -> Verdict:
         """Take in a sample.
 
@@ -74,26 +89,41 @@ class LoadHypothesis:
             torque: (n) that a contact or a load has to explain, low-passed [Nm].
             covariance: (n, n) of what is neither in it [Nm^2].
             matrix: (n, 4) H.
+            known: (4) load that is counted already, declared or found [kg], [kg m].
             period: Time since the last sample [s].
 
         Returns:
             The verdict.
         """
         self._age += period
-        changed = self._first is not None and self._is_surprised(torque, covariance, matrix)
+        sample = torque, covariance, matrix, known, period
+        changed = self._first is not None and not self._explains(*sample)
         if changed:
             self._restart()
-        possible = not self._is_surprised(torque, covariance, matrix)
-        self._condition(torque, covariance, matrix, period)
-        if not (possible and self._is_plausible()):
+        if self._first is None and not self._explains(*sample):
             self.verdict = Verdict.CONTACT
             self._restart()
-        elif changed and self._age > self._config.window:
-            # A load takes a moment to be taken up, a hand goes on to change its mind.
+        elif changed and self._age > self._config.window and self.load[0] >= 0.0:
+            # A load takes a moment to be taken up, a hand goes on to change its mind. What may be
+            # missing of a known load stays in doubt: no hand has to press against it.
             self.verdict = Verdict.CONTACT
         elif self.verdict is not Verdict.CONTACT or self._lasted >= self._config.window:
             self.verdict = self._decided(covariance, matrix)
         return self.verdict
+
+    def _explains(
+        self,
+        torque: np.ndarray,
+        covariance: np.ndarray,
+        matrix: np.ndarray,
+        known: np.ndarray,
+        period: float,
+    ) -> bool:
+        """Take in a sample; tell whether one load explains it and those before."""
+        if self._is_surprised(torque, covariance, matrix):
+            return False
+        self._condition(torque, covariance, matrix, period)
+        return self._is_plausible(known)
 
     def _is_surprised(self, torque: np.ndarray, covariance: np.ndarray, matrix: np.ndarray) -> bool:
         """Tell whether the samples so far did not foresee this one."""
@@ -114,14 +144,19 @@ class LoadHypothesis:
         self.covariance = self.covariance - gain @ spread
         self._lasted += period
 
-    def _is_plausible(self) -> bool:
-        """Tell whether phi may be a mass within reach of the hand."""
-        deviation = np.sqrt(self.covariance.diagonal())
-        mass, moment = self.load[0], self.load[1:]
-        if mass < -3.0 * deviation[0]:
+    def _is_plausible(self, known: np.ndarray) -> bool:
+        """Tell whether all that hangs there may be a mass within reach of the hand.
+
+        At rest the moment about the vertical is not seen; what is seen of it has to be in reach.
+        """
+        mass, moment = self.load[0] + known[0], self.load[1:] + known[1:]
+        if mass < -3.0 * math.sqrt(self.covariance[0, 0]):
             return False
-        reach = self._config.farthest * max(mass, 0.0) + 3.0 * float(np.linalg.norm(deviation[1:]))
-        return bool(np.linalg.norm(moment) <= reach)
+        covariance = self.covariance[1:, 1:]
+        seen = np.linalg.solve(covariance, moment)
+        seen = seen / max(float(np.linalg.norm(seen)), 1e-9)
+        least = abs(seen @ moment) - 3.0 * math.sqrt(seen @ covariance @ seen)
+        return bool(least <= self._config.farthest * max(mass, 0.0))
 
     def _decided(self, covariance: np.ndarray, matrix: np.ndarray) -> Verdict:
         """It is a load if its torque has changed so much that a mere force would not have."""
@@ -131,3 +166,114 @@ class LoadHypothesis:
         total = covariance + turned @ self.covariance @ turned.T
         distinct = float(change @ np.linalg.solve(total, change))
         return Verdict.LOAD if distinct > self._config.distinct else Verdict.AMBIGUOUS
+
+
+class LoadClassifier:
+    """Tells contacts from loads, also where something touches the arm that is certainly no load.
+
+    What a load cannot explain is a contact, and the torque it causes is remembered, low-passed.
+    When the torque then changes as a load would change it, the change is in doubt until it is
+    gone, or until the arm has turned; the contact may press more or less meanwhile.
+
+    Attributes:
+        contact: (n) torque that is certainly of contacts [Nm].
+        load: (4) the load that explains what is in doubt, or was found [kg], [kg m].
+        covariance: (4, 4) of it.
+    """
+
+    def __init__(
+        self, joints: int, config: LoadConfig, correlation_time: float, threshold: float
+    ) -> None:
+        """Take thresholds.
+
+        Args:
+            joints: Number of joints n.
+            config: What a load may be.
+            correlation_time: Samples within it count as one [s].
+            threshold: Squared whitened norm of a torque that is significant.
+        """
+        self._n = joints
+        self._window = config.window
+        self._threshold = threshold
+        self._whole = LoadHypothesis(config, correlation_time)
+        self._change = LoadHypothesis(config, correlation_time)
+        self._in_doubt, self._slight_for = False, 0.0
+        self.reset()
+
+    def reset(self) -> None:
+        """Nothing touches the arm."""
+        self._whole.reset()
+        self._become_certain(np.zeros(self._n))
+        self.load, self.covariance = self._whole.load, self._whole.covariance
+
+    def update(
+        self,
+        torque: np.ndarray,
+        covariance: np.ndarray,
+        matrix: np.ndarray,
+        known: np.ndarray,
+        period: float,
+    ) -> Verdict:
+        """Take in a sample of an arm that is touched, see :meth:`LoadHypothesis.update`."""
+        found, doubted = self._whole, self._whole.load
+        verdict = found.update(torque, covariance, matrix, known, period)
+        if verdict is not Verdict.CONTACT:
+            self._become_certain(np.zeros(self._n))
+        elif not self.contact.any() and abs(doubted[0]) < SLIGHT:
+            self._become_certain(torque)
+        else:
+            if not self.contact.any():
+                # Something touches the arm beside what may be a load, which stays in doubt.
+                self._become_certain(torque - matrix @ doubted)
+                self._in_doubt = True
+            found = self._change
+            verdict = self._judge_change(torque, covariance, matrix, known, period)
+        self.load, self.covariance = found.load, found.covariance
+        return verdict
+
+    def _judge_change(
+        self,
+        torque: np.ndarray,
+        covariance: np.ndarray,
+        matrix: np.ndarray,
+        known: np.ndarray,
+        period: float,
+    ) -> Verdict:
+        """Tell whether a load may be what has changed the torque of a contact."""
+        change = torque - self.contact
+        sample = matrix, known, period
+        slight = self._of_contact(covariance, CERTAIN)
+        is_slight = change @ np.linalg.solve(slight, change) < self._threshold
+        if self._in_doubt:
+            self._slight_for = self._slight_for + period if is_slight else 0.0
+            if self._slight_for < self._window:
+                verdict = self._change.update(
+                    change, self._of_contact(covariance, DOUBTED), *sample
+                )
+                if verdict is not Verdict.CONTACT:
+                    return verdict
+            self._become_certain(torque)
+            return Verdict.CONTACT
+        if not is_slight:
+            verdict = self._change.update(change, self._of_contact(covariance, 0.0), *sample)
+            self._in_doubt = verdict is not Verdict.CONTACT
+            if self._in_doubt:
+                return verdict
+        self._become_certain(self.contact + (1.0 - math.exp(-period / self._window)) * change)
+        return Verdict.CONTACT
+
+    def _of_contact(self, covariance: np.ndarray, share: float) -> np.ndarray:
+        """Return the covariance (n, n) of what is no load, where the contact changes by itself.
+
+        It may press any harder or not at all; across, its torque changes by a share of itself.
+        """
+        contact = self.contact
+        across = share * float(np.linalg.norm(contact))
+        total: np.ndarray = covariance + np.outer(contact, contact) + across**2 * np.eye(self._n)
+        return total
+
+    def _become_certain(self, torque: np.ndarray) -> None:
+        """Take a torque (n) for that of contacts [Nm]."""
+        self.contact = torque
+        self._in_doubt, self._slight_for = False, 0.0
+        self._change.reset()

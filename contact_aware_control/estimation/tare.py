@@ -112,27 +112,38 @@ class Tare:
 
 
 class Payload:
-    """The payload over time: changes at given times, with a transient after each.
+    """The payload over time: declared for given times, counted once the torque shows it.
 
-    When an object is dropped, its weight leaves the torque at a moment that is not known
-    exactly. For a short time after a change the change itself counts as uncertainty.
+    A payload may be declared before it is lifted, after it was dropped, or by mistake. Until the
+    torque shows at least half of the change, the payload before it counts. When an object is
+    dropped, its weight leaves the torque at a moment that is not known exactly, so for a short
+    time after a change the change itself counts as uncertainty.
 
     Attributes:
-        shapes: Of what is held, tool frame.
+        declared: (4) mass [kg] and first moment [kg m], in the last joint's frame, that were
+            declared for now.
+        counted: (4) the load that is taken from the torque.
+        shapes: Of what was declared, tool frame.
     """
 
-    def __init__(self, config: PayloadConfig) -> None:
+    def __init__(self, config: PayloadConfig, robot: Robot) -> None:
         """Start without payload.
 
         Args:
             config: Duration of the transient.
+            robot: The arm.
         """
         self._transient_time = config.transient_time
-        self._now = (0.0, np.zeros(3))
-        self._before = (0.0, np.zeros(3))
+        self._robot = robot
+        self.declared = self.counted = self._before = np.zeros(4)
         self._changed_at: int | None = None
-        self._pending: list[tuple[int, float, np.ndarray, tuple[PlacedShape, ...]]] = []
+        self._announced: list[tuple[int, np.ndarray, tuple[PlacedShape, ...]]] = []
         self.shapes: tuple[PlacedShape, ...] = ()
+
+    @property
+    def pending(self) -> bool:
+        """Whether the declared payload does not count yet."""
+        return self.counted is not self.declared
 
     def set(
         self,
@@ -141,7 +152,7 @@ class Payload:
         start_ns: int,
         shapes: Sequence[PlacedShape] = (),
     ) -> None:
-        """Announce a payload; later announcements replace pending ones that start later.
+        """Declare a payload; later declarations replace announced ones that start later.
 
         Args:
             mass: [kg], 0 for none.
@@ -149,32 +160,47 @@ class Payload:
             start_ns: Time from which on it is held [ns].
             shapes: Where it may be touched, tool frame.
         """
-        self._pending = [change for change in self._pending if change[0] < start_ns]
-        center = np.array(center_of_mass, dtype=float)
-        self._pending.append((start_ns, mass, center, tuple(shapes)))
+        self._announced = [change for change in self._announced if change[0] < start_ns]
+        load = self._robot.load_of_payload(mass, np.asarray(center_of_mass, dtype=float))
+        self._announced.append((start_ns, load, tuple(shapes)))
 
-    def update(self, stamp_ns: int, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    def advance(self, stamp_ns: int) -> bool:
+        """Go on to a time.
+
+        Args:
+            stamp_ns: The time [ns].
+
+        Returns:
+            Whether another payload is declared from now on.
+        """
+        changed = False
+        while self._announced and self._announced[0][0] <= stamp_ns:
+            _, self.declared, self.shapes = self._announced.pop(0)
+            changed = True
+        return changed
+
+    def count(self, stamp_ns: int) -> None:
+        """Count what is declared from a time on [ns]."""
+        self._before, self.counted = self.counted, self.declared
+        self._changed_at = stamp_ns
+
+    def torque(self, stamp_ns: int, load_matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the payload's torque at a time.
 
         Args:
             stamp_ns: The time [ns].
-            robot: Updated at the configuration of that time.
+            load_matrix: (n, 4) torque per mass and first moment, where the robot is then.
 
         Returns:
             (n) torque [Nm], (n) its standard deviation [Nm].
         """
-        while self._pending and self._pending[0][0] <= stamp_ns:
-            self._before = self._now
-            self._changed_at, mass, center_of_mass, self.shapes = self._pending.pop(0)
-            self._now = (mass, center_of_mass)
-        torque = robot.gravity_torque_of_payload(*self._now)
+        torque: np.ndarray = load_matrix @ self.counted
         if self._changed_at is None:
             return torque, np.zeros_like(torque)
         # A stamp may go back behind the change, where another one was wrong.
         elapsed = max(0.0, 1e-9 * (stamp_ns - self._changed_at))
         trust_missing = math.exp(-elapsed / self._transient_time)
-        change = torque - robot.gravity_torque_of_payload(*self._before)
-        return torque, trust_missing * np.abs(change)
+        return torque, trust_missing * np.abs(torque - load_matrix @ self._before)
 
 
 class JumpingLowPass:

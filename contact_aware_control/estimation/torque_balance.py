@@ -44,6 +44,8 @@ class TorqueBalance:
         bias: (n) what was taken for an error in the last sample [Nm].
         rejected: Number of samples that were refused.
         calibrated: Whether the arm's errors are known from a calibration.
+        found_load: (4) mass [kg] and first moment [kg m], in the last joint's frame, of what was
+            found to hang on the arm beside the declared payload.
     """
 
     def __init__(self, robot: Robot, config: EstimatorConfig, calibration: Calibration) -> None:
@@ -57,13 +59,16 @@ class TorqueBalance:
         self._robot = robot
         self._errors = TorqueErrors(robot, config.errors, config.tare.expected_bias, calibration)
         self._tare = Tare(robot.torque_noise, config.tare, config.noise)
-        self._payload = Payload(config.payload)
+        self._payload = Payload(config.payload, robot)
+        self._significant = config.detection.threshold
+        self._reference = self._contact = np.zeros(robot.n)
         self._last_ns: int | None = None
         self._now = FreeTorque(
             0.0, np.zeros(robot.n), np.zeros((robot.n, robot.n)), self._tare.noise
         )
         self.bias = np.zeros(robot.n)
         self.rejected = 0
+        self.found_load = np.zeros(4)
         self.calibrated = calibration.of_this_arm
 
     @property
@@ -74,6 +79,18 @@ class TorqueBalance:
     def take_load(self, load: np.ndarray, covariance: np.ndarray) -> None:
         """Count a load among what is known, see :meth:`TorqueErrors.take_load`."""
         self._errors.take_load(load, covariance)
+        self.found_load = self.found_load + load
+
+    @property
+    def known_load(self) -> np.ndarray:
+        """(4) what counts as hanging on the arm: mass [kg], first moment [kg m]."""
+        known: np.ndarray = self._payload.counted + self.found_load
+        return known
+
+    @property
+    def undeclared_mass(self) -> float:
+        """What counts beside the declared payload [kg]; negative: less hangs there."""
+        return float(self.known_load[0] - self._payload.declared[0])
 
     @property
     def held(self) -> tuple[PlacedShape, ...]:
@@ -124,20 +141,43 @@ class TorqueBalance:
             self.rejected += 1
             return None
         self._robot.update(q)
-        payload, deviation = self._payload.update(stamp_ns, self._robot)
         self.bias, covariance = self._errors.expect(q, period)
-        covariance = covariance + np.diag(self._tare.noise**2 + deviation**2)
+        covariance = covariance + np.diag(self._tare.noise**2)
+        if self._payload.advance(stamp_ns):
+            self._reference = self._contact
+        if self._payload.pending:
+            torque = external_torque - self.bias - self.load_matrix @ self._payload.counted
+            if self._shows_declared(torque - self._reference, covariance):
+                self._payload.count(stamp_ns)
+        payload, deviation = self._payload.torque(stamp_ns, self.load_matrix)
+        covariance = covariance + np.diag(deviation**2)
         torque = external_torque - payload - self.bias
         self._now = FreeTorque(period, torque, covariance, self._tare.noise)
         return self._now
 
-    def learn(self, *, touched: bool, free: bool) -> None:
+    def _shows_declared(self, change: np.ndarray, covariance: np.ndarray) -> bool:
+        """Tell whether a torque has changed as the declared payload changes it, by half at least.
+
+        What is too little to be seen is believed, as is everything before the first tare.
+        """
+        expected = self.load_matrix @ (self._payload.declared - self.known_load)
+        weighted = np.linalg.solve(covariance, expected)
+        significance = float(expected @ weighted)
+        if significance < self._significant or not self._tare.measured:
+            return True
+        return float(change @ weighted) > 0.5 * significance
+
+    def learn(self, *, touched: bool, free: bool, contact: np.ndarray | None = None) -> None:
         """Learn from the last sample.
 
         Args:
             touched: Whether a contact is followed.
             free: Whether the sample is certainly of free space.
+            contact: (n) torque that is certainly of contacts [Nm]; None: none is.
         """
+        self._contact = np.zeros(self._robot.n) if contact is None else contact
+        if not touched:
+            self._reference = self._contact
         period, torque = self._now.period, self._now.torque
         if self._tare.running:
             mean = self._tare.update(torque, touched, period)

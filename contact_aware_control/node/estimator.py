@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState, PointCloud2, PointField
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
+from contact_aware_control.contact import MISSING
 from contact_aware_control.estimation import make_estimator
 from contact_aware_control.estimation.base import EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.config import ObserverConfig
@@ -146,6 +147,7 @@ class EstimatorNode(GuardedNode):
         self._markers = self.create_publisher(MarkerArray, "contact_markers", signal)
         self._particles = self.create_publisher(PointCloud2, "contact_particles", 1)
         self._clouded = 0
+        self._told_missing = False
         self.create_service(Trigger, "contact_estimator/tare", self._tare)
         self.create_service(Trigger, "contact_estimator/reset", self._reset)
         self.create_service(SetPayload, "set_payload", self._set_payload)
@@ -285,7 +287,21 @@ class EstimatorNode(GuardedNode):
         values["bias_max_Nm"] = f"{np.abs(last.bias).max():.3f}"
         values["calibrated"] = last.calibrated
         values["undeclared_load_kg"] = f"{last.load:.2f}"
+        if last.load < -MISSING:
+            return Health(Level.WARN, self._missing_payload(-last.load), values)
+        self._told_missing = False
         return Health(Level.OK, last.status.value, values)
+
+    def _missing_payload(self, mass: float) -> str:
+        """Say that less hangs on the arm than was declared [kg], once in the log, too."""
+        text = (
+            f"the torques show {mass:.2f} kg less than the declared payload: set the payload to "
+            "what is held; one that is still to be lifted counts once it hangs on the arm"
+        )
+        if not self._told_missing:
+            self._told_missing = True
+            self.get_logger().warning(text)
+        return text
 
 
 def main() -> int:

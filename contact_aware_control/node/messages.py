@@ -43,6 +43,9 @@ MOST_SAMPLES = 1e9
 LONGEST_NORMAL = 1.01
 """Largest component of a normal, which is a unit vector."""
 
+HEAVIEST = 100.0
+"""Largest mass on the arm that is believed, with either sign [kg]."""
+
 LARGEST_HELD = 2.0
 """Largest distance and length of a held object that are believed [m]."""
 
@@ -102,7 +105,8 @@ def from_message(message: ContactArray, robot: Robot, stamp: int) -> ContactRepo
         if told
         else None
     )
-    return ContactReport(stamp, contacts, free_torque, message.calibrated)
+    load = number(message.undeclared_load, "undeclared_load", -HEAVIEST, HEAVIEST)
+    return ContactReport(stamp, contacts, free_torque, message.calibrated, load)
 
 
 def held_shapes(request: SetPayload.Request) -> tuple[PlacedShape, ...]:

@@ -3,8 +3,9 @@
 At rest a hand and a load are the same torques, and a drift or friction in a joint looks like
 either. An arm that yields to them sinks, or walks away. So what nobody vouches for moves it by a
 bounded distance. The distance is that to a ghost, the command that there would be without any
-contact: of the origins of joints and tool, for an arm with redundant joints leaves its path with
-its elbow alone. It is one of commands: what a real load bends the springs by comes on top.
+contact, or where the arm was when it came into doubt: of the origins of joints and tool, for an arm
+with redundant joints leaves its path with its elbow alone. It is one of commands: what a real load
+bends the springs by comes on top. How fast an arm follows what is in doubt is bounded as well.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Leash:
         """
         self._length = KEPT * length
         self._braking = braking
+        self._quickest = braking * self._length
         self._least_force = least_force
         self._model, self._data = robot.model, robot.model.createData()
         self._tool = robot.model.getFrameId(robot.tool_link)
@@ -89,7 +91,11 @@ class Leash:
         return min(max(2.0 * left, 0.0), 1.0)
 
     def limit(
-        self, command: np.ndarray, ghosts: tuple[np.ndarray, np.ndarray], wanted: np.ndarray
+        self,
+        command: np.ndarray,
+        ghosts: tuple[np.ndarray, np.ndarray],
+        wanted: np.ndarray,
+        pulled: bool,
     ) -> tuple[np.ndarray, bool]:
         """Shorten a change that leads away, like one towards a joint limit.
 
@@ -98,20 +104,28 @@ class Leash:
 
         Args:
             command: (n) present command q_cmd [rad].
-            ghosts: (n) the command without contacts, of the last tick and of this one [rad].
+            ghosts: (n) the command that distances are measured from, of the last tick and of this
+                one [rad].
             wanted: (n) the command that is asked for [rad].
+            pulled: Whether it yields, and is not merely on its way back.
 
         Returns:
             (q_cmd+ (n) [rad]; whether it is held back).
         """
         before, now = (self._points(ghost) for ghost in ghosts)
         present = self._points(command)
+        asked, along = self._points(wanted), command + ghosts[1] - ghosts[0]
+        quickness = _distance(asked - now, present - before)
+        hurried = pulled and quickness > self._quickest
+        if hurried:
+            wanted = along + self._quickest / quickness * (wanted - along)
+            asked = self._points(wanted)
         distance = _distance(present, before)
         most = max(self._length, distance)
         allowed = distance + self._braking * (most - distance)
-        staying, farther = _distance(present, now), _distance(self._points(wanted), now)
+        staying, farther = _distance(present, now), _distance(asked, now)
         if farther <= max(allowed, min(staying, most)):
-            return wanted, False
+            return wanted, hurried
         if staying < allowed:
             return command + (allowed - staying) / (farther - staying) * (wanted - command), True
         if staying <= most:

@@ -156,5 +156,6 @@ _REMEDIES = {
     "torque's sign and source, the stiffness in the robot's file, the control mode and the "
     "encoder, then call resume",
     Status.AMBIGUOUS_LOAD: "a load, a drift or friction may be what looks like contact, so the arm "
-    "yields no further: tare, set the payload, calibrate, or free the arm",
+    "yields no further, or the torques do not show the declared payload: set the payload to what "
+    "is held, tare, calibrate, or free the arm",
 }

@@ -250,7 +250,7 @@ class FaultRun:
     def _estimate(self, state: ArmState) -> None:
         output = self._estimator.update(state.stamp, state.position, state.external_torque)
         if output.status is not EstimatorStatus.REJECTED:
-            self._report = ContactReport(self._now, output.contacts, output.torque)
+            self._report = output.report(self._now)
 
     def _command_sent(self, message: Any) -> None:
         self._sent = self.robot.driver.decode(message)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig, GovernorConfig
-from contact_aware_control.contact import ContactEstimate, ContactReport
+from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.estimation import (
     ESTIMATORS,
@@ -112,7 +112,10 @@ class ClosedLoopRun:
         experiment: What is done.
         plant: The simulator.
         loop: The control loop.
+        estimator: The contact estimator.
         status: LoopStatus of every tick of the motion.
+        commands: (n) command that the arm has after every tick of it [rad].
+        nominal: (n) command that there would be without contacts then [rad].
     """
 
     def __init__(
@@ -173,15 +176,17 @@ class ClosedLoopRun:
         if calibrated and not known.errors.calibration:
             exact = dataclasses.replace(known.errors, calibration=EXACT)
             known = dataclasses.replace(known, errors=exact)
-        self._estimator = make_estimator(arm(), known)
-        self._estimator.reset(seed)
+        self.estimator = make_estimator(arm(), known)
+        self.estimator.reset(seed)
         if self.experiment.held is not None:
-            self._estimator.set_payload(self.experiment.held.mass, MUG_CENTER, 0)
+            self.estimator.set_payload(self.experiment.held.mass, MUG_CENTER, 0)
         self._observer = MomentumObserver(arm(), observer) if observer is not None else None
         self._seed = seed
         self._force_limits = force_limits or {}
         self._before_tick = before_tick
         self.status: list[Any] = []
+        self.commands: list[np.ndarray] = []
+        self.nominal: list[np.ndarray] = []
 
     def run(self, until: float = math.inf) -> ExperimentData:
         """Run it.
@@ -209,7 +214,7 @@ class ClosedLoopRun:
             release = self.experiment.release
             if release is not None and moment <= release.time < moment + period:
                 gripper = GripperCommand(release.opening, release.effort)
-                self._estimator.set_payload(0.0, MUG_CENTER, measurement.time_ns)
+                self.estimator.set_payload(0.0, MUG_CENTER, measurement.time_ns)
             if self._before_tick is not None:
                 self._before_tick(self.plant, moment)
             measurement, estimates, tick_time = self._tick(measurement, goal, gripper)
@@ -262,18 +267,21 @@ class ClosedLoopRun:
             sensed,
             measurement.joint_torque,
         )
-        self._estimator.set_gripper(measurement.gripper_position)
+        self.estimator.set_gripper(measurement.gripper_position)
         found = self._estimate(state)
         contacts = found.contacts
         began = time.perf_counter()
-        report = ContactReport(now, contacts, found.torque, calibrated=found.calibrated)
+        report = found.report(now)
         inputs = LoopInputs(now, state, report, goal)
         self._loop_state, command, status = self.loop.tick(self._loop_state, inputs)
         elapsed = time.perf_counter() - began
-        if goal is not None:
-            self.status.append(status)
         # Without a new command the robot holds the last one.
         wanted = measurement.commanded_position if command is None else command.position
+        if goal is not None:
+            ghost = self._loop_state.ghost
+            self.status.append(status)
+            self.commands.append(wanted)
+            self.nominal.append(wanted if ghost is None else ghost)
         estimates = tuple(
             ContactSample(c.link, c.point_world, c.force_world, c.identifiable) for c in contacts
         )
@@ -288,9 +296,9 @@ class ClosedLoopRun:
             observed = self._observer.update(state)
             assert observed is not None
             torque = observed
-        if isinstance(self._estimator, TrueContacts):
-            self._estimator.see(c for c in self.plant.truth().contacts if c.body != self._held)
-        return self._estimator.update(state.stamp, state.position, torque)
+        if isinstance(self.estimator, TrueContacts):
+            self.estimator.see(c for c in self.plant.truth().contacts if c.body != self._held)
+        return self.estimator.update(state.stamp, state.position, torque)
 
     def _data(self, rows: list[tuple[Any, ...]]) -> ExperimentData:
         moment, position, velocity, contacts, estimates, shift, turn, tick_time = zip(

@@ -16,7 +16,6 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.contact import ContactReport
 from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.estimation import EstimatorConfig, make_estimator
 from contact_aware_control.estimation.calibration import EXACT
@@ -196,7 +195,7 @@ class PushRun:
             sensed.external_torque,
         )  # fmt: skip
         found = self._estimator.update(state.stamp, state.position, state.external_torque)
-        report = ContactReport(state.stamp, found.contacts, found.torque, calibrated=True)
+        report = found.report(state.stamp)
         goal = self._stream.goal(self._state, state.stamp) if follow else None
         inputs = LoopInputs(state.stamp, state, report, goal)
         self._state, passed, _ = self.loop.tick(self._state, inputs)

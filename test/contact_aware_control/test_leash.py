@@ -82,13 +82,13 @@ def test_distance_is_bounded_whatever_is_wanted(leash):
         following = ghost + random.uniform(-1.0, 1.0, 7) * 1e-3
         wanted = command + random.uniform(-1.0, 1.3, 7) * 4e-3
         before = leash.distance(command, ghost)
-        passed, held = leash.limit(command, (ghost, following), wanted)
+        passed, held = leash.limit(command, (ghost, following), wanted, pulled=True)
         after = leash.distance(passed, following)
         assert after <= LENGTH + 1e-4
         assert held or passed is wanted
         assert held or after <= before + 0.025 * (LENGTH - before) + 3e-3
         command, ghost = passed, following
-    back, held = leash.limit(command, (ghost, ghost), 0.5 * (command + ghost))
+    back, held = leash.limit(command, (ghost, ghost), 0.5 * (command + ghost), pulled=False)
     assert not held
     assert leash.distance(back, ghost) < leash.distance(command, ghost)
 
@@ -97,10 +97,22 @@ def test_arm_that_is_far_away_already_is_not_pulled_back(leash):
     """It has yielded to a contact that was none of doubt then; it may stay, or come back."""
     ghost = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
     command = ghost + 0.3 * np.eye(7)[0]
-    stayed, held = leash.limit(command, (ghost, ghost), command + 0.01 * np.eye(7)[0])
+    stayed, held = leash.limit(command, (ghost, ghost), command + 0.01 * np.eye(7)[0], pulled=False)
     assert held
     np.testing.assert_array_equal(stayed, command)
-    _, held = leash.limit(command, (ghost, ghost), command - 0.01 * np.eye(7)[0])
+    _, held = leash.limit(command, (ghost, ghost), command - 0.01 * np.eye(7)[0], pulled=False)
     assert not held
     assert leash.rate(command, ghost) == 0.0
     assert leash.rate(ghost, ghost) == 1.0
+
+
+def test_it_is_followed_slowly_also_across_the_path(leash):
+    """From one side to the other, as where a load is dropped that had pulled the arm down."""
+    ghost = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
+    command, wanted = (ghost + change * np.eye(7)[1] for change in (0.03, -0.03))
+    passed, held = leash.limit(command, (ghost, ghost), wanted, pulled=True)
+    assert held
+    assert leash.distance(passed, command) < 0.3 * ControllerConfig().period
+    back, held = leash.limit(command, (ghost, ghost), wanted, pulled=False)
+    assert not held
+    np.testing.assert_array_equal(back, wanted)

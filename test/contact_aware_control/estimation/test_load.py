@@ -5,8 +5,9 @@ import pytest
 
 from contact_aware_control.estimation.base import EstimatorStatus
 from contact_aware_control.estimation.config import LoadConfig
-from contact_aware_control.estimation.load import LoadHypothesis, Verdict
+from contact_aware_control.estimation.load import LoadClassifier, LoadHypothesis, Verdict
 from contact_aware_control.estimation.torque_errors import ErrorRegressor
+from contact_aware_control.lever_arms import LeverArms
 
 PERIOD = 0.005
 HOME = np.array([0.0, 0.4, 0.0, -1.7, 0.0, -0.5, 0.0])
@@ -24,11 +25,12 @@ class Episode:
         self.hypothesis = LoadHypothesis(LoadConfig(), correlation_time=0.3)
         self.regressor = ErrorRegressor(robot)
         self.rng = np.random.default_rng(seed)
+        self.known = np.zeros(4)
 
     def show(self, q, torque):
         matrix = self.regressor.at(q, STILL, STILL)[:, -4:]
         measured = torque + NOISE * self.rng.standard_normal(7)
-        return self.hypothesis.update(measured, NOISE**2 * np.eye(7), matrix, PERIOD)
+        return self.hypothesis.update(measured, NOISE**2 * np.eye(7), matrix, self.known, PERIOD)
 
     def push(self, link, force, q=HOME, offset=OFFSET):
         self.robot.update(q)
@@ -130,3 +132,102 @@ def test_the_estimator_names_the_doubt_takes_the_load_and_gives_it_back(make_pla
         output = tick(q, 0.0)
     assert output.status is EstimatorStatus.FREE
     assert output.load == pytest.approx(0.0, abs=1e-9)
+
+
+DECLARED = 2.0
+"""A payload that counts [kg]."""
+
+
+@pytest.fixture
+def loaded(episode, robot):
+    episode.known = robot.load_of_payload(DECLARED, OFFSET)
+    return episode
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_what_may_be_missing_of_a_payload_is_no_contact(loaded, share):
+    """Dropped, or declared by mistake; an arm that yields to it would rise for ever."""
+    weight = 9.81 * DECLARED * share
+    assert {loaded.push("tool", [0.0, 0.0, weight]) for _ in range(400)} == {Verdict.AMBIGUOUS}
+
+
+@pytest.mark.parametrize("force", [[0.0, 0.0, 30.0], [0.0, 25.0, 0.0], [25.0, 0.0, 0.0]])
+def test_what_no_missing_payload_can_do_is_a_contact(loaded, force):
+    """More than it weighs, or sideways."""
+    verdicts = [loaded.push("tool", force) for _ in range(200)]
+    assert set(verdicts[10:]) == {Verdict.CONTACT}
+
+
+class Touched:
+    """A classifier whose arm is pushed sideways before, and while, a load changes."""
+
+    def __init__(self, robot, known):
+        self.robot, self.known = robot, robot.load_of_payload(known, OFFSET)
+        self.classifier = LoadClassifier(7, LoadConfig(), 0.3, threshold=20.0)
+        self.regressor = ErrorRegressor(robot)
+        self.rng = np.random.default_rng(0)
+
+    def show(self, mass, force):
+        robot = self.robot
+        robot.update(HOME)
+        matrix = self.regressor.at(HOME, STILL, STILL)[:, -4:]
+        point = robot.link_pose("tool").act(OFFSET)
+        torque = robot.torque_of_force("tool", point, np.array([0.0, force, -9.81 * mass]))
+        measured = torque + NOISE * self.rng.standard_normal(7)
+        return self.classifier.update(measured, NOISE**2 * np.eye(7), matrix, self.known, PERIOD)
+
+
+@pytest.mark.parametrize(("known", "change"), [(0.0, 2.0), (2.0, -2.0), (5.0, -5.0)])
+def test_a_load_that_changes_beside_a_contact_is_in_doubt_until_it_is_right_again(
+    robot, known, change
+):
+    touched = Touched(robot, known)
+    assert {touched.show(0.0, 15.0) for _ in range(400)} == {Verdict.CONTACT}
+    doubted = [touched.show(change, 15.0 - 10.0 * min(tick / 100, 1.0)) for tick in range(400)]
+    assert set(doubted) == {Verdict.AMBIGUOUS}
+    again = [touched.show(0.0, 15.0) for _ in range(300)]
+    assert set(again[200:]) == {Verdict.CONTACT}
+
+
+def test_a_contact_that_presses_harder_is_no_load(robot):
+    touched = Touched(robot, 2.0)
+    verdicts = [touched.show(0.0, 5.0 + 0.1 * tick) for tick in range(400)]
+    assert set(verdicts[10:]) == {Verdict.CONTACT}
+
+
+def test_a_payload_counts_only_once_the_torque_shows_it(make_plant, robot):
+    """Declared by mistake it makes no contact and moves nothing; it is named until it is there."""
+    plant = make_plant(seed=1)
+    plant.free(HOME)
+    robot.update(HOME)
+    weight = robot.gravity_torque_of_payload(DECLARED, np.zeros(3))
+    plant.estimator.set_payload(DECLARED, np.zeros(3), 0)
+    outputs = [plant.tick(HOME) for _ in range(200)]
+    assert not any(output.contacts for output in outputs)
+    assert outputs[-1].load == pytest.approx(-DECLARED)
+    assert outputs[-1].report(0).lacks_payload
+    lifted = [plant.tick(HOME, extra=weight) for _ in range(100)]
+    assert not any(output.contacts for output in lifted[5:])
+    assert lifted[-1].load == pytest.approx(0.0)
+    dropped = [plant.tick(HOME) for _ in range(200)]
+    assert all(c.ambiguous for output in dropped[5:] for c in output.contacts)
+    assert dropped[-1].status is EstimatorStatus.AMBIGUOUS
+    plant.estimator.set_payload(0.0, np.zeros(3), 0)
+    again = [plant.tick(HOME) for _ in range(100)]
+    assert again[-1].status is EstimatorStatus.FREE
+    assert again[-1].load == pytest.approx(0.0)
+
+
+def test_a_force_far_above_what_its_torque_asks_for_is_not_believed(make_plant, robot):
+    """Along the bones next to no torque stands for any force; 19 kN were reported once."""
+    plant = make_plant(seed=2)
+    plant.free(HOME)
+    levers, rng = LeverArms(robot, 0.1), np.random.default_rng(0)
+    ratios = []
+    for _ in range(400):
+        for contact in plant.tick(HOME, extra=6.0 * rng.standard_normal(7)).contacts:
+            torque = robot.torque_of_force(contact.link, contact.point_world, contact.force_world)
+            least = levers.least_force(HOME, torque, contact.joints_moving)
+            ratios.append(np.linalg.norm(contact.force_world) / least)
+            assert not contact.wrench_known or ratios[-1] <= 10.1
+    assert max(ratios) > 20.0

@@ -1,0 +1,31 @@
+"""A payload that is not what was declared moves the command by no more than its bounds."""
+
+import pytest
+
+from contact_aware_control.safety.status import Status
+from contact_experiments.bench.payload_error import Case, all_cases, measure, render
+
+FEW = [
+    Case("iiwa14_wsg50", "at rest", "declared", True, 0, 2.0),
+    Case("iiwa14_wsg50", "in contact", "declared", True, 0, 5.0),
+    Case("iiwa14_wsg50", "in contact", "real", True, 0, 2.0),
+]
+"""1.2 m at 2.2 m/s before, each of them."""
+
+
+@pytest.mark.parametrize("case", FEW, ids=lambda case: f"{case.situation}, {case.how}")
+def test_a_wrong_payload_does_not_make_the_arm_fly(case):
+    travel = measure(case)
+    assert travel.bounded, travel
+    assert travel.recovers
+    if case.situation == "at rest":
+        assert Status.AMBIGUOUS_LOAD in travel.reported
+    assert "**" not in render([travel])
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(
+    "case", [c for c in all_cases() if c.how == "declared"], ids=lambda case: repr(case)
+)
+def test_no_declaration_moves_a_command(case):
+    assert measure(case).bounded
