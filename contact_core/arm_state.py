@@ -15,6 +15,17 @@ class CommandMode(Enum):
     POSITION = "joint positions"
     TORQUE = "joint torques, and the joint positions they are meant to lead to"
     WRENCH = "joint positions, and a wrench at the tool on top of the springs that hold it"
+    POSE = "poses of the tool"
+    NONE = "no commands"
+    UNKNOWN = "commands of a kind that is not known"
+
+
+class TorqueKind(Enum):
+    """What a driver means by the measured torque of a joint."""
+
+    GRAVITY_INCLUDED = "gravity_included"
+    GRAVITY_COMPENSATED = "gravity_compensated"
+    MOTOR_CURRENT = "motor_current"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +49,7 @@ class RobotCondition:
         safe: Whether its own safety lets it move.
         impedance: Whether it is in joint impedance control.
         connected_well: Whether the connection to it is good enough for commands.
+        overlay: Whether its motion is one that joint commands overlay.
     """
 
     commanding: bool = True
@@ -45,6 +57,7 @@ class RobotCondition:
     safe: bool | None = None
     impedance: bool | None = None
     connected_well: bool | None = None
+    overlay: bool | None = None
 
 
 HEALTHY = RobotCondition()
@@ -64,8 +77,8 @@ class ArmState:
         external_torque: Torque of the environment on the joints, shape (n,) [Nm], with
             the sign of ``J^T f`` where f is the force of the environment on the robot.
         joint_torque: Measured torque tau_m of the joints, shape (n,) [Nm], positive where it
-            accelerates the joint: M qdd + C qd + g = tau_m + tau_ext; None if the driver
-            gives none.
+            accelerates the joint: M qdd + C qd + g = tau_m + tau_ext, whatever sign and kind
+            the driver's has; None if it gives none.
         condition: What the robot says of itself.
         command_mode: What its commands consist of.
         driver_stamp: The stamp on the driver's clock [ns], where :attr:`stamp` is when the

@@ -83,6 +83,7 @@ class Robot:
         self._moving = {name: int(model.frames[i].parentJoint) for name, i in frames.items()}
         self._tool = frames[tool_link]
         self._data = model.createData()
+        self._gravity_data = model.createData()
         self._gripper = Gripper(urdf, model, gripper_joint) if gripper_joint else None
         self.finger_links = self._gripper.links if self._gripper is not None else ()
         self.update(np.clip(np.zeros(self.n), *self.position_limits))
@@ -295,6 +296,18 @@ class Robot:
         torque = np.zeros(self.n)
         torque[:moving] = wrench @ self._jacobian[:, :moving]
         return torque
+
+    def gravity_torque(self, position: np.ndarray) -> np.ndarray:
+        """Return the torque that carries the arm's weight at rest.
+
+        Args:
+            position: (n) joint positions q [rad].
+
+        Returns:
+            (n) g(q) [Nm], with M qdd + C qd + g = tau_m + tau_ext.
+        """
+        # Data of its own: others may read what update() has computed.
+        return np.array(pin.computeGeneralizedGravity(self.model, self._gravity_data, position))
 
     def gravity_torque_of_payload(self, mass: float, center_of_mass: np.ndarray) -> np.ndarray:
         """Return the external torque that the weight of a held object causes.

@@ -21,11 +21,13 @@ from contact_aware_control.estimation import make_estimator
 from contact_aware_control.estimation.base import EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.config import ObserverConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
+from contact_aware_control.estimation.joint_torque import JointTorqueWatch, TorqueReading
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
-from contact_aware_control.node.config import MOMENTUM_OBSERVER, EstimatorNodeConfig
+from contact_aware_control.node.config import DRIVER, MOMENTUM_OBSERVER, EstimatorNodeConfig
 from contact_aware_control.node.messages import held_shapes, to_message
 from contact_aware_control.precompile import precompile_estimator
-from contact_core.arm_state import ArmState
+from contact_core.arm_state import ArmState, TorqueKind
+from contact_core.errors import ConfigError, choices
 from contact_core.robot import Robot
 from contact_ros.border import (
     LARGEST_FORCE,
@@ -67,6 +69,10 @@ BELIEVED = {
 """Field of a state -> largest magnitude an estimate can be made from [rad or Nm]."""
 
 
+OBSERVABLE = [kind.value for kind in TorqueKind if kind is not TorqueKind.MOTOR_CURRENT]
+"""What of a driver's measured joint torque the momentum observer can work with."""
+
+
 class TorqueSource:
     """Takes the external torque from the driver, or estimates it.
 
@@ -74,21 +80,37 @@ class TorqueSource:
         problem: What is wrong and what to do about it; empty if all is well.
     """
 
-    def __init__(self, name: str, robot: Robot, observer: ObserverConfig) -> None:
+    def __init__(
+        self, name: str, robot: Robot, observer: ObserverConfig, reading: TorqueReading
+    ) -> None:
         """Choose the source.
 
         Args:
             name: One of SOURCES.
             robot: The arm.
             observer: Parameters of the momentum observer.
+            reading: How the driver's joint torque is taken.
+
+        Raises:
+            ConfigError: If the momentum observer is chosen for a torque that is none.
         """
         self._observer = MomentumObserver(robot, observer) if name == MOMENTUM_OBSERVER else None
+        self._reading = reading
+        self._watch = JointTorqueWatch(robot, reading)
         self.problem = ""
+        kind = reading.kind.value
+        if self._observer is not None and kind not in OBSERVABLE:
+            raise ConfigError(
+                f"torque_source '{MOMENTUM_OBSERVER}' needs joint torques, the driver's are "
+                f"'{kind}' by arm.joint_torque_kind ({choices(OBSERVABLE)}): set torque_source to "
+                f"'{DRIVER}'"
+            )
 
     def reset(self) -> None:
         """Begin anew."""
         if self._observer is not None:
             self._observer.reset()
+        self._watch.reset()
 
     def torque(self, state: ArmState) -> np.ndarray | None:
         """Return the external torque of a state.
@@ -101,6 +123,14 @@ class TorqueSource:
         """
         if self._observer is None:
             return state.external_torque
+        self._watch.update(state)
+        if right := self._watch.right:
+            reading = self._reading
+            self.problem = (
+                f"no contacts are estimated, {reading.found_instead(right)}: "
+                f"{reading.remedy(right)}"
+            )
+            return None
         torque = self._observer.update(state)
         self.problem = (
             ""
@@ -131,7 +161,16 @@ class EstimatorNode(GuardedNode):
             errors = replace(config.errors, calibration=str(description.calibration))
             config = replace(config, errors=errors)
         self._estimator = make_estimator(self._robot, config)
-        self._source = TorqueSource(config.torque_source, self._robot, config.observer)
+        profile = driver_profile(
+            config.driver,
+            config.arm,
+            None,
+            description.arm_joints,
+            self.get_namespace(),
+            self._robot.gravity_torque,
+        )
+        reading = TorqueReading(profile.joint_torque_sign, profile.joint_torque_kind)
+        self._source = TorqueSource(config.torque_source, self._robot, config.observer, reading)
         self._seed = config.seed
         if config.held.mass > 0.0:
             self._estimator.set_payload(
@@ -158,9 +197,6 @@ class EstimatorNode(GuardedNode):
         inputs = ["state", "gripper"] if self._gripper_joint else ["state"]
         self._inputs = TickInputs(inputs, self._handle_tick)
         self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
-        profile = driver_profile(
-            config.driver, config.arm, None, description.arm_joints, self.get_namespace()
-        )
         self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
         heard = [*self._reader.subscriptions]
         if self._gripper_joint:

@@ -161,6 +161,9 @@ def condition_of(arm: ArmState) -> Finding | None:
         return Finding(Status.CONNECTION_POOR, "the robot reports a poor connection")
     if not condition.commanding:
         return Finding(Status.NOT_COMMANDING, "the session is not in its commanding state")
+    if condition.overlay is False:
+        text = "no motion runs on the robot that joint commands overlay"
+        return Finding(Status.NOT_COMMANDING, text)
     if condition.drives_on is False:
         return Finding(Status.DRIVES_OFF, "the robot reports its drives as not active")
     if condition.impedance is False:

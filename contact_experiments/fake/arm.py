@@ -103,7 +103,7 @@ class FakeArm:
         self.v = np.zeros(self.q.size)
         self.contact_force = 0.0
         self.external_torque = np.zeros(self.q.size)
-        self.joint_torque = np.zeros(self.q.size)
+        self.joint_torque = np.array(pin.computeGeneralizedGravity(self._model, self._data, self.q))
 
     def point(self, link: str, point: np.ndarray) -> np.ndarray:
         """Return where a point of a link is.

@@ -1,8 +1,12 @@
 """What the drivers put on the wire, and what they take from it, after their own files.
 
+- The Fast Robot Interface (FRI) reports measured and commanded joint torques negated: the arm's own
+  weight is a measured torque of -g. External torques are positive where the environment pushes the
+  joint positive. Both drivers of it pass them on as they come.
 - ``lbr_fri``: lbr_fri_ros2_stack with FRI 1 or 2. States come from its state broadcaster and a
   joint state broadcaster, each with a queue of one. The interpolator's position is that of the
-  motion which the client's commands overlay, not the command; FRI 2 reports no command at all.
+  motion which the client's commands overlay, not the command, and there is one only while commands
+  are awaited or followed; FRI 2 reports no command at all.
 - ``kuka_drivers``: KUKA's own driver. Positions and measured torques on one joint state
   broadcaster, external torques as the effort of a second one, commands to a joint trajectory
   controller. A joint state broadcaster fills what has no interface, here velocities, with NaN.
@@ -27,14 +31,16 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 JOINTS = 7
 
 # Values of the Fast Robot Interface.
-MONITORING_READY, COMMANDING_ACTIVE = 2, 4
+MONITORING_READY, COMMANDING_WAIT, COMMANDING_ACTIVE = 2, 3, 4
 POOR, EXCELLENT = 0, 3
 NORMAL_OPERATION, SAFETY_STOP = 0, 2
 AUTOMATIC = 2
 DRIVES_OFF, DRIVES_ACTIVE = 0, 2
 POSITION_CONTROL, JOINT_IMPEDANCE_CONTROL = 0, 2
-POSITION_COMMANDS = 1
-JOINT_OVERLAY = 1
+NO_COMMANDS, POSITION_COMMANDS = 0, 1
+NO_OVERLAY, JOINT_OVERLAY = 0, 1
+TORQUE_SIGN = -1.0
+"""Of measured and commanded joint torques, against positive where they accelerate the joint."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ class Reading:
         velocity: (7) joint velocities [rad/s].
         command: (7) the command in use [rad].
         interpolator: (7) position of the motion below the commands [rad]; NaN when monitored.
-        joint_torque: (7) measured joint torques [Nm].
+        joint_torque: (7) measured joint torques, positive where they accelerate the joint [Nm].
         external_torque: (7) estimated torque of the environment [Nm].
         sample_time: Send period of the robot [s].
         session: Session state of the Fast Robot Interface.
@@ -155,6 +161,8 @@ class LbrFri1(Driver):
     def encode(self, reading: Reading) -> list[tuple[str, Any]]:
         """Turn a reading into messages; see :class:`Driver`."""
         seconds, nanoseconds = divmod(reading.stamp, 1_000_000_000)
+        overlaid = reading.session in (COMMANDING_WAIT, COMMANDING_ACTIVE)
+        torque = TORQUE_SIGN * reading.joint_torque
         state = LBRState(
             sample_time=reading.sample_time,
             session_state=reading.session,
@@ -162,14 +170,15 @@ class LbrFri1(Driver):
             safety_state=reading.safety,
             operation_mode=AUTOMATIC,
             drive_state=reading.drives,
-            client_command_mode=POSITION_COMMANDS,
-            overlay_type=JOINT_OVERLAY,
+            client_command_mode=POSITION_COMMANDS if overlaid else NO_COMMANDS,
+            overlay_type=JOINT_OVERLAY if overlaid else NO_OVERLAY,
             control_mode=reading.control_mode,
             time_stamp_sec=seconds,
             time_stamp_nano_sec=nanoseconds,
             measured_joint_position=reading.position,
-            measured_torque=reading.joint_torque,
-            commanded_torque=np.zeros(JOINTS),
+            measured_torque=torque,
+            # Its joints exert what they are told to.
+            commanded_torque=torque,
             external_torque=reading.external_torque,
             ipo_joint_position=reading.interpolator,
             tracking_performance=1.0 if reading.session == COMMANDING_ACTIVE else 0.0,
@@ -178,9 +187,7 @@ class LbrFri1(Driver):
         if hasattr(state, "commanded_joint_position"):
             unknown = np.full(JOINTS, np.nan)
             state.commanded_joint_position = reading.command if self.reports_command else unknown
-        joints = _joint_state(
-            self, reading, reading.position, reading.velocity, reading.joint_torque
-        )
+        joints = _joint_state(self, reading, reading.position, reading.velocity, torque)
         return [("state", state), ("joint_states", joints)]
 
     def decode(self, message: Any) -> np.ndarray | None:
@@ -208,12 +215,14 @@ class Broadcasters(Driver):
     }
     depth = 10
     has_velocity: ClassVar[bool] = True
+    torque_sign: ClassVar[float] = 1.0
 
     def encode(self, reading: Reading) -> list[tuple[str, Any]]:
         """Turn a reading into messages; see :class:`Driver`."""
         unknown = np.full(JOINTS, np.nan)
         velocity = reading.velocity if self.has_velocity else unknown
-        joints = _joint_state(self, reading, reading.position, velocity, reading.joint_torque)
+        measured = self.torque_sign * reading.joint_torque
+        joints = _joint_state(self, reading, reading.position, velocity, measured)
         torque = _joint_state(self, reading, unknown, unknown, reading.external_torque)
         return list(zip(self.state_topics, (joints, torque), strict=True))
 
@@ -245,6 +254,7 @@ class KukaSunriseDriver(Broadcasters):
     command_topic = "joint_trajectory_controller/joint_trajectory"
     command_type = JointTrajectory
     has_velocity = False
+    torque_sign = TORQUE_SIGN
 
     def __init__(self, namespace: str = "/") -> None:
         """Start in a namespace; see :class:`Driver`."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from contact_core.errors import ConfigError
 from contact_core.registry import Registry
 from contact_ros.border import MessageError, Rejections
-from contact_ros.driver_profile.base import DriverConfig, DriverProfile
+from contact_ros.driver_profile.base import DriverConfig, DriverProfile, Gravity
 from contact_ros.driver_profile.endpoints import (
     NO_STATES,
     CommandWriter,
@@ -50,6 +50,7 @@ def driver_profile(
     period: float | None = None,
     joints: Sequence[str] = (),
     namespace: str = "/",
+    gravity: Gravity | None = None,
 ) -> DriverProfile:
     """Build a driver profile.
 
@@ -62,6 +63,7 @@ def driver_profile(
             that has none of its own.
         namespace: Namespace of the node that uses the profile: that of the driver too, unless the
             configuration names another.
+        gravity: Of the arm, see :class:`DriverProfile`.
 
     Returns:
         The profile.
@@ -74,7 +76,7 @@ def driver_profile(
     if not config.joint_names:
         names = kind.joints_in(config.namespace or namespace) or tuple(joints)
         config = replace(config, joint_names=names)
-    profile = kind(config, period)
+    profile = kind(config, period, gravity)
     if joints and len(profile.joint_names) != len(joints):
         raise ConfigError(
             f"driver '{name}' has {len(profile.joint_names)} joints, the robot {len(joints)}: "

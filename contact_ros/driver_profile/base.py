@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_core.arm_state import ArmState
+from contact_core.arm_state import ArmState, TorqueKind
 from contact_core.config import parameter
 from contact_core.errors import ConfigError
 
 BEST_EFFORT = "best_effort"
 RELIABLE = "reliable"
+
+Gravity = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+"""From joint positions q, shape (n,) [rad], to the torque g(q) of the arm's weight [Nm]."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,18 @@ class DriverConfig:
         1.0,
         "factor from the driver's external torque to that of the environment on the robot",
         options=(1.0, -1.0),
+    )
+    joint_torque_sign: float = parameter(
+        0.0,
+        "factor from the driver's measured joint torque to one that is positive where it "
+        "accelerates the joint; 0: that of the driver, -1 for those of the Fast Robot Interface",
+        options=(0.0, 1.0, -1.0),
+    )
+    joint_torque_kind: str = parameter(
+        "",
+        "what the driver's measured joint torque is: that of the joint, that without the arm's "
+        "weight, or a motor current; empty: what it is by default, that of the joint",
+        options=("", *(kind.value for kind in TorqueKind)),
     )
     torque_cutoff: float = parameter(
         0.0,
@@ -64,8 +79,13 @@ class DriverProfile(ABC):
         needed_topics: The topics of them a controller reads.
         command_topic: Topic of the commands.
         command_type: Message type of the commands.
+        default_joint_torque_sign: Sign of its measured joint torque unless configured otherwise:
+            1.0 where it is positive as it accelerates the joint, else -1.0.
+        default_joint_torque_kind: What that torque is unless configured otherwise.
         config: What differs between installations.
         joint_names: Names of the arm's joints, from the base to the flange.
+        joint_torque_sign: Sign of the measured joint torque, 1.0 or -1.0.
+        joint_torque_kind: What it is.
     """
 
     name: ClassVar[str]
@@ -74,19 +94,32 @@ class DriverProfile(ABC):
     needed_topics: ClassVar[tuple[str, ...]]
     command_topic: ClassVar[str]
     command_type: ClassVar[type]
+    default_joint_torque_sign: ClassVar[float] = 1.0
+    default_joint_torque_kind: ClassVar[TorqueKind] = TorqueKind.GRAVITY_INCLUDED
 
-    def __init__(self, config: DriverConfig, period: float | None = None) -> None:
+    def __init__(
+        self, config: DriverConfig, period: float | None = None, gravity: Gravity | None = None
+    ) -> None:
         """Set the profile up.
 
         Args:
             config: What differs between installations.
             period: Period of the states [s]; None for a listener, who takes them as they come.
+            gravity: Of the arm, for whoever needs joint torques of a driver that leaves its
+                weight out; None: those torques are unknown.
 
         Raises:
             ConfigError: If the driver does not support this configuration.
         """
         self.config = config
         self._period = period
+        self._gravity = gravity
+        self.joint_torque_sign = config.joint_torque_sign or self.default_joint_torque_sign
+        self.joint_torque_kind = (
+            TorqueKind(config.joint_torque_kind)
+            if config.joint_torque_kind
+            else self.default_joint_torque_kind
+        )
         self.joint_names = config.joint_names or self.default_joint_names
         if len(set(self.joint_names)) != len(self.joint_names):
             raise ConfigError(f"joint_names must be all different, got {self.joint_names}")
@@ -138,6 +171,43 @@ class DriverProfile(ABC):
             False if it is about other joints alone.
         """
         return True
+
+    def reported_torque(self, state: ArmState) -> NDArray[np.float64] | None:
+        """Return the measured joint torque of a state as this driver reports it.
+
+        Args:
+            state: The state.
+
+        Returns:
+            What is reported, shape (n,) [Nm]; None if there is none, or none can be made of it.
+        """
+        torque, weight = state.joint_torque, self._left_out(state.position)
+        if torque is None or weight is None:
+            return None
+        return self.joint_torque_sign * (torque - weight)
+
+    def joint_torque(
+        self, reported: NDArray[np.float64], position: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return tau_m, M qdd + C qd + g = tau_m + tau_ext, from what this driver reports.
+
+        Args:
+            reported: The measured joint torque as reported, shape (n,) [Nm].
+            position: Measured joint positions q, shape (n,) [rad].
+
+        Returns:
+            tau_m, shape (n,) [Nm]; None if it cannot be told.
+        """
+        weight = self._left_out(position)
+        return None if weight is None else self.joint_torque_sign * reported + weight
+
+    def _left_out(self, position: NDArray[np.float64]) -> NDArray[np.float64] | float | None:
+        """Return how much of the arm's weight is not in the reported torque; None if unknown."""
+        if self.joint_torque_kind is TorqueKind.GRAVITY_INCLUDED:
+            return 0.0
+        if self.joint_torque_kind is TorqueKind.MOTOR_CURRENT or self._gravity is None:
+            return None
+        return self._gravity(position)
 
     @abstractmethod
     def encode_state(self, state: ArmState) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from contact_ros.border import MessageError
-from contact_ros.driver_profile.base import DriverConfig
+from contact_ros.driver_profile.base import DriverConfig, Gravity
 from contact_ros.driver_profile.messages import JointSelector
 from contact_ros.driver_profile.ros2_control import BroadcastDriver
 from contact_ros.stamps import NANOSECONDS, to_duration
@@ -27,6 +27,8 @@ class KukaDrivers(BroadcastDriver):
     default_joint_names: ClassVar[tuple[str, ...]] = tuple(f"joint_{i}" for i in range(1, 8))
     command_topic: ClassVar[str] = "joint_trajectory_controller/joint_trajectory"
     command_type: ClassVar[type] = JointTrajectory
+    # The effort is the measured torque of the Fast Robot Interface as it comes.
+    default_joint_torque_sign: ClassVar[float] = -1.0
 
     @classmethod
     def joints_in(cls, namespace: str) -> tuple[str, ...]:
@@ -34,9 +36,11 @@ class KukaDrivers(BroadcastDriver):
         prefix = namespace.strip("/")
         return tuple(f"{prefix}_{name}" if prefix else name for name in cls.default_joint_names)
 
-    def __init__(self, config: DriverConfig, period: float | None = None) -> None:
+    def __init__(
+        self, config: DriverConfig, period: float | None = None, gravity: Gravity | None = None
+    ) -> None:
         """Set the profile up; see :class:`DriverProfile`."""
-        super().__init__(config, period)
+        super().__init__(config, period, gravity)
         self._joints_of_command = JointSelector(self.joint_names)
 
     def encode_command(self, position: NDArray[np.float64]) -> Any:

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from lbr_fri_idl.msg import LBRJointPositionCommand, LBRState
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
 from contact_core.arm_state import ArmState, CommandMode, RobotCondition
 from contact_core.errors import ConfigError
 from contact_ros.border import MessageError
-from contact_ros.driver_profile.base import DriverConfig, DriverProfile
+from contact_ros.driver_profile.base import DriverConfig, DriverProfile, Gravity
 from contact_ros.driver_profile.messages import checked, joint_state
 from contact_ros.stamps import NANOSECONDS
 
@@ -29,18 +29,30 @@ UNKNOWN = np.full(JOINTS, np.nan)
 PERIOD_TOLERANCE = 0.1
 """By how much of itself the robot's period may differ from ours."""
 
-# Values of the Fast Robot Interface for an arm that follows commands, or is about to.
+# Values of the Fast Robot Interface. One that is not here, or not known, is not fit for commands.
 MONITORING_READY = 2
 COMMANDING_ACTIVE = 4
+CONNECTION_POOR = 0
 CONNECTION_GOOD = 2
 CONNECTION_EXCELLENT = 3
 NORMAL_OPERATION = 0
+STOP_REQUESTED = 1
+AUTOMATIC = 2
+DRIVES_OFF = 0
 DRIVES_ACTIVE = 2
+NO_OVERLAY = 0
+JOINT_OVERLAY = 1
 POSITION_CONTROL = 0
 CARTESIAN_IMPEDANCE_CONTROL = 1
 JOINT_IMPEDANCE_CONTROL = 2
-CLIENT_COMMANDS = {CommandMode.POSITION: 1, CommandMode.WRENCH: 2, CommandMode.TORQUE: 3}
-COMMAND_MODES = {number: mode for mode, number in CLIENT_COMMANDS.items()}
+COMMAND_MODES = {
+    0: CommandMode.NONE,
+    1: CommandMode.POSITION,
+    2: CommandMode.WRENCH,
+    3: CommandMode.TORQUE,
+    4: CommandMode.POSE,
+}
+CLIENT_COMMANDS = {mode: number for number, mode in COMMAND_MODES.items()}
 
 
 class LbrFri(DriverProfile):
@@ -48,7 +60,10 @@ class LbrFri(DriverProfile):
 
     The state has no joint velocity, so a controller gets NaN. The commanded position is the
     robot's own record of it, and NaN where there is none (FRI 2): the interpolator's is that of
-    the motion below the commands.
+    the motion below the commands, here one that holds the arm where the session found it.
+
+    Measured and commanded torques are negated, external ones are not: at rest the measured torque
+    is tau_ext - g.
     """
 
     name: ClassVar[str] = "lbr_fri"
@@ -57,10 +72,14 @@ class LbrFri(DriverProfile):
     needed_topics: ClassVar[tuple[str, ...]] = ("state",)
     command_topic: ClassVar[str] = "command/joint_position"
     command_type: ClassVar[type] = LBRJointPositionCommand
+    default_joint_torque_sign: ClassVar[float] = -1.0
 
-    def __init__(self, config: DriverConfig, period: float | None = None) -> None:
+    def __init__(
+        self, config: DriverConfig, period: float | None = None, gravity: Gravity | None = None
+    ) -> None:
         """Set the profile up; see :class:`DriverProfile`."""
-        super().__init__(config, period)
+        super().__init__(config, period, gravity)
+        self._held: NDArray[np.float64] | None = None
         if len(self.joint_names) != JOINTS:
             raise ConfigError(
                 f"driver '{self.name}' has {JOINTS} joints, joint_names has {len(self.joint_names)}"
@@ -68,24 +87,39 @@ class LbrFri(DriverProfile):
 
     def encode_state(self, state: ArmState) -> Mapping[str, Any]:
         """Translate a state; see :class:`DriverProfile`."""
-        torque = self.config.torque_sign * state.external_torque
-        condition = state.condition
+        measured = self.reported_torque(state)
+        torque = UNKNOWN if measured is None else measured
+        condition, commanding = state.condition, state.condition.commanding
         seconds, nanoseconds = divmod(state.stamp, NANOSECONDS)
+        if not commanding:
+            self._held = None
+        elif self._held is None:
+            self._held = state.commanded_position.copy()
         message = LBRState(
             sample_time=self.period,
-            session_state=COMMANDING_ACTIVE if condition.commanding else MONITORING_READY,
-            connection_quality=0 if condition.connected_well is False else CONNECTION_EXCELLENT,
-            safety_state=1 if condition.safe is False else NORMAL_OPERATION,
-            drive_state=0 if condition.drives_on is False else DRIVES_ACTIVE,
-            client_command_mode=CLIENT_COMMANDS[state.command_mode],
+            session_state=COMMANDING_ACTIVE if commanding else MONITORING_READY,
+            connection_quality=(
+                CONNECTION_POOR if condition.connected_well is False else CONNECTION_EXCELLENT
+            ),
+            safety_state=STOP_REQUESTED if condition.safe is False else NORMAL_OPERATION,
+            operation_mode=AUTOMATIC,
+            drive_state=DRIVES_OFF if condition.drives_on is False else DRIVES_ACTIVE,
+            client_command_mode=CLIENT_COMMANDS[
+                state.command_mode if commanding else CommandMode.NONE
+            ],
+            overlay_type=(
+                JOINT_OVERLAY if commanding and condition.overlay is not False else NO_OVERLAY
+            ),
             control_mode=_control_mode(state),
             time_stamp_sec=seconds,
             time_stamp_nano_sec=nanoseconds,
             measured_joint_position=state.position,
-            ipo_joint_position=state.commanded_position,
-            external_torque=torque,
-            measured_torque=UNKNOWN if state.joint_torque is None else state.joint_torque,
-            tracking_performance=1.0,
+            measured_torque=torque,
+            # The joints are controlled by torque: they exert what they are told to.
+            commanded_torque=torque,
+            external_torque=self.config.torque_sign * state.external_torque,
+            ipo_joint_position=UNKNOWN if self._held is None else self._held,
+            tracking_performance=1.0 if commanding else 0.0,
             **({COMMANDED: state.commanded_position} if REPORTS_COMMAND else {}),
         )
         joints = joint_state(
@@ -93,7 +127,7 @@ class LbrFri(DriverProfile):
             self.joint_names,
             position=state.position,
             velocity=state.velocity,
-            effort=torque,
+            effort=measured,
         )
         return {"state": message, "joint_states": joints}
 
@@ -101,22 +135,28 @@ class LbrFri(DriverProfile):
         """Translate a message; see :class:`DriverProfile`."""
         self._check_period(message.sample_time)
         torque = checked(message.external_torque, JOINTS, "external_torque")
+        position = checked(message.measured_joint_position, JOINTS, "measured_joint_position")
+        measured = np.array(message.measured_torque, dtype=np.float64)
         return ArmState(
             stamp=message.time_stamp_sec * NANOSECONDS + message.time_stamp_nano_sec,
-            position=checked(message.measured_joint_position, JOINTS, "measured_joint_position"),
+            position=position,
             velocity=UNKNOWN.copy(),
             commanded_position=np.array(getattr(message, COMMANDED, UNKNOWN)),
             external_torque=self.config.torque_sign * torque,
-            joint_torque=_known(message.measured_torque),
+            joint_torque=(
+                self.joint_torque(measured, position) if np.isfinite(measured).all() else None
+            ),
             condition=RobotCondition(
                 commanding=message.session_state == COMMANDING_ACTIVE,
                 drives_on=message.drive_state == DRIVES_ACTIVE,
                 safe=message.safety_state == NORMAL_OPERATION,
                 impedance=message.control_mode == JOINT_IMPEDANCE_CONTROL,
-                connected_well=message.connection_quality >= CONNECTION_GOOD,
+                connected_well=(
+                    CONNECTION_GOOD <= message.connection_quality <= CONNECTION_EXCELLENT
+                ),
+                overlay=message.overlay_type == JOINT_OVERLAY,
             ),
-            # A robot that is only monitored has none yet.
-            command_mode=COMMAND_MODES.get(message.client_command_mode, CommandMode.POSITION),
+            command_mode=COMMAND_MODES.get(message.client_command_mode, CommandMode.UNKNOWN),
         )
 
     def encode_command(self, position: NDArray[np.float64]) -> Any:
@@ -148,9 +188,3 @@ def _control_mode(state: ArmState) -> int:
     if state.command_mode is CommandMode.WRENCH:
         return CARTESIAN_IMPEDANCE_CONTROL
     return POSITION_CONTROL if state.condition.impedance is False else JOINT_IMPEDANCE_CONTROL
-
-
-def _known(torque: ArrayLike) -> NDArray[np.float64] | None:
-    """Return the measured torque; None where there is none."""
-    measured = np.array(torque, dtype=np.float64)
-    return measured if np.isfinite(measured).all() else None

@@ -13,7 +13,7 @@ from std_msgs.msg import Float64MultiArray
 
 from contact_core.arm_state import ArmState
 from contact_ros.border import MessageError
-from contact_ros.driver_profile.base import DriverConfig, DriverProfile
+from contact_ros.driver_profile.base import DriverConfig, DriverProfile, Gravity
 from contact_ros.driver_profile.messages import JointSelector, checked, joint_state
 from contact_ros.stamps import to_nanoseconds
 
@@ -32,9 +32,11 @@ class BroadcastDriver(DriverProfile):
     state_topics: ClassVar[Mapping[str, type]] = {STATE: JointState, TORQUE: JointState}
     needed_topics: ClassVar[tuple[str, ...]] = (STATE, TORQUE)
 
-    def __init__(self, config: DriverConfig, period: float | None = None) -> None:
+    def __init__(
+        self, config: DriverConfig, period: float | None = None, gravity: Gravity | None = None
+    ) -> None:
         """Set the profile up; see :class:`DriverProfile`."""
-        super().__init__(config, period)
+        super().__init__(config, period, gravity)
         self._joints = {topic: JointSelector(self.joint_names) for topic in self.state_topics}
         self._waiting: dict[str, JointState] = {}
 
@@ -45,7 +47,7 @@ class BroadcastDriver(DriverProfile):
             self.joint_names,
             position=state.position,
             velocity=state.velocity,
-            effort=state.joint_torque,
+            effort=self.reported_torque(state),
         )
         torque = joint_state(
             state.stamp,
@@ -81,14 +83,15 @@ class BroadcastDriver(DriverProfile):
     def _assemble(self) -> ArmState:
         state, torque = self._waiting.pop(STATE), self._waiting.pop(TORQUE)
         unknown = np.full(len(self.joint_names), np.nan)
-        velocity = self._known(state, "velocity")
+        position = self._select(STATE, state, "position")
+        velocity, effort = self._known(state, "velocity"), self._known(state, "effort")
         return ArmState(
             stamp=to_nanoseconds(state.header.stamp),
-            position=self._select(STATE, state, "position"),
+            position=position,
             velocity=unknown if velocity is None else velocity,
             commanded_position=unknown,
             external_torque=self.config.torque_sign * self._select(TORQUE, torque, "effort"),
-            joint_torque=self._known(state, "effort"),
+            joint_torque=None if effort is None else self.joint_torque(effort, position),
         )
 
     def _known(self, state: JointState, field: str) -> NDArray[np.float64] | None:

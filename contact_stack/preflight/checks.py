@@ -12,9 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
 
+from contact_aware_control.estimation.joint_torque import (
+    TorqueReading,
+    better_reading,
+    weight_error,
+)
 from contact_aware_control.node.config import HeldConfig
 from contact_aware_control.safety.state_checks import condition_of
 from contact_core.arm_state import ArmState
@@ -204,11 +208,12 @@ def weight(
     joint_torques: NDArray[np.float64],
     robot: Robot,
     limits: PreflightLimits,
+    reading: TorqueReading,
 ) -> Check:
     """Check that the joints carry the weight of the model where they say they are.
 
     At rest g(q) = tau_m + tau_ext. Joints that are taken for each other, from the first state on,
-    show nowhere else.
+    show nowhere else, nor does a measured torque of the other sign or without the arm's weight.
 
     Args:
         positions: (N, n) measured positions [rad].
@@ -216,21 +221,27 @@ def weight(
         joint_torques: (N, n) torques of the joints [Nm].
         robot: The arm.
         limits: What is accepted.
+        reading: How the driver's joint torque is taken.
 
     Returns:
         The check.
     """
     name, names = "weight", robot.joint_names
-    position, torque = positions.mean(axis=0), (joint_torques + torques).mean(axis=0)
-    off = _weight_error(position, torque, robot)
+    position, external = positions.mean(axis=0), torques.mean(axis=0)
+    measured, gravity = joint_torques.mean(axis=0), robot.gravity_torque(position)
+    off = weight_error(measured, external, gravity)
     joint = int(np.abs(off).argmax())
     found = f"at most {abs(off[joint]):.1f} Nm other than the model's, at {names[joint]}"
+    right = better_reading(measured, external, gravity, reading)
+    if np.abs(off).max() > limits.weight and right is not None:
+        return other_reading(reading, right, found)
     pairs = list(itertools.combinations(range(robot.n), 2))
     exchanged = []
     for a, b in pairs:
         order = np.arange(robot.n)
         order[[a, b]] = b, a
-        exchanged.append(np.linalg.norm(_weight_error(position[order], torque[order], robot)))
+        carried = robot.gravity_torque(position[order])
+        exchanged.append(np.linalg.norm(weight_error(measured[order], external[order], carried)))
     best = int(np.argmin(exchanged))
     if np.abs(off).max() > limits.torque and exchanged[best] < EXCHANGED * np.linalg.norm(off):
         first, second = (names[joint] for joint in pairs[best])
@@ -240,18 +251,26 @@ def weight(
     if np.abs(off).max() > limits.weight:
         remedy = (
             "compare joint_states with the positions on the panel, joint by joint; set "
-            "arm.joint_names and robot to match"
+            "arm.joint_names and robot to match, and arm.joint_torque_kind to what the driver "
+            "reports"
         )
         return Check(name, CheckStatus.FAIL, found, remedy)
     return Check(name, CheckStatus.OK, found)
 
 
-def _weight_error(
-    position: NDArray[np.float64], torque: NDArray[np.float64], robot: Robot
-) -> NDArray[np.float64]:
-    model = robot.model
-    gravity = pin.computeGeneralizedGravity(model, model.createData(), position)
-    return np.asarray(torque - gravity)
+def other_reading(reading: TorqueReading, right: TorqueReading, found: str = "") -> Check:
+    """Say that the measured joint torque is not what it is taken for.
+
+    Args:
+        reading: What it is taken for.
+        right: What it is.
+        found: What else was found.
+
+    Returns:
+        The check, which failed.
+    """
+    detail = "; ".join(filter(None, [found, reading.found_instead(right)]))
+    return Check("weight", CheckStatus.FAIL, detail, reading.remedy(right))
 
 
 def tare(tared: bool, free_torques: NDArray[np.float64], limits: PreflightLimits) -> Check:

@@ -14,6 +14,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.task import Future
 
+from contact_aware_control.estimation.joint_torque import JointTorqueWatch, TorqueReading
 from contact_aware_control.node.config import HeldConfig
 from contact_core.arm_state import ArmState
 from contact_core.config import nested, parameter
@@ -100,7 +101,10 @@ class PreflightNode(GuardedNode):
             1.0 / config.rate,
             description.arm_joints,
             self.get_namespace(),
+            self._robot.gravity_torque,
         )
+        self._reading = TorqueReading(profile.joint_torque_sign, profile.joint_torque_kind)
+        self._watch = JointTorqueWatch(self._robot, self._reading)
         self._identity = RobotIdentity(self, profile, description, not config.accept_simulator)
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._state_arrived)
         self.create_subscription(
@@ -115,6 +119,7 @@ class PreflightNode(GuardedNode):
     def _state_arrived(self, state: ArmState) -> None:
         if self._push is not None:
             self._push.add(state.position, state.external_torque)
+            self._watch.update(state)
             return
         now = time.monotonic()
         self._times.append((1e-9 * state.stamp, now))
@@ -148,8 +153,13 @@ class PreflightNode(GuardedNode):
         elif self._push is not None and (
             (self._push.complete and self._push.released) or elapsed > self._config.push_timeout
         ):
-            self._judge(self._push.checks())
+            self._judge((*self._push.checks(), *self._torque_checks()))
             self._activate()
+
+    def _torque_checks(self) -> tuple[Check, ...]:
+        """Judge the joint torques under the push; without weight they tell nothing at rest."""
+        right = self._watch.right
+        return () if right is None else (checks.other_reading(self._reading, right),)
 
     def _rested(self) -> bool:
         return self._rest_began > 0.0 and (
@@ -178,7 +188,11 @@ class PreflightNode(GuardedNode):
             checks.payload(positions, torques, robot, config.held, config.limits),
         ]
         if len(loads) == len(self._states):  # not every driver reports them
-            found.append(checks.weight(positions, torques, np.array(loads), robot, config.limits))
+            found.append(
+                checks.weight(
+                    positions, torques, np.array(loads), robot, config.limits, self._reading
+                )
+            )
         self._judge(tuple(found))
         self._began = time.monotonic()
         self._push = PushTest(

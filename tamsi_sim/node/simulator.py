@@ -145,14 +145,15 @@ class SimulatorNode(ManagedNode):
         self._lock = threading.Lock()
 
         states_period = 1e-9 * self._plant.period_ns * config.driver_faults.state_every
+        self._arm = Robot.from_description(scene.robot)
         profile = driver_profile(
             config.driver,
             config.arm,
             states_period,
             scene.robot.arm_joints,
             self.get_namespace(),
+            self._arm.gravity_torque,
         )
-        self._arm = Robot.from_description(scene.robot)
         self._hands = Hands(self, NAME, self._arm, self._lock, lambda: self._stamp)
         lowest, highest = self._arm.position_limits
         self._faults = DriverFaults(

@@ -16,7 +16,8 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import contact_ros.driver_profile
-from contact_core.arm_state import ArmState, RobotCondition, SoundCommand
+from contact_aware_control.safety.state_checks import condition_of
+from contact_core.arm_state import ArmState, CommandMode, RobotCondition, SoundCommand
 from contact_core.errors import ConfigError
 from contact_core.low_pass import LowPass
 from contact_ros.diagnostics import Level
@@ -101,13 +102,136 @@ def test_the_torque_on_the_wire_has_the_drivers_sign(name: str) -> None:
     np.testing.assert_array_equal(np.array(sent), -state.external_torque)
 
 
+MEASURED = np.arange(1.0, 8.0)
+SIGNS = {"lbr_fri": -1.0, "kuka_drivers": -1.0, "ros2_control": 1.0}
+
+
+def weight(position: np.ndarray) -> np.ndarray:
+    """Stand for the torque of an arm's weight."""
+    return 10.0 * position + 1.0
+
+
+def measured_on_wire(messages: dict[str, object]) -> list[np.ndarray]:
+    """Return every measured joint torque of a state's messages; none where the field is empty."""
+    state = messages.get("state")
+    found = [np.array(messages[STATE].effort)]
+    return found if state is None else [*found, state.measured_torque, state.commanded_torque]
+
+
+@pytest.mark.parametrize("sign", [0.0, 1.0, -1.0])
 @pytest.mark.parametrize("name", PROFILES)
-def test_the_measured_torque_is_passed_on_where_it_is_known(name: str) -> None:
-    known = dataclasses.replace(arm_state(), joint_torque=np.arange(7.0))
-    received = transfer(name, DriverConfig(), known).joint_torque
+def test_the_measured_torque_on_the_wire_has_the_drivers_sign(name: str, sign: float) -> None:
+    """In every message of it; commands are positive where they accelerate, as ever."""
+    config = DriverConfig(joint_torque_sign=sign)
+    state = dataclasses.replace(arm_state(), joint_torque=MEASURED)
+    for sent in measured_on_wire(driver_profile(name, config, PERIOD).encode_state(state)):
+        np.testing.assert_array_equal(sent, (sign or SIGNS[name]) * MEASURED)
+    received = transfer(name, config, state).joint_torque
     assert received is not None
-    np.testing.assert_array_equal(received, np.arange(7.0))
-    assert transfer(name, DriverConfig(), arm_state()).joint_torque is None
+    np.testing.assert_array_equal(received, MEASURED)
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_torque_without_the_arms_weight_gets_it_from_the_model(name: str) -> None:
+    config = DriverConfig(joint_torque_kind="gravity_compensated")
+    state = dataclasses.replace(arm_state(), joint_torque=MEASURED)
+    robot, reader = (driver_profile(name, config, PERIOD, gravity=weight) for _ in range(2))
+    messages = robot.encode_state(state)
+    for sent in measured_on_wire(messages):
+        np.testing.assert_allclose(sent, SIGNS[name] * (MEASURED - weight(state.position)))
+    received = [reader.decode_state(topic, messages[topic]) for topic in reader.needed_topics][-1]
+    assert received is not None and received.joint_torque is not None
+    np.testing.assert_allclose(received.joint_torque, MEASURED)
+    listener = driver_profile(name, config, PERIOD)
+    received = [listener.decode_state(topic, messages[topic]) for topic in reader.needed_topics][-1]
+    assert received is not None and received.joint_torque is None
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_motor_current_is_no_joint_torque(name: str) -> None:
+    state = dataclasses.replace(arm_state(), joint_torque=MEASURED)
+    messages = driver_profile(name, DriverConfig(), PERIOD).encode_state(state)
+    config = DriverConfig(joint_torque_kind="motor_current")
+    reader = driver_profile(name, config, PERIOD, gravity=weight)
+    received = [reader.decode_state(topic, messages[topic]) for topic in reader.needed_topics][-1]
+    assert received is not None and received.joint_torque is None
+    for sent in measured_on_wire(driver_profile(name, config, PERIOD).encode_state(state)):
+        assert not np.isfinite(sent).any()
+
+
+# Numbers of the Fast Robot Interface with which an arm that is sound otherwise follows joint
+# positions from joint impedance control; -1, and what lies beyond the last one, it never sends.
+FIT = {
+    "session_state": {4},
+    "connection_quality": {2, 3},
+    "safety_state": {0},
+    "drive_state": {2},
+    "control_mode": {2},
+    "client_command_mode": {1},
+    "overlay_type": {1},
+}
+
+
+@pytest.mark.parametrize("number", range(-1, 7))
+@pytest.mark.parametrize("field", FIT)
+def test_an_lbr_is_fit_only_where_every_enumeration_says_so(field: str, number: int) -> None:
+    profile = driver_profile("lbr_fri", DriverConfig(), PERIOD)
+    message = profile.encode_state(arm_state())["state"]
+    setattr(message, field, number)
+    state = profile.decode_state("state", message)
+    assert state is not None
+    assert (condition_of(state) is None) == (number in FIT[field])
+
+
+@pytest.mark.parametrize(
+    ("number", "mode"),
+    [
+        (-1, CommandMode.UNKNOWN),
+        (0, CommandMode.NONE),
+        (1, CommandMode.POSITION),
+        (2, CommandMode.WRENCH),
+        (3, CommandMode.TORQUE),
+        (4, CommandMode.POSE),
+        (5, CommandMode.UNKNOWN),
+    ],
+)
+def test_what_an_lbr_is_commanded_by_is_told_from_its_number(
+    number: int, mode: CommandMode
+) -> None:
+    profile = driver_profile("lbr_fri", DriverConfig(), PERIOD)
+    message = profile.encode_state(arm_state())["state"]
+    message.client_command_mode = number
+    state = profile.decode_state("state", message)
+    assert state is not None
+    assert state.command_mode is mode
+    found = condition_of(state)
+    if mode is not CommandMode.POSITION:
+        assert found is not None and mode.value in found.detail
+
+
+def test_the_interpolator_of_an_lbr_holds_the_arm_where_its_session_found_it() -> None:
+    """The motion under the commands is known only while they overlay it."""
+    robot = driver_profile("lbr_fri", DriverConfig(), PERIOD)
+
+    def told(commanded: float, commanding: bool = True) -> LBRState:
+        state = dataclasses.replace(
+            arm_state(),
+            commanded_position=np.full(7, commanded),
+            condition=RobotCondition(commanding=commanding),
+        )
+        return robot.encode_state(state)["state"]
+
+    for sessions_start in (0.1, 0.7):
+        for commanded in (sessions_start, 0.2, 0.3):
+            message = told(commanded)
+            np.testing.assert_array_equal(message.ipo_joint_position, sessions_start)
+            np.testing.assert_array_equal(message.commanded_joint_position, commanded)
+            assert message.tracking_performance == 1.0
+            assert (message.overlay_type, message.client_command_mode) == (1, 1)
+        monitored = told(0.5, commanding=False)
+        assert np.isnan(monitored.ipo_joint_position).all()
+        assert monitored.tracking_performance == 0.0
+        assert (monitored.overlay_type, monitored.client_command_mode) == (0, 0)
 
 
 def test_lbr_reports_its_send_period_and_names_its_joints() -> None:
@@ -156,7 +280,7 @@ def test_an_lbr_says_whether_it_follows_commands() -> None:
     assert transfer("lbr_fri", DriverConfig(), arm_state()).condition.commanding
 
 
-@pytest.mark.parametrize("field", ["drives_on", "safe", "impedance", "connected_well"])
+@pytest.mark.parametrize("field", ["drives_on", "safe", "impedance", "connected_well", "overlay"])
 def test_an_lbr_says_what_is_wrong_with_it(field: str) -> None:
     """The others do not tell."""
     condition = dataclasses.replace(RobotCondition(), **{field: False})

@@ -9,8 +9,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from contact_aware_control.estimation.joint_torque import TorqueReading
 from contact_aware_control.node.config import HeldConfig
-from contact_core.arm_state import ArmState, RobotCondition
+from contact_core.arm_state import ArmState, RobotCondition, TorqueKind
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
 from contact_stack.checks import Check, CheckStatus
@@ -20,6 +21,7 @@ from contact_stack.preflight.checks import PreflightLimits, PushTest
 LIMITS = PreflightLimits()
 K = np.array([800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0])
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
+READING = TorqueReading()
 BIAS = np.random.default_rng(5).normal(size=7)
 REST = np.tile(Q, (50, 1))
 
@@ -101,9 +103,10 @@ def test_joints_that_carry_the_arms_weight(robot: Robot) -> None:
     held = robot.gravity_torque_of_payload(0.8, np.zeros(3))
     for external in (0.0 * BIAS, 0.3 * BIAS, held):
         torques = np.tile(external, (50, 1))
-        check = checks.weight(REST, torques, carried(robot, Q) - torques, robot, LIMITS)
+        check = checks.weight(REST, torques, carried(robot, Q) - torques, robot, LIMITS, READING)
         assert check.status is CheckStatus.OK, check
-    undeclared = checks.weight(REST, np.zeros((50, 7)), carried(robot, Q) - held, robot, LIMITS)
+    lighter = carried(robot, Q) - held
+    undeclared = checks.weight(REST, np.zeros((50, 7)), lighter, robot, LIMITS, READING)
     assert undeclared.status is CheckStatus.OK, undeclared
 
 
@@ -115,7 +118,7 @@ def test_joints_that_are_taken_for_each_other_are_named(
     order = np.arange(7)
     order[list(pair)] = pair[::-1]
     load = carried(robot, Q)[:, order] + 0.1 * BIAS
-    check = checks.weight(REST[:, order], np.zeros((50, 7)), load, robot, LIMITS)
+    check = checks.weight(REST[:, order], np.zeros((50, 7)), load, robot, LIMITS, READING)
     if set(pair) <= {0, 4, 6}:
         assert check.status is CheckStatus.OK
         return
@@ -127,11 +130,51 @@ def test_joints_that_are_taken_for_each_other_are_named(
 
 def test_joints_that_carry_something_else(robot: Robot) -> None:
     load = carried(robot, Q)
-    for wrong in (load[:, ::-1], -load, 0.0 * load):
-        check = checks.weight(REST, np.zeros((50, 7)), wrong, robot, LIMITS)
+    for wrong in (load[:, ::-1], 0.5 * load):
+        check = checks.weight(REST, np.zeros((50, 7)), wrong, robot, LIMITS, READING)
         assert check.status is CheckStatus.FAIL
         assert "Nm other than the model's, at lbr_A" in check.detail
     assert "panel" in check.remedy
+
+
+PRESENT = [
+    TorqueReading(sign, kind)
+    for sign in (1.0, -1.0)
+    for kind in (TorqueKind.GRAVITY_INCLUDED, TorqueKind.GRAVITY_COMPENSATED)
+]
+OPPOSITE, LEFT_OUT, ADDED = (
+    "measured torque has the opposite sign",
+    "measured torque leaves out the arm's weight",
+    "measured torque has the arm's weight",
+)
+
+
+@pytest.mark.parametrize(
+    ("reported", "kind", "sign"),
+    [(1.0, "gravity_included", 1.0), (-1.0, "gravity_included", -1.0), (0.0, "compensated", 0.0)],
+)
+@pytest.mark.parametrize("present", PRESENT)
+def test_a_torque_that_is_not_what_it_is_taken_for_is_named(
+    robot: Robot, present: TorqueReading, reported: float, kind: str, sign: float
+) -> None:
+    """The driver reports g, -g, or nothing at rest; a reading that fits is not complained of."""
+    weight = carried(robot, Q)
+    left_out = weight if present.kind is TorqueKind.GRAVITY_COMPENSATED else 0.0
+    external = np.tile(0.3 * BIAS, (50, 1))
+    torque = present.sign * reported * weight + left_out - external
+    check = checks.weight(REST, external, torque, robot, LIMITS, present)
+    wrong_kind = kind not in present.kind.value
+    wrong_sign = reported != 0.0 and present.sign != sign
+    assert (check.status is CheckStatus.FAIL) == (wrong_kind or wrong_sign), check
+    named = LEFT_OUT if reported == 0.0 else ADDED
+    assert (OPPOSITE in check.detail, named in check.detail) == (wrong_sign, wrong_kind)
+    assert (f"arm.joint_torque_sign to {sign}" in check.remedy) == wrong_sign
+    assert (f"arm.joint_torque_kind to gravity_{kind[-8:]}" in check.remedy) == (
+        wrong_kind and kind == "gravity_included"
+    )
+    assert ("arm.joint_torque_kind to gravity_compensated" in check.remedy) == (
+        wrong_kind and kind == "compensated"
+    )
 
 
 def test_a_payload_has_to_be_declared(robot: Robot) -> None:

@@ -68,7 +68,7 @@ WATCHES_ON: dict[str, Callable[[Any], None]] = {
 
 UNKNOWN = {
     "ControllerStatus": frozenset({"position_error", "rotation_error", "state_age"}),
-    "LBRState": frozenset({"measured_torque"}),
+    "LBRState": frozenset({"measured_torque", "commanded_torque", "ipo_joint_position"}),
 }
 """Fields that say by NaN that there is no number."""
 

@@ -71,7 +71,8 @@ def test_only_after_the_push_the_arm_may_move(
     hand.publish(Vector3())
     client.spin_until(lambda: graph.check() or "is active" in output.getvalue(), 20.0)
     report = output.getvalue()
-    for name in ("state rate", "joints", "limits", "tare", "payload", "torque sign", "stiffness"):
+    at_rest = ("state rate", "joints", "limits", "tare", "payload", "weight")
+    for name in (*at_rest, "torque sign", "stiffness"):
         assert f"OK    {name}: " in report
     client.spin_until(lambda: mode(client) == ControllerStatus.HOLD)
     assert client.result(client.pose, goal_down(client, 0.003, 2.0)).error_string == ""

@@ -39,7 +39,7 @@ from contact_ros.geometry import to_pose
 Start = Callable[..., "subprocess.Popen[str]"]
 CLI = (sys.executable, "-m", "contact_stack.cli")
 PAGE = REPOSITORY / "docs/hardware.md"
-CHECKS = ("state rate", "joints", "limits", "tare", "payload", "torque sign", "stiffness")
+CHECKS = ("state rate", "joints", "limits", "tare", "payload", "weight", "torque sign", "stiffness")
 ATTEMPTS = 2
 """On a busy machine a state may be late, and the arm is held."""
 
@@ -172,8 +172,7 @@ def test_the_page_leads_to_an_arm_that_moves(reader: Reader) -> None:
         if reader.until("is active", 5.0):
             break
     said = reader.log.read_text()
-    weighs = () if "kuka_drivers" in reader.robot.args else ("weight",)  # by joint torques
-    for check in (*CHECKS, *weighs):
+    for check in CHECKS:
         assert f"OK    {check}: " in said, said
     reader.client.wait_for(
         ControllerStatus, "controller_status", lambda s: s.mode == ControllerStatus.HOLD

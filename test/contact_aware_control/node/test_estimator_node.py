@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
 import rclpy
-from contact_stack_msgs.msg import Contact
+from contact_stack_msgs.msg import Contact, ContactArray
 from contact_stack_msgs.srv import SetPayload
 from geometry_msgs.msg import Point, Pose
 from rclpy.serialization import serialize_message
@@ -18,7 +19,9 @@ from shape_msgs.msg import SolidPrimitive
 
 from contact_aware_control.node.estimator import EstimatorNode
 from contact_core.arm_state import ArmState
+from contact_core.errors import ConfigError
 from contact_core.robot import HELD_OBJECT
+from contact_ros.diagnostics import Level
 from contact_ros.driver_profile import DriverConfig, driver_profile
 
 Q = np.array([0.0, 0.6, 0.0, -1.2, 0.0, 1.0, 0.5])
@@ -32,11 +35,13 @@ MUG = SolidPrimitive(type=SolidPrimitive.CYLINDER, dimensions=[0.1, 0.04])
 class Arm:
     """An arm at rest that tells a node of itself, without a middleware in between."""
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: Any, config: DriverConfig | None = None) -> None:
         self.node = node
         self.found: list[Contact] = []
         self._robot = node._robot
-        self._profile = driver_profile("lbr_fri", DriverConfig(), 0.005)
+        self._profile = driver_profile(
+            "lbr_fri", config or DriverConfig(), 0.005, gravity=self._robot.gravity_torque
+        )
         self._stamp = 10**9
         node._contacts.publish = lambda message: self.found.__setitem__(
             slice(None), message.contacts
@@ -68,9 +73,9 @@ class Arm:
         rng = np.random.default_rng(0)
         for _ in range(60):
             self._stamp += 5_000_000
-            state = ArmState(
-                self._stamp, Q, np.zeros(7), Q, torque + 0.1 * rng.standard_normal(7), np.zeros(7)
-            )
+            noisy = torque + 0.1 * rng.standard_normal(7)
+            carried = self._robot.gravity_torque(Q) - noisy
+            state = ArmState(self._stamp, Q, np.zeros(7), Q, noisy, carried)
             self.hear("state", self._profile.encode_state(state)["state"])
 
     def distance(self, point: np.ndarray) -> float:
@@ -80,15 +85,95 @@ class Arm:
         return float(np.linalg.norm(self._robot.tool_pose().actInv(found) - point))
 
 
+@contextmanager
+def estimator(*parameters: str, driver: DriverConfig | None = None) -> Iterator[Arm]:
+    """Start a node; ``driver`` is how the arm's driver really reports."""
+    given = ["errors.calibration:=exact", "robot:=iiwa14_wsg50", *parameters]
+    options = [word for parameter in given for word in ("-p", parameter)]
+    rclpy.init(args=["--ros-args", "-r", "__ns:=/lbr", *options])
+    try:
+        node = EstimatorNode()
+        yield Arm(node, driver)
+        node.close()
+        node.destroy_node()
+    finally:
+        rclpy.shutdown()
+
+
 @pytest.fixture
 def arm(ros_domain: int) -> Iterator[Arm]:
-    exact = ("-p", "errors.calibration:=exact", "-p", "robot:=iiwa14_wsg50")
-    rclpy.init(args=["--ros-args", "-r", "__ns:=/lbr", *exact])
-    node = EstimatorNode()
-    yield Arm(node)
-    node.close()
-    node.destroy_node()
-    rclpy.shutdown()
+    with estimator() as arm:
+        yield arm
+
+
+OBSERVED = "torque_source:=momentum_observer"
+COMPENSATED = DriverConfig(joint_torque_kind="gravity_compensated")
+
+
+@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize(
+    ("parameters", "driver"),
+    [((), None), (("arm.joint_torque_kind:=gravity_compensated",), COMPENSATED)],
+)
+def test_the_momentum_observer_works_with_either_kind_of_torque(
+    parameters: tuple[str, ...], driver: DriverConfig | None
+) -> None:
+    with estimator(OBSERVED, *parameters, driver=driver) as arm:
+        arm.move_finger(OPEN)
+        for _ in range(5):
+            arm.feel(None)
+        for _ in range(3):
+            arm.feel(BETWEEN_OPEN_FINGERS, (0.0, 0.0, -20.0))
+        assert arm.found[0].link in FINGERS
+        assert arm.distance(BETWEEN_OPEN_FINGERS) < 0.03
+        assert not arm.node._source.problem
+
+
+@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize(
+    ("driver", "reason"),
+    [
+        (
+            DriverConfig(joint_torque_sign=1.0),
+            "measured torque has the opposite sign: set arm.joint_torque_sign to 1.0",
+        ),
+        (
+            COMPENSATED,
+            "measured torque leaves out the arm's weight: set arm.joint_torque_kind to "
+            "gravity_compensated",
+        ),
+    ],
+)
+def test_no_contacts_are_made_of_a_torque_that_is_read_wrong(
+    driver: DriverConfig, reason: str
+) -> None:
+    with estimator(OBSERVED, driver=driver) as arm:
+        states: list[int] = []
+        arm.node._contacts.publish = lambda message: states.append(message.state)
+        for _ in range(20):
+            arm.feel(None)
+        assert arm.node._health().level is Level.ERROR
+        assert reason in arm.node._health().message
+        heard = len(states)
+        arm.feel(None)
+        assert len(states) == heard
+        assert set(states) == {ContactArray.UNTARED}
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_the_momentum_observer_is_refused_for_motor_currents() -> None:
+    parameters = (OBSERVED, "arm.joint_torque_kind:=motor_current")
+    with (
+        pytest.raises(
+            ConfigError,
+            match=r"'motor_current' .*\(valid: gravity_included, gravity_compensated\)",
+        ),
+        estimator(*parameters),
+    ):
+        pass
+    with estimator(parameters[1]) as arm:
+        arm.feel(None)
+        assert not arm.node._source.problem
 
 
 def test_fingers_are_touched_where_the_gripper_has_them(arm: Arm) -> None:

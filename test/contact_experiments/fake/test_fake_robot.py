@@ -6,9 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
+from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError
+from contact_core.robot import Robot
 from contact_experiments.fake import DRIVERS, FAULTS, FakeConfig, FakeRobot, Wall
 from contact_experiments.fake.arm import STIFFNESS
 from contact_experiments.fake.drivers import COMMANDING_ACTIVE
@@ -135,6 +138,40 @@ def test_fri_2_reports_no_command_and_the_interpolator_s_position() -> None:
     state = go(robot, np.array(START) + 0.1, 200)[-2].message
     assert np.isnan(state.commanded_joint_position).all()
     np.testing.assert_allclose(state.ipo_joint_position, START)
+
+
+SIGN_ON_WIRE = {"lbr_fri": -1.0, "lbr_fri2": -1.0, "kuka_drivers": -1.0, "ros2_control": 1.0}
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_at_rest_it_reports_its_weight_as_the_driver_does(driver: str) -> None:
+    """FRI: measured = tau_ext - g; where torques are positive as they accelerate: g - tau_ext."""
+    robot = FakeRobot(replace(FREE, driver=driver, torque_time=0.0))
+    robot.inject("pushed", 10.0)
+    sent = {item.topic: item.message for item in go(robot, np.array(START), 400)}
+    model = Robot.from_description(RobotDescription.load(robot.config.robot)).model
+    rest = np.zeros(7)
+    gravity = pin.rnea(model, model.createData(), robot.arm.q, rest, rest)
+    expected = SIGN_ON_WIRE[driver] * (gravity - robot.arm.external_torque)
+    assert np.abs(gravity).max() > 40.0 and np.abs(robot.arm.external_torque).max() > 10.0
+    np.testing.assert_allclose(sent["joint_states"].effort, expected, atol=0.01)
+    if "state" in sent:
+        np.testing.assert_allclose(sent["state"].measured_torque, expected, atol=0.01)
+        np.testing.assert_allclose(sent["state"].commanded_torque, expected, atol=0.01)
+        np.testing.assert_allclose(sent["state"].external_torque, robot.arm.external_torque)
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri", "lbr_fri2"])
+def test_commands_overlay_a_motion_only_in_a_session(driver: str) -> None:
+    robot = FakeRobot(replace(FREE, driver=driver))
+    active = robot.step()[0].message
+    assert (active.client_command_mode, active.overlay_type) == (1, 1)
+    assert active.tracking_performance == 1.0
+    robot.inject("leaves_commanding")
+    monitored = robot.step()[0].message
+    assert (monitored.client_command_mode, monitored.overlay_type) == (0, 0)
+    assert monitored.tracking_performance == 0.0
+    assert np.isnan(monitored.ipo_joint_position).all()
 
 
 @pytest.mark.parametrize("name", FAULTS)
