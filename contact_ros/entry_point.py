@@ -22,6 +22,7 @@ from rclpy.utilities import try_shutdown
 from contact_core.errors import ContactStackError
 from contact_core.signals import LONGEST_WAIT, end_with_parent, stop_signals
 from contact_ros import network
+from contact_ros.arguments import useless_remaps
 from contact_ros.guarded_node import GuardedExecutor
 
 EXIT_ERROR = 2
@@ -69,6 +70,8 @@ def run(
             signal_handler_options=SignalHandlerOptions.NO,
         )
         node = factory()
+        for said in useless_remaps(node, sys.argv if args is None else args):
+            node.get_logger().warning(said)
         try:
             _spin(node, stop)
         finally:
