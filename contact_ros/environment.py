@@ -6,8 +6,6 @@ import os
 import tempfile
 from pathlib import Path
 
-from rclpy.utilities import get_rmw_implementation_identifier
-
 from contact_core.errors import ConfigError, choices
 
 DOMAIN = "ROS_DOMAIN_ID"
@@ -34,6 +32,9 @@ def check() -> None:
     reach = os.environ.get(RANGE, "")
     if reach and reach not in RANGES:
         raise ConfigError(f"{RANGE} is '{reach}' ({choices(RANGES, reach)})")
+    # Whoever asks whether ROS is there at all has read this module, too.
+    from rclpy.utilities import get_rmw_implementation_identifier
+
     if "fastrtps" in get_rmw_implementation_identifier():
         for name in (PROFILES, NEWER_PROFILES):
             file = os.environ.get(name, "")

@@ -96,10 +96,10 @@ def _run(plan: LaunchPlan) -> int:
 
     graph = NodeGraph(plan)
     try:
-        compile_once()
         for node in plan.nodes:
             os.environ |= node.environment
         network.enter(network.ENVIRONMENT)
+        compile_once()
         refuse_second_graph(plan)
         with graph:
             graph.wait()
