@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def _check_log_folder() -> None:
     """Refuse a folder that logs cannot be written to, by the variable it comes from."""
     places = {"ROS_LOG_DIR": "", "ROS_HOME": "log", "HOME": ".ros/log"}
     name = next(filter(os.environ.get, places), None)
-    if name is None:
+    if name is None or "--disable-external-lib-logs" in sys.argv:
         return
     folder = Path(os.environ[name], places[name]).expanduser()
     try:

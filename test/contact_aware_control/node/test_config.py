@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+import rclpy
 import yaml
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.node.config import ControllerNodeConfig, controller_defaults
+from contact_aware_control.node.controller import NAME, ControllerNode
 from contact_core.config import flatten, from_mapping, merged, unflatten
+from contact_core.errors import ConfigError
 from contact_core.files import share
 
 HARDWARE = "contact_aware_controller_hardware.yaml"
@@ -72,3 +77,24 @@ def test_live_parameters_stay_live() -> None:
         name for name, (_, valid) in flatten(ControllerNodeConfig()).items() if valid.live
     }
     assert live | {"clock_offset_limit"} == of_the_node
+
+
+@pytest.mark.graph
+@pytest.mark.parametrize("name", ["contact_aware_controller.yaml", HARDWARE])
+def test_a_launch_is_not_overruled_about_whether_the_arm_is_real(
+    name: str, ros_domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = not shipped(name)["hardware"]
+    launch = tmp_path / "launch.yaml"
+    launch.write_text(f"/lbr/{NAME}:\n  ros__parameters:\n    hardware: {str(said).lower()}\n")
+    files = str(share("config", name)), str(launch)
+    words = [word for file in files for word in ("--params-file", file)]
+    monkeypatch.setattr(sys, "argv", [NAME, "--ros-args", "-r", "__ns:=/lbr", *words])
+    rclpy.init()
+    try:
+        with pytest.raises(
+            ConfigError, match=f"'hardware' is {not said} in .*, {said} in {launch}"
+        ):
+            ControllerNode()
+    finally:
+        rclpy.shutdown()
