@@ -18,6 +18,23 @@ OF_EVERY_NODE = ("/clock",)
 """Topics that a node may listen to at any time, by its parameter use_sim_time."""
 
 
+def check_files(args: Sequence[str]) -> None:
+    """Make sure that ROS can read every parameter file, of which it would say less.
+
+    Args:
+        args: The arguments of the process.
+
+    Raises:
+        ConfigError: If a file is missing, is no YAML, or has a value that is no node's.
+    """
+    for file in _files(args):
+        for path in _values_of_no_node(read_mapping(Path(file))):
+            raise ConfigError(
+                f"{file}: '{path}' is no parameter of a node (valid: below the node's name and "
+                "ros__parameters)"
+            )
+
+
 def refuse_useless_files(node: Node, args: Sequence[str]) -> None:
     """Make sure that every parameter file has something for a node.
 
@@ -97,6 +114,17 @@ def _node_keys(values: Mapping[str, Any], parent: str = "") -> Iterator[str]:
             yield from _node_keys(value, f"{parent}/{key}" if parent else str(key))
         elif value:
             yield parent
+
+
+def _values_of_no_node(values: Mapping[str, Any], parent: str = "") -> Iterator[str]:
+    for key, value in values.items():
+        path = f"{parent}.{key}" if parent else str(key)
+        if not isinstance(value, Mapping):
+            yield path
+        elif key != "ros__parameters":
+            yield from _values_of_no_node(value, path)
+        elif not parent:
+            yield path
 
 
 def useless_remaps(node: Node, args: Sequence[str]) -> list[str]:

@@ -15,7 +15,12 @@ from std_srvs.srv import Trigger
 
 from contact_core.config import parameter
 from contact_core.errors import ConfigError
-from contact_ros.arguments import refuse_disagreement, refuse_useless_files, useless_remaps
+from contact_ros.arguments import (
+    check_files,
+    refuse_disagreement,
+    refuse_useless_files,
+    useless_remaps,
+)
 from contact_ros.parameters import read
 
 pytestmark = pytest.mark.graph
@@ -79,9 +84,35 @@ def test_a_file_for_others_is_refused(graph, written: Written, text: str, keys: 
     assert f"it has parameters for: {keys} (valid: /lbr/ctl, /**/ctl or /**" in str(caught.value)
 
 
-def test_a_file_that_is_one_word_is_refused(graph, written: Written) -> None:
-    with pytest.raises(ConfigError, match=r"must map names to values, got 'hello'"):
-        refuse_useless_files(graph.node("ctl"), given(written("hello\n")))
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hello\n", "must map names to values, got 'hello'"),
+        ("/lbr/ctl: [", "is not valid YAML"),
+        ("/lbr/ctl: 3\n", "'/lbr/ctl' is no parameter of a node"),
+        ("/lbr/ctl:\n  force:\n    limit: 6\n", "'/lbr/ctl.force.limit' is no parameter of a node"),
+        ("/lbr/ctl:\n  ros__parameters:\n", "'/lbr/ctl.ros__parameters' is no parameter"),
+        ("ros__parameters:\n  seed: 3\n", "'ros__parameters' is no parameter"),
+    ],
+)
+def test_a_file_that_ros_cannot_read_is_named(written: Written, text: str, message: str) -> None:
+    file = written(text)
+    with pytest.raises(ConfigError) as caught:
+        check_files(given(written(f"/**:\n{SEED}"), file))
+    assert file in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_what_is_no_file_of_text_is_named(tmp_path: Path) -> None:
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(b"\x89PNG\x00")
+    for file, message in (
+        (picture, f"{picture} is no text"),
+        (tmp_path, f"cannot read {tmp_path}: Is a directory"),
+        (tmp_path / "none", f"cannot read {tmp_path / 'none'}: No such file"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            check_files(given(str(file)))
 
 
 def test_whoever_reads_parameters_refuses_files_for_others(
