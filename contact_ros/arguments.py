@@ -67,10 +67,10 @@ def refuse_disagreement(node: Node, args: Sequence[str], name: str) -> None:
     Raises:
         ConfigError: If two files differ.
     """
-    said: dict[object, str] = {}
+    said: dict[str, str] = {}
     for file in _files(args):
         if name in (found := _parameters(node, file)):
-            said.setdefault(found[name].value, file)
+            said.setdefault(str(found[name].value), file)
     if len(said) > 1:
         each = ", ".join(f"{value} in {file}" for value, file in said.items())
         raise ConfigError(
