@@ -10,6 +10,7 @@ import dataclasses
 import math
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -110,17 +111,21 @@ def parameter(
     return dataclasses.field(default=default, metadata={"range": valid})
 
 
-def nested(config_type: type, live: bool = False) -> Any:
+def nested(config_type: type, live: bool = False, **defaults: Any) -> Any:
     """Declare a field that is itself a configuration, by default its defaults.
 
     Args:
         config_type: The dataclass of the nested configuration.
         live: True if all of it may change while a node runs.
+        defaults: Defaults of its parameters that are others here.
 
     Returns:
         A dataclass field.
     """
-    return dataclasses.field(default_factory=config_type, metadata={"live": live})
+    return dataclasses.field(
+        default_factory=partial(config_type, **defaults),
+        metadata={"live": live, "defaults": defaults},
+    )
 
 
 def from_mapping(
@@ -156,6 +161,8 @@ def from_mapping(
                 f"unknown parameter '{name}' ({choices([*fields, *beside], str(key))})"
             )
         if dataclasses.is_dataclass(hints[key]):
+            if isinstance(value, Mapping):
+                value = merged(fields[key].metadata.get("defaults", {}), value)
             built[key] = from_mapping(hints[key], value, name)
         else:
             built[key] = _checked(name, value, hints[key], fields[key].metadata["range"])
@@ -233,6 +240,8 @@ def read_mapping(path: Path) -> dict[str, Any]:
         values = yaml.safe_load(path.read_text())
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is no text") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from error
     if not isinstance(values or {}, dict):

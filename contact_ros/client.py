@@ -17,6 +17,7 @@ from rclpy.qos import qos_profile_sensor_data
 from rclpy.task import Future
 
 from contact_core.errors import CommunicationError
+from contact_ros import environment
 
 TIMEOUT = 30.0
 """How long an answer may take unless the caller says otherwise [s]."""
@@ -50,7 +51,11 @@ class GraphClient:
         Args:
             name: Name of the node.
             namespace: Namespace of the robot; all other names are relative to it.
+
+        Raises:
+            ConfigError: If an environment variable of ROS has no valid value.
         """
+        environment.check()
         self._context = Context()
         rclpy.init(context=self._context)
         self.node = rclpy.create_node(name, namespace=namespace, context=self._context)

@@ -22,6 +22,7 @@ from rclpy.utilities import try_shutdown
 from contact_core.errors import ContactStackError
 from contact_core.signals import LONGEST_WAIT, end_with_parent, stop_signals
 from contact_ros import network
+from contact_ros.arguments import check_files, useless_remaps
 from contact_ros.guarded_node import GuardedExecutor
 
 EXIT_ERROR = 2
@@ -57,18 +58,22 @@ def run(
         printed as one line.
     """
     stop = _StopSignals()
+    words = sys.argv if args is None else list(args)
     try:
         stop.listen()
         if LAUNCHED in os.environ:
             # By SIGTERM `ros2 launch` leaves what it has started to itself.
             end_with_parent()
         network.enter(reach)
+        check_files(words)
         # Signals are ours, so that a node can still publish while it is closing.
         rclpy.init(
-            args=None if args is None else list(args),
+            args=words,
             signal_handler_options=SignalHandlerOptions.NO,
         )
         node = factory()
+        for said in useless_remaps(node, words):
+            node.get_logger().warning(said)
         try:
             _spin(node, stop)
         finally:

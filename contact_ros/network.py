@@ -8,6 +8,8 @@ from rclpy.utilities import get_rmw_implementation_identifier
 
 from contact_core.errors import ConfigError, choices
 from contact_core.files import share
+from contact_ros import environment
+from contact_ros.environment import NEWER_PROFILES, PROFILES, RANGE
 
 NETWORK = "CONTACT_STACK_NETWORK"
 """The variable that chooses; ``network:=`` of the launch files sets it for their nodes."""
@@ -15,12 +17,10 @@ NETWORK = "CONTACT_STACK_NETWORK"
 LOCALHOST = "localhost"
 ENVIRONMENT = "environment"
 
-RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 TRANSPORTS = "FASTDDS_BUILTIN_TRANSPORTS"
-PROFILES = "FASTRTPS_DEFAULT_PROFILES_FILE"
 SKIP_PROFILES_OF_FOLDER = "SKIP_DEFAULT_XML_FILE"
 
-DECIDED_BY_USER = (TRANSPORTS, PROFILES, "FASTDDS_DEFAULT_PROFILES_FILE", "ROS_STATIC_PEERS")
+DECIDED_BY_USER = (TRANSPORTS, PROFILES, NEWER_PROFILES, "ROS_STATIC_PEERS")
 """Variables that leave everything as it is: who sets one of them has plans of their own."""
 
 REACHING_OUT = (
@@ -37,7 +37,7 @@ def enter(default: str) -> None:
         default: :data:`LOCALHOST` or :data:`ENVIRONMENT`, where :data:`NETWORK` is not set.
 
     Raises:
-        ConfigError: If that variable is neither.
+        ConfigError: If that variable is neither, or one of ROS has no valid value.
     """
     chosen = os.environ.get(NETWORK) or default
     if chosen not in (LOCALHOST, ENVIRONMENT):
@@ -47,6 +47,7 @@ def enter(default: str) -> None:
             os.environ.pop(name, None)
         os.environ |= {RANGE: "LOCALHOST", SKIP_PROFILES_OF_FOLDER: "1"}
     avoid_shared_memory()
+    environment.check()
 
 
 def avoid_shared_memory() -> None:

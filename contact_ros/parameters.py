@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -17,8 +17,9 @@ from rcl_interfaces.msg import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from contact_core.config import Range, flatten, from_mapping, unflatten
+from contact_core.config import Range, flatten, from_mapping, merged, unflatten
 from contact_core.errors import ConfigError
+from contact_ros.arguments import refuse_useless_files
 
 Config = TypeVar("Config")
 
@@ -27,7 +28,10 @@ QOS_PREFIX = "qos_overrides."
 
 
 def read(
-    node: Node, config_type: type[Config], on_change: Callable[[Config], None] | None = None
+    node: Node,
+    config_type: type[Config],
+    on_change: Callable[[Config], None] | None = None,
+    defaults: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda values: {},
 ) -> Config:
     """Read a node's parameter overrides into a configuration and declare them all.
 
@@ -37,15 +41,19 @@ def read(
         on_change: Called with the new configuration, complete and checked, when someone sets a
             parameter that is declared live; it may refuse it by a ConfigError. Without it, as all
             others, they are read-only.
+        defaults: Returns defaults that are others than the dataclass's, given what is set.
 
     Returns:
         The configuration, complete and checked.
 
     Raises:
         ConfigError: If an override names no parameter, has the wrong type, or is out of
-            range, or if a mandatory parameter is missing.
+            range, if a mandatory parameter is missing, or if nothing in a parameter file is meant
+            for this node.
     """
-    config = from_mapping(config_type, unflatten(_overrides(node)))
+    refuse_useless_files(node, sys.argv)
+    values = unflatten(_overrides(node))
+    config = from_mapping(config_type, merged(defaults(values), values))
     for name, (value, valid) in flatten(config).items():
         # The override is already in the value, converted to the type of its field.
         node.declare_parameter(

@@ -7,7 +7,8 @@ import importlib
 import typing
 from typing import Any
 
-from contact_core.config import Range, flatten
+from contact_aware_control.node.config import ControllerNodeConfig, simulation_defaults
+from contact_core.config import Range, flatten, from_mapping
 
 NODES = {
     "tamsi_sim": "tamsi_sim.node.simulator.SimulatorConfig",
@@ -64,9 +65,15 @@ def table(path: str) -> str:
         A row per parameter: name, default, valid values, description.
     """
     module, _, name = path.rpartition(".")
-    parameters = flatten(blank(getattr(importlib.import_module(module), name)))
+    config_type = getattr(importlib.import_module(module), name)
+    parameters = flatten(blank(config_type))
+    simulated = parameters
+    if config_type is ControllerNodeConfig:
+        simulated = flatten(from_mapping(config_type, simulation_defaults()))
     rows = ["| parameter | default | valid | |", "|---|---|---|---|"]
-    rows += [_row(name, value, valid) for name, (value, valid) in parameters.items()]
+    rows += [
+        _row(name, value, valid, simulated[name][0]) for name, (value, valid) in parameters.items()
+    ]
     return "\n".join(rows)
 
 
@@ -85,10 +92,12 @@ def blank(config_type: type) -> Any:
     return config_type(**missing)
 
 
-def _row(name: str, value: object, valid: Range) -> str:
+def _row(name: str, value: object, valid: Range, simulated: object) -> str:
     shown = list(value) if isinstance(value, tuple) else value
     default = "" if shown in ("", []) else f"`{shown}`"
     unit = f" {valid.unit}" if valid.unit else ""
+    if simulated != value:
+        unit += f"; simulated `{simulated}`"
     # Without its unit: that is beside the default already.
     allowed = str(dataclasses.replace(valid, unit="")).removeprefix("valid: ")
     description = valid.description + (" *(live)*" if valid.live else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,18 +38,21 @@ class Calibration:
     covariance: np.ndarray
     of_this_arm: bool
 
-    def write(self, path: Path, joint_names: tuple[str, ...]) -> None:
+    def write(self, path: Path, joint_names: tuple[str, ...], masses: Sequence[float] = ()) -> None:
         """Write a file.
 
         Args:
             path: Where.
             joint_names: The arm's joints.
+            masses: Of its links as described [kg], by which arms with joints of the same names are
+                told apart; left out, they are not.
 
         Raises:
             OSError: If it cannot be written.
         """
         values = {
             "joints": list(joint_names),
+            "masses": list(masses),
             "mean": self.mean.tolist(),
             "covariance": self.covariance.tolist(),
         }
@@ -99,6 +102,7 @@ def read_calibration(path: Path, robot: Robot) -> Calibration:
         values: Mapping[str, Any] = json.loads(path.read_text())
         mean, covariance = np.array(values["mean"]), np.array(values["covariance"])
         joints = list(values["joints"])
+        masses = np.array(values.get("masses", ()), dtype=float)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ConfigError(f"{path} is no calibration of an arm: {error}") from error
     size = 7 * robot.n + 2
@@ -107,7 +111,28 @@ def read_calibration(path: Path, robot: Robot) -> Calibration:
             f"{path} is of an arm with the joints {', '.join(map(str, joints))} (valid: "
             f"{', '.join(robot.joint_names)})"
         )
+    described = link_masses(robot)
+    # That of the last link includes the tool, which may be another one.
+    if masses.size and (
+        masses.shape != described.shape or not np.allclose(masses[:-1], described[:-1], rtol=1e-3)
+    ):
+        raise ConfigError(
+            f"{path} is of an arm with links of {_listed(masses)} kg (valid: {_listed(described)})"
+        )
     sound = mean.shape == (size,) and covariance.shape == (size, size)
     if not (sound and np.isfinite(mean).all() and np.isfinite(covariance).all()):
         raise ConfigError(f"{path} needs a mean of {size} finite numbers, and their covariance")
     return Calibration(mean, covariance, of_this_arm=True)
+
+
+def link_masses(robot: Robot) -> np.ndarray:
+    """Return the masses of an arm's links (n) as described [kg]; the last one holds the tool.
+
+    Args:
+        robot: The arm.
+    """
+    return np.array([inertia.mass for inertia in robot.model.inertias[1:]])
+
+
+def _listed(masses: np.ndarray) -> str:
+    return ", ".join(f"{mass:g}" for mass in masses)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from contact_aware_control.config import ControllerConfig
+from contact_aware_control.config import (
+    ControllerConfig,
+    ForceConfig,
+    LimitsConfig,
+    ReflexConfig,
+    SafetyConfig,
+    TransitionConfig,
+)
 from contact_aware_control.estimation.config import EstimatorConfig, ObserverConfig
 from contact_aware_control.targets import StreamConfig
-from contact_core.config import nested, parameter
+from contact_core.config import flatten, nested, parameter, unflatten
 from contact_ros.driver_profile import DriverConfig
 from contact_ros.identity import RobotNodeConfig
 from contact_ros.real_time import RealTimeConfig
@@ -86,11 +95,36 @@ class RecorderConfig:
 
 @dataclass(frozen=True)
 class ControllerNodeConfig(ArmNodeConfig, ControllerConfig):
-    """The contact-aware controller in the graph."""
+    """The contact-aware controller in the graph.
 
-    autostart: bool = parameter(
-        True, "activate at the start; otherwise a transition of the life cycle does"
+    A node that nobody tells anything may have a real arm before it: it is inactive, slow and soft.
+    """
+
+    hardware: bool = parameter(
+        True,
+        "a real robot is driven: baselines without force limits are refused; false: the arm is "
+        "simulated, and the defaults are those for a simulation",
     )
+    autostart: bool = parameter(
+        False,
+        "activate at the start; otherwise a transition of the life cycle does, as that of the "
+        "pre-flight check",
+    )
+    force: ForceConfig = nested(ForceConfig, live=True, limit=10.0)
+    limits: LimitsConfig = nested(
+        LimitsConfig,
+        tool_speed=0.25,
+        velocity_fraction=0.1,
+        step=0.0005,
+        yielding_fraction=0.2,
+        acceleration=25.0,
+        jerk=5000.0,
+        distance=0.1,
+        spring_torque_share=0.2,
+    )
+    safety: SafetyConfig = nested(SafetyConfig, force_fault_factor=4.0, force_fault_time=0.25)
+    reflex: ReflexConfig = nested(ReflexConfig, torque_share=0.2, rate_share=4.0)
+    transition: TransitionConfig = nested(TransitionConfig, live=True, acceleration=2.0, jerk=50.0)
     accept_simulator: bool = parameter(
         False, "on hardware: command a simulator too, for tests of the launch"
     )
@@ -102,6 +136,24 @@ class ControllerNodeConfig(ArmNodeConfig, ControllerConfig):
     stream: StreamConfig = nested(StreamConfig)
     recorder: RecorderConfig = nested(RecorderConfig)
     real_time: RealTimeConfig = nested(RealTimeConfig)
+
+
+def simulation_defaults() -> dict[str, Any]:
+    """Return the controller node's parameters where the arm is simulated: those of the library."""
+    library = {name: value for name, (value, _) in flatten(ControllerConfig()).items()}
+    return unflatten({**library, "hardware": False, "autostart": True})
+
+
+def controller_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what holds where a parameter of the controller node is not set.
+
+    Args:
+        values: Those that are set.
+
+    Returns:
+        What differs from the defaults of :class:`ControllerNodeConfig`, which are a real arm's.
+    """
+    return simulation_defaults() if values.get("hardware") is False else {}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 import threading
 import time
 from collections import deque
@@ -20,7 +21,7 @@ from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.controllers import ControllerOutput
 from contact_aware_control.incident_log import IncidentLog
 from contact_aware_control.loop_state import LoopInputs, LoopState, LoopStatus
-from contact_aware_control.node.config import ControllerNodeConfig
+from contact_aware_control.node.config import ControllerNodeConfig, controller_defaults
 from contact_aware_control.node.controller_parts import (
     ExternalStop,
     IncidentFiles,
@@ -37,6 +38,7 @@ from contact_aware_control.targets import StreamedTargets
 from contact_core.arm_state import ArmState, SoundCommand
 from contact_core.errors import ContactStackError
 from contact_core.robot import Robot
+from contact_ros.arguments import refuse_disagreement
 from contact_ros.diagnostics import ClockMonitor, Diagnostics, Health, Level
 from contact_ros.driver_profile import CommandWriter, StateReader, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
@@ -65,7 +67,8 @@ class ControllerNode(ManagedNode):
             ContactStackError: If a parameter, the robot or the driver profile is wrong.
         """
         super().__init__(NAME)
-        self._config = config = read(self, ControllerNodeConfig, self._change)
+        refuse_disagreement(self, sys.argv, "hardware")
+        self._config = config = read(self, ControllerNodeConfig, self._change, controller_defaults)
         # Even from the cache a kernel takes a while to load: not at the first contact.
         precompile_controller()
         description = config.description()

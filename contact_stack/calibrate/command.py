@@ -13,6 +13,7 @@ import yaml
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
+from contact_aware_control.estimation.calibration import link_masses
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.identification import (
     REST,
@@ -191,7 +192,7 @@ def _write(
     values = read_mapping(path) if again else {"extends": basis}
     path.parent.mkdir(parents=True, exist_ok=True)
     calibration = path.with_suffix(".json")
-    found.calibration.write(calibration, robot.joint_names)
+    found.calibration.write(calibration, robot.joint_names, link_masses(robot).tolist())
     with replacement(path) as file:
         file.write_text(yaml.safe_dump(values | {"calibration": calibration.name}, sort_keys=False))
     yield path

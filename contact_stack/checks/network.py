@@ -9,12 +9,13 @@ import sys
 import time
 from collections.abc import Iterator
 
+from contact_core.errors import ConfigError
+from contact_ros import environment
 from contact_stack.checks import SET_UP, Check, CheckStatus
 
 SAFE_DOMAIN_IDS = range(102)
 """Domain ids whose ports lie below those Linux hands out to other programs."""
 
-DISCOVERY_RANGES = ("SUBNET", "LOCALHOST", "OFF", "SYSTEM_DEFAULT")
 PATIENCE = 15.0
 VIEWER_PORT = 8080
 
@@ -65,8 +66,8 @@ def discovery_range() -> Check:
     """
     name = "ROS_AUTOMATIC_DISCOVERY_RANGE"
     value = os.environ.get(name, "")
-    if value and value not in DISCOVERY_RANGES:
-        valid = ", ".join(DISCOVERY_RANGES)
+    if value and value not in environment.RANGES:
+        valid = ", ".join(environment.RANGES)
         return Check(name, CheckStatus.FAIL, f"'{value}' is unknown", f"set it to one of {valid}")
     if value == "OFF":
         return Check(name, CheckStatus.FAIL, "OFF: no node finds another", "set it to LOCALHOST")
@@ -96,6 +97,10 @@ def communication() -> Check:
         from std_msgs.msg import String
     except Exception:  # what is wrong with it is another check's business
         return Check(name, CheckStatus.FAIL, "not tried: rclpy cannot be imported", SET_UP)
+    try:
+        environment.check()
+    except ConfigError as error:
+        return Check(name, CheckStatus.FAIL, str(error), "set it to a valid value, or unset it")
     topic = f"doctor_{os.getpid()}"
     context = Context()
     talker = subprocess.Popen(

@@ -96,10 +96,10 @@ def _run(plan: LaunchPlan) -> int:
 
     graph = NodeGraph(plan)
     try:
-        compile_once()
         for node in plan.nodes:
             os.environ |= node.environment
         network.enter(network.ENVIRONMENT)
+        compile_once()
         refuse_second_graph(plan)
         with graph:
             graph.wait()
@@ -115,6 +115,10 @@ def _launch_ros_is_installed() -> bool:
 
 
 def _run_with_launch_ros(file: Path, arguments: Mapping[str, str]) -> int:
+    # As above.
+    from contact_ros import environment
+
+    environment.check()
     # Imported by name: our folder of launch files is called like this package.
     launch = importlib.import_module("launch")
     sources = importlib.import_module("launch.launch_description_sources")

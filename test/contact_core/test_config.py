@@ -47,6 +47,17 @@ def test_round_trip():
     assert from_mapping(Plant, unflatten(flat)) == plant
 
 
+def test_a_nested_configuration_may_have_defaults_of_its_own():
+    @dataclasses.dataclass(frozen=True)
+    class Car:
+        wheel: Plant = nested(Plant, mode="fast", steps=5)
+
+    assert Car().wheel == Plant(mode="fast", steps=5)
+    assert from_mapping(Car, {"wheel": {"steps": 7}}).wheel == Plant(mode="fast", steps=7)
+    with pytest.raises(ConfigError, match="wheel must be a mapping"):
+        from_mapping(Car, {"wheel": 3})
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [

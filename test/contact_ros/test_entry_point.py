@@ -177,8 +177,24 @@ def test_arguments_ros_does_not_understand_are_one_line(start_node) -> None:
     process = start_node("--ros-args", "--params-file", "/no/such/file.yaml")
     _, err = process.communicate(timeout=20)
     assert process.returncode == 2
-    # rcl logs a line of its own before ours.
-    ours = err.splitlines()[-1]
-    assert ours.startswith("talker: ")
-    assert "/no/such/file.yaml" in ours
-    assert "Traceback" not in err
+    assert err == "talker: cannot read /no/such/file.yaml: No such file or directory\n"
+
+
+def test_an_environment_that_ros_cannot_use_is_one_line(
+    start_node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROS_DOMAIN_ID", "-1")
+    process = start_node()
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 2
+    assert err == "talker: ROS_DOMAIN_ID is '-1' (valid: a whole number from 0 to 232)\n"
+
+
+def test_a_remap_that_changes_nothing_is_a_warning(start_node) -> None:
+    process = start_node("--ros-args", "-r", "chater:=news", "-r", "chatter:=gossip")
+    assert process.stdout.readline() == "ticking\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    (said,) = [line for line in err.splitlines() if "remap" in line]
+    assert "WARN" in said
+    assert "the remap chater:=news changes nothing so far" in said

@@ -46,6 +46,13 @@ def test_two_processes_can_talk_here(ros_domain: int) -> None:
     assert network.communication().status is CheckStatus.OK
 
 
+def test_what_ros_cannot_use_is_named(monkeypatch) -> None:
+    monkeypatch.setenv("ROS_LOG_DIR", "/proc/none")
+    check = network.communication()
+    assert check.status is CheckStatus.FAIL
+    assert "ROS_LOG_DIR is '/proc/none'" in check.detail
+
+
 @pytest.mark.graph
 def test_processes_that_cannot_find_each_other_are_reported(ros_domain: int, monkeypatch) -> None:
     monkeypatch.setattr(network, "PATIENCE", 1.0)

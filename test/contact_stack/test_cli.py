@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -320,3 +321,17 @@ def test_a_log_gets_a_line_of_a_progress_bar_in_ten_seconds():
     """Bars read the environment once, when they are imported: it has to be set by then."""
     program = "import sys, contact_stack.cli; sys.exit('tqdm' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("ROS_DOMAIN_ID", "abc"), ("ROS_LOG_DIR", "/proc/none")]
+)
+def test_a_launch_in_an_environment_that_ros_cannot_use_is_refused(
+    name: str, value: str, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "environ", {**os.environ, name: value})
+    assert cli.main(["launch", "sim"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"contact-stack: {name} is '{value}'")
+    assert "valid: " in said
+    assert said.count("\n") == 1

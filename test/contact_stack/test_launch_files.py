@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import rclpy
 import yaml
+from rclpy.node import Node
 
 from contact_core.errors import LaunchError
 from contact_core.files import share
 from contact_stack.launch import NodeAction, find_launch_file, parse
+from contact_stack.launch.runner import command_line
+from contact_stack.robot_frames import RobotFramesNode
+from tamsi_sim.node.simulator import SimulatorNode
 
 sys.path.insert(0, str(Path(__file__).parent))
 import launch_ros_reader
@@ -94,6 +100,28 @@ def test_a_launch_ends_with_who_it_cannot_do_without_and_restarts_the_others(nam
     for node in parse(find_launch_file(name), expected.get("arguments", {})).nodes:
         critical = node.name in ("tamsi_sim", "contact_aware_controller", "preflight")
         assert (node.ends_launch, node.respawn_delay) == (critical, None if critical else 1.0)
+
+
+NODES: dict[str, Callable[[], Node]] = {"robot_frames": RobotFramesNode, "tamsi_sim": SimulatorNode}
+"""Those that launch files remap something of."""
+
+
+@pytest.mark.graph
+@pytest.mark.parametrize("executable", NODES)
+def test_a_remap_changes_a_name_that_the_node_has(executable: str, ros_domain: int) -> None:
+    nodes = parse(find_launch_file("two_robots"), {"lockstep": "true"}).nodes
+    assert {node.executable for node in nodes if node.remappings} == set(NODES)
+    action = next(node for node in nodes if node.executable == executable)
+    rclpy.init(args=command_line(action))
+    try:
+        node = NODES[executable]()
+        topics = {name for name, _ in node.get_topic_names_and_types()}
+        for source, _ in action.remappings:
+            assert node.resolve_topic_name(source) in topics
+            assert source not in topics
+        node.destroy_node()
+    finally:
+        rclpy.shutdown()
 
 
 @pytest.mark.parametrize("name", LAUNCH_FILES)

@@ -54,7 +54,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "robust_planner": ("max_knots:=5", "max_samples:=50"),
     "viewer": ("port:=18080", "scene:=mug_placement"),
     "preflight": (*ROBOT, "start_timeout:=3600.0", "push_timeout:=3600.0", "activate:=''"),
-    "contact_aware_controller": ROBOT,
+    "contact_aware_controller": (*ROBOT, "hardware:=false"),
     "contact_estimator": ROBOT,
     "robot_frames": ROBOT,
     "wsg50": (*ROBOT, "host:=127.0.0.1", "port:=9"),

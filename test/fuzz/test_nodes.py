@@ -15,6 +15,8 @@ from geometry_msgs.msg import Vector3
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
+from contact_core.errors import ConfigError
+
 sys.path.insert(0, str(Path(__file__).parent))
 from nodes import attack, executables, running
 
@@ -38,6 +40,20 @@ def strike(executable: str, count: int) -> None:
 @pytest.mark.parametrize("executable", EXECUTABLES)
 def test_a_node_survives_what_enters(executable: str, ros_domain: int) -> None:
     strike(executable, FEW)
+
+
+@pytest.mark.parametrize("executable", EXECUTABLES)
+def test_a_node_refuses_a_parameter_file_for_others(
+    executable: str, ros_domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "others.yaml"
+    file.write_text(f"/left/{executable}:\n  ros__parameters:\n    use_sim_time: true\n")
+    monkeypatch.setattr(sys, "argv", [executable, "--ros-args", "--params-file", str(file)])
+    with (
+        pytest.raises(ConfigError, match=f"{file} is for the node /lbr/{executable};"),
+        running(executable),
+    ):
+        pass
 
 
 KILLERS = {

@@ -6,10 +6,18 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_aware_control.estimation.calibration import EXACT, Calibration, prior, read_calibration
+from contact_aware_control.estimation.calibration import (
+    EXACT,
+    Calibration,
+    link_masses,
+    prior,
+    read_calibration,
+)
 from contact_aware_control.estimation.config import ErrorsConfig
 from contact_aware_control.estimation.torque_errors import ErrorRegressor, TorqueErrors
+from contact_core.description import RobotDescription
 from contact_core.errors import ConfigError
+from contact_core.robot import Robot
 
 PERIOD = 0.005
 BIAS = 1.0
@@ -125,6 +133,16 @@ def test_what_is_no_calibration_of_this_arm_is_named(robot, tmp_path):
     small.write(path, robot.joint_names)
     with pytest.raises(ConfigError, match="needs a mean of 51 finite numbers"):
         read_calibration(path, robot)
+    size = 7 * robot.n + 2
+    whole = Calibration(np.zeros(size), np.zeros((size, size)), of_this_arm=True)
+    # Its joints have the same names.
+    other = link_masses(Robot.from_description(RobotDescription.load("iiwa7_wsg50")))
+    whole.write(path, robot.joint_names, other.tolist())
+    with pytest.raises(ConfigError, match=r"links of 3.394, 4.032, .* kg \(valid: 5.76, 6.35, "):
+        read_calibration(path, robot)
+    other_tool = [*link_masses(robot)[:-1], 1.0]
+    whole.write(path, robot.joint_names, other_tool)
+    assert read_calibration(path, robot).of_this_arm
     small.write(path, ("left", "right"))
     with pytest.raises(ConfigError, match="with the joints left, right"):
         read_calibration(path, robot)

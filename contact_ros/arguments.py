@@ -1,0 +1,171 @@
+"""What a node is given on its command line and has no use for, which ROS drops without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from contact_core.config import read_mapping
+from contact_core.errors import ConfigError
+
+OF_EVERY_NODE = ("/clock",)
+"""Topics that a node may listen to at any time, by its parameter use_sim_time."""
+
+
+def check_files(args: Sequence[str]) -> None:
+    """Make sure that ROS can read every parameter file, of which it would say less.
+
+    Args:
+        args: The arguments of the process.
+
+    Raises:
+        ConfigError: If a file is missing, is no YAML, or has a value that is no node's.
+    """
+    for file in _files(args):
+        for path in _values_of_no_node(read_mapping(Path(file))):
+            raise ConfigError(
+                f"{file}: '{path}' is no parameter of a node (valid: below the node's name and "
+                "ros__parameters)"
+            )
+
+
+def refuse_useless_files(node: Node, args: Sequence[str]) -> None:
+    """Make sure that every parameter file has something for a node.
+
+    Args:
+        node: The node.
+        args: The arguments of its process.
+
+    Raises:
+        ConfigError: If nothing in one of the files is meant for the node.
+    """
+    for file in _files(args):
+        if _parameters(node, file):
+            continue
+        name = node.get_fully_qualified_name()
+        keys = ", ".join(_node_keys(read_mapping(Path(file)))) or "none"
+        raise ConfigError(
+            f"nothing in the parameter file {file} is for the node {name}; nodes it has parameters "
+            f"for: {keys} (valid: {name}, /**/{node.get_name()} or /**, above ros__parameters)"
+        )
+
+
+def refuse_disagreement(node: Node, args: Sequence[str], name: str) -> None:
+    """Make sure that no parameter file overrides what another one says of a parameter.
+
+    Args:
+        node: The node.
+        args: The arguments of its process.
+        name: Of the parameter.
+
+    Raises:
+        ConfigError: If two files differ.
+    """
+    said: dict[str, str] = {}
+    for file in _files(args):
+        if name in (found := _parameters(node, file)):
+            said.setdefault(str(found[name].value), file)
+    if len(said) > 1:
+        each = ", ".join(f"{value} in {file}" for value, file in said.items())
+        raise ConfigError(
+            f"parameter '{name}' is {each} (valid: one value in all parameter files; what a launch "
+            "file sets by itself comes in a temporary one)"
+        )
+
+
+def _files(args: Sequence[str]) -> list[str]:
+    return [file for flag, file in pairwise(args) if flag == "--params-file"]
+
+
+def _parameters(node: Node, file: str) -> Mapping[str, Parameter]:
+    """Return what ROS takes from a file for a node."""
+    # Only ROS itself knows which keys it matches, and tells when a node is made: for a moment there
+    # is another handle of the same name, without any topic or service.
+    context: Any = node.context.handle
+    with context:
+        handle = rclpy_implementation.Node(
+            node.get_name(),
+            node.get_namespace(),
+            context,
+            ["--ros-args", "--params-file", file],
+            False,  # the arguments of the process do not count again
+            False,  # no /rosout
+        )
+        try:
+            with handle:
+                found: Mapping[str, Parameter] = handle.get_parameters(Parameter)
+                return found
+        finally:
+            handle.destroy_when_not_in_use()
+
+
+def _node_keys(values: Mapping[str, Any], parent: str = "") -> Iterator[str]:
+    """Name the nodes, or patterns of them, that a file has parameters for."""
+    for key, value in values.items():
+        if not isinstance(value, Mapping):
+            continue
+        if key != "ros__parameters":
+            yield from _node_keys(value, f"{parent}/{key}" if parent else str(key))
+        elif value:
+            yield parent
+
+
+def _values_of_no_node(values: Mapping[str, Any], parent: str = "") -> Iterator[str]:
+    for key, value in values.items():
+        path = f"{parent}.{key}" if parent else str(key)
+        if not isinstance(value, Mapping):
+            yield path
+        elif key != "ros__parameters":
+            yield from _values_of_no_node(value, path)
+        elif not parent:
+            yield path
+
+
+def useless_remaps(node: Node, args: Sequence[str]) -> list[str]:
+    """Say which remaps change no name of a node.
+
+    Args:
+        node: The node, with all its topics and services.
+        args: The arguments of its process.
+
+    Returns:
+        A line for each.
+    """
+    return [
+        said
+        for flag, rule in pairwise(args)
+        if flag in ("-r", "--remap") and (said := _useless_remap(node, rule))
+    ]
+
+
+def _useless_remap(node: Node, rule: str) -> str:
+    source = rule.partition(":=")[0].rpartition("://")[2]
+    # `name:topic:=...` is for the node of that name, and `__node`, `__ns` are for all of it.
+    if ":" in source or source.startswith("__") or source in OF_EVERY_NODE:
+        return ""
+    before = node.resolve_topic_name(source, only_expand=True)
+    after, names = node.resolve_topic_name(source), _names(node)
+    if after in (before, *names):
+        return ""
+    why = f"the node has no topic and no service {before}"
+    if any(name.startswith(f"{before}/_action/") for name in names):
+        why = f"{before} is an action, and ROS remaps only topics and services"
+    return f"the remap {rule} changes nothing so far: {why}"
+
+
+def _names(node: Node) -> set[str]:
+    """Return the topics and services of a node, as ROS knows them after its remaps."""
+    lists = (
+        node.get_publisher_names_and_types_by_node,
+        node.get_subscriber_names_and_types_by_node,
+        node.get_service_names_and_types_by_node,
+        node.get_client_names_and_types_by_node,
+    )
+    where = node.get_name(), node.get_namespace()
+    return {name for listed in lists for name, _ in listed(*where)}
