@@ -15,11 +15,11 @@ from control_msgs.action import ParallelGripperCommand
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
-from rclpy.task import Future
 from sensor_msgs.msg import JointState
 
 from contact_core.gripper import GripperCommand
 from contact_ros.border import MessageError, number
+from contact_ros.guarded_node import waking_future
 from contact_ros.stamps import to_nanoseconds
 
 REACHED = 1e-3
@@ -62,7 +62,8 @@ class Client(Protocol):
 class GripperMotion:
     """Follow one command until it is reached, stalls, fails, or is replaced or canceled.
 
-    Commands come from the thread of the callbacks, ticks from that of the gripper.
+    Only the judgement needs ticks: without any, a motion can be replaced, canceled and failed all
+    the same. Commands come from the thread of the callbacks, ticks from that of the gripper.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class GripperMotion:
         """Take over a command from the one before.
 
         Args:
-            command: The command, checked.
+            command: The command, checked; one that cannot be followed any more fails at once.
             start: When it begins [ns].
             client: Who asked for it.
         """
@@ -116,6 +117,8 @@ class GripperMotion:
             self._end(Ending.REPLACED)
             self._command, self._client = command, client
             self._start = start
+            if self._refusal(command):
+                self._end(Ending.FAILED)
 
     def command(self, stamp: int) -> GripperCommand | None:
         """Return the command for the tick that begins at a time.
@@ -140,14 +143,18 @@ class GripperMotion:
             self._state = state
             if self._command is None or self._client is None:
                 return
-            if self._client.cancels:
-                self._end(Ending.CANCELED)
-            elif stamp >= self._start:
+            if stamp >= self._start:
                 ending = self._judge(self._command, state)
                 if ending is None:
                     self._client.moving(state)
                 else:
                     self._end(ending)
+
+    def cancel(self) -> None:
+        """End the motion if its client asks for it."""
+        with self._lock:
+            if self._client is not None and self._client.cancels:
+                self._end(Ending.CANCELED)
 
     def fail(self) -> None:
         """End the motion, if there is one: the gripper cannot."""
@@ -189,6 +196,7 @@ class GripperServer(ABC):
         """
         self.joint = joint
         self.default_effort = default_effort
+        self._node = node
         self._motion = motion
         self._now = now
         self._server = ActionServer(
@@ -197,7 +205,7 @@ class GripperServer(ABC):
             self.name,
             self._execute,
             goal_callback=self._answer,
-            cancel_callback=lambda handle: CancelResponse.ACCEPT,
+            cancel_callback=self._cancel,
         )
 
     @abstractmethod
@@ -230,10 +238,19 @@ class GripperServer(ABC):
             number(1e-9 * (start - self._now()), "start [s from now]", -math.inf, LATEST_START)
         return GoalResponse.ACCEPT
 
+    def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+        # The goal is cancelling only after this answer.
+        executor = self._node.executor
+        assert executor is not None
+        executor.create_task(self._motion.cancel)
+        return CancelResponse.ACCEPT
+
     async def _execute(self, handle: ServerGoalHandle) -> Any:
-        goal = _Goal(self, handle)
+        goal = _Goal(self, self._node, handle)
         command = handle.request.command
         self._motion.begin(self.decode(command), self.start(command) or self._now(), goal)
+        # It may have been cancelled before it began.
+        self._motion.cancel()
         return await goal.result
 
 
@@ -292,8 +309,8 @@ class OlderGripperServer(GripperServer):
 class _Goal:
     """A goal between its acceptance and its end."""
 
-    def __init__(self, server: GripperServer, handle: ServerGoalHandle) -> None:
-        self.result = Future()
+    def __init__(self, server: GripperServer, node: Node, handle: ServerGoalHandle) -> None:
+        self.result = waking_future(node)
         self._server = server
         self._handle = handle
 

@@ -28,7 +28,7 @@ from rcl_interfaces.msg import ParameterType, SetParametersResult
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
-from rclpy.callback_groups import CallbackGroup
+from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.executors import (
@@ -43,6 +43,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rclpy.service import Service
+from rclpy.task import Future
 
 from contact_core.errors import ContactStackError
 from contact_ros.border import (
@@ -239,7 +240,15 @@ class GuardedNode(Node):
     def create_service(
         self, srv_type: Any, srv_name: str, callback: Callable[..., Any], *args: Any, **kwargs: Any
     ) -> Any:
-        """Offer a service; see :class:`rclpy.node.Node`."""
+        """Offer a service; see :class:`rclpy.node.Node`.
+
+        A callback that is a coroutine answers later. Meanwhile the node does everything else; in
+        the node's own group it would keep all other callbacks waiting, also those that it waits
+        for. Only further requests of the same service wait, unless ``callback_group`` says
+        otherwise.
+        """
+        if inspect.iscoroutinefunction(callback):
+            kwargs.setdefault("callback_group", MutuallyExclusiveCallbackGroup())
         return super().create_service(
             srv_type, srv_name, self._guarded_service(srv_name, callback), *args, **kwargs
         )
@@ -350,6 +359,24 @@ class GuardedNode(Node):
         server.register_cancel_callback(_marked(cancel))
         server.register_handle_accepted_callback(_marked(accept))
         server.register_execute_callback(_marked(execute))
+
+
+def waking_future(node: Node) -> Future:
+    """Return a future for a coroutine to await whose result wakes the node's executor.
+
+    rclpy resumes coroutines when something wakes the executor, and a result does not.
+
+    Args:
+        node: The node whose callback awaits it; the result may come from any thread.
+    """
+
+    def wake(future: Future) -> None:
+        if node.executor is not None:
+            node.executor.wake()
+
+    future = Future()
+    future.add_done_callback(wake)
+    return future
 
 
 def _marked(callback: Callable[..., Any]) -> Any:

@@ -19,11 +19,11 @@ from typing import Any, Generic, TypeVar
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
-from rclpy.task import Future
 
 from contact_core.errors import ContactStackError
 from contact_core.planning import PlanStatus, StopCondition
 from contact_ros.diagnostics import Diagnostics, Health, Level
+from contact_ros.guarded_node import waking_future
 from contact_ros.stamps import NANOSECONDS, to_nanoseconds
 
 RESULT_TIMEOUT = 60
@@ -136,15 +136,14 @@ class _Job(Generic[Problem, Plan]):
         self,
         handle: ServerGoalHandle,
         planner: GoalPlanner[Problem, Plan],
-        wake: Callable[[], None],
+        node: Node,
     ) -> None:
         """Start the clock of the time budget."""
         self.handle = handle
-        self.planned = Future()
-        self.ended = Future()
+        self.planned = waking_future(node)
+        self.ended = waking_future(node)
         self.preempted = False
         self._planner = planner
-        self._wake = wake
         self._cancel = threading.Event()
         budget = to_nanoseconds(handle.request.time_budget) / NANOSECONDS
         self._stop = StopCondition(budget or math.inf, self._unwanted)
@@ -180,7 +179,6 @@ class _Job(Generic[Problem, Plan]):
         except BaseException as error:  # whatever it is, the client gets an answer
             answer = explain(error, self._planner)
         self.planned.set_result(answer)
-        self._wake()
 
 
 class PlanningServer(Generic[Problem, Plan]):
@@ -206,8 +204,6 @@ class PlanningServer(Generic[Problem, Plan]):
         self._planned = 0
         self._refused = 0
         self._last_status = ""
-        # The coroutine of a goal is resumed whenever the executor wakes up.
-        self._wake = node.create_guard_condition(lambda: None)
         self._diagnostics = Diagnostics(node, self._health)
         self._timer = node.create_timer(CLIENT_CHECK_PERIOD, self._check_clients)
         self._server = ActionServer(
@@ -229,7 +225,7 @@ class PlanningServer(Generic[Problem, Plan]):
 
     async def _execute(self, handle: ServerGoalHandle) -> Any:
         """Plan one goal, once the goal before it has made place."""
-        job = _Job(handle, self._planner, self._wake.trigger)
+        job = _Job(handle, self._planner, self._node)
         try:
             problem = self._planner.read(handle.request)
         except Exception as error:

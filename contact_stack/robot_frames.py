@@ -7,6 +7,7 @@ state through the driver profile, so that it works with any driver's joint names
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from geometry_msgs.msg import TransformStamped
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -32,6 +34,7 @@ from contact_ros.guarded_node import GuardedNode
 from contact_ros.identity import RobotNodeConfig, announce_robot
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
+from contact_ros.rivals import PERIOD, RivalReport, publishers
 from contact_ros.stamps import to_time
 
 
@@ -95,6 +98,80 @@ class RobotTree:
         return self._data.oMf[self._model.getFrameId(link, pin.FrameType.BODY)]
 
 
+TF_TOPIC = "/tf"
+TF = QoSProfile(depth=100)
+
+LARGEST_TF = 1_000_000
+"""Size of a message of other nodes' frames that is still looked at [bytes]."""
+
+LOOKS = 4
+"""Frames are counted over so many looks at the graph."""
+
+UNDER_WAY = 3
+"""So many more of our own may be heard than were sent in that time."""
+
+
+class RivalFrames(RivalReport):
+    """Says so where another node publishes the same frames, which then are in two places.
+
+    It listens only while another node publishes frames at all. Messages do not say whose they are,
+    so they are counted.
+
+    Attributes:
+        sent: How often the frames were published since the count began.
+    """
+
+    def __init__(self, node: GuardedNode, frames: Iterable[str]) -> None:
+        """Look again and again, in the executor's thread.
+
+        Args:
+            node: The node that publishes the frames.
+            frames: Their names; each is in every message once.
+        """
+        super().__init__(node)
+        self.sent = 0
+        self._node = node
+        self._frames = frozenset(frames)
+        self._heard: Counter[str] = Counter()
+        self._looks = 0
+        self._subscription: Subscription | None = None
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = node.create_timer(PERIOD, self._look, clock=steady)
+
+    def _listen(self, message: TFMessage) -> None:
+        names = (transform.child_frame_id for transform in message.transforms)
+        self._heard.update(name for name in names if name in self._frames)
+
+    def _look(self) -> None:
+        others = publishers(self._node, TF_TOPIC)
+        ours = self._node.get_fully_qualified_name()
+        if ours in others:
+            others.remove(ours)
+        if others and self._subscription is None:
+            self._subscription = self._node.create_subscription(
+                TFMessage, TF_TOPIC, self._listen, TF, largest=LARGEST_TF
+            )
+        elif not others and self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = None
+        shared = sorted(f for f, count in self._heard.items() if count > self.sent + UNDER_WAY)
+        self._looks = (self._looks + 1) % LOOKS
+        if shared or self._looks == 0:
+            self.change(self._problem(shared, others))
+            self._looks = self.sent = 0
+            self._heard.clear()
+
+    def _problem(self, shared: list[str], others: list[str]) -> str:
+        if not shared or not others:
+            return ""
+        frames = f"{shared[0]} and {len(shared) - 1} more frames" if shared[1:] else shared[0]
+        topic = self._node.resolve_topic_name(TF_TOPIC)
+        return (
+            f"{frames} on {topic} are also published by {' or '.join(others)}: launch with tf:=tf "
+            "for frames in the robot's namespace, or set frame_prefix"
+        )
+
+
 class RobotFramesNode(GuardedNode):
     """Publish description and fixed frames once, and the moving frames at a fixed rate."""
 
@@ -116,14 +193,16 @@ class RobotFramesNode(GuardedNode):
         self._description.publish(String(data=description.urdf))
         static = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self._tf_static = self.create_publisher(TFMessage, "/tf_static", static)
-        self._tf = self.create_publisher(TFMessage, "/tf", QoSProfile(depth=100))
+        self._tf = self.create_publisher(TFMessage, TF_TOPIC, TF)
+        moving = [self._prefix + child for _, child in self._tree.moving]
+        self._rivals = RivalFrames(self, moving)
         self._tree.update()
         self._tf_static.publish(self._message(self._tree.fixed, Time()))
         profile = driver_profile(
             config.driver, config.arm, None, description.arm_joints, self.get_namespace()
         )
         self._reader = StateReader(self, profile, lockstep=False, on_state=self._arm)
-        self._diagnostics = Diagnostics(self, self._reader.health)
+        self._diagnostics = Diagnostics(self, lambda: self._rivals.report(self._reader.health()))
         gripper = self.create_subscription(
             JointState, "gripper/joint_states", self._gripper, signal_subscription(lockstep=False)
         )
@@ -142,6 +221,7 @@ class RobotFramesNode(GuardedNode):
         if self._stamp is not None:
             self._tree.update()
             self._tf.publish(self._message(self._tree.moving, to_time(self._stamp)))
+            self._rivals.sent += 1
 
     def _message(self, links: Iterable[tuple[str, str]], stamp: Time) -> TFMessage:
         message = TFMessage()

@@ -401,8 +401,9 @@ class ControllerNode(ManagedNode):
             values["flight_record"] = self._incidents.last
         values["rejected_messages"] = status.rejected_messages
         level, message = _level(status), status.status.name
-        if status.remedy:
-            message += f": {status.remedy}"
+        waiting = status.status is Status.WAITING_FOR_STATE
+        if remedy := self._reader.absence if waiting else status.remedy:
+            message += f": {remedy}"
         if warning := self._clocks.warning:
             values["clocks"] = warning
             if level is Level.OK:

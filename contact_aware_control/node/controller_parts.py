@@ -23,6 +23,8 @@ from contact_aware_control.safety.status import Finding, Request, Status
 from contact_core.errors import ContactStackError
 from contact_ros.diagnostics import AgeMonitor
 from contact_ros.driver_profile import DriverProfile, StateReader
+from contact_ros.guarded_node import waking_future
+from contact_ros.rivals import PERIOD, publishers
 
 EXTERNAL_STOP_TOPIC = "external_stop"
 
@@ -113,10 +115,6 @@ class ExternalStop:
             self._ask(Request.RELEASE_EXTERNAL_STOP, "")
 
 
-LOOK_PERIOD = 0.5
-"""Time between two looks at the graph [s]."""
-
-
 class RivalWatch:
     """Look who else publishes commands for this arm, or its states.
 
@@ -138,28 +136,22 @@ class RivalWatch:
         self.finding: Finding | None = None
         self._node, self._profile, self._reader = node, profile, reader
         self._timer = node.create_timer(
-            LOOK_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME)
+            PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
 
     def _look(self) -> None:
         states = self._profile.needed_topics
-        names = [self._publishers(topic) for topic in (self._profile.command_topic, *states)]
+        topics = (self._profile.command_topic, *states)
+        names = [publishers(self._node, self._profile.topic(topic)) for topic in topics]
         odd = [self._reader.interleaved(topic) for topic in states]
         self.finding = None
         if len(names[0]) > 1:
             self.finding = _shared(Status.FOREIGN_COMMAND, self._profile.command_topic, names[0])
             return
-        for topic, publishers, interleaved in zip(states, names[1:], odd, strict=True):
+        for topic, who, interleaved in zip(states, names[1:], odd, strict=True):
             mixed = self._profile.state_topics[topic] is JointState and not interleaved
-            if len(publishers) > 1 and not mixed:
-                self.finding = _shared(Status.FOREIGN_STATE, topic, publishers)
-
-    def _publishers(self, topic: str) -> list[str]:
-        name = self._node.resolve_topic_name(self._profile.topic(topic))
-        return sorted(
-            f"{info.node_namespace.rstrip('/')}/{info.node_name}"
-            for info in self._node.get_publishers_info_by_topic(name)
-        )
+            if len(who) > 1 and not mixed:
+                self.finding = _shared(Status.FOREIGN_STATE, topic, who)
 
 
 def _shared(status: Status, topic: str, names: list[str]) -> Finding:
@@ -186,6 +178,7 @@ class IncidentFiles:
             lock: Held while the loop ticks.
             service: Name of the service that writes a record.
         """
+        self._node = node
         self._logger = node.get_logger()
         self._log = log
         self._lock = lock
@@ -237,7 +230,7 @@ class IncidentFiles:
             done.set_result((path.exists(), text))
 
     async def _dump(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        done = Future()
+        done = waking_future(self._node)
         with self._lock:
             self.write("on_request", done)
         response.success, response.message = await done

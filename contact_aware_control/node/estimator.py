@@ -38,7 +38,7 @@ from contact_ros.border import (
     vector,
 )
 from contact_ros.diagnostics import Diagnostics, Health, Level
-from contact_ros.driver_profile import NO_STATES, StateReader, driver_profile
+from contact_ros.driver_profile import StateReader, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.geometry import to_array, to_point
 from contact_ros.guarded_node import GuardedNode
@@ -316,7 +316,7 @@ class EstimatorNode(GuardedNode):
         if self._source.problem:
             return Health(Level.ERROR, self._source.problem, values)
         if last is None or updates == 0:
-            return Health(Level.STALE, NO_STATES, values)
+            return Health(Level.STALE, self._reader.absence, values)
         values["contacts"] = len(last.contacts)
         values["residual"] = f"{math.sqrt(last.residual):.2f}"
         values["tare"] = last.tare.value

@@ -376,7 +376,7 @@ class GoalServer:
     def _command(self) -> np.ndarray:
         command = self._present_command()
         if command is None:
-            raise TrajectoryError("there is no joint state yet: start the driver or the simulator")
+            raise TrajectoryError("there is no joint state yet: see the report on /diagnostics")
         return command
 
 

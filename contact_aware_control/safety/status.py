@@ -118,7 +118,8 @@ _REMEDIES = {
     Status.LIMIT_REACHED: "a joint is at a position, velocity or torque limit: change the "
     "reference",
     Status.STOPPED: "call reset to continue",
-    Status.WAITING_FOR_STATE: "start the driver or the simulator",
+    Status.WAITING_FOR_STATE: "check that the driver or the simulator runs and is discovered, "
+    "see the report on /diagnostics",
     Status.DEADLINE_MISSED: "free the processor or lower the rate",
     Status.CONTACT_UNIDENTIFIABLE: "the torques do not tell where the contact is: tare, set the "
     "payload, or let the arm touch with an outer link",

@@ -10,7 +10,6 @@ from contact_core.registry import Registry
 from contact_ros.border import MessageError, Rejections
 from contact_ros.driver_profile.base import DriverConfig, DriverProfile, Gravity
 from contact_ros.driver_profile.endpoints import (
-    NO_STATES,
     CommandWriter,
     RobotSide,
     StateReader,
@@ -21,7 +20,6 @@ from contact_ros.driver_profile.overlay import OVERLAYS, OverlayReader, OverlayW
 from contact_ros.driver_profile.ros2_control import Ros2Control
 
 __all__ = [
-    "NO_STATES",
     "OVERLAYS",
     "PROFILES",
     "CommandWriter",

@@ -18,6 +18,7 @@ from contact_ros.border import MessageError, Rejections
 from contact_ros.diagnostics import AgeMonitor, Health, Level
 from contact_ros.driver_profile.base import RELIABLE, DriverProfile
 from contact_ros.qos import signal_publisher, signal_subscription
+from contact_ros.rivals import publishers
 from contact_ros.stamps import to_nanoseconds
 
 
@@ -86,9 +87,6 @@ MOST_STAMPS = 1000
 
 STALE_AFTER = 1.0
 """Age of the latest state above which a reader says that none arrive [s]."""
-
-NO_STATES = "no joint states: start the driver or simulator"
-"""What a node says of itself then."""
 
 
 class CommandWriter:
@@ -175,6 +173,7 @@ class StateReader:
         """
         self.rejections = Rejections(node.get_logger().warning)
         self.others = ""
+        self._node = node
         self._profile = profile
         self._on_state = on_state
         self._age = AgeMonitor(STALE_AFTER)
@@ -200,10 +199,27 @@ class StateReader:
         """
         return self.subscriptions if len(self.subscriptions) == 1 else []
 
+    @property
+    def absence(self) -> str:
+        """What is known of a driver whose states do not arrive, and the remedy."""
+        for topic in map(self._profile.topic, self._profile.needed_topics):
+            name = self._node.resolve_topic_name(topic)
+            names = publishers(self._node, topic)
+            if not names:
+                domain = self._node.context.get_domain_id()
+                return (
+                    f"no joint states: no node is discovered that publishes {name}; check that the "
+                    f"driver or simulator runs, in ROS_DOMAIN_ID {domain} and by this robot_name"
+                )
+        return (
+            f"no joint states, though {' and '.join(names)} publishes {name}: check the robot's "
+            "session, the network and rejected_messages"
+        )
+
     def health(self) -> Health:
         """Return how well states arrive, for a node that has nothing else to report."""
         if self._age.stale:
-            return self.rejections.report(Health(Level.STALE, NO_STATES))
+            return self.rejections.report(Health(Level.STALE, self.absence))
         return self.rejections.report(Health(Level.OK, "states arrive"))
 
     def interleaved(self, topic: str) -> bool:

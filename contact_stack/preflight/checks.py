@@ -84,7 +84,10 @@ def state_rate(times: ArrayLike, rate: float, limits: PreflightLimits) -> Check:
     steps, gaps = np.diff(np.reshape(times, (-1, 2)), axis=0).T
     if gaps.size == 0:
         return Check(
-            name, CheckStatus.FAIL, "no states", "start the driver and the robot's session"
+            name,
+            CheckStatus.FAIL,
+            "no states",
+            "check that driver and session run, see /diagnostics",
         )
     # The median: a state that is lost leaves a step of two periods. Stamps may stand still.
     sent = 1.0 / max(float(np.median(steps)), 1e-9)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -22,7 +21,7 @@ from contact_ros.gripper import (
     ParallelGripperServer,
     gripper_state,
 )
-from contact_ros.guarded_node import GuardedNode
+from contact_ros.guarded_node import GuardedNode, waking_future
 from contact_ros.identity import RobotNodeConfig, announce_robot
 from contact_ros.loop import ErrorRelay, FixedRateLoop
 from contact_ros.parameters import read
@@ -169,7 +168,7 @@ class Wsg50Node(GuardedNode):
         return await self._ask("FSACK", response)
 
     async def _ask(self, word: str, response: Trigger.Response) -> Trigger.Response:
-        answer: Future = Future()
+        answer = waking_future(self)
         self._device.ask(word, answer.set_result)
         response.message = await answer
         response.success = not response.message

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from contact_stack_msgs.srv import Pause, Reset, Step
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -16,12 +19,19 @@ from sensor_msgs.msg import JointState
 from contact_core.arm_state import ArmState, CommandMode, RobotCondition
 from contact_core.config import nested, parameter
 from contact_core.errors import ConfigError, ContactStackError
+from contact_core.gripper import GripperCommand
 from contact_core.robot import Robot
 from contact_core.scene import Scene
 from contact_core.scene_config import ENGINES
-from contact_ros.border import ending, numbers
+from contact_ros.border import ending, ending_errors, numbers
 from contact_ros.diagnostics import Diagnostics, Health, Level
-from contact_ros.driver_profile import DriverConfig, OverlayReader, RobotSide, driver_profile
+from contact_ros.driver_profile import (
+    DriverConfig,
+    DriverProfile,
+    OverlayReader,
+    RobotSide,
+    driver_profile,
+)
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.gripper import (
     GripperMotion,
@@ -29,7 +39,8 @@ from contact_ros.gripper import (
     ParallelGripperServer,
     gripper_state,
 )
-from contact_ros.identity import announce_robot, announce_simulator
+from contact_ros.guarded_node import waking_future
+from contact_ros.identity import SIMULATED_TOPIC, announce_robot, announce_simulator
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import ANNOUNCEMENT, Barrier
 from contact_ros.loop import ErrorRelay, FixedRateLoop
@@ -37,6 +48,7 @@ from contact_ros.network import LOCALHOST
 from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher
 from contact_ros.real_time import RealTimeConfig, enter_real_time
+from contact_ros.rivals import SolePublisher
 from contact_ros.stamps import NANOSECONDS, to_time
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.node.driver_faults import (
@@ -54,11 +66,16 @@ from tamsi_sim.robot.surroundings import SurroundingsConfig
 
 NAME = "tamsi_sim"
 COMMAND = "a command"
+CLOCK_TOPIC = "/clock"
+NOT_ACTIVE = "the simulator is not active: activate it first"
 
 FARTHEST_COMMAND = 100.0
 """Farthest commanded position that is believed [rad]; the driver's guard has its own limits."""
 NEAR = 0.03
 """How far a command may be from the present one just after a new start [rad]."""
+
+LONGEST_WAIT = 3600.0
+"""So long a timer waits at most before it looks whether the next tick is due [s]."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +129,21 @@ class SimulatorConfig:
             raise ConfigError("pace needs lock-step, for otherwise all nodes go by the clock")
 
 
+@dataclass
+class _Steps:
+    """Ticks of a paused simulation that a client has asked for.
+
+    Attributes:
+        wanted: How many.
+        left: How many of them are still to be made.
+        ended: Gets why they ended early, empty if they did not, and the simulated time then.
+    """
+
+    wanted: int
+    left: int
+    ended: Future
+
+
 class SimulatorNode(ManagedNode):
     """Advance the plant by one tick for every command."""
 
@@ -139,9 +171,8 @@ class SimulatorNode(ManagedNode):
         self._paused = False
         self._passed = False
         self._starts_again = False
-        self._steps_left = 0
+        self._steps: _Steps | None = None
         self._due = 0.0
-        self._stepped: Future | None = None
         self._lock = threading.Lock()
 
         states_period = 1e-9 * self._plant.period_ns * config.driver_faults.state_every
@@ -176,10 +207,13 @@ class SimulatorNode(ManagedNode):
         self._gripper_states = self.create_publisher(JointState, "gripper/joint_states", signal)
         self._truth = TruthTopics(self, scene.robot.base_link, config.lockstep)
         self._camera = CameraTopic(self, scene, config.lockstep, config.seed)
-        self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 1)
+        self._clock_publisher = (
+            self.create_publisher(ClockMessage, CLOCK_TOPIC, 1) if config.lockstep else None
+        )
+        self._rivals = SolePublisher(self, _remedies(profile, config.lockstep))
         self._gripper_joint = scene.robot.gripper_joint
         self._gripper = GripperMotion(
-            scene.robot.open_position, self._gripper_state(), Standstill()
+            scene.robot.open_position, self._gripper_state(), Standstill(), self._gripper_refusal
         )
         self._gripper_servers = [
             server(
@@ -193,12 +227,23 @@ class SimulatorNode(ManagedNode):
             if self._gripper_joint
         ]
         self.create_service(Pause, f"{NAME}/pause", self._pause)
-        self.create_service(Step, f"{NAME}/step", self._step)
+        # A second request is refused while the ticks of the first are made: it does not wait.
+        self.create_service(
+            Step, f"{NAME}/step", self._step, callback_group=ReentrantCallbackGroup()
+        )
         self.create_service(Reset, f"{NAME}/reset", self._reset)
         self._diagnostics = Diagnostics(
-            self, lambda: self._robot.rejections.report(self._health()), "simulated"
+            self,
+            lambda: self._rivals.report(self._robot.rejections.report(self._health())),
+            "simulated",
         )
         freeze_garbage_collector()
+        self._pace_timer = self.create_timer(
+            LONGEST_WAIT,
+            self._go_on_when_due,
+            clock=Clock(clock_type=ClockType.STEADY_TIME),
+            autostart=False,
+        )
         self._barrier: Barrier | None = None
         self._loop: FixedRateLoop | None = None
         self.start(active=config.autostart)
@@ -228,6 +273,10 @@ class SimulatorNode(ManagedNode):
             self._plant.surroundings.change(config.surroundings)
         self._config = config
         self._faults.config = config.driver_faults
+        if not self._pace_timer.is_canceled():
+            # It waits at the old pace.
+            self._due = time.monotonic()
+            self._go_on_when_due()
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Run."""
@@ -240,6 +289,8 @@ class SimulatorNode(ManagedNode):
         """Stand still and say nothing, as a driver that was stopped."""
         with self._lock:
             self._active = False
+            self._end_steps("deactivated")
+            self._gripper.fail()
         return TransitionCallbackReturn.SUCCESS
 
     def close(self) -> None:
@@ -283,17 +334,26 @@ class SimulatorNode(ManagedNode):
         if k == ANNOUNCEMENT:
             self._open_tick(k + 1)
         else:
-            self._passed = True
             self._keep_pace()
-            self._proceed()
 
     def _keep_pace(self) -> None:
-        """Wait, where simulated time should pass no faster."""
+        """Go on, where simulated time should pass no faster by a timer; nobody else waits."""
         if self._config.pace:
             self._due += 1e-9 * self._plant.period_ns / self._config.pace
-            time.sleep(max(self._due - time.monotonic(), 0.0))
+        self._go_on_when_due()
+
+    def _go_on_when_due(self) -> None:
+        wait = self._due - time.monotonic()
+        if wait > 0.0:
+            self._pace_timer.timer_period_ns = round(min(wait, LONGEST_WAIT) * NANOSECONDS)
+            self._pace_timer.reset()
+            return
+        self._pace_timer.cancel()
         # What was late is not caught up.
-        self._due = max(self._due, time.monotonic())
+        self._due = time.monotonic()
+        self._passed = True
+        with ending_errors():
+            self._proceed()
 
     def _proceed(self) -> None:
         """In lock-step: go on if all are done and the simulation is not paused."""
@@ -305,6 +365,7 @@ class SimulatorNode(ManagedNode):
     def _open_tick(self, k: int) -> None:
         assert self._barrier is not None
         self._publish()
+        self._conclude_tick()
         self._barrier.open(k, self._stamp)
 
     def _real_time_tick(self) -> None:
@@ -312,12 +373,15 @@ class SimulatorNode(ManagedNode):
         deadline = self.get_clock().now().nanoseconds - self._loop.delay
         self.take(self._robot.subscription)
         with self._lock:
-            if self._may_advance():
+            advances = self._may_advance()
+            if advances:
                 if not self._paused:
                     self._keep_to_clock(deadline)
                 self._advance()
             if self._active:
                 self._publish()
+            if advances:
+                self._conclude_tick()
 
     def _keep_to_clock(self, deadline: int) -> None:
         """Let stamps skip the periods in which the loop could not keep up, or stood still.
@@ -330,7 +394,7 @@ class SimulatorNode(ManagedNode):
             self._origin += late
 
     def _may_advance(self) -> bool:
-        return self._active and (not self._paused or self._steps_left > 0)
+        return self._active and (not self._paused or self._steps is not None)
 
     def _advance(self) -> None:
         """Simulate one tick."""
@@ -341,24 +405,42 @@ class SimulatorNode(ManagedNode):
         if self._measurement.status is not StepStatus.OK:
             seconds = 1e-9 * self._stamp
             raise ending(SimulationError(f"at {seconds:.3f} s: {self._measurement.status.remedy}"))
-        if self._steps_left > 0:
-            self._steps_left -= 1
-            if self._steps_left == 0 and self._stepped is not None:
-                self._stepped.set_result(True)
+        if self._steps is not None:
+            self._steps.left -= 1
+
+    def _conclude_tick(self) -> None:
+        """Answer those whose motion or steps have ended; the state has been published."""
+        self._gripper.update(self._stamp, self._gripper_state())
+        if self._steps is not None and self._steps.left == 0:
+            self._end_steps("")
+
+    def _end_steps(self, interruption: str) -> None:
+        """End the steps that are being made, if there are any; the lock is held.
+
+        Args:
+            interruption: What was done to the simulation meanwhile; empty if they are all made.
+        """
+        steps, self._steps = self._steps, None
+        if steps is None:
+            return
+        reason = (
+            f"{interruption} after {steps.wanted - steps.left} of {steps.wanted} ticks"
+            if interruption
+            else ""
+        )
+        steps.ended.set_result((reason, to_time(self._stamp)))
 
     def _publish(self) -> None:
         """Publish everything about the present state."""
         stamp, time = self._stamp, to_time(self._stamp)
-        gripper = self._gripper_state()
-        if self._config.lockstep:
+        if self._clock_publisher is not None:
             self._clock_publisher.publish(ClockMessage(clock=time))
         self._truth.publish(self._plant, time)
         self._camera.publish(self._plant, stamp)
-        self._gripper_states.publish(gripper)
+        self._gripper_states.publish(self._gripper_state())
         if self._barrier is not None or self._faults.publishes(stamp, self._measurement.velocity):
             state = _arm_state(self._measurement, stamp, self._faults.commanding, self._mode)
             self._robot.publish_state(state)
-        self._gripper.update(stamp, gripper)
 
     def _gripper_state(self) -> JointState:
         measured = self._measurement
@@ -370,25 +452,37 @@ class SimulatorNode(ManagedNode):
             to_time(self._stamp),
         )
 
+    def _gripper_refusal(self, command: GripperCommand) -> str:
+        return "" if self._active else NOT_ACTIVE
+
     def _pause(self, request: Pause.Request, response: Pause.Response) -> Pause.Response:
         with self._lock:
             self._paused = request.pause
+            self._end_steps("paused" if request.pause else "resumed")
             self._proceed()
         response.success = True
         return response
 
     async def _step(self, request: Step.Request, response: Step.Response) -> Step.Response:
-        if not self._paused or self._steps_left > 0 or request.ticks == 0:
-            response.message = "pause first, then step one or more ticks at a time"
-            return response
-        self._stepped = Future()
         with self._lock:
-            self._steps_left = request.ticks
+            response.message = self._step_refusal(request)
+            if response.message:
+                return response
+            steps = _Steps(request.ticks, request.ticks, waking_future(self))
+            self._steps = steps
             self._proceed()
-        await self._stepped
-        response.success = True
-        response.stamp = to_time(self._stamp)
+        response.message, response.stamp = await steps.ended
+        response.success = not response.message
         return response
+
+    def _step_refusal(self, request: Step.Request) -> str:
+        if not self._active:
+            return NOT_ACTIVE
+        if not self._paused or request.ticks == 0:
+            return "pause first, then step one or more ticks at a time"
+        if self._steps is not None:
+            return f"{self._steps.left} ticks of another request are still being made"
+        return ""
 
     def _reset(self, request: Reset.Request, response: Reset.Response) -> Reset.Response:
         with self._lock:
@@ -399,6 +493,7 @@ class SimulatorNode(ManagedNode):
             self._hands.let_go()
             self._command, self._overlay = self._measurement.commanded_position, None
             self._starts_again = True
+            self._end_steps("reset")
         response.success = True
         return response
 
@@ -436,6 +531,20 @@ def main() -> int:
     """
     # It pretends to be a robot: nobody on another machine shall believe it by chance.
     return run(SimulatorNode, reach=LOCALHOST)
+
+
+def _remedies(profile: DriverProfile, lockstep: bool) -> dict[str, str]:
+    """Return what to do about a second publisher of each topic that must have one only."""
+    # A gripper or another arm may share a topic of joint states.
+    states = [t for t in profile.needed_topics if profile.state_topics[t] is not JointState]
+    other = "end one of them, or give it another robot_name"
+    remedies = {profile.topic(topic): other for topic in (SIMULATED_TOPIC, *states)}
+    if lockstep:
+        remedies[CLOCK_TOPIC] = (
+            "launch with clock:=clock for a clock in the robot's namespace, or use another "
+            "ROS_DOMAIN_ID"
+        )
+    return remedies
 
 
 def _arm_state(

@@ -87,12 +87,17 @@ def test_a_newer_command_takes_over(motion: GripperMotion) -> None:
     assert len(clients[0].endings) == len(clients[1].endings) == 1
 
 
-def test_a_motion_is_canceled_at_the_next_tick(motion: GripperMotion) -> None:
+def test_a_motion_is_canceled_without_a_tick(motion: GripperMotion) -> None:
+    """There may be none: the simulator is paused, or the gripper's node waits for an answer."""
     client = Client()
     motion.begin(CLOSE, 1000, client)
+    motion.cancel()
+    assert not client.endings
     client.cancels = True
-    motion.update(1, state(0.03, -0.1))
-    assert client.endings == [(Ending.CANCELED, 0.03)]
+    motion.cancel()
+    motion.cancel()
+    assert client.endings == [(Ending.CANCELED, 0.04)]
+    assert motion.command(2000) is None
 
 
 @pytest.mark.parametrize(
@@ -113,11 +118,21 @@ def test_a_bad_command_is_refused_with_the_reason(
 
 
 def test_a_gripper_that_cannot_refuses_and_gives_up_what_it_does() -> None:
-    motion = GripperMotion(WIDEST, state(0.04, 0.0), Standstill(), lambda _: "not connected")
-    with pytest.raises(MessageError, match="not connected"):
-        motion.check(CLOSE)
+    problem = ""
+    motion = GripperMotion(WIDEST, state(0.04, 0.0), Standstill(), lambda _: problem)
     client = Client()
     motion.begin(CLOSE, 0, client)
     motion.fail()
+    assert client.endings == [(Ending.FAILED, 0.04)]
+    assert motion.command(1) is None
+    problem = "not connected"
+    with pytest.raises(MessageError, match="not connected"):
+        motion.check(CLOSE)
+
+
+def test_a_gripper_that_cannot_any_more_fails_what_it_had_accepted() -> None:
+    motion = GripperMotion(WIDEST, state(0.04, 0.0), Standstill(), lambda _: "not connected")
+    client = Client()
+    motion.begin(CLOSE, 0, client)
     assert client.endings == [(Ending.FAILED, 0.04)]
     assert motion.command(1) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -36,6 +37,21 @@ class Talker(Node):
         self.create_timer(0.02, lambda: publisher.publish(String(data=text)))
 
 raise SystemExit(run(Talker, reach={reach!r}))
+"""
+
+LISTENER = """
+import rclpy
+from rclpy.node import Node
+from std_msgs.msg import String
+from contact_ros import network
+
+network.enter(network.LOCALHOST)
+rclpy.init()
+node = Node("listener")
+heard = []
+node.create_subscription(String, "memory", heard.append, 1)
+while not heard:
+    rclpy.spin_once(node)
 """
 
 FAR_REACHING = {
@@ -157,3 +173,23 @@ def test_a_node_is_heard_by_one_that_uses_shared_memory(
     talker.terminate()
     talker.wait()
     assert [message.data for message in heard[:1]] == [memory]
+
+
+PARTICIPANTS = 110
+"""Processes in a domain beside the two of the test; it has ports for 120."""
+
+
+@pytest.mark.graph
+def test_nodes_find_each_other_among_many(start_process: Start, ros_domain: int) -> None:
+    """The others are sockets on the ports that as many participants would have."""
+    first = 7400 + 250 * ros_domain + 10
+    with contextlib.ExitStack() as stack:
+        for port in range(first, first + 2 * PARTICIPANTS):
+            taken = stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))
+            with contextlib.suppress(OSError):  # it is taken already
+                taken.bind(("127.0.0.1", port))
+        talker = start_process(sys.executable, "-c", TALKER.format(reach=network.LOCALHOST))
+        listener = start_process(sys.executable, "-c", LISTENER)
+        assert listener.wait(timeout=60.0) == 0
+        talker.terminate()
+        talker.wait()

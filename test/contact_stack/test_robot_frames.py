@@ -4,12 +4,84 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import rclpy
+from geometry_msgs.msg import TransformStamped
+from rclpy.executors import SingleThreadedExecutor
+from tf2_msgs.msg import TFMessage
 
 from contact_core.description import RobotDescription
 from contact_core.robot import Robot
-from contact_stack.robot_frames import RobotTree
+from contact_ros.guarded_node import GuardedNode
+from contact_stack.robot_frames import TF, RivalFrames, RobotTree
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
+
+
+class Frames(GuardedNode):
+    """Publishes frames when it is told to."""
+
+    def __init__(self, namespace: str, prefix: str = "") -> None:
+        super().__init__("robot_frames", namespace=namespace)
+        self.names = [f"{prefix}link_{k}" for k in range(3)]
+        self._tf = self.create_publisher(TFMessage, "/tf", TF)
+        self.rivals = RivalFrames(self, self.names)
+        self.rivals._timer.cancel()
+
+    def send(self) -> None:
+        frames = [TransformStamped(child_frame_id=name) for name in self.names]
+        self._tf.publish(TFMessage(transforms=frames))
+        self.rivals.sent += 1
+
+
+@pytest.mark.graph
+def test_who_publishes_the_same_frames_is_named_until_it_is_gone(ros_domain: int) -> None:
+    """At once, though the values agree, as those of two simulations at their start do."""
+    rclpy.init()
+    executor = SingleThreadedExecutor()
+    nodes: list[Frames] = []
+
+    def start(*words: str) -> Frames:
+        nodes.append(Frames(*words))
+        executor.add_node(nodes[-1])
+        return nodes[-1]
+
+    def look(times: int, senders: list[Frames]) -> None:
+        for _ in range(times):
+            for _ in range(5):
+                for node in senders:
+                    node.send()
+                for _ in range(len(senders) * len(nodes)):
+                    executor.spin_once(timeout_sec=0.003)
+            for node in nodes:
+                node.rivals._look()
+
+    try:
+        left, other = start("/left"), start("/other", "other/")
+        look(10, [left, other])
+        assert left.rivals._subscription is not None
+        assert not left.rivals.problem and not other.rivals.problem
+
+        right = start("/right")
+        for _ in range(20):
+            look(1, [left, other, right])
+            if left.rivals.problem and right.rivals.problem:
+                break
+        assert left.rivals.problem.startswith(
+            "link_0 and 2 more frames on /tf are also published by /other/robot_frames or "
+            "/right/robot_frames: launch with tf:=tf"
+        )
+        assert "/left/robot_frames" in right.rivals.problem
+        assert not other.rivals.problem
+        look(10, [left, other, right])
+        assert left.rivals.problem
+
+        look(10, [left, other])
+        assert not left.rivals.problem
+    finally:
+        executor.shutdown()
+        for node in nodes:
+            node.destroy_node()
+        rclpy.shutdown()
 
 
 @pytest.fixture(scope="module")

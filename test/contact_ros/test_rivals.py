@@ -1,0 +1,71 @@
+"""Who publishes what only one node should is named, with the remedy, in log and report."""
+
+from __future__ import annotations
+
+import pytest
+from rosgraph_msgs.msg import Clock
+
+from contact_ros.diagnostics import Health, Level
+from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
+from contact_ros.rivals import SolePublisher, publishers
+
+OK = Health(Level.OK, "running", {"a": 1})
+
+pytestmark = pytest.mark.graph
+
+
+def clock_of(graph, robot: str):
+    node = graph.node("tamsi_sim", "-r", f"__ns:=/{robot}")
+    node.create_publisher(Clock, "/clock", 1)
+    return node, SolePublisher(node, {"/clock": "clock:=clock"})
+
+
+def test_a_second_clock_is_named_until_it_is_gone(graph) -> None:
+    left, sole = clock_of(graph, "left")
+    graph.spin_until(lambda: publishers(left, "/clock") == ["/left/tamsi_sim"])
+    sole._look()
+    assert sole.report(OK) is OK
+
+    right, other = clock_of(graph, "right")
+    logged: list[str] = []
+    sole._logger = type("Logger", (), {"warning": lambda _, text: logged.append(text)})()
+    text = "/clock is published by /left/tamsi_sim and /right/tamsi_sim: clock:=clock"
+    graph.spin_until(lambda: sole.problem and other.problem)
+    assert sole.problem == other.problem == text
+    for _ in range(3):
+        sole._look()
+    assert logged == [text]
+    report = sole.report(OK)
+    assert (report.level, report.message) == (Level.WARN, text)
+    assert report.values == {"a": 1, "rivals": text}
+    worse = sole.report(Health(Level.ERROR, "broken"))
+    assert (worse.level, worse.message, worse.values) == (Level.ERROR, "broken", {"rivals": text})
+
+    right.destroy_node()
+    graph.spin_until(lambda: not sole.problem)
+    assert sole.report(OK) is OK
+
+
+def test_a_clock_that_is_remapped_is_no_rival(graph) -> None:
+    left, sole = clock_of(graph, "left")
+    right = graph.node("tamsi_sim", "-r", "__ns:=/right", "-r", "/clock:=clock")
+    right.create_publisher(Clock, "/clock", 1)
+    graph.spin_until(lambda: left.count_publishers("/right/clock") == 1)
+    sole._look()
+    assert sole.problem == ""
+
+
+def test_a_driver_whose_states_do_not_arrive_is_not_to_be_started(graph) -> None:
+    """Only that it is not discovered is known of one that nobody sees."""
+    node = graph.node("contact_aware_controller", "-r", "__ns:=/lbr")
+    profile = driver_profile("lbr_fri", DriverConfig(), 0.005)
+    reader = StateReader(node, profile, lockstep=False, on_state=lambda state: None)
+    unseen = reader.health()
+    assert unseen.level is Level.STALE
+    assert "no node is discovered that publishes /lbr/state" in unseen.message
+    assert f"ROS_DOMAIN_ID {node.context.get_domain_id()}" in unseen.message
+
+    driver = graph.node("driver", "-r", "__ns:=/lbr")
+    driver.create_publisher(profile.state_topics["state"], "state", 1)
+    graph.spin_until(lambda: node.count_publishers("/lbr/state") == 1)
+    assert "though /lbr/driver publishes /lbr/state" in reader.health().message
