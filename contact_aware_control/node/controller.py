@@ -40,6 +40,7 @@ from contact_core.robot import Robot
 from contact_ros.diagnostics import ClockMonitor, Diagnostics, Health, Level
 from contact_ros.driver_profile import CommandWriter, StateReader, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
+from contact_ros.geometry import BaseFrames
 from contact_ros.identity import RobotIdentity
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import Participant, TickInputs
@@ -101,6 +102,7 @@ class ControllerNode(ManagedNode):
             ControllerStatus, "controller_status", signal_publisher(config.lockstep)
         )
         targets = StreamedTargets(Robot.from_description(description), config, config.stream)
+        frames = self._frames = BaseFrames(description)
         self._goals = GoalServer(
             self,
             lambda: self._loop_state.command,
@@ -113,7 +115,7 @@ class ControllerNode(ManagedNode):
             (lambda stamp: stamp) if config.lockstep else self._loop_clock.from_ros,
             lambda: obstacle(self._status, self._loop_state.supervisor.pause),
             config.goal,
-            description.base_link,
+            frames,
             targets.tool_bounds,
             lambda: self._timer.give_way() if self._timer is not None else None,
         )
@@ -121,7 +123,8 @@ class ControllerNode(ManagedNode):
             self,
             targets,
             profile.joint_names,
-            (description.base_link, self._robot.tool_link),
+            frames,
+            self._robot.tool_link,
             self._lock,
             self._now,
             lambda reason: self._reader.rejections.add(reason),
@@ -229,6 +232,7 @@ class ControllerNode(ManagedNode):
             # Ages count from arrival: the estimator's clock need not be ours.
             stamp = self._now()
         try:
+            self._frames.check_base(message.header.frame_id)
             report = from_message(message, self._robot, stamp)
         except ContactStackError as error:
             self._reader.rejections.add(f"contacts: {error}")

@@ -48,8 +48,10 @@ from contact_aware_control.reference.stream import Bounds
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.safety.supervisor import Pause
-from contact_core.errors import TrajectoryError
+from contact_core.errors import ContactStackError, TrajectoryError
 from contact_core.robot import Robot
+from contact_ros.border import MessageError
+from contact_ros.geometry import BaseFrames
 
 FEEDBACK_EVERY = 10
 """Ticks between two feedback messages."""
@@ -152,7 +154,7 @@ class GoalServer:
         local_time: Callable[[int], int],
         obstacle: Callable[[], str],
         defaults: GoalConfig,
-        base: str,
+        frames: BaseFrames,
         bounds: Bounds,
         give_way: GiveWay,
     ) -> None:
@@ -172,7 +174,7 @@ class GoalServer:
             local_time: Translates a stamp of a message to that clock [ns].
             obstacle: Says why the arm would not move now; empty if it would.
             defaults: What holds for goals that do not say it themselves.
-            base: Name of the arm's base.
+            frames: Those that goals may be given in.
             bounds: Of the tool's motion where forces lead it.
             give_way: Lets a tick go before the check of a goal.
         """
@@ -188,7 +190,8 @@ class GoalServer:
         self._obstacle = obstacle
         self._defaults = defaults
         self._give_way = give_way
-        self._touch = TouchContext(robot, base, joint_names, bounds, period, defaults)
+        self._frames = frames
+        self._touch = TouchContext(robot, frames, joint_names, bounds, period, defaults)
         self._running: RunningGoal | None = None
         self._servers = [
             ActionServer(
@@ -295,7 +298,7 @@ class GoalServer:
             with self._lock:
                 self._robot.update(command)
                 start = self._robot.tool_pose()
-            return PoseGoal(handle.request, self._robot, start, self._defaults)
+            return PoseGoal(handle.request, self._robot, start, self._frames, self._defaults)
 
         return await self._run(handle, translate, FollowPoseTrajectory.Result())
 
@@ -345,7 +348,7 @@ class GoalServer:
             self._checker.check(goal.goal, command, self._give_way)
             with self._lock:
                 running = self._start(handle, goal)
-        except TrajectoryError as error:
+        except (TrajectoryError, MessageError) as error:
             handle.abort()
             self._node.get_logger().warning(f"goal refused: {error}")
             refusal.error_code = _refusal_code(error, refusal)
@@ -443,7 +446,7 @@ class OldStampError(TrajectoryError):
     """
 
 
-def _refusal_code(error: TrajectoryError, result: Any) -> int:
+def _refusal_code(error: ContactStackError, result: Any) -> int:
     """Return the error code of a result for a goal that was refused."""
     if isinstance(error, OldStampError):
         return int(result.OLD_HEADER_TIMESTAMP)
