@@ -26,6 +26,7 @@ from contact_aware_control.node.controller_parts import (
     IncidentFiles,
     LoopClock,
     RivalWatch,
+    answer_to,
 )
 from contact_aware_control.node.goal_server import GoalServer, obstacle
 from contact_aware_control.node.messages import from_message
@@ -144,7 +145,7 @@ class ControllerNode(ManagedNode):
         self._inputs = TickInputs(["state", "contacts"], self._handle_tick)
         self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
         self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
-        self._rivals = RivalWatch(self, profile, self._reader)
+        self._rivals = RivalWatch(self, profile, self._reader, self._targets.followed)
         self._contacts = self.create_subscription(
             ContactArray,
             "contacts",
@@ -359,21 +360,12 @@ class ControllerNode(ManagedNode):
         """Return the callback of the service that asks for something."""
 
         def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+            before = self._loop_state.supervisor
             response.success = self._ask(request_)
-            if not response.success:
-                response.message = f"refused: {self._reason(request_)}"
+            response.message = answer_to(request_, response.success, before)
             return response
 
         return serve
-
-    def _reason(self, request: Request) -> str:
-        """Say why a request is refused."""
-        if request is Request.RESET:
-            return "release the external stop first"
-        status = self._status
-        if status is None:
-            return "there is no tick yet"
-        return f"{status.status.name}: {status.detail}; {status.remedy}"
 
     def _health(self) -> Health:
         status = self._status
@@ -404,10 +396,11 @@ class ControllerNode(ManagedNode):
         level, message = _level(status), status.status.name
         if status.remedy:
             message += f": {status.remedy}"
-        if warning := self._clocks.warning:
-            values["clocks"] = warning
-            if level is Level.OK:
-                level, message = Level.WARN, warning
+        for name, warning in (("clocks", self._clocks.warning), ("senders", self._rivals.senders)):
+            if warning:
+                values[name] = warning
+                if level is Level.OK:
+                    level, message = Level.WARN, warning
         return Health(level, message, values)
 
 

@@ -28,6 +28,7 @@ from rclpy.task import Future
 from contact_aware_control.contact import ContactReport
 from contact_aware_control.loop_state import LoopStatus
 from contact_aware_control.node.config import GoalConfig
+from contact_aware_control.node.controller_parts import NOT_ACTIVE
 from contact_aware_control.node.touch_goals import (
     CompliantGoal,
     GuardedGoal,
@@ -379,7 +380,11 @@ class GoalServer:
     def _command(self) -> np.ndarray:
         command = self._present_command()
         if command is None:
-            raise TrajectoryError("there is no joint state yet: start the driver or the simulator")
+            reason = (
+                self._obstacle()
+                or f"there is no joint state yet: {Status.WAITING_FOR_STATE.remedy}"
+            )
+            raise TrajectoryError(f"the arm would not move: {reason}")
         return command
 
 
@@ -409,6 +414,8 @@ def obstacle(status: LoopStatus | None, pause: Pause) -> str:
         return "it is held on request: call resume"
     if status is None or status.mode in (Mode.TRACKING, Mode.CONSERVATIVE):
         return ""
+    if status.mode is Mode.INACTIVE and status.status is Status.OK:
+        return f"INACTIVE: {NOT_ACTIVE}"
     # A late state alone is over soon; after an outage the link waits for resume, NOT_ARMED.
     ready = status.status in READY
     ready |= status.status is Status.STATE_STALE

@@ -14,7 +14,13 @@ from sensor_msgs.msg import JointState
 from contact_aware_control.loop_state import LoopState
 from contact_aware_control.node.trajectory_goals import joint_order
 from contact_aware_control.reference import Goal
-from contact_aware_control.targets import JointTarget, PoseTarget, StreamedTargets, Target
+from contact_aware_control.targets import (
+    FORGOTTEN,
+    JointTarget,
+    PoseTarget,
+    StreamedTargets,
+    Target,
+)
 from contact_core.errors import ContactStackError, TrajectoryError
 from contact_ros.border import numbers, vector
 from contact_ros.geometry import BaseFrames, checked_pose
@@ -57,6 +63,7 @@ class TargetTopics:
         self._lock = lock
         self._now = now
         self._reject = reject
+        self._heard: dict[str, int] = {}
         kinds: dict[str, tuple[type, Callable[[Any], Target]]] = {
             "target_joint": (JointState, self._joint),
             "target_pose": (PoseStamped, self._pose),
@@ -80,10 +87,16 @@ class TargetTopics:
             return running
         return self._targets.goal(state, now)
 
+    def followed(self) -> list[str]:
+        """Return the topics on which targets have come of late."""
+        now = self._now()
+        return [topic for topic, at in self._heard.items() if now - at <= FORGOTTEN * 1e9]
+
     def _taking(self, topic: str, translate: Callable[[Any], Target]) -> Callable[[Any], None]:
         """Return the callback of a topic."""
 
         def take(message: Any) -> None:
+            self._heard[topic] = self._now()
             try:
                 target = translate(message)
                 with self._lock:

@@ -108,7 +108,7 @@ def test_of_the_tool_neither(robot, frames):
         (Mode.FAULT, Status.TORQUE_EXCEEDED, Pause.NONE, "call reset"),
         (Mode.HOLD, Status.NOT_COMMANDING, Pause.NONE, "then call resume"),
         (Mode.HOLD, Status.NOT_ARMED, Pause.NONE, "call resume"),
-        (Mode.INACTIVE, Status.OK, Pause.NONE, "INACTIVE"),
+        (Mode.INACTIVE, Status.OK, Pause.NONE, "INACTIVE: the controller is inactive: activate it"),
         (Mode.HOLD, Status.OK, Pause.ASKED, "call resume"),
         (Mode.HOLD, Status.OK, Pause.NONE, ""),
         (Mode.HOLD, Status.STATE_STALE, Pause.NONE, ""),

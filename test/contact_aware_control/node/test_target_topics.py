@@ -40,16 +40,16 @@ def ur5e() -> RobotDescription:
 @pytest.fixture
 def topics(ur5e: RobotDescription) -> SimpleNamespace:
     """What topics of targets make of messages, without a graph."""
-    heard = SimpleNamespace(targets=[], refused=[], callbacks={})
+    heard = SimpleNamespace(targets=[], refused=[], callbacks={}, now=1)
     node = SimpleNamespace(
         create_subscription=lambda kind, topic, callback, qos: heard.callbacks.update(
             {topic: callback}
         )
     )
     keeper = SimpleNamespace(put=lambda target, now: heard.targets.append(target))
-    TargetTopics(
+    heard.topics = TargetTopics(
         node, keeper, tuple(ur5e.arm_joints), BaseFrames(ur5e), ur5e.tool_link, threading.Lock(),
-        lambda: 1, heard.refused.append,
+        lambda: heard.now, heard.refused.append,
     )  # fmt: skip
     return heard
 
@@ -129,3 +129,10 @@ def test_directions_of_moves_that_touch_follow_the_same_rule(ur5e) -> None:
     np.testing.assert_allclose(ahead @ context.axes(ur5e.tool_link, q), tool)
     with pytest.raises(MessageError, match="unknown frame 'forearm_link'"):
         context.axes("forearm_link", q)
+
+
+def test_topics_that_are_silent_are_followed_no_longer(topics) -> None:
+    topics.callbacks["target_twist"](TwistStamped())
+    assert topics.topics.followed() == ["target_twist"]
+    topics.now += 2_000_000_000
+    assert topics.topics.followed() == []
