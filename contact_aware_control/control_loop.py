@@ -283,8 +283,8 @@ class ControlLoop:
         gate, position, time = known.gate, known.arm.position, move.reference_time
         command, rate = gate.command, move.reference_rate
         assert known.goal is not None
+        start, tool = command, self._guard.tool_at(command)
         if self._controller.bounds_step:
-            tool = self._guard.tool_at(command)
             rate = self._clock.rate(rate, known.goal, time, command, tool)
         pressed = move.reflex.unexplained_force > 0.0 or self._leash.is_pulled(known.report)
         if known.leashed and pressed and known.ghost is not None and known.goal.refreshed is None:
@@ -308,7 +308,11 @@ class ControlLoop:
                 output = replace(output, command=command + change)
         bound = Bound.YIELDING if output.yields else self._fastest
         command, output = self._limited(told, output, fraction)
-        slowed = Status.REFERENCE_SLOWED if rate < SLOWED else Status.OK
+        held = rate < SLOWED
+        if self._controller.bounds_step and not output.contact_links:
+            there = self._guard.tool_at(command)
+            held |= self._clock.is_held(known.goal, time, start, tool, command, there)
+        slowed = Status.REFERENCE_SLOWED if held else Status.OK
         move = move._replace(
             command=command,
             bound=bound,

@@ -14,7 +14,13 @@ import pinocchio as pin
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.loop_state import LoopState
 from contact_aware_control.reference import Goal, JointStream, PoseStream
+from contact_aware_control.reference.base import (
+    Reach,
+    check_joint_positions,
+    check_joint_speeds,
+)
 from contact_aware_control.reference.stream import Bounds, bounds_of
+from contact_aware_control.safety.clearances import WorkspaceLimits
 from contact_aware_control.safety.status import FOLLOWING
 from contact_core.config import parameter
 from contact_core.errors import TrajectoryError
@@ -59,16 +65,21 @@ class JointTarget:
     place: np.ndarray | None = None
     velocity: np.ndarray | None = None
 
-    def check(self, joints: int) -> None:
+    def check(self, limits: TargetLimits) -> None:
         """Check it.
 
         Args:
-            joints: Of the arm.
+            limits: Of the arm.
 
         Raises:
-            TrajectoryError: If it is not the arm's, or not finite.
+            TrajectoryError: If it is not the arm's, not finite, or beyond a limit of the arm.
         """
-        _check({"position": self.place, "velocity": self.velocity}, joints)
+        robot = limits.robot
+        _check({"position": self.place, "velocity": self.velocity}, robot.n)
+        if self.place is not None:
+            check_joint_positions(self.place[None], robot, "the target")
+        if self.velocity is not None:
+            check_joint_speeds(np.abs(self.velocity), robot, "the target")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,15 +98,68 @@ class PoseTarget:
     velocity: np.ndarray | None = None
     in_tool: bool = False
 
-    def check(self, joints: int) -> None:
-        """Check it, see :meth:`JointTarget.check`; the number of joints does not count."""
-        if self.place is not None and not np.isfinite(self.place.homogeneous).all():
-            raise TrajectoryError("the target's pose is not finite (a quaternion of zero?)")
+    def check(self, limits: TargetLimits) -> None:
+        """Check it, see :meth:`JointTarget.check`."""
+        if self.place is not None:
+            if not np.isfinite(self.place.homogeneous).all():
+                raise TrajectoryError("the target's pose is not finite (a quaternion of zero?)")
+            limits.check_place(self.place.translation)
         if self.place is None or self.velocity is not None:
             _check({"velocity": self.velocity}, 6)
+        if self.velocity is not None:
+            limits.check_twist(self.velocity)
 
 
 Target = JointTarget | PoseTarget
+
+
+class TargetLimits:
+    """What no target may be beyond, for the arm could not get there, or may not.
+
+    Attributes:
+        robot: The arm.
+    """
+
+    def __init__(self, robot: Robot, config: ControllerConfig) -> None:
+        """Take the limits.
+
+        Args:
+            robot: The arm; it is updated.
+            config: The controller's parameters.
+        """
+        self.robot = robot
+        self._reach = Reach(robot)
+        self._workspace = WorkspaceLimits(config.workspace)
+        # A tool turns about as fast as the fastest joint; degrees per second are far beyond.
+        self._fastest = {
+            "moves": (config.limits.tool_speed, "m/s"),
+            "turns": (float(robot.velocity_limits.max()), "rad/s"),
+        }
+
+    def check_place(self, place: np.ndarray) -> None:
+        """Check where the tool (3) is to be, world frame [m].
+
+        Raises:
+            TrajectoryError: If it is out of reach or outside the workspace.
+        """
+        self._reach.check(place, f"the target at ({', '.join(f'{x:.3f}' for x in place)}) m")
+        outside = -self._workspace.clearance_at(place)
+        if outside > 0.0:
+            raise TrajectoryError(f"the target is {outside:.3f} m outside the workspace")
+
+    def check_twist(self, velocity: np.ndarray) -> None:
+        """Check how fast the tool (6) is to be [m/s, rad/s].
+
+        Raises:
+            TrajectoryError: If it is faster than a tool can be.
+        """
+        parts = velocity[:3], velocity[3:]
+        for part, (does, (most, unit)) in zip(parts, self._fastest.items(), strict=True):
+            speed = float(np.linalg.norm(part))
+            if speed > most:
+                raise TrajectoryError(
+                    f"the target {does} at {speed:.3f} {unit} (valid: <= {most:.3f} {unit})"
+                )
 
 
 class StreamedTargets:
@@ -114,6 +178,7 @@ class StreamedTargets:
             stream: Bounds of the motion.
         """
         self._robot = robot
+        self._limits = TargetLimits(robot, config)
         fastest = config.limits.velocity_fraction * robot.velocity_limits
         self._joints = Bounds(
             np.minimum(stream.joint_speed, fastest),
@@ -138,9 +203,10 @@ class StreamedTargets:
             now: Time of the loop [ns].
 
         Raises:
-            TrajectoryError: If it is not the arm's, or not finite.
+            TrajectoryError: If it is not the arm's, not finite, or beyond a limit of the arm; it
+                is not followed, nor are those before it any longer than their time-out.
         """
-        target.check(self._robot.n)
+        target.check(self._limits)
         self._before, self._last = self._last, target
         self._arrival, self._is_new = now, True
 

@@ -224,17 +224,33 @@ class PoseTracking(TrackingTask):
             for part, most in ((shift, steps[0]), (turn, steps[1])):
                 error[part] *= _share(error[part], motion[part], programmed[part], most, _norm)
             posture = posture * _share(posture, _STILL, _STILL, steps[1], _largest)
-        return _quadratic(
-            pin.getFrameJacobian(model, data, self._tool, pin.LOCAL),
-            self._weights,
-            error + motion,
-            posture,
-            self._posture_weight,
+        jacobian = pin.getFrameJacobian(model, data, self._tool, pin.LOCAL)
+        hessian, gradient = _quadratic(
+            jacobian, self._weights, error + motion, posture, self._posture_weight
         )
+        if not self._reference.waits:
+            hessian[np.diag_indices_from(hessian)] += self._curvature(jacobian, error)
+        return hessian, gradient
 
     def error(self, time: float) -> tuple[float, float]:
         """Return the error of the tool pose, see :meth:`TrackingTask.error`."""
         return pose_distance(self._robot.tool_pose(), self._reference.sample(time))
+
+    def _curvature(self, jacobian: np.ndarray, error: np.ndarray) -> float:
+        """Return a bound on what J^T W J leaves out of the Hessian of |X^-1 X_ref|^2_W / 2.
+
+        That is how J changes, times the error: nothing where a reference is followed closely. One
+        that does not wait may be out of reach, and where the arm is stretched towards it H is
+        singular but for this; without it the command would swing from bound to bound. It is the
+        damping of Levenberg and Marquardt.
+
+        Args:
+            jacobian: J (6, n), tool frame.
+            error: (6) the share of the error that is made up in this tick, tool frame.
+        """
+        lever = math.sqrt(float((jacobian[:3] ** 2).sum(axis=0).max()))
+        shift, turn = _norm(error[:3]) / self._error_gain, _norm(error[3:]) / self._error_gain
+        return float(self._weights[0] * shift * lever + self._weights[3] * turn)
 
     def _motion(self, time: float, rate: float) -> _Motion:
         """Return the motion of the reference; a tick asks for it at several configurations."""

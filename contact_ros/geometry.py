@@ -8,6 +8,88 @@ from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3
 from numpy.typing import ArrayLike, NDArray
 from tf2_msgs.msg import TFMessage
 
+from contact_core.description import RobotDescription
+from contact_core.errors import choices
+from contact_core.scene_config import WORLD
+from contact_ros.border import MessageError, number, vector
+
+UNIT = 1e-2
+"""How far the norm of a quaternion may be from 1: what is farther is no rotation."""
+
+
+class BaseFrames:
+    """The frames in which messages may give poses and vectors: those fixed to the arm's base."""
+
+    def __init__(self, description: RobotDescription) -> None:
+        """Find them.
+
+        Args:
+            description: The robot. The base is its root link, whose frame is the world frame.
+        """
+        model, base = description.model(), description.base_link
+        fixed = {
+            frame.name: frame.placement
+            for frame in model.frames
+            if frame.type == pin.FrameType.BODY and frame.parentJoint == 0
+        }
+        self._poses = {base: pin.SE3.Identity(), WORLD: pin.SE3.Identity(), **fixed}
+        self._poses[""] = pin.SE3.Identity()
+
+    def pose(self, name: str, moving: str = "") -> pin.SE3:
+        """Return where a frame is.
+
+        Args:
+            name: The frame a message names; empty for the base.
+            moving: A frame that is valid there as well, and looked up by the caller before.
+
+        Returns:
+            Its pose in the frame of the base.
+
+        Raises:
+            MessageError: If it is not fixed to the base.
+        """
+        if name not in self._poses:
+            valid = [known for known in (*self._poses, moving) if known]
+            raise MessageError(f"unknown frame '{name}' ({choices(valid, name)})")
+        return self._poses[name]
+
+    def check_base(self, name: str) -> None:
+        """Check that a frame is that of the base, whatever it is called.
+
+        Args:
+            name: The frame a message names; empty for the base.
+
+        Raises:
+            MessageError: If it is another one.
+        """
+        if self._poses.get(name) != pin.SE3.Identity():
+            valid = [known for known, pose in self._poses.items() if known and pose.isIdentity()]
+            raise MessageError(f"unknown frame '{name}' ({choices(valid, name)})")
+
+
+def checked_pose(message: Pose | Transform, field: str, largest: float) -> pin.SE3:
+    """Convert a pose that comes from outside.
+
+    Args:
+        message: The message.
+        field: Its name, for the error.
+        largest: Largest plausible magnitude of a coordinate [m].
+
+    Returns:
+        The pose.
+
+    Raises:
+        MessageError: If a number is not finite or too large, or the quaternion is no rotation.
+    """
+    if isinstance(message, Pose):
+        translation, rotation = message.position, message.orientation
+    else:
+        translation, rotation = message.translation, message.rotation
+    vector(translation, f"position of {field}", largest)
+    norm = float(np.linalg.norm(quaternion_to_array(rotation)))
+    number(norm, f"norm of the quaternion of {field}", 1.0 - UNIT, 1.0 + UNIT)
+    return to_se3(message)
+
 
 def to_point(position: ArrayLike) -> Point:
     """Convert a position.

@@ -51,7 +51,7 @@ class ObjectMover:
         problem: What is to get where; its start does not matter.
         object_names: Those that move.
         joint_names: Of the arm, as its driver calls them.
-        base: Frame in which poses count.
+        robot: In the frame of whose base poses count.
         loop: What decides from where to push, and how.
         trackers: Object -> where it is believed to be, of all that have been seen.
         state: (n) x at the last look; NaN before.
@@ -82,7 +82,7 @@ class ObjectMover:
         self.object_names, self.joint_names = (
             dynamics.object_names, joint_names or dynamics.joint_names,
         )  # fmt: skip
-        self.base = dynamics.scene.scene.robot.base_link
+        self.robot = dynamics.scene.scene.robot
         aimed = replace(problem, tolerance=AIM * problem.tolerance, allowed_penetration=OVERLAP)
         search = replace(
             SHORT_SEARCH,

@@ -27,6 +27,7 @@ from contact_aware_control.node.controller_parts import (
     IncidentFiles,
     LoopClock,
     RivalWatch,
+    answer_to,
 )
 from contact_aware_control.node.goal_server import GoalServer, obstacle
 from contact_aware_control.node.messages import from_message
@@ -42,6 +43,7 @@ from contact_ros.arguments import refuse_disagreement
 from contact_ros.diagnostics import ClockMonitor, Diagnostics, Health, Level
 from contact_ros.driver_profile import CommandWriter, StateReader, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
+from contact_ros.geometry import BaseFrames
 from contact_ros.identity import RobotIdentity
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import Participant, TickInputs
@@ -104,6 +106,7 @@ class ControllerNode(ManagedNode):
             ControllerStatus, "controller_status", signal_publisher(config.lockstep)
         )
         targets = StreamedTargets(Robot.from_description(description), config, config.stream)
+        frames = self._frames = BaseFrames(description)
         self._goals = GoalServer(
             self,
             lambda: self._loop_state.command,
@@ -116,7 +119,7 @@ class ControllerNode(ManagedNode):
             (lambda stamp: stamp) if config.lockstep else self._loop_clock.from_ros,
             lambda: obstacle(self._status, self._loop_state.supervisor.pause),
             config.goal,
-            description.base_link,
+            frames,
             targets.tool_bounds,
             lambda: self._timer.give_way() if self._timer is not None else None,
         )
@@ -124,7 +127,8 @@ class ControllerNode(ManagedNode):
             self,
             targets,
             profile.joint_names,
-            (description.base_link, self._robot.tool_link),
+            frames,
+            self._robot.tool_link,
             self._lock,
             self._now,
             lambda reason: self._reader.rejections.add(reason),
@@ -144,7 +148,7 @@ class ControllerNode(ManagedNode):
         self._inputs = TickInputs(["state", "contacts"], self._handle_tick)
         self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
         self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
-        self._rivals = RivalWatch(self, profile, self._reader)
+        self._rivals = RivalWatch(self, profile, self._reader, self._targets.followed)
         self._contacts = self.create_subscription(
             ContactArray,
             "contacts",
@@ -232,6 +236,7 @@ class ControllerNode(ManagedNode):
             # Ages count from arrival: the estimator's clock need not be ours.
             stamp = self._now()
         try:
+            self._frames.check_base(message.header.frame_id)
             report = from_message(message, self._robot, stamp)
         except ContactStackError as error:
             self._reader.rejections.add(f"contacts: {error}")
@@ -358,21 +363,12 @@ class ControllerNode(ManagedNode):
         """Return the callback of the service that asks for something."""
 
         def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+            before = self._loop_state.supervisor
             response.success = self._ask(request_)
-            if not response.success:
-                response.message = f"refused: {self._reason(request_)}"
+            response.message = answer_to(request_, response.success, before)
             return response
 
         return serve
-
-    def _reason(self, request: Request) -> str:
-        """Say why a request is refused."""
-        if request is Request.RESET:
-            return "release the external stop first"
-        status = self._status
-        if status is None:
-            return "there is no tick yet"
-        return f"{status.status.name}: {status.detail}; {status.remedy}"
 
     def _health(self) -> Health:
         status = self._status
@@ -404,10 +400,11 @@ class ControllerNode(ManagedNode):
         waiting = status.status is Status.WAITING_FOR_STATE
         if remedy := self._reader.absence if waiting else status.remedy:
             message += f": {remedy}"
-        if warning := self._clocks.warning:
-            values["clocks"] = warning
-            if level is Level.OK:
-                level, message = Level.WARN, warning
+        for name, warning in (("clocks", self._clocks.warning), ("senders", self._rivals.senders)):
+            if warning:
+                values[name] = warning
+                if level is Level.OK:
+                    level, message = Level.WARN, warning
         return Health(level, message, values)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rclpy.clock import Clock
@@ -20,6 +20,7 @@ from std_srvs.srv import Trigger
 from contact_aware_control.incident_log import Incident, IncidentLog, save
 from contact_aware_control.node.config import ExternalStopConfig, RecorderConfig
 from contact_aware_control.safety.status import Finding, Request, Status
+from contact_aware_control.safety.supervisor import Activity, Arming, Pause, SupervisorState
 from contact_core.errors import ContactStackError
 from contact_ros.diagnostics import AgeMonitor
 from contact_ros.driver_profile import DriverProfile, StateReader
@@ -123,23 +124,39 @@ class RivalWatch:
 
     Attributes:
         finding: What is wrong; None while nobody else is there.
+        senders: Who they are that stream targets, if more than one may; else empty.
     """
 
-    def __init__(self, node: Node, profile: DriverProfile, reader: StateReader) -> None:
+    def __init__(
+        self,
+        node: Node,
+        profile: DriverProfile,
+        reader: StateReader,
+        followed: Callable[[], Sequence[str]],
+    ) -> None:
         """Look again and again, in the executor's thread.
 
         Args:
             node: The controller's node.
             profile: The driver.
             reader: Of its states.
+            followed: Tells the topics on which targets have come of late.
         """
         self.finding: Finding | None = None
+        self.senders = ""
+        self._followed = followed
         self._node, self._profile, self._reader = node, profile, reader
         self._timer = node.create_timer(
             PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
 
     def _look(self) -> None:
+        before, self.senders = (
+            self.senders,
+            shared_targets({topic: publishers(self._node, topic) for topic in self._followed()}),
+        )
+        if self.senders and self.senders != before:
+            self._node.get_logger().warning(self.senders)
         states = self._profile.needed_topics
         topics = (self._profile.command_topic, *states)
         names = [publishers(self._node, self._profile.topic(topic)) for topic in topics]
@@ -152,6 +169,71 @@ class RivalWatch:
             mixed = self._profile.state_topics[topic] is JointState and not interleaved
             if len(who) > 1 and not mixed:
                 self.finding = _shared(Status.FOREIGN_STATE, topic, who)
+
+
+def shared_targets(publishers: Mapping[str, Sequence[str]]) -> str:
+    """Say who streams targets, if more than one node may.
+
+    Args:
+        publishers: Topic on which targets have come of late -> names of the nodes behind it.
+
+    Returns:
+        Their names and what happens; empty if there is one.
+    """
+    if len({name for names in publishers.values() for name in names}) < 2:
+        return ""
+    who = " and ".join(f"{name} ({topic})" for topic, names in publishers.items() for name in names)
+    return f"targets may come from {who}: the last one counts, so let one node publish them"
+
+
+NOT_ACTIVE = (
+    "the controller is inactive: activate it, with contact_aware_controller/change_state or the "
+    "pre-flight check"
+)
+"""Why nothing moves, and the remedy."""
+
+
+def answer_to(request: Request, done: bool, before: SupervisorState) -> str:
+    """Return what a client is told.
+
+    Args:
+        request: What it asked for: HOLD, RESUME, STOP or RESET.
+        done: False if that is refused.
+        before: What the supervisor remembered before.
+
+    Returns:
+        What has changed, or why nothing has, and what to do.
+    """
+    fault = "" if before.fault is None else before.fault.name
+    held = before.pause is Pause.ASKED
+    if not done:
+        return f"refused: {_refused(request, before)}"
+    if request is Request.STOP:
+        return f"{fault} stops it already: call reset" if fault else "stopped: call reset to go on"
+    if request is Request.RESET:
+        ended = [f"the fault {fault}"] if fault else []
+        ended += ["the hold"] if held else []
+        return f"{' and '.join(ended)} ended" if ended else "there was no fault"
+    if fault:
+        return f"{fault} stops it: call reset, which ends a hold, too"
+    if before.activity is Activity.OFF:
+        return f"{NOT_ACTIVE}; a hold ends with that"
+    if request is Request.HOLD:
+        return "held already: call resume to go on" if held else "held: call resume to go on"
+    ended = ["it goes on after the hold"] if held else []
+    ended += ["the link is armed again"] if before.arming is Arming.ON_RESUME else []
+    return ", ".join(ended) or "nothing was held"
+
+
+def _refused(request: Request, before: SupervisorState) -> str:
+    if request is Request.RESET:
+        return "the external stop is pressed: release it, then call reset"
+    if before.activity is Activity.OFF:
+        return NOT_ACTIVE
+    loss = before.loss
+    if loss is None or loss.status is Status.WAITING_FOR_STATE:
+        return f"there is no joint state yet: {Status.WAITING_FOR_STATE.remedy}"
+    return f"there is no link to the robot, {loss.status.name}: {loss.detail}; {loss.status.remedy}"
 
 
 def _shared(status: Status, topic: str, names: list[str]) -> Finding:

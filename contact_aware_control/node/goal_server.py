@@ -28,6 +28,7 @@ from rclpy.task import Future
 from contact_aware_control.contact import ContactReport
 from contact_aware_control.loop_state import LoopStatus
 from contact_aware_control.node.config import GoalConfig
+from contact_aware_control.node.controller_parts import NOT_ACTIVE
 from contact_aware_control.node.touch_goals import (
     CompliantGoal,
     GuardedGoal,
@@ -48,8 +49,10 @@ from contact_aware_control.reference.stream import Bounds
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.safety.supervisor import Pause
-from contact_core.errors import TrajectoryError
+from contact_core.errors import ContactStackError, TrajectoryError
 from contact_core.robot import Robot
+from contact_ros.border import MessageError
+from contact_ros.geometry import BaseFrames
 
 FEEDBACK_EVERY = 10
 """Ticks between two feedback messages."""
@@ -152,7 +155,7 @@ class GoalServer:
         local_time: Callable[[int], int],
         obstacle: Callable[[], str],
         defaults: GoalConfig,
-        base: str,
+        frames: BaseFrames,
         bounds: Bounds,
         give_way: GiveWay,
     ) -> None:
@@ -172,7 +175,7 @@ class GoalServer:
             local_time: Translates a stamp of a message to that clock [ns].
             obstacle: Says why the arm would not move now; empty if it would.
             defaults: What holds for goals that do not say it themselves.
-            base: Name of the arm's base.
+            frames: Those that goals may be given in.
             bounds: Of the tool's motion where forces lead it.
             give_way: Lets a tick go before the check of a goal.
         """
@@ -188,7 +191,8 @@ class GoalServer:
         self._obstacle = obstacle
         self._defaults = defaults
         self._give_way = give_way
-        self._touch = TouchContext(robot, base, joint_names, bounds, period, defaults)
+        self._frames = frames
+        self._touch = TouchContext(robot, frames, joint_names, bounds, period, defaults)
         self._running: RunningGoal | None = None
         self._servers = [
             ActionServer(
@@ -295,7 +299,7 @@ class GoalServer:
             with self._lock:
                 self._robot.update(command)
                 start = self._robot.tool_pose()
-            return PoseGoal(handle.request, self._robot, start, self._defaults)
+            return PoseGoal(handle.request, self._robot, start, self._frames, self._defaults)
 
         return await self._run(handle, translate, FollowPoseTrajectory.Result())
 
@@ -345,7 +349,7 @@ class GoalServer:
             self._checker.check(goal.goal, command, self._give_way)
             with self._lock:
                 running = self._start(handle, goal)
-        except TrajectoryError as error:
+        except (TrajectoryError, MessageError) as error:
             handle.abort()
             self._node.get_logger().warning(f"goal refused: {error}")
             refusal.error_code = _refusal_code(error, refusal)
@@ -376,7 +380,10 @@ class GoalServer:
     def _command(self) -> np.ndarray:
         command = self._present_command()
         if command is None:
-            raise TrajectoryError("there is no joint state yet: see the report on /diagnostics")
+            reason = (
+                self._obstacle() or "there is no joint state yet: see the report on /diagnostics"
+            )
+            raise TrajectoryError(f"the arm would not move: {reason}")
         return command
 
 
@@ -406,6 +413,8 @@ def obstacle(status: LoopStatus | None, pause: Pause) -> str:
         return "it is held on request: call resume"
     if status is None or status.mode in (Mode.TRACKING, Mode.CONSERVATIVE):
         return ""
+    if status.mode is Mode.INACTIVE and status.status is Status.OK:
+        return f"INACTIVE: {NOT_ACTIVE}"
     # A late state alone is over soon; after an outage the link waits for resume, NOT_ARMED.
     ready = status.status in READY
     ready |= status.status is Status.STATE_STALE
@@ -443,7 +452,7 @@ class OldStampError(TrajectoryError):
     """
 
 
-def _refusal_code(error: TrajectoryError, result: Any) -> int:
+def _refusal_code(error: ContactStackError, result: Any) -> int:
     """Return the error code of a result for a goal that was refused."""
     if isinstance(error, OldStampError):
         return int(result.OLD_HEADER_TIMESTAMP)

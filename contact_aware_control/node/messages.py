@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pinocchio as pin
 from contact_stack_msgs.msg import Contact, ContactArray
 from contact_stack_msgs.msg import ContactMode as ContactModeMessage
 from contact_stack_msgs.srv import SetPayload
-from geometry_msgs.msg import Pose
 from shape_msgs.msg import SolidPrimitive
 
 from contact_aware_control.contact import ContactEstimate, ContactMode, ContactReport
@@ -27,7 +25,7 @@ from contact_ros.border import (
     numbers,
     vector,
 )
-from contact_ros.geometry import quaternion_to_array, to_point, to_se3, to_vector
+from contact_ros.geometry import checked_pose, to_point, to_vector
 from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
 
 MOST_CONTACTS = 16
@@ -126,7 +124,10 @@ def held_shapes(request: SetPayload.Request) -> tuple[PlacedShape, ...]:
     if len(shapes) != len(poses):
         raise MessageError(f"{len(poses)} shape_poses for {len(shapes)} shapes")
     pairs = zip(shapes, poses, strict=True)
-    return tuple(PlacedShape("held", HELD_OBJECT, _shape(s), _placement(p)) for s, p in pairs)
+    return tuple(
+        PlacedShape("held", HELD_OBJECT, _shape(s), checked_pose(p, "a shape", LARGEST_HELD))
+        for s, p in pairs
+    )
 
 
 def _shape(message: SolidPrimitive) -> Shape:
@@ -142,13 +143,6 @@ def _shape(message: SolidPrimitive) -> Shape:
         f"a shape has type {message.type} and {len(sizes)} dimensions (valid: BOX and 3, SPHERE "
         "and 1, CYLINDER and 2)"
     )
-
-
-def _placement(pose: Pose) -> pin.SE3:
-    vector(pose.position, "position of a shape [m]", LARGEST_HELD)
-    norm = float(np.linalg.norm(quaternion_to_array(pose.orientation)))
-    number(norm, "norm of a shape's quaternion", 0.99, 1.01)
-    return to_se3(pose)
 
 
 def _to_contact(contact: ContactEstimate) -> Contact:

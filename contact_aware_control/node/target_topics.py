@@ -14,10 +14,16 @@ from sensor_msgs.msg import JointState
 from contact_aware_control.loop_state import LoopState
 from contact_aware_control.node.trajectory_goals import joint_order
 from contact_aware_control.reference import Goal
-from contact_aware_control.targets import JointTarget, PoseTarget, StreamedTargets, Target
-from contact_core.errors import ContactStackError, TrajectoryError, choices
+from contact_aware_control.targets import (
+    FORGOTTEN,
+    JointTarget,
+    PoseTarget,
+    StreamedTargets,
+    Target,
+)
+from contact_core.errors import ContactStackError, TrajectoryError
 from contact_ros.border import numbers, vector
-from contact_ros.geometry import to_se3
+from contact_ros.geometry import BaseFrames, checked_pose
 from contact_ros.qos import signal_subscription
 from contact_ros.stamps import to_nanoseconds
 
@@ -33,7 +39,8 @@ class TargetTopics:
         node: Node,
         targets: StreamedTargets,
         joint_names: tuple[str, ...],
-        frames: tuple[str, str],
+        frames: BaseFrames,
+        tool: str,
         lock: threading.Lock,
         now: Callable[[], int],
         reject: Callable[[str], None],
@@ -44,17 +51,19 @@ class TargetTopics:
             node: The controller's node.
             targets: Where they go.
             joint_names: The driver's names of the arm's joints, base to wrist.
-            frames: Names of the arm's base and of the tool.
+            frames: Those that targets may be given in.
+            tool: Name of the tool's frame, in which a twist may be given, too.
             lock: Held while the loop ticks.
             now: The clock of the loop [ns].
             reject: Told why a message is refused.
         """
         self._targets = targets
         self._joint_names = joint_names
-        self._base, self._tool = frames
+        self._frames, self._tool = frames, tool
         self._lock = lock
         self._now = now
         self._reject = reject
+        self._heard: dict[str, int] = {}
         kinds: dict[str, tuple[type, Callable[[Any], Target]]] = {
             "target_joint": (JointState, self._joint),
             "target_pose": (PoseStamped, self._pose),
@@ -78,10 +87,16 @@ class TargetTopics:
             return running
         return self._targets.goal(state, now)
 
+    def followed(self) -> list[str]:
+        """Return the topics on which targets have come of late."""
+        now = self._now()
+        return [topic for topic, at in self._heard.items() if now - at <= FORGOTTEN * 1e9]
+
     def _taking(self, topic: str, translate: Callable[[Any], Target]) -> Callable[[Any], None]:
         """Return the callback of a topic."""
 
         def take(message: Any) -> None:
+            self._heard[topic] = self._now()
             try:
                 target = translate(message)
                 with self._lock:
@@ -108,25 +123,22 @@ class TargetTopics:
         )
 
     def _pose(self, message: PoseStamped) -> PoseTarget:
-        self._frame(message, (self._base,))
-        vector(message.pose.position, "position", LARGEST)
-        return PoseTarget(self._stamp(message), to_se3(message.pose))
+        frame = self._frames.pose(message.header.frame_id)
+        return PoseTarget(
+            self._stamp(message), frame * checked_pose(message.pose, "the target", LARGEST)
+        )
 
     def _twist(self, message: TwistStamped) -> PoseTarget:
-        in_tool = self._frame(message, (self._base, self._tool)) == self._tool
-        twist = message.twist
+        name, twist = message.header.frame_id, message.twist
         linear = vector(twist.linear, "linear", LARGEST)
         angular = vector(twist.angular, "angular", LARGEST)
+        in_tool = name == self._tool
+        if not in_tool:
+            axes = self._frames.pose(name, self._tool).rotation
+            linear, angular = axes @ linear, axes @ angular
         return PoseTarget(
             self._stamp(message), None, np.concatenate((linear, angular)), in_tool=in_tool
         )
-
-    def _frame(self, message: Any, valid: tuple[str, ...]) -> str:
-        """Return the frame of a message; an empty name is the base's."""
-        frame: str = message.header.frame_id or self._base
-        if frame not in valid:
-            raise TrajectoryError(f"unknown frame '{frame}' ({choices(valid)})")
-        return frame
 
     def _stamp(self, message: Any) -> float:
         """Return when a message was sent, or has arrived if it does not say so [s]."""

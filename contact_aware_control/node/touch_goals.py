@@ -25,10 +25,10 @@ from contact_aware_control.node.trajectory_goals import (
 )
 from contact_aware_control.reference import Goal, Guidance
 from contact_aware_control.reference.stream import FOR_EVER, Bounds
-from contact_core.errors import TrajectoryError, choices
+from contact_core.errors import choices
 from contact_core.robot import Robot
 from contact_ros.border import number, vector
-from contact_ros.geometry import to_point, to_vector
+from contact_ros.geometry import BaseFrames, to_point, to_vector
 
 GuardedResult = GuardedMoveAction.Result
 CompliantResult = CompliantMoveAction.Result
@@ -50,7 +50,7 @@ class TouchContext:
 
     Attributes:
         robot: The arm, for a goal to measure with.
-        base: Name of the arm's base.
+        frames: Those that are fixed to the arm's base.
         joint_names: The driver's names of the arm's joints, base to wrist.
         bounds: Of the tool's motion.
         period: Time between ticks [s].
@@ -58,7 +58,7 @@ class TouchContext:
     """
 
     robot: Robot
-    base: str
+    frames: BaseFrames
     joint_names: Sequence[str]
     bounds: Bounds
     period: float
@@ -68,20 +68,18 @@ class TouchContext:
         """Return the axes of a frame (3, 3), as rows, world frame.
 
         Args:
-            frame: Its name: the base, the tool, or empty for the base.
+            frame: Its name: the tool's, or one that is fixed to the base; empty for the base.
             command: (n) commanded joint positions now [rad].
 
         Raises:
-            TrajectoryError: If the name is unknown.
+            MessageError: If the name is unknown.
         """
         if frame == self.robot.tool_link:
             self.robot.update(command)
             axes: np.ndarray = self.robot.tool_pose().rotation.T
             return axes
-        if frame not in ("", self.base):
-            valid = (self.base, self.robot.tool_link)
-            raise TrajectoryError(f"unknown frame '{frame}' ({choices(valid)})")
-        return np.eye(3)
+        fixed: np.ndarray = self.frames.pose(frame, self.robot.tool_link).rotation.T
+        return fixed
 
 
 def _codes(result: type[Any]) -> Mapping[str, int]:

@@ -13,7 +13,6 @@ import pinocchio as pin
 from contact_stack_msgs.action import FollowPoseTrajectory
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
-from geometry_msgs.msg import Pose
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from contact_aware_control.contact import ContactReport
@@ -21,7 +20,8 @@ from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_core.errors import TrajectoryError, choices
 from contact_core.robot import Robot
-from contact_ros.geometry import quaternion_to_array, to_pose, to_se3
+from contact_ros.border import LARGEST_POSITION
+from contact_ros.geometry import BaseFrames, checked_pose, to_pose
 from contact_ros.stamps import to_duration, to_nanoseconds, to_time
 
 JointResult = FollowJointTrajectory.Result
@@ -278,6 +278,7 @@ class PoseGoal(TrajectoryGoal):
         request: FollowPoseTrajectory.Goal,
         robot: Robot,
         tool: pin.SE3,
+        frames: BaseFrames,
         defaults: GoalConfig | None = None,
     ) -> None:
         """Translate a goal.
@@ -287,9 +288,11 @@ class PoseGoal(TrajectoryGoal):
             robot: The arm, for this goal to measure with.
             tool: The commanded tool pose now, where the motion begins if the first pose
                 of the trajectory lies in the future.
+            frames: Those that poses may be given in.
             defaults: What holds where the goal does not say it.
 
         Raises:
+            MessageError: If the frame is unknown, or a pose is none.
             TrajectoryError: If a name is unknown, or the points make no trajectory.
         """
         defaults = defaults or GoalConfig()
@@ -299,7 +302,11 @@ class PoseGoal(TrajectoryGoal):
             )
         points = request.trajectory.points
         times = _times(points, MOST_POSES)
-        poses = [_checked(point.pose, i) for i, point in enumerate(points)]
+        frame = frames.pose(request.trajectory.header.frame_id)
+        poses = [
+            frame * checked_pose(point.pose, f"pose {i}", LARGEST_POSITION)
+            for i, point in enumerate(points)
+        ]
         self._reference = PoseTrajectory.from_start(tool, times, poses)
         self._robot = robot
         self._tolerance = (
@@ -446,10 +453,3 @@ def _tolerance(requested: float, what: str, default: float) -> float:
         said = "NaN" if math.isnan(requested) else f"{requested:g}"
         raise TrajectoryError(f"{what} is {said}: 0 asks for the default, -1 for no limit")
     return requested
-
-
-def _checked(pose: Pose, index: int) -> pin.SE3:
-    norm = float(np.linalg.norm(quaternion_to_array(pose.orientation)))
-    if not abs(norm - 1.0) < 1e-3:
-        raise TrajectoryError(f"pose {index}: its quaternion has norm {norm:.4g} instead of 1")
-    return to_se3(pose)

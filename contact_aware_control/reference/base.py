@@ -15,12 +15,93 @@ from contact_aware_control.config import StartTolerance
 from contact_core.errors import TrajectoryError
 from contact_core.robot import Robot
 
+LIMIT_TOLERANCE = 1e-6
+"""Rounding allowed at a limit [rad, rad/s, m]."""
+
 GiveWay = Callable[[], None]
 """Lets what is urgent go first: a loop that needs the interpreter, too."""
 
 
 def at_once() -> None:
     """Give way to nobody."""
+
+
+def check_joint_positions(path: np.ndarray, robot: Robot, what: str) -> None:
+    """Check joint positions against the arm's limits.
+
+    Args:
+        path: (p, n) positions [rad].
+        robot: The arm.
+        what: Where they come from, for the error.
+
+    Raises:
+        TrajectoryError: If one is outside, with the joint, its value and its limits.
+    """
+    low, high = robot.position_limits
+    outside = np.maximum(low - path, path - high)
+    point, joint = np.unravel_index(int(np.argmax(outside)), outside.shape)
+    if outside[point, joint] > LIMIT_TOLERANCE:
+        raise TrajectoryError(
+            f"{what}: joint {robot.joint_names[joint]} would be outside its limits by "
+            f"{outside[point, joint]:.3f} rad, at {path[point, joint]:.3f} rad "
+            f"(valid: {low[joint]:.3f} ... {high[joint]:.3f} rad)"
+        )
+
+
+def check_joint_speeds(speeds: np.ndarray, robot: Robot, what: str) -> None:
+    """Check joint speeds against the arm's limits.
+
+    Args:
+        speeds: (n) magnitudes [rad/s].
+        robot: The arm.
+        what: Where they come from, for the error.
+
+    Raises:
+        TrajectoryError: If one is too high, with the joint, its value and its limit.
+    """
+    joint = int(np.argmax(speeds - robot.velocity_limits))
+    if speeds[joint] > robot.velocity_limits[joint] + LIMIT_TOLERANCE:
+        raise TrajectoryError(
+            f"{what}: joint {robot.joint_names[joint]} would move at {speeds[joint]:.3f} rad/s "
+            f"(valid: <= {robot.velocity_limits[joint]:.3f} rad/s)"
+        )
+
+
+class Reach:
+    """What no arm can do: bring its tool farther from the shoulder than its links are long.
+
+    Attributes:
+        shoulder: (3) origin of the second joint, which the first does not move, world frame [m].
+        length: From there over all joints to the tool [m].
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        """Measure an arm.
+
+        Args:
+            robot: The arm; it is updated.
+        """
+        robot.update(np.zeros(robot.n))
+        places = np.vstack((robot.joint_origins[1:], robot.tool_pose().translation))
+        self.shoulder = places[0]
+        self.length = float(np.linalg.norm(np.diff(places, axis=0), axis=1).sum())
+
+    def check(self, place: np.ndarray, what: str) -> None:
+        """Check a place of the tool.
+
+        Args:
+            place: (3) world frame [m].
+            what: What is to be there, for the error.
+
+        Raises:
+            TrajectoryError: If it is out of reach for certain.
+        """
+        distance = float(np.linalg.norm(place - self.shoulder))
+        if distance > self.length + LIMIT_TOLERANCE:
+            raise TrajectoryError(
+                f"{what} is out of the arm's reach: {distance:.3f} m from its shoulder "
+                f"(valid: <= {self.length:.3f} m)"
+            )
 
 
 class Reference(ABC):

@@ -20,6 +20,9 @@ import pinocchio as pin
 from contact_aware_control.config import GovernorConfig
 from contact_aware_control.reference.base import Goal, JointReference, PoseReference, Reference
 
+NEARING = 1.0
+"""What is behind comes nearer if it makes up a tolerance in less than a second [1/s]."""
+
 
 class ReferenceClock:
     """Tells how fast reference time passes."""
@@ -32,6 +35,7 @@ class ReferenceClock:
             period: Time between ticks [s].
         """
         self._config = config
+        self._period = period
         self._change = period / config.time
 
     def rate(
@@ -53,6 +57,35 @@ class ReferenceClock:
             return 1.0
         wanted = min(max(2.0 - 2.0 * self._lag(goal.reference, time, command, tool), 0.0), 1.0)
         return min(max(wanted, rate - self._change), rate + self._change)
+
+    def is_held(
+        self,
+        goal: Goal,
+        time: float,
+        command: np.ndarray,
+        tool: pin.SE3,
+        after: np.ndarray,
+        tool_after: pin.SE3,
+    ) -> bool:
+        """Tell whether the command stays behind a stream, whose time passes all the same.
+
+        Args:
+            goal: What is followed.
+            time: Reference time [s].
+            command: (n) the present command q_cmd [rad].
+            tool: Where it has the tool, world frame.
+            after: (n) the next command [rad].
+            tool_after: Where that has the tool.
+
+        Returns:
+            Whether it is behind by more than the tolerance, and comes no nearer.
+        """
+        if not self._config.enabled or goal.refreshed is None:
+            return False
+        lag = self._lag(goal.reference, time, command, tool)
+        if lag < 1.0:
+            return False
+        return lag - self._lag(goal.reference, time, after, tool_after) < NEARING * self._period
 
     def _lag(self, reference: Reference, time: float, command: np.ndarray, tool: pin.SE3) -> float:
         """Return how far the command is from the reference, as a share of the tolerance."""

@@ -8,14 +8,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from contact_aware_control.config import StartTolerance
-from contact_aware_control.reference.base import GiveWay, JointReference, at_once
+from contact_aware_control.reference.base import (
+    GiveWay,
+    JointReference,
+    at_once,
+    check_joint_positions,
+    check_joint_speeds,
+)
 from contact_core.errors import TrajectoryError
 from contact_core.robot import Robot
 
 # Limits are checked on a grid this fine [s].
 CHECK_STEP = 0.005
-# Rounding allowed when a trajectory runs along a limit.
-LIMIT_TOLERANCE = 1e-6
 
 
 class JointTrajectory(JointReference):
@@ -138,34 +142,17 @@ class JointTrajectory(JointReference):
                 f"the trajectory starts {distance[joint]:.3f} rad away from the arm in joint "
                 f"{robot.joint_names[joint]} (valid: <= {tolerance.joint:g} rad)"
             )
-        self._check_positions(self.positions[:1], 0, robot)
+        check_joint_positions(self.positions[:1], robot, "point 0")
         for segment, coefficients in enumerate(self._coefficients):
             give_way()
             length = self.times[segment + 1] - self.times[segment]
             grid = np.linspace(0.0, length, max(2, round(length / CHECK_STEP) + 1))
             path = np.array([_evaluate(coefficients, time) for time in grid])
-            self._check_positions(path, segment + 1, robot)
+            what = f"point {segment + 1}"
+            check_joint_positions(path, robot, what)
             derivative = coefficients[1:] * np.arange(1, len(coefficients))[:, None]
             speed = np.max(np.abs([_evaluate(derivative, time) for time in grid]), axis=0)
-            over = speed - robot.velocity_limits
-            joint = int(np.argmax(over))
-            if over[joint] > LIMIT_TOLERANCE:
-                raise TrajectoryError(
-                    f"point {segment + 1}: joint {robot.joint_names[joint]} would move at "
-                    f"{speed[joint]:.3f} rad/s before it "
-                    f"(valid: <= {robot.velocity_limits[joint]:.3f} rad/s)"
-                )
-
-    def _check_positions(self, path: np.ndarray, point: int, robot: Robot) -> None:
-        low, high = robot.position_limits
-        outside = np.max(np.maximum(low - path, path - high), axis=0)
-        joint = int(np.argmax(outside))
-        if outside[joint] > LIMIT_TOLERANCE:
-            raise TrajectoryError(
-                f"point {point}: joint {robot.joint_names[joint]} would be outside its limits "
-                f"by {outside[joint]:.3f} rad at or before it "
-                f"(valid: {low[joint]:.3f} ... {high[joint]:.3f} rad)"
-            )
+            check_joint_speeds(speed, robot, what)
 
     def _check_points(self, derivatives: list[np.ndarray]) -> None:
         if not self.times:

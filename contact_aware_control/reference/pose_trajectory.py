@@ -118,10 +118,9 @@ class PoseTrajectory(PoseReference):
             step = length / CHECKS_PER_SEGMENT
             for k in range(1, CHECKS_PER_SEGMENT + 1):
                 give_way()
-                found = search.solve(self.sample(self.times[segment] + k * step), q)
-                if found.status is not InverseKinematicsStatus.CONVERGED:
-                    raise TrajectoryError(f"pose {segment + 1}: {found.status.value}")
-                speed = np.abs(found.q - q) / step
+                pose = self.sample(self.times[segment] + k * step)
+                found = reached(search, pose, q, f"pose {segment + 1}")
+                speed = np.abs(found - q) / step
                 joint = int(np.argmax(speed - robot.velocity_limits))
                 # The first step also makes up the distance to the start pose.
                 if (segment, k) != (0, 1) and speed[joint] > robot.velocity_limits[joint]:
@@ -130,7 +129,7 @@ class PoseTrajectory(PoseReference):
                         f"{speed[joint]:.3f} rad/s before it "
                         f"(valid: <= {robot.velocity_limits[joint]:.3f} rad/s)"
                     )
-                q = found.q
+                q = found
 
     def _check_points(self) -> None:
         if not self.times:
@@ -150,6 +149,27 @@ class PoseTrajectory(PoseReference):
             if not np.allclose(pose.rotation @ pose.rotation.T, np.eye(3), atol=1e-6):
                 raise TrajectoryError(f"pose {i}: its rotation is none (unit quaternion?)")
             previous = time
+
+
+def reached(search: InverseKinematics, pose: pin.SE3, q: np.ndarray, what: str) -> np.ndarray:
+    """Return joint positions (n) that bring the tool to a pose [rad].
+
+    Args:
+        search: Of the arm.
+        pose: Of the tool, world frame.
+        q: (n) where it is before [rad].
+        what: What the pose is, for the error.
+
+    Raises:
+        TrajectoryError: If there are none on the way from there.
+    """
+    found = search.solve(pose, q)
+    if found.status is not InverseKinematicsStatus.CONVERGED:
+        raise TrajectoryError(
+            f"{what}: {found.status.value} (it stays {found.position_error:.3f} m and "
+            f"{found.rotation_error:.3f} rad away)"
+        )
+    return found.q
 
 
 def _rest_to_rest(passed: float) -> float:

@@ -21,7 +21,9 @@ from ruckig import ControlInterface, InputParameter, Result, Ruckig, Trajectory
 
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.reference.base import GiveWay, JointReference, PoseReference, at_once
+from contact_aware_control.reference.pose_trajectory import reached
 from contact_core.errors import TrajectoryError
+from contact_core.inverse_kinematics import InverseKinematics
 from contact_core.robot import Robot
 
 FOR_EVER = 1e6
@@ -32,6 +34,9 @@ KEPT = 0.9
 
 TINY = 1e-9
 """What is smaller is nothing, in any unit."""
+
+CHECKS = 40
+"""The reach of a motion is checked at so many points."""
 
 DIFFERENCE = 1e-6
 """Step of a finite difference [s]."""
@@ -296,7 +301,13 @@ class PoseStream(PoseReference):
         tolerance: StartTolerance,
         give_way: GiveWay = at_once,
     ) -> None:
-        """There is nothing to check: it is led from where the tool is."""
+        """Check its reach: it is led from where the tool is, see :meth:`Reference.check`."""
+        search, q = InverseKinematics(robot), q_start
+        for time in np.linspace(0.0, self.duration, CHECKS + 1)[1:]:
+            give_way()
+            pose = self.sample(time)
+            way = float(np.linalg.norm(pose.translation - self.origin.translation))
+            q = reached(search, pose, q, f"after {way:.3f} m")
 
 
 def _sizeable(values: np.ndarray) -> list[float]:

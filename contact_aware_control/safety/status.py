@@ -152,7 +152,8 @@ _REMEDIES = {
     "detail names the rule; report it",
     Status.TORQUE_EXCEEDED: "free the arm, then call reset; raise reflex limits if such torques "
     "are expected",
-    Status.REFERENCE_SLOWED: "the arm is held back by contact or limits; the reference waits",
+    Status.REFERENCE_SLOWED: "the arm is held back by contact, limits or the end of its reach: a "
+    "trajectory waits, a streamed target is to come nearer",
     Status.UNBALANCED: "springs and external torque of a joint contradict each other: check the "
     "torque's sign and source, the stiffness in the robot's file, the control mode and the "
     "encoder, then call resume",

@@ -22,6 +22,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.publisher import Publisher
 from rclpy.qos import qos_profile_parameter_events
 from rclpy.task import Future
 from std_srvs.srv import Trigger
@@ -84,7 +85,8 @@ class GraphCommands:
         self._grip: Grip | None = None
         self._goal: pin.SE3 | None = None
         self._pulls = node.create_publisher(Pull, f"{SIMULATOR}/pull", 1)
-        self._targets = node.create_publisher(PoseStamped, "target_pose", 1)
+        # Only while a person leads the tool: the controller tells who streams targets.
+        self._targets: Publisher | None = None
         self._arm = {name: node.create_client(Trigger, f"{CONTROLLER}/{name}") for name in ARM}
         self._parameters = {
             name: node.create_client(SetParameters, f"{name}/set_parameters")
@@ -117,6 +119,11 @@ class GraphCommands:
     def drive(self, pose: pin.SE3 | None) -> None:
         """Lead the tool to a pose from now on, or nowhere, see :class:`Commands`."""
         self._goal = pose
+        if pose is not None and self._targets is None:
+            self._targets = self._node.create_publisher(PoseStamped, "target_pose", 1)
+        elif pose is None and self._targets is not None:
+            self._node.destroy_publisher(self._targets)
+            self._targets = None
         self._timer.reset()
 
     @by_the_node
@@ -200,7 +207,7 @@ class GraphCommands:
             self._pulls.publish(
                 Pull(link=grip.link, point=point, hand=hand, stiffness=grip.stiffness)
             )
-        if goal is not None:
+        if goal is not None and self._targets is not None:
             target = PoseStamped(pose=to_pose(goal))
             target.header.frame_id = self._base
             target.header.stamp = self._node.get_clock().now().to_msg()

@@ -30,11 +30,10 @@ from contact_ros.border import (
     at_most,
     check_numbers,
     joint_positions,
-    vector,
 )
 from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
-from contact_ros.geometry import to_se3
+from contact_ros.geometry import BaseFrames, checked_pose
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read
 from contact_ros.planning_server import GoalPlanner, PlanAnswer, PlanningServer
@@ -49,7 +48,6 @@ from irs_planner.scene_problems import scene_problem
 NAME = "object_mover"
 ACTION = "move_objects"
 CAMERA = "camera/objects"
-WORLD = "world"
 FOLLOWS = (ControllerStatus.HOLD, ControllerStatus.TRACKING, ControllerStatus.CONSERVATIVE)
 """Modes in which the controller follows what is streamed."""
 DISTURBED = 3
@@ -125,6 +123,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         """
         self._config, self._send, self._namespace, self._take = config, send, namespace, take
         self._seen: dict[str, Seen] = {}
+        self._known: tuple[ObjectMover, BaseFrames] | None = None
         self._joints: dict[str, float] = {}
         self._stamp = Time()
         self._status: ControllerStatus | None = None
@@ -141,10 +140,8 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         """
         seen = dict(self._seen)
         for item in message.transforms:
-            name, pose = item.child_frame_id, to_se3(item.transform)
-            vector(item.transform.translation, name, LARGEST_POSITION)
-            if not np.isfinite(pose.rotation).all():
-                raise MessageError(f"the quaternion of {name} is zero or not finite")
+            name = item.child_frame_id
+            pose = checked_pose(item.transform, name, LARGEST_POSITION)
             stamp = to_nanoseconds(item.header.stamp)
             seen[name] = Seen(item.header.frame_id, stamp, pose, time.monotonic())
         at_most(seen, MOST_NAMES, "objects")
@@ -226,9 +223,17 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         """Return a result of nothing, see :meth:`GoalPlanner.no_plan`."""
         return MoveObjects.Result(goal_error=math.nan)
 
+    def _frames(self, mover: ObjectMover) -> BaseFrames:
+        """Return the frames in which objects may be seen; to find them takes a while."""
+        if self._known is None or self._known[0] is not mover:
+            self._known = mover, BaseFrames(mover.robot)
+        return self._known[1]
+
     def _look(self, mover: ObjectMover) -> None:
+        frames = self._frames(mover)
         for name, seen in self._seen.items():
-            mover.see(name, seen.stamp, seen.pose)
+            if name in mover.object_names:
+                mover.see(name, seen.stamp, frames.pose(seen.frame) * seen.pose)
         names, joints, stamp = mover.joint_names, self._joints, self._stamp
         control = mover.look(np.array([joints[name] for name in names]))
         target = JointState(name=names, position=control.tolist())
@@ -264,12 +269,16 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
 
     def _silent(self, mover: ObjectMover, begun: float) -> str:
         """Return what is not seen or heard, empty if all is well."""
+        frames = self._frames(mover)
         for name in mover.object_names:
             seen = self._seen.get(name)
             if self._is_late(seen.heard if seen else -math.inf, begun):
                 return f"{CAMERA} is silent about {name}" + ("" if seen else " from the start")
-            if seen and seen.frame not in (mover.base, WORLD):
-                return f"{name} is seen in frame '{seen.frame}' (valid: {mover.base}, {WORLD})"
+            if seen:
+                try:
+                    frames.pose(seen.frame)
+                except MessageError as error:
+                    return f"{name} is seen in an {error}"
         for name in mover.joint_names:
             if self._is_late(self._joints_heard if name in self._joints else -math.inf, begun):
                 return f"joint_states is silent about {name}"

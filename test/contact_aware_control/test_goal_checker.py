@@ -1,12 +1,15 @@
 """What cannot be followed is refused before the arm moves."""
 
+import math
+
 import numpy as np
 import pinocchio as pin
 import pytest
 from loop_bench import WRIST, Q, line
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
+from contact_aware_control.reference import Goal, JointTrajectory, PoseStream, PoseTrajectory
+from contact_aware_control.reference.stream import bounds_of
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_core.errors import TrajectoryError
 
@@ -24,3 +27,22 @@ def test_a_goal_has_to_start_at_the_command_with_sound_force_limits(robot):
     far = robot.tool_pose() * pin.SE3(np.eye(3), np.array([0.1, 0.0, 0.0]))
     with pytest.raises(TrajectoryError, match=r"starts 0\.100 m"):
         checker.check(Goal(PoseTrajectory([0.0], [far])), Q)
+
+
+def test_a_stroke_that_leaves_the_reach_is_refused(robot):
+    """As of guarded and compliant moves; the end alone, or the middle, is enough."""
+    checker, bounds = GoalChecker(robot, ControllerConfig()), bounds_of(6, (0.25, 2.0, 40.0))
+    robot.update(Q)
+    start = robot.tool_pose()
+
+    def stroke(way):
+        return Goal(PoseStream.straight(start, np.array(way), 0.1, bounds))
+
+    checker.check(stroke([0.0, 0.0, -0.1]), Q)
+    with pytest.raises(TrajectoryError, match=r"after \d\.\d+ m: .* \(it stays \d\.\d+ m"):
+        checker.check(stroke([1.0, 0.0, 0.0]), Q)
+    # Through the arm's own foot, to a place within reach.
+    way = np.array([-2.0 * start.translation[0], -2.0 * start.translation[1], 0.0])
+    assert math.hypot(*way[:2]) < 1.4
+    with pytest.raises(TrajectoryError, match="after "):
+        checker.check(stroke(way), Q)

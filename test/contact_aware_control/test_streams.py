@@ -10,6 +10,7 @@ from contact_aware_control.reference import JointStream, PoseStream
 from contact_aware_control.reference.stream import bounds_of
 from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.targets import JointTarget, PoseTarget, StreamConfig, StreamedTargets
+from contact_core.config import from_mapping
 from contact_core.errors import TrajectoryError
 
 CONFIG = StreamConfig()
@@ -195,6 +196,12 @@ def test_a_trajectory_ends_a_stream_and_a_stream_begins_anew(streaming):
         (JointTarget(0.0), "a place or a velocity"),
         (PoseTarget(0.0, None, np.full(6, np.inf)), "not finite"),
         (PoseTarget(0.0, None, np.zeros(3)), "3 numbers .valid: 6."),
+        # Degrees for radians, of places and of speeds; millimetres for metres.
+        (JointTarget(0.0, np.degrees(Q)), r"lbr_A4 .* at -85\.944 rad .valid: -2\.094 \.\.\."),
+        (JointTarget(0.0, Q, np.full(7, 10.0)), r"lbr_A4 would move at 10.000 rad/s .valid: <= 1"),
+        (PoseTarget(0.0, None, np.array([0, 0, 0, 0, 0, 10.0])), r"turns at 10.000 rad/s .valid"),
+        (PoseTarget(0.0, None, np.array([0, 0, 20.0, 0, 0, 0])), r"moves at 20.000 m/s .valid"),
+        (PoseTarget(0.0, pin.SE3(np.eye(3), np.array([3.0, 0, 0.5]))), r"reach: 3\.003 m from its"),
     ],
 )
 def test_what_is_no_target_is_refused(streaming, target, said):
@@ -202,6 +209,25 @@ def test_what_is_no_target_is_refused(streaming, target, said):
     with pytest.raises(TrajectoryError, match=said):
         run.targets.put(target, run.bench.now)
     assert run.targets.goal(run.bench.loop_state, run.bench.now) is None
+
+
+def test_a_target_outside_the_workspace_is_refused(robot):
+    config = from_mapping(ControllerConfig, {"workspace": {"highest": [0.6, 1.0, 1.0]}})
+    targets = StreamedTargets(robot, config, CONFIG)
+    with pytest.raises(TrajectoryError, match=r"0\.100 m outside the workspace"):
+        targets.put(PoseTarget(0.0, pin.SE3(np.eye(3), np.array([0.7, 0.0, 0.5]))), 0)
+
+
+def test_the_end_of_the_reach_is_approached_smoothly(streaming):
+    """The command swung from bound to bound there, by up to 0.8 rad/s from tick to tick."""
+    run = streaming()
+    ahead = np.array([0.13, 0.0, 0.0, 0.0, 0.0, 0.0])
+    run.run(arrivals(lambda t: PoseTarget(t, None, ahead), 30.0, 8.0), 7.9)
+    speed = np.diff(np.array(run.commands), axis=0) / PERIOD
+    assert np.abs(np.diff(speed, axis=0)).max() <= 10.0 * PERIOD
+    last = run.statuses[-1]
+    assert (last.mode, last.status) == (Mode.TRACKING, Status.REFERENCE_SLOWED)
+    assert "reach" in last.remedy
 
 
 def test_motions_join_in_position_velocity_and_acceleration():

@@ -9,7 +9,11 @@ from geometry_msgs.msg import Pose, Quaternion, TransformStamped
 from scipy.spatial.transform import Rotation
 from tf2_msgs.msg import TFMessage
 
+from contact_core.description import RobotDescription
+from contact_ros.border import MessageError
 from contact_ros.geometry import (
+    BaseFrames,
+    checked_pose,
     frame_pose,
     quaternion_to_array,
     to_array,
@@ -67,3 +71,27 @@ def test_the_pose_of_one_of_several_frames():
     assert frame_pose(frames, "box").translation[0] == 0.2
     with pytest.raises(KeyError, match="cup"):
         frame_pose(frames, "cup")
+
+
+def test_frames_fixed_to_the_base_are_known_and_all_others_are_named() -> None:
+    frames = BaseFrames(RobotDescription.load("two_iiwas"))
+    for name in ("", "world", "lbr_link_0"):
+        assert frames.pose(name).isIdentity()
+        frames.check_base(name)
+    other = frames.pose("right_link_0")
+    np.testing.assert_allclose(other.translation, [1.2, -0.1, 0.0])
+    np.testing.assert_allclose(other.rotation, np.diag([-1.0, -1.0, 1.0]), atol=1e-9)
+    for name in ("camera_optical_frame", "lbr_link_1", "right_link_1"):
+        with pytest.raises(MessageError, match=rf"'{name}' \(.*valid: lbr_link_0, world, right_"):
+            frames.pose(name)
+    with pytest.raises(MessageError, match=r"world, right_link_0, tool\)"):
+        frames.pose("moon", "tool")
+    with pytest.raises(MessageError, match="unknown frame 'right_link_0'"):
+        frames.check_base("right_link_0")
+
+
+@pytest.mark.parametrize("quaternion", [(0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 2.0), (np.nan,) * 4])
+def test_a_quaternion_that_is_no_rotation_is_refused(quaternion) -> None:
+    message = Pose(orientation=to_quaternion(quaternion))
+    with pytest.raises(MessageError, match=r"norm of the quaternion of pose 1 is .* \(valid: 0.99"):
+        checked_pose(message, "pose 1", 1.0)

@@ -25,7 +25,7 @@ from contact_aware_control.node.trajectory_goals import GoalProgress, JointGoal,
 from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.safety.supervisor import Pause
 from contact_core.errors import TrajectoryError
-from contact_ros.geometry import to_pose
+from contact_ros.geometry import BaseFrames, to_pose
 
 NAMES = [f"lbr_A{i}" for i in range(1, 8)]
 Result = FollowJointTrajectory.Result
@@ -85,13 +85,18 @@ def test_an_arm_that_did_not_follow_is_no_success():
     assert goal_of(goal=0.3).goal_violation(progress(2.0, 0.2)) is None
 
 
-def test_of_the_tool_neither(robot):
+@pytest.fixture
+def frames(description):
+    return BaseFrames(description)
+
+
+def test_of_the_tool_neither(robot, frames):
     start = robot.tool_pose()
     end = PoseTrajectoryPoint(pose=to_pose(start), time_from_start=Duration(sec=1))
     for asked, violated in ((0.0, True), (0.5, False), (-1.0, False)):
         request = FollowPoseTrajectory.Goal(position_tolerance=asked, rotation_tolerance=-1.0)
         request.trajectory.points = [end]
-        goal = PoseGoal(request, robot, start)
+        goal = PoseGoal(request, robot, start, frames)
         moved = Q_BENT + np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
         found = goal.goal_violation(GoalProgress(0, moved, 1.0, 0.0))
         assert (found is not None) == violated
@@ -103,7 +108,7 @@ def test_of_the_tool_neither(robot):
         (Mode.FAULT, Status.TORQUE_EXCEEDED, Pause.NONE, "call reset"),
         (Mode.HOLD, Status.NOT_COMMANDING, Pause.NONE, "then call resume"),
         (Mode.HOLD, Status.NOT_ARMED, Pause.NONE, "call resume"),
-        (Mode.INACTIVE, Status.OK, Pause.NONE, "INACTIVE"),
+        (Mode.INACTIVE, Status.OK, Pause.NONE, "INACTIVE: the controller is inactive: activate it"),
         (Mode.HOLD, Status.OK, Pause.ASKED, "call resume"),
         (Mode.HOLD, Status.OK, Pause.NONE, ""),
         (Mode.HOLD, Status.STATE_STALE, Pause.NONE, ""),
@@ -205,7 +210,7 @@ def test_a_goal_ends_with_the_controller(mode, code, reason):
 
 
 @pytest.mark.parametrize("field", ["position_tolerance", "rotation_tolerance"])
-def test_a_tolerance_of_the_tool_that_is_nan_is_refused(robot, field):
+def test_a_tolerance_of_the_tool_that_is_nan_is_refused(robot, frames, field):
     robot.update(Q_BENT)
     start = robot.tool_pose()
     request = FollowPoseTrajectory.Goal(**{field: math.nan})
@@ -213,4 +218,4 @@ def test_a_tolerance_of_the_tool_that_is_nan_is_refused(robot, field):
         PoseTrajectoryPoint(pose=to_pose(start), time_from_start=Duration(sec=1))
     ]
     with pytest.raises(TrajectoryError, match="NaN"):
-        PoseGoal(request, robot, start)
+        PoseGoal(request, robot, start, frames)

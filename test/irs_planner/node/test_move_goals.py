@@ -129,7 +129,7 @@ def test_what_was_heard_before_a_goal_is_not_acted_on(tmp_path) -> None:
 def test_poses_in_a_frame_that_is_not_known_are_named(tmp_path) -> None:
     world = World(tmp_path, x=0.6)
     world.frame = "camera_link"
-    assert "seen in frame 'camera_link' (valid: lbr_link_0, world)" in world.run().remedy
+    assert "seen in an unknown frame 'camera_link' (valid: lbr_link_0, world)" in world.run().remedy
 
 
 def test_a_camera_that_stops_ends_it(tmp_path) -> None:

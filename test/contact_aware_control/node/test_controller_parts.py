@@ -1,0 +1,78 @@
+"""What clients are told, and who streams targets."""
+
+from __future__ import annotations
+
+import pytest
+
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.node.controller_parts import answer_to, shared_targets
+from contact_aware_control.safety.status import Finding, Link, Request, Status
+from contact_aware_control.safety.supervisor import (
+    Activity,
+    Arming,
+    Pause,
+    Supervisor,
+    SupervisorState,
+)
+
+ACTIVE = SupervisorState(Activity.ON, Link.ARMED, arming=Arming.SEAMLESS)
+SILENT = Finding(Status.STATE_STALE, "no state for 1.200 s")
+LOST = SupervisorState(Activity.ON, Link.LOST, arming=Arming.ON_RESUME, loss=SILENT)
+BACK = SupervisorState(Activity.ON, Link.SYNC, arming=Arming.ON_RESUME, loss=SILENT)
+WAITING = SupervisorState(Activity.ON)
+OFF = SupervisorState()
+
+
+def after(state: SupervisorState, *requests: Request) -> SupervisorState:
+    supervisor = Supervisor(ControllerConfig().safety, 0.005)
+    for request in requests:
+        state, _ = supervisor.handle(state, request)
+    return state
+
+
+HELD = after(ACTIVE, Request.HOLD)
+STOPPED = after(HELD, Request.STOP)
+PRESSED = after(ACTIVE, Request.PRESS_EXTERNAL_STOP)
+
+
+@pytest.mark.parametrize(
+    ("before", "request_", "done", "said"),
+    [
+        (ACTIVE, Request.HOLD, True, "held: call resume to go on"),
+        (HELD, Request.HOLD, True, "held already: call resume to go on"),
+        (HELD, Request.RESUME, True, "it goes on after the hold"),
+        (ACTIVE, Request.RESUME, True, "nothing was held"),
+        (BACK, Request.RESUME, True, "the link is armed again"),
+        (LOST, Request.RESUME, False,
+         "refused: there is no link to the robot, STATE_STALE: no state for 1.200 s; check the"),
+        (WAITING, Request.RESUME, False, "refused: there is no joint state yet: start the driver"),
+        (OFF, Request.RESUME, False, "refused: the controller is inactive: activate it, with"),
+        (OFF, Request.HOLD, True, "the controller is inactive: activate it, with"),
+        (ACTIVE, Request.STOP, True, "stopped: call reset to go on"),
+        (STOPPED, Request.STOP, True, "STOPPED stops it already: call reset"),
+        (STOPPED, Request.RESUME, True, "STOPPED stops it: call reset, which ends a hold, too"),
+        (STOPPED, Request.RESET, True, "the fault STOPPED and the hold ended"),
+        (ACTIVE, Request.RESET, True, "there was no fault"),
+        (PRESSED, Request.RESET, False,
+         "refused: the external stop is pressed: release it, then call reset"),
+    ],
+)  # fmt: skip
+def test_each_answer_says_what_is_so_and_what_to_do(before, request_, done, said) -> None:
+    """A refused resume said ``OK: ; ``, whatever was done said nothing."""
+    supervisor = Supervisor(ControllerConfig().safety, 0.005)
+    assert supervisor.handle(before, request_)[1] == done
+    assert answer_to(request_, done, before).startswith(said)
+
+
+def test_a_hold_of_an_inactive_controller_ends_with_its_activation() -> None:
+    assert after(OFF, Request.HOLD, Request.ACTIVATE).pause is Pause.NONE
+
+
+def test_nodes_that_stream_targets_at_once_are_named() -> None:
+    assert not shared_targets({})
+    assert not shared_targets({"target_joint": ["/lbr/a"], "target_pose": ["/lbr/a"]})
+    said = "targets may come from /lbr/a (target_joint) and /lbr/b (%s): the last one counts"
+    two = shared_targets({"target_joint": ["/lbr/a", "/lbr/b"]})
+    assert two.startswith(said % "target_joint")
+    kinds = shared_targets({"target_joint": ["/lbr/a"], "target_pose": ["/lbr/b"]})
+    assert kinds.startswith(said % "target_pose")
