@@ -11,7 +11,6 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.logging import get_logging_directory
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
@@ -23,6 +22,7 @@ from contact_aware_control.safety.status import Finding, Request, Status
 from contact_core.errors import ContactStackError
 from contact_ros.diagnostics import AgeMonitor
 from contact_ros.driver_profile import DriverProfile, StateReader
+from contact_ros.qos import KEPT_STOPS, LIVE_STOPS
 
 EXTERNAL_STOP_TOPIC = "external_stop"
 
@@ -64,7 +64,14 @@ class LoopClock:
 
 
 class ExternalStop:
-    """Turn the messages of the topic, or their absence, into requests."""
+    """Turn the messages of the topic, or their absence, into requests.
+
+    It hears whoever publishes: a button that was pressed before the start, if it says so to late
+    listeners, and one that nobody asks for what got lost.
+
+    Attributes:
+        subscriptions: What it hears; their callbacks may run in any one thread.
+    """
 
     def __init__(
         self,
@@ -77,15 +84,15 @@ class ExternalStop:
         Args:
             node: The controller's node.
             config: How long the topic may be silent.
-            ask: Asks the control loop; called in the executor's thread by messages, and in
-                the loop's thread by :meth:`check`.
+            ask: Asks the control loop; called by messages, and by :meth:`check`.
         """
         self._timeout = config.timeout
         self._age = AgeMonitor(config.timeout)
         self._ask = ask
         self._pressed = False
-        self._subscription = node.create_subscription(
-            Bool, EXTERNAL_STOP_TOPIC, self._arrived, QoSProfile(depth=1)
+        self.subscriptions = tuple(
+            node.create_subscription(Bool, EXTERNAL_STOP_TOPIC, self._arrived, quality)
+            for quality in (KEPT_STOPS, LIVE_STOPS)
         )
 
     @property
