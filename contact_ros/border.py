@@ -240,13 +240,14 @@ def check_sizes(message: Any) -> None:
             at_most(value, MOST_ITEMS, name)
             pending += ((name, item) for item in value if not isinstance(item, int | float))
         else:
-            pending += ((field, getattr(value, field)) for field in _sized_fields(type(value)))
+            pending += ((field, getattr(value, field)) for field in _sized_fields(value.__class__))
 
 
 @cache
-def _sized_fields(kind: Any) -> tuple[str, ...]:
+def _sized_fields(kind: type) -> tuple[str, ...]:
     """Return the fields of a type of message that have a size, or have fields that do."""
-    fields: Mapping[str, str] = kind.get_fields_and_field_types()
+    message: Any = kind
+    fields: Mapping[str, str] = message.get_fields_and_field_types()
     return tuple(name for name, type_ in fields.items() if type_ not in NUMBERS)
 
 

@@ -408,6 +408,21 @@ class PolledActionServer(ActionServer):
         ready = self._is_goal_request_ready, self._is_result_request_ready, self._is_goal_expired
         return any(ready)
 
+    def take_data(self) -> dict[str, Any]:
+        """Take what has come; see :class:`rclpy.waitable.Waitable`.
+
+        To take a large goal apart takes many periods, in which rclpy would hold the lock that
+        cancels need. Goals come by a service of their own, and the interpreter's lock guards the
+        rest.
+        """
+        data: dict[str, Any] = {}
+        if self._is_goal_request_ready:
+            self._is_goal_request_ready = False
+            taken = self._handle.take_goal_request(self._action_type.Impl.SendGoalService.Request)
+            if all(taken):
+                data["goal"] = taken
+        return {**data, **super().take_data()}
+
     def take_cancels(self) -> None:
         """Handle the cancel requests that wait; may be called from any thread.
 

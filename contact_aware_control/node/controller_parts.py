@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from queue import SimpleQueue
 
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -23,6 +24,7 @@ from contact_core.errors import ContactStackError
 from contact_ros.diagnostics import AgeMonitor
 from contact_ros.driver_profile import DriverProfile, StateReader
 from contact_ros.qos import KEPT_STOPS, LIVE_STOPS
+from contact_ros.real_time import keep_up_with_main_thread
 
 EXTERNAL_STOP_TOPIC = "external_stop"
 
@@ -174,7 +176,7 @@ def _shared(status: Status, topic: str, names: list[str]) -> Finding:
 
 
 class IncidentFiles:
-    """Write records beside the control loop, in threads of their own."""
+    """Write records beside the control loop, in a thread of their own."""
 
     def __init__(
         self,
@@ -199,14 +201,17 @@ class IncidentFiles:
         folder = config.folder or Path(str(get_logging_directory())) / "flight"
         self._folder = Path(folder).expanduser()
         self._files_left = config.files
-        self._threads: list[threading.Thread] = []
+        self._records: SimpleQueue[tuple[Incident, Future | None] | None] = SimpleQueue()
+        # It waits for records: to start a thread takes the loop as long as others are busy.
+        self._thread = threading.Thread(target=self._run, name="incident records")
+        self._thread.start()
         self._service = node.create_service(Trigger, service, self._dump)
         self.last = ""
 
     def close(self) -> None:
         """Wait until everything is written."""
-        for thread in self._threads:
-            thread.join()
+        self._records.put(None)
+        self._thread.join()
 
     def write(self, reason: str, done: Future | None = None) -> None:
         """Write a record in the background; the lock is held.
@@ -219,12 +224,12 @@ class IncidentFiles:
             if self._files_left == 0:
                 return
             self._files_left -= 1
-        record = self._log.record(reason)
-        self._threads = [thread for thread in self._threads if thread.is_alive()]
-        self._threads.append(
-            threading.Thread(target=self._save, args=(record, done), name="incident record")
-        )
-        self._threads[-1].start()
+        self._records.put((self._log.record(reason), done))
+
+    def _run(self) -> None:
+        while (item := self._records.get()) is not None:
+            keep_up_with_main_thread()
+            self._save(*item)
 
     def _save(self, record: Incident, done: Future | None) -> None:
         path = self._folder / f"{time.strftime('%Y%m%d_%H%M%S')}_{record.reason}.npz"

@@ -29,10 +29,12 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from contact_core.errors import CommunicationError
 from contact_core.results import add_json_option, at_least, lines, write_json
 from contact_experiments.bench.graph import PERIOD, PROCESSORS, enter_graph, launched
 from contact_ros import NANOSECONDS, GraphClient, to_duration
 from contact_ros.client import SentGoal
+from contact_ros.real_time import RealTimeConfig, enter_real_time
 
 CONTROLLER = "contact_aware_controller"
 FOLLOW = "follow_joint_trajectory"
@@ -89,6 +91,8 @@ def main(args: argparse.Namespace) -> int:
         ProcessPoolExecutor(ASKERS + PROCESSORS, context) as helpers,
     ):
         ended, answered = manager.Event(), manager.Semaphore(0)
+        # Not how long a busy machine keeps the sender from sending.
+        enter_real_time(RealTimeConfig())
         stops = Stops(client)
         others = [helpers.submit(keep_busy, ended) for _ in range(PROCESSORS)]
         others += [helpers.submit(ask, ended, answered, f"asker_{i}") for i in range(ASKERS)]
@@ -169,14 +173,33 @@ class Stops:
             self._press(False)
             for name in undo:
                 self._client.call(Trigger, f"{CONTROLLER}/{name}", Trigger.Request(), START_TIME)
+            self._end()
         return [_figures(kind, np.array(some)) for kind, some in latencies.items()]
 
     def _move(self) -> None:
         """Let the arm follow a slow motion."""
-        self._wait_for_mode("the fault stays", ControllerStatus.HOLD, *MOVING)
-        goal = motion(np.array(self._heard[-1][1].joint_command), 2)
-        self._goal = self._client.send(FollowJointTrajectory, FOLLOW, goal, timeout=START_TIME)
-        self._wait_for_mode("the arm does not move", *MOVING)
+        self._wait_for_mode("the arm is not held", ControllerStatus.HOLD)
+        patience = time.monotonic() + START_TIME
+        while not self._heard or self._heard[-1][1].mode not in MOVING:
+            if time.monotonic() > patience:
+                raise CommunicationError("the arm does not move")
+            goal = motion(np.array(self._heard[-1][1].joint_command), 2)
+            self._goal = self._client.send(FollowJointTrajectory, FOLLOW, goal, timeout=START_TIME)
+            self._wait_for_start(self._goal)
+
+    def _wait_for_start(self, goal: SentGoal) -> None:
+        """Wait until the arm moves, or the goal has ended: as many goals may be waiting."""
+        ended = goal.handle.get_result_async()
+        self._client.wait_until(
+            lambda: ended.done() or self._heard[-1][1].mode in MOVING, START_TIME
+        )
+
+    def _end(self) -> None:
+        """End the goal, which goes on after a hold."""
+        assert self._goal is not None
+        self._client.cancel(self._goal, START_TIME)
+        self._client.end_of(self._goal, START_TIME)
+        self._heard.clear()
 
     def _ask(self, name: str) -> Callable[[], object]:
         return lambda: self._asks[name].call_async(Trigger.Request())
@@ -258,7 +281,7 @@ def ask(ended: Any, answered: Any, name: str) -> int:
         goals = [motion(q, points, 4.0) for points in (2, 1000, MOST_POINTS)]
         for k, goal in enumerate(itertools.cycle(goals)):
             if ended.is_set():
-                return answers
+                break
             result = client.run(FollowJointTrajectory, FOLLOW, goal, START_TIME)
             answers += 1
             if k == 0:
@@ -270,6 +293,7 @@ def ask(ended: Any, answered: Any, name: str) -> int:
                 client.call(SetParameters, f"{CONTROLLER}/set_parameters", request, START_TIME)
             elif k % 10 == 1:
                 client.call(Trigger, f"{CONTROLLER}/dump_flight", Trigger.Request(), START_TIME)
+    return answers
 
 
 def _figures(kind: str, latencies: np.ndarray) -> dict[str, Any]:

@@ -46,9 +46,7 @@ def test_nothing_that_is_asked_for_keeps_a_stop_waiting(tmp_path, ros_domain):
     assert [kind["kind"] for kind in found["kinds"]] == ["stop", "external_stop", "hold", "cancel"]
     for kind in found["kinds"]:
         assert kind["samples"] == 50
-        assert kind["p50"] <= 0.01
-        # What is left is the scheduler's, and rclpy's taking apart of large messages.
-        assert kind["longest"] < 0.5
+        assert kind["p99"] <= 0.01
 
 
 def test_a_short_run_measures_every_phase(tmp_path, ros_domain):
