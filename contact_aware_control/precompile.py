@@ -8,8 +8,9 @@ from contact_aware_control.config import ControllerConfig, ReflexConfig
 from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
-from contact_aware_control.reference import PoseTrajectory
+from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.command_gate import CommandGate
+from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.follow_watch import FollowWatch
 from contact_aware_control.safety.reflex import Reflex, ReflexState
 from contact_aware_control.safety.state_checks import CheckState, StateChecks
@@ -32,7 +33,7 @@ def precompile() -> None:
 
 
 def precompile_controller() -> None:
-    """Do what a tick does, with the arrays it gets; compiled code is kept on disk."""
+    """Do what a tick and the check of a goal do; compiled code is kept on disk."""
     robot = Robot.from_description(RobotDescription.load(ROBOT))
     q = np.full(robot.n, 0.5)
     robot.update(q)
@@ -40,6 +41,8 @@ def precompile_controller() -> None:
     reference = PoseTrajectory([0.0, 1.0], [pose, pose])
     tracking = PoseTracking(robot, reference, q, ControllerConfig())
     hessian, gradient = tracking.objective(q, PERIOD)
+    motion = JointTrajectory([0.0, 1.0], np.array([q, q]))
+    GoalChecker(robot, ControllerConfig()).check(Goal(motion), q)
     model = QuasistaticModel.at(np.ones(robot.n), np.ones((1, robot.n)), 1e-6)
     problem = QuadraticProgram.from_arrays(
         hessian, gradient, -model.force_map, np.ones(1), -np.ones(robot.n), np.ones(robot.n)

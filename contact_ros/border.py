@@ -11,8 +11,10 @@ from __future__ import annotations
 import dataclasses
 import time
 import traceback
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,8 +26,14 @@ from contact_ros.diagnostics import Health, Level
 MOST_NUMBERS = 100_000
 """Most numbers in one array of a request or goal."""
 
-MOST_ITEMS = 10_000
-"""Most messages and strings in a request or goal, at any depth."""
+MOST_ITEMS = 20_000
+"""Most messages and strings in a request or goal, at any depth; a trajectory has 2 per point."""
+
+NUMBERS = frozenset(
+    {"boolean", "octet", "byte", "char", "float", "double", "long double"}
+    | {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+)
+"""Types of fields that are single numbers."""
 
 LONGEST_TEXT = 4096
 """Longest text in a request or goal [characters]."""
@@ -220,6 +228,9 @@ def check_sizes(message: Any) -> None:
     pending, items = [("", message)], 0
     while pending:
         name, value = pending.pop()
+        if isinstance(value, array | np.ndarray):
+            at_most(value, MOST_NUMBERS, name)
+            continue
         items += 1
         if items > MOST_ITEMS:
             raise MessageError(f"the message has more than {MOST_ITEMS} items")
@@ -227,13 +238,17 @@ def check_sizes(message: Any) -> None:
             at_most(value, LONGEST_TEXT, name)
         elif isinstance(value, list):
             at_most(value, MOST_ITEMS, name)
-            pending += ((name, item) for item in value)
-        elif hasattr(value, "get_fields_and_field_types"):
-            pending += (
-                (field, getattr(value, field)) for field in value.get_fields_and_field_types()
-            )
-        elif isinstance(value, Sized):  # numbers, in an array of Python's or NumPy's
-            at_most(value, MOST_NUMBERS, name)
+            pending += ((name, item) for item in value if not isinstance(item, int | float))
+        else:
+            pending += ((field, getattr(value, field)) for field in _sized_fields(value.__class__))
+
+
+@cache
+def _sized_fields(kind: type) -> tuple[str, ...]:
+    """Return the fields of a type of message that have a size, or have fields that do."""
+    message: Any = kind
+    fields: Mapping[str, str] = message.get_fields_and_field_types()
+    return tuple(name for name, type_ in fields.items() if type_ not in NUMBERS)
 
 
 def check_numbers(message: Any, largest: float) -> None:

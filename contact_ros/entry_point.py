@@ -27,6 +27,9 @@ from contact_ros.guarded_node import GuardedExecutor
 
 EXIT_ERROR = 2
 
+RARELY = 1000
+"""Collections of young garbage between two of all garbage."""
+
 LAUNCHED = "CONTACT_STACK_LAUNCHED"
 """Our launch files set it for their nodes, which then end with the launch."""
 
@@ -100,6 +103,8 @@ def freeze_garbage_collector() -> None:
     """
     gc.collect()
     gc.freeze()
+    # What is left is little, or a large message, which a collection would look through for nothing.
+    gc.set_threshold(*gc.get_threshold()[:2], RARELY)
     # Or what is frozen is never freed, and libraries complain of leaks at the end.
     atexit.register(gc.unfreeze)
 

@@ -11,7 +11,9 @@ action, timer and parameter callback it makes, itself or through a class of ours
 - A callback that means to end its node says so: ``raise ending(error)``.
 
 Services and actions are taken apart by rclpy before anybody can look; they are measured right
-after. Guard conditions are not guarded: our own threads wake them, nothing comes in there, and
+after. A goal that is rejected has no words for the reason, so one that is refused is accepted,
+and aborted at once with the reason in its result, if that has words. Guard conditions are not
+guarded: our own threads wake them, nothing comes in there, and
 :class:`~contact_ros.loop.ErrorRelay` ends a node by them.
 """
 
@@ -20,7 +22,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import wraps
 from typing import Any
 
@@ -59,9 +61,15 @@ from contact_ros.diagnostics import Health
 LARGEST_MESSAGE = 65_536
 """Size above which a message is not taken apart [bytes], unless its reader says otherwise."""
 
+WORDS = frozenset({"message", "error_string", "remedy"})
+"""Fields of an answer for the reason of a refusal."""
+
+MOST_ANSWERS = 10
+"""Requests of one service that are answered at a time: as many as wait in its queue."""
+
 
 class _Unattended(CallbackGroup):
-    """Subscriptions that wake nobody: they are emptied by who polls them."""
+    """Subscriptions and services that wake nobody: they are emptied by who polls them."""
 
     def can_execute(self, entity: Any) -> bool:
         return False
@@ -164,15 +172,17 @@ class GuardedNode(Node):
             msg_type, topic, _marked(receive), *args, raw=True, **kwargs
         )
 
-    def leave_waiting(self, *subscriptions: Any) -> None:
-        """Let messages wait until :meth:`take`, instead of waking the node by each of them.
+    def leave_waiting(self, *entities: Any) -> None:
+        """Let messages wait until :meth:`take`, and requests until :meth:`answer`.
+
+        They wake the node no more, and may be handled in another thread than the executor's.
 
         Args:
-            subscriptions: Of this node.
+            entities: Subscriptions and services of this node.
         """
-        for subscription in subscriptions:
+        for each in entities:
             # Events share a condition with messages: they would wake the node for nothing.
-            for entity in (subscription, *subscription.event_handlers):
+            for entity in (each, *getattr(each, "event_handlers", ())):
                 entity.callback_group = self._unattended
 
     def wait_for(self, seconds: float, *subscriptions: Any) -> None:
@@ -216,6 +226,26 @@ class GuardedNode(Node):
                     subscription.callback(message)
                     sent = information["source_timestamp"]
         return sent
+
+    def answer(self, *services: Any) -> None:
+        """Answer the requests that wait; may be called from any thread.
+
+        Args:
+            services: That were left waiting; their callbacks are no coroutines.
+        """
+        for service in services:
+            try:
+                with service.handle:
+                    for _ in range(MOST_ANSWERS):
+                        request, header = service.handle.service_take_request(
+                            service.srv_type.Request
+                        )
+                        if header is None:
+                            break
+                        response = service.callback(request, service.srv_type.Response())
+                        service.send_response(response, header)
+            except Exception as error:
+                self.contain(service.srv_name, error)
 
     def poll(self, rate: float, *subscriptions: Any) -> None:
         """Look at subscriptions at a rate of the node's own.
@@ -325,13 +355,21 @@ class GuardedNode(Node):
             server._execute_callback,
         )
 
+        explains = not WORDS.isdisjoint(server.action_type.Result.get_fields_and_field_types())
+        # Reasons to refuse goals that are accepted to be aborted, by identity.
+        refused: dict[int, str] = {}
+
         async def take(goal: Any) -> GoalResponse:
+            refused.pop(id(goal), None)
             try:
                 check_sizes(goal)
                 return await await_or_execute(goal_callback, goal)
             except Exception as error:
-                self.contain(name, error)
-                return GoalResponse.REJECT
+                reason = self.contain(name, error)
+                if not explains:
+                    return GoalResponse.REJECT
+                refused[id(goal)] = reason
+                return GoalResponse.ACCEPT
 
         async def cancel(handle: ServerGoalHandle) -> CancelResponse:
             try:
@@ -341,6 +379,9 @@ class GuardedNode(Node):
                 return CancelResponse.REJECT
 
         async def accept(handle: ServerGoalHandle) -> None:
+            if id(handle.request) in refused:
+                handle.execute()
+                return
             try:
                 await await_or_execute(accepted_callback, handle)
             except Exception as error:
@@ -348,12 +389,17 @@ class GuardedNode(Node):
 
         async def execute(handle: ServerGoalHandle) -> Any:
             try:
-                return await await_or_execute(execute_callback, handle)
+                reason = refused.pop(id(handle.request), "")
+                if not reason:
+                    return await await_or_execute(execute_callback, handle)
             except Exception as error:
                 reason = self.contain(name, error)
-                if handle.is_active:
-                    handle.abort()
-                return _refusal(handle.request, server.action_type.Result(), reason)
+            finally:
+                # rclpy keeps it as long as the result, which is for minutes.
+                handle._goal_request = server.action_type.Goal()
+            if handle.is_active:
+                handle.abort()
+            return _refusal(handle.request, server.action_type.Result(), reason)
 
         server.register_goal_callback(_marked(take))
         server.register_cancel_callback(_marked(cancel))
@@ -377,6 +423,47 @@ def waking_future(node: Node) -> Future:
     future = Future()
     future.add_done_callback(wake)
     return future
+
+
+class PolledActionServer(ActionServer):
+    """An action server whose cancel requests wait until they are taken, past the executor."""
+
+    def is_ready(self, wait_set: Any) -> bool:
+        """Say whether anything else has come; see :class:`rclpy.waitable.Waitable`."""
+        super().is_ready(wait_set)
+        self._is_cancel_request_ready = False
+        ready = self._is_goal_request_ready, self._is_result_request_ready, self._is_goal_expired
+        return any(ready)
+
+    def take_data(self) -> dict[str, Any]:
+        """Take what has come; see :class:`rclpy.waitable.Waitable`.
+
+        To take a large goal apart takes many periods, in which rclpy would hold the lock that
+        cancels need. Goals come by a service of their own, and the interpreter's lock guards the
+        rest.
+        """
+        data: dict[str, Any] = {}
+        if self._is_goal_request_ready:
+            self._is_goal_request_ready = False
+            taken = self._handle.take_goal_request(self._action_type.Impl.SendGoalService.Request)
+            if all(taken):
+                data["goal"] = taken
+        return {**data, **super().take_data()}
+
+    def take_cancels(self) -> None:
+        """Handle the cancel requests that wait; may be called from any thread.
+
+        The cancel callback must not wait for anything.
+        """
+        for _ in range(MOST_ANSWERS):
+            with self._lock:
+                taken = self._handle.take_cancel_request(
+                    self._action_type.Impl.CancelGoalService.Request
+                )
+            if not all(taken):
+                return
+            with suppress(StopIteration):
+                self._execute_cancel_request(taken).send(None)
 
 
 def _marked(callback: Callable[..., Any]) -> Any:
@@ -411,7 +498,9 @@ def _check_request(request: Any) -> None:
 def _refusal(request: Any, answer: Any, reason: str) -> Any:
     """Fill a response or a result that says no, as far as its type has words for it."""
     fields = answer.get_fields_and_field_types()
-    for name, value in (("success", False), ("message", reason), ("error_string", reason)):
+    said: dict[str, Any] = {"success": False, "status_name": "INVALID_GOAL"}
+    said |= dict.fromkeys(WORDS, reason)
+    for name, value in said.items():
         if name in fields:
             setattr(answer, name, value)
     for name in ("error_code", "status"):

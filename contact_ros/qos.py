@@ -29,6 +29,12 @@ LATCHED = _profile(depth=1, reliable=True, latched=True)
 LATCHED_BY_MANY = _profile(depth=50, reliable=True, latched=True)
 """For a listener to messages that stay valid, one of each of many nodes."""
 
+KEPT_STOPS = _profile(depth=10, reliable=True, latched=True)
+"""For a listener to a stop that may have been pressed before; a short press is no less of one."""
+
+LIVE_STOPS = _profile(depth=10, reliable=False, latched=False)
+"""For a listener to a stop that is sent by any means."""
+
 DIAGNOSTICS = _profile(depth=10, reliable=True, latched=False)
 """Diagnostics."""
 

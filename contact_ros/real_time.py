@@ -13,7 +13,7 @@ from pathlib import Path
 from contact_core.config import parameter
 from contact_core.errors import ConfigError, choices
 
-SWITCH_INTERVAL = 2e-4
+SWITCH_INTERVAL = 5e-5
 """Longest time another Python thread may keep the interpreter from the loop [s]."""
 
 LOCK_CURRENT, LOCK_FUTURE, LOCK_ON_FAULT = 1, 2, 4
@@ -95,6 +95,19 @@ def enter_real_time(config: RealTimeConfig) -> RealTimeReport:
         _in_words("locked", config.lock_memory, refused[2]),
         not any(refused),
     )
+
+
+def keep_up_with_main_thread() -> None:
+    """Give the calling thread the priority of the main thread, for work beside a loop.
+
+    A thread that other programs keep from running may hold the interpreter all the while.
+    """
+    main = threading.main_thread().native_id or 0
+    try:
+        policy, parameters = os.sched_getscheduler(main), os.sched_getparam(main)
+        os.sched_setscheduler(threading.get_native_id(), policy, parameters)
+    except OSError:
+        return  # the loop's own request says what is not permitted
 
 
 def _in_words(granted: str, wanted: bool, refused: bool) -> str:

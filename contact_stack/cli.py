@@ -111,6 +111,10 @@ BENCHMARKS = Group(
             "plans over a grid of uncertainties and risk bounds, and how far they miss",
             EXPERIMENTS,
         ),
+        "stops": Command(
+            "contact_experiments.bench.stops",
+            "how soon the controller obeys stop, hold and cancel while it is asked for much else",
+        ),
         "tamsi": Command(
             "contact_experiments.bench.tamsi",
             "the simulator against Drake and MuJoCo on the same scenes",

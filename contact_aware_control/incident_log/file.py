@@ -110,7 +110,7 @@ MOTIONS: dict[str, tuple[type, tuple[str, ...]]] = {
     "JointStream": (JointStream, ("approach",)),
     "JointTrajectory": (JointTrajectory, ("times", "positions", "velocities", "accelerations")),
     "PoseStream": (PoseStream, ("origin", "approach")),
-    "PoseTrajectory": (PoseTrajectory, ("times", "poses")),
+    "PoseTrajectory": (PoseTrajectory, ("times", "poses", "twist")),
 }
 """References: class, and the arguments it is made from."""
 

@@ -109,7 +109,7 @@ class ControllerNode(ManagedNode):
         frames = self._frames = BaseFrames(description)
         self._goals = GoalServer(
             self,
-            lambda: self._loop_state.command,
+            lambda: self._loop_state.gate,
             config.period,
             GoalChecker(Robot.from_description(description), config),
             self._robot,
@@ -122,6 +122,7 @@ class ControllerNode(ManagedNode):
             frames,
             targets.tool_bounds,
             lambda: self._timer.give_way() if self._timer is not None else None,
+            config.lockstep,
         )
         self._targets = TargetTopics(
             self,
@@ -133,8 +134,10 @@ class ControllerNode(ManagedNode):
             self._now,
             lambda reason: self._reader.rejections.add(reason),
         )
-        for request in (Request.HOLD, Request.RESUME, Request.STOP, Request.RESET):
+        self._requests = [
             self.create_service(Trigger, f"{NAME}/{request.name.lower()}", self._server(request))
+            for request in (Request.HOLD, Request.RESUME, Request.STOP, Request.RESET)
+        ]
         self._external_stop = ExternalStop(self, config.external_stop, self._ask)
         self._incidents = IncidentFiles(
             self, self._log, config.recorder, self._lock, f"{NAME}/dump_flight"
@@ -161,6 +164,8 @@ class ControllerNode(ManagedNode):
             self._participant.announce()
         else:
             self.leave_waiting(self._contacts, *self._reader.subscriptions)
+            # What stops the arm waits for nothing that the executor's thread is at.
+            self.leave_waiting(*self._external_stop.subscriptions, *self._requests)
             self._timer = FixedRateLoop(
                 config.period,
                 lambda: self._tick(self._now()),
@@ -257,9 +262,11 @@ class ControllerNode(ManagedNode):
     def _tick(self, now: int) -> None:
         """One period: decide, command, report."""
         age = 1e-9 * (time.time_ns() - self._sent) if self._sent else math.nan
-        self._external_stop.check()
         if self._participant is None:
-            self.take(self._contacts)
+            self.take(*self._external_stop.subscriptions, self._contacts)
+            self.answer(*self._requests)
+            self._goals.take_cancels()
+        self._external_stop.check()
         self._count_rejections()
         with self._lock:
             start = time.perf_counter()

@@ -6,12 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from queue import SimpleQueue
 
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.logging import get_logging_directory
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
@@ -25,6 +25,8 @@ from contact_core.errors import ContactStackError
 from contact_ros.diagnostics import AgeMonitor
 from contact_ros.driver_profile import DriverProfile, StateReader
 from contact_ros.guarded_node import waking_future
+from contact_ros.qos import KEPT_STOPS, LIVE_STOPS
+from contact_ros.real_time import keep_up_with_main_thread
 from contact_ros.rivals import PERIOD, publishers
 
 EXTERNAL_STOP_TOPIC = "external_stop"
@@ -67,7 +69,14 @@ class LoopClock:
 
 
 class ExternalStop:
-    """Turn the messages of the topic, or their absence, into requests."""
+    """Turn the messages of the topic, or their absence, into requests.
+
+    It hears whoever publishes: a button that was pressed before the start, if it says so to late
+    listeners, and one that nobody asks for what got lost.
+
+    Attributes:
+        subscriptions: What it hears; their callbacks may run in any one thread.
+    """
 
     def __init__(
         self,
@@ -80,15 +89,15 @@ class ExternalStop:
         Args:
             node: The controller's node.
             config: How long the topic may be silent.
-            ask: Asks the control loop; called in the executor's thread by messages, and in
-                the loop's thread by :meth:`check`.
+            ask: Asks the control loop; called by messages, and by :meth:`check`.
         """
         self._timeout = config.timeout
         self._age = AgeMonitor(config.timeout)
         self._ask = ask
         self._pressed = False
-        self._subscription = node.create_subscription(
-            Bool, EXTERNAL_STOP_TOPIC, self._arrived, QoSProfile(depth=1)
+        self.subscriptions = tuple(
+            node.create_subscription(Bool, EXTERNAL_STOP_TOPIC, self._arrived, quality)
+            for quality in (KEPT_STOPS, LIVE_STOPS)
         )
 
     @property
@@ -241,7 +250,7 @@ def _shared(status: Status, topic: str, names: list[str]) -> Finding:
 
 
 class IncidentFiles:
-    """Write records beside the control loop, in threads of their own."""
+    """Write records beside the control loop, in a thread of their own."""
 
     def __init__(
         self,
@@ -267,14 +276,17 @@ class IncidentFiles:
         folder = config.folder or Path(str(get_logging_directory())) / "flight"
         self._folder = Path(folder).expanduser()
         self._files_left = config.files
-        self._threads: list[threading.Thread] = []
+        self._records: SimpleQueue[tuple[Incident, Future | None] | None] = SimpleQueue()
+        # It waits for records: to start a thread takes the loop as long as others are busy.
+        self._thread = threading.Thread(target=self._run, name="incident records")
+        self._thread.start()
         self._service = node.create_service(Trigger, service, self._dump)
         self.last = ""
 
     def close(self) -> None:
         """Wait until everything is written."""
-        for thread in self._threads:
-            thread.join()
+        self._records.put(None)
+        self._thread.join()
 
     def write(self, reason: str, done: Future | None = None) -> None:
         """Write a record in the background; the lock is held.
@@ -287,12 +299,12 @@ class IncidentFiles:
             if self._files_left == 0:
                 return
             self._files_left -= 1
-        record = self._log.record(reason)
-        self._threads = [thread for thread in self._threads if thread.is_alive()]
-        self._threads.append(
-            threading.Thread(target=self._save, args=(record, done), name="incident record")
-        )
-        self._threads[-1].start()
+        self._records.put((self._log.record(reason), done))
+
+    def _run(self) -> None:
+        while (item := self._records.get()) is not None:
+            keep_up_with_main_thread()
+            self._save(*item)
 
     def _save(self, record: Incident, done: Future | None) -> None:
         path = self._folder / f"{time.strftime('%Y%m%d_%H%M%S')}_{record.reason}.npz"

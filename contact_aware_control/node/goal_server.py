@@ -2,7 +2,8 @@
 
 One goal runs at a time; a new goal takes over from the running one, which is aborted. A
 goal that cannot be followed is aborted before anything moves, with the reason in its
-result.
+result. Goals are checked beside the loop, one after the other, and cancel requests may be taken in
+the loop's thread: an arm that is to stop waits for nothing.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from contact_aware_control.contact import ContactReport
 from contact_aware_control.loop_state import LoopStatus
 from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.node.controller_parts import NOT_ACTIVE
+from contact_aware_control.node.goal_checks import CanceledError, GoalChecks, WaitingGoal
 from contact_aware_control.node.touch_goals import (
     CompliantGoal,
     GuardedGoal,
@@ -46,6 +48,7 @@ from contact_aware_control.node.trajectory_goals import (
 from contact_aware_control.reference import Goal
 from contact_aware_control.reference.base import GiveWay
 from contact_aware_control.reference.stream import Bounds
+from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.safety.supervisor import Pause
@@ -53,6 +56,7 @@ from contact_core.errors import ContactStackError, TrajectoryError
 from contact_core.robot import Robot
 from contact_ros.border import MessageError
 from contact_ros.geometry import BaseFrames
+from contact_ros.guarded_node import PolledActionServer
 
 FEEDBACK_EVERY = 10
 """Ticks between two feedback messages."""
@@ -86,6 +90,13 @@ LATEST_START = 0.05
 """How far in the past a goal's start may lie, for the time its message took [s]."""
 
 
+MOVING = 0.01
+"""Below this speed of every joint a command counts as at rest where a goal begins [rad/s]."""
+
+SETTLING = 1.0
+"""How long a motion may take to arrive after its end, before its tolerances alone decide [s]."""
+
+
 class RunningGoal:
     """A goal between its acceptance and its end."""
 
@@ -100,6 +111,7 @@ class RunningGoal:
         self.handle = handle
         self.goal = goal
         self.start = start
+        self.begun = False
         self.ended = Future()
         self.max_force = 0.0
         self.overtime = 0.0
@@ -138,6 +150,19 @@ class RunningGoal:
             return None
         return goal.goal_violation(progress)
 
+    def reached(self, progress: GoalProgress, status: LoopStatus) -> bool:
+        """Tell whether it is reached; contact, or a limit for good, may keep the command away.
+
+        Args:
+            progress: Where the arm is.
+            status: What the loop did.
+        """
+        if not self.goal.reached(progress):
+            return False
+        held = bool(status.output.contact_links)
+        settled = self.overtime >= min(self.goal.patience, SETTLING)
+        return held or settled or self.goal.arrived(progress)
+
 
 class GoalServer:
     """Accept goals, feed them to the control loop, report how they end."""
@@ -145,7 +170,7 @@ class GoalServer:
     def __init__(
         self,
         node: Node,
-        command: Callable[[], np.ndarray | None],
+        present: Callable[[], GateState | None],
         period: float,
         checker: GoalChecker,
         robot: Robot,
@@ -158,13 +183,14 @@ class GoalServer:
         frames: BaseFrames,
         bounds: Bounds,
         give_way: GiveWay,
+        lockstep: bool,
     ) -> None:
         """Create the action servers.
 
         Args:
             node: The controller's node.
-            command: Tells the present command (n) [rad] of the loop that follows the goals;
-                None while there is none.
+            present: Tells the present command of the loop that follows the goals; None while
+                there is none.
             period: Time between its ticks [s].
             checker: What judges them beforehand; with a robot of its own, because it works
                 while the loop ticks.
@@ -178,9 +204,11 @@ class GoalServer:
             frames: Those that goals may be given in.
             bounds: Of the tool's motion where forces lead it.
             give_way: Lets a tick go before the check of a goal.
+            lockstep: Whether goals begin in a tick that does not depend on how fast they are
+                checked; else the loop's thread calls :meth:`take_cancels`.
         """
         self._node = node
-        self._present_command = command
+        self._present = present
         self._period = period
         self._checker = checker
         self._robot = robot
@@ -190,12 +218,13 @@ class GoalServer:
         self._local_time = local_time
         self._obstacle = obstacle
         self._defaults = defaults
-        self._give_way = give_way
         self._frames = frames
+        self._checks = GoalChecks(node, give_way, beside=not lockstep)
         self._touch = TouchContext(robot, frames, joint_names, bounds, period, defaults)
         self._running: RunningGoal | None = None
+        server = ActionServer if lockstep else PolledActionServer
         self._servers = [
-            ActionServer(
+            server(
                 node,
                 action,
                 name,
@@ -219,8 +248,15 @@ class GoalServer:
 
     def close(self) -> None:
         """Destroy the action servers."""
+        self._checks.close()
         for server in self._servers:
             server.destroy()
+
+    def take_cancels(self) -> None:
+        """Handle the cancel requests that wait, in the loop's thread."""
+        for server in self._servers:
+            if isinstance(server, PolledActionServer):
+                server.take_cancels()
 
     def current(self, stamp: int) -> Goal | None:
         """Return what the loop is to follow in the tick of a stamp.
@@ -229,11 +265,16 @@ class GoalServer:
             stamp: Time of the tick [ns].
 
         Returns:
-            The goal, None before its start or without one.
+            The goal; None before its start, after it was canceled, or without one.
         """
-        if self._running is None or stamp < self._running.start:
+        running = self._running
+        if running is None or stamp < running.start or running.handle.is_cancel_requested:
             return None
-        return self._running.goal.goal
+        if not running.begun:
+            # It was checked for where the arm was then, maybe on its way.
+            present, running.begun = self._command(), True
+            running.goal.begin(present.command, _speed(present))
+        return running.goal.goal
 
     def update(
         self,
@@ -250,6 +291,7 @@ class GoalServer:
             status: What the loop did.
             report: The last contacts.
         """
+        self._checks.look(self._obstacle)
         running = self._running
         if running is None:
             return
@@ -263,11 +305,11 @@ class GoalServer:
         )
         running.ticks += 1
         progress = self._progress(running, stamp, position, status)
-        progress = replace(progress, report=report, command=self._present_command())
+        progress = replace(progress, report=report, command=self._command().command)
         violation = running.violation(progress, status, self._period)
         if violation is not None:
             self._end(running, stamp, position, status, running.handle.abort, violation)
-        elif running.goal.reached(progress):
+        elif running.reached(progress, status):
             self._end(running, stamp, position, status, running.handle.succeed, None)
         elif running.ticks % FEEDBACK_EVERY == 0:
             running.handle.publish_feedback(running.goal.feedback(progress))
@@ -295,66 +337,86 @@ class GoalServer:
         running.ended.set_result(running.goal.result(progress, violation, note))
 
     async def _follow_pose(self, handle: ServerGoalHandle) -> Any:
-        def translate(command: np.ndarray) -> TrajectoryGoal:
+        def translate(now: GateState) -> TrajectoryGoal:
             with self._lock:
-                self._robot.update(command)
-                start = self._robot.tool_pose()
-            return PoseGoal(handle.request, self._robot, start, self._frames, self._defaults)
+                self._robot.update(now.command)
+                start, speed = self._robot.tool_pose(), _speed(now)
+                twist = None if speed is None else self._robot.tool_jacobian() @ speed
+            return PoseGoal(handle.request, self._robot, start, self._frames, self._defaults, twist)
 
         return await self._run(handle, translate, FollowPoseTrajectory.Result())
 
     async def _follow_joints(self, handle: ServerGoalHandle) -> Any:
-        def translate(command: np.ndarray) -> TrajectoryGoal:
-            return JointGoal(handle.request, self._joint_names, command, self._defaults)
+        def translate(now: GateState) -> TrajectoryGoal:
+            return JointGoal(
+                handle.request, self._joint_names, now.command, self._defaults, _speed(now)
+            )
 
         return await self._run(handle, translate, FollowJointTrajectory.Result())
 
     async def _guarded_move(self, handle: ServerGoalHandle) -> Any:
-        def translate(command: np.ndarray) -> TrajectoryGoal:
+        def translate(now: GateState) -> TrajectoryGoal:
             with self._lock:
-                return GuardedGoal(handle.request, self._touch, command)
+                return GuardedGoal(handle.request, self._touch, now.command)
 
         return await self._run(handle, translate, GuardedMove.Result())
 
     async def _compliant_move(self, handle: ServerGoalHandle) -> Any:
-        def translate(command: np.ndarray) -> TrajectoryGoal:
+        def translate(now: GateState) -> TrajectoryGoal:
             with self._lock:
-                return CompliantGoal(handle.request, self._touch, command)
+                return CompliantGoal(handle.request, self._touch, now.command)
 
         return await self._run(handle, translate, CompliantMove.Result())
 
     async def _hand_guide(self, handle: ServerGoalHandle) -> Any:
-        def translate(command: np.ndarray) -> TrajectoryGoal:
+        def translate(now: GateState) -> TrajectoryGoal:
             with self._lock:
-                return GuidedGoal(handle.request, self._touch, command)
+                return GuidedGoal(handle.request, self._touch, now.command)
 
         return await self._run(handle, translate, HandGuide.Result())
 
     async def _run(
         self,
         handle: ServerGoalHandle,
-        translate: Callable[[np.ndarray], TrajectoryGoal],
+        translate: Callable[[GateState], TrajectoryGoal],
         refusal: Any,
     ) -> Any:
         """Start a goal and wait for its end."""
+
+        def check(give_way: GiveWay) -> TrajectoryGoal:
+            with self._lock:
+                now = self._command()
+            # What is wrong with a goal is said whatever the arm does meanwhile.
+            goal = translate(now)
+            with self._lock:
+                self._refuse_if_held()
+            # Only the loop's own work may make it wait.
+            self._checker.check(goal.goal, now.command, give_way)
+            return goal
+
+        waiting: WaitingGoal | None = None
         try:
             with self._lock:
-                command = self._command().copy()
-            # What is wrong with a goal is said whatever the arm does meanwhile.
-            goal = translate(command)
+                ready = not self._obstacle()
+            waiting = self._checks.begin(handle, check, ready)
+            goal = await waiting.checked
             with self._lock:
-                if obstacle := self._obstacle():
-                    raise TrajectoryError(f"the arm would not move: {obstacle}")
-            # Only the loop's own work may make it wait.
-            self._checker.check(goal.goal, command, self._give_way)
-            with self._lock:
+                waiting.look(self._obstacle())
+                waiting.demand()
                 running = self._start(handle, goal)
+        except CanceledError as error:
+            handle.canceled()
+            refusal.error_string = str(error)
+            return refusal
         except (TrajectoryError, MessageError) as error:
             handle.abort()
             self._node.get_logger().warning(f"goal refused: {error}")
             refusal.error_code = _refusal_code(error, refusal)
             refusal.error_string = str(error)
             return refusal
+        finally:
+            if waiting is not None:
+                self._checks.end(waiting)
         return await running.ended
 
     def _start(self, handle: ServerGoalHandle, goal: TrajectoryGoal) -> RunningGoal:
@@ -368,23 +430,34 @@ class GoalServer:
                 f"the start lies {1e-9 * (start - now):.0f} s ahead (valid: at most "
                 f"{FARTHEST_START:g} s)"
             )
+        present = self._command()
+        if start <= now:
+            # The arm has gone on since the goal was checked.
+            goal.check_start(present.command, self._checker.start_tolerance)
         if self._running is not None:
             replaced, self._running = self._running, None
             replaced.handle.abort()
             violation = Violation(replaced.goal.codes["invalid"], "a new goal took over")
-            progress = GoalProgress(now, self._command(), 0.0, replaced.max_force)
+            progress = GoalProgress(now, present.command, 0.0, replaced.max_force)
             replaced.ended.set_result(replaced.goal.result(progress, violation, ""))
         self._running = RunningGoal(handle, goal, start)
         return self._running
 
-    def _command(self) -> np.ndarray:
-        command = self._present_command()
-        if command is None:
-            reason = (
-                self._obstacle() or "there is no joint state yet: see the report on /diagnostics"
-            )
-            raise TrajectoryError(f"the arm would not move: {reason}")
-        return command
+    def _refuse_if_held(self) -> None:
+        if obstacle := self._obstacle():
+            raise TrajectoryError(f"the arm would not move: {obstacle}")
+
+    def _command(self) -> GateState:
+        present = self._present()
+        if present is None:
+            self._refuse_if_held()
+            raise TrajectoryError("there is no joint state yet: see the report on /diagnostics")
+        return present
+
+
+def _speed(present: GateState) -> np.ndarray | None:
+    """Return how fast a command moves (n) [rad/s]; None if it is at rest."""
+    return present.velocity if np.abs(present.velocity).max() > MOVING else None
 
 
 def explained(status: LoopStatus) -> str:

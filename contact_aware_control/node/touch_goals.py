@@ -14,6 +14,7 @@ from contact_stack_msgs.action import HandGuide
 from geometry_msgs.msg import Point
 
 from contact_aware_control.compliant_move import CompliantMove
+from contact_aware_control.config import StartTolerance
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.guarded_move import GuardedMove, Touch
 from contact_aware_control.node.config import GoalConfig
@@ -102,6 +103,12 @@ class TouchGoal(TrajectoryGoal):
     """A goal that begins at once, and ends wherever forces have led it: it has no tolerances."""
 
     start = 0
+
+    def begin(self, command: np.ndarray, speed: np.ndarray | None) -> None:
+        """Begin where it was checked, see :class:`TrajectoryGoal`."""
+
+    def check_start(self, command: np.ndarray, tolerance: StartTolerance) -> None:
+        """Begin anywhere, see :class:`TrajectoryGoal`."""
 
     def path_violation(self, progress: GoalProgress) -> Violation | None:
         """Look at what happens; it violates no path, see :class:`TrajectoryGoal`."""

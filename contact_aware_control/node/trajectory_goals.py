@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from contact_aware_control.config import StartTolerance
 from contact_aware_control.contact import ContactReport
 from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
@@ -36,6 +38,15 @@ MOST_POSES = 500
 LONGEST_MOTION = 600.0
 """Longest motion [s]: it is checked on a fine grid before it begins."""
 
+
+ARRIVED = 2e-3
+"""How near its end the command has to be for a motion to have arrived [rad, m]."""
+
+STILL = 1e-3
+"""Fastest joint at the last point of a trajectory that ends at rest [rad/s]."""
+
+NEARLY = 1e-9
+"""Poses that differ by less are the same."""
 
 NOT_CHECKED = -1.0
 """A tolerance of joints that asks for no limit."""
@@ -94,6 +105,27 @@ class TrajectoryGoal(ABC):
     codes: ClassVar[Mapping[str, int]]
 
     @abstractmethod
+    def begin(self, command: np.ndarray, speed: np.ndarray | None) -> None:
+        """Begin where the arm is commanded to be by now, and as fast as it moves.
+
+        Args:
+            command: (n) commanded joint positions [rad].
+            speed: (n) how fast they change [rad/s]; None: the arm is at rest.
+        """
+
+    @abstractmethod
+    def check_start(self, command: np.ndarray, tolerance: StartTolerance) -> None:
+        """Check once more that the motion begins near the arm, which may have gone on.
+
+        Args:
+            command: (n) commanded joint positions by now [rad].
+            tolerance: How far from there it may begin.
+
+        Raises:
+            TrajectoryError: If it begins too far away.
+        """
+
+    @abstractmethod
     def path_violation(self, progress: GoalProgress) -> Violation | None:
         """Return the path tolerance that is violated now, if any.
 
@@ -117,6 +149,16 @@ class TrajectoryGoal(ABC):
         """
         ended = progress.reference_time >= self.goal.reference.duration
         return ended and self.goal_violation(progress) is None
+
+    def arrived(self, progress: GoalProgress) -> bool:
+        """Tell whether the command is where the motion ends, if it ends anywhere.
+
+        A motion that begins beside the arm may end, within its tolerance, before the arm has moved.
+
+        Args:
+            progress: Where the arm is.
+        """
+        return True
 
     @abstractmethod
     def feedback(self, progress: GoalProgress) -> Any:
@@ -169,6 +211,7 @@ class JointGoal(TrajectoryGoal):
         joint_names: Sequence[str],
         command: np.ndarray,
         defaults: GoalConfig | None = None,
+        speed: np.ndarray | None = None,
     ) -> None:
         """Translate a goal.
 
@@ -178,10 +221,11 @@ class JointGoal(TrajectoryGoal):
             command: (n) commanded joint positions now, where the motion begins if the
                 first point of the trajectory lies in the future [rad].
             defaults: What holds where the goal does not say it.
+            speed: See :meth:`begin`.
 
         Raises:
-            TrajectoryError: If the joints are not the arm's, or the points make no
-                trajectory.
+            TrajectoryError: If the joints are not the arm's, the points make no
+                trajectory, or it does not end at rest.
         """
         defaults = defaults or GoalConfig()
         trajectory = request.trajectory
@@ -191,20 +235,37 @@ class JointGoal(TrajectoryGoal):
         self._names = tuple(joint_names)
         self._path_tolerance = _tolerances(request.path_tolerance, joint_names, math.inf)
         self._goal_tolerance = _tolerances(request.goal_tolerance, joint_names, defaults.joint)
-        self._reference = JointTrajectory.from_start(
-            command,
+        velocities = _optional([point.velocities for point in points], order, "velocities")
+        self._given = JointTrajectory(
             times,
             _rows([point.positions for point in points], order, "positions"),
-            _optional([point.velocities for point in points], order, "velocities"),
+            velocities,
             _optional([point.accelerations for point in points], order, "accelerations"),
         )
-        self.goal = Goal(self._reference)
+        if velocities is not None:
+            _check_end(velocities[-1], joint_names)
+        self._reference, self._began = self._given, command
+        self._begin(command, speed)
         self.start = to_nanoseconds(trajectory.header.stamp)
         self.patience = _tolerance(
             1e-9 * to_nanoseconds(request.goal_time_tolerance),
             "goal_time_tolerance",
             defaults.patience,
         )
+
+    def begin(self, command: np.ndarray, speed: np.ndarray | None) -> None:
+        """Begin where the arm is by now; see :class:`TrajectoryGoal`."""
+        if speed is not None or not np.array_equal(command, self._began):
+            self._begin(command, speed)
+
+    def check_start(self, command: np.ndarray, tolerance: StartTolerance) -> None:
+        """Check a first point at time 0; see :class:`TrajectoryGoal`."""
+        if not self._given.times[0] > 0.0:
+            self._given.check_start(self._names, command, tolerance)
+
+    def _begin(self, command: np.ndarray, speed: np.ndarray | None) -> None:
+        self._reference, self._began = self._given.begun(command, speed), command
+        self.goal = Goal(self._reference)
 
     def path_violation(self, progress: GoalProgress) -> Violation | None:
         """Return the path tolerance that is violated; see :class:`TrajectoryGoal`."""
@@ -219,6 +280,12 @@ class JointGoal(TrajectoryGoal):
         return self._violation(
             progress, self._goal_tolerance, JointResult.GOAL_TOLERANCE_VIOLATED, "the goal"
         )
+
+    def arrived(self, progress: GoalProgress) -> bool:
+        """Tell whether the command is at the last point; see :class:`TrajectoryGoal`."""
+        if progress.command is None:
+            return True
+        return bool(np.abs(self._given.positions[-1] - progress.command).max() <= ARRIVED)
 
     def feedback(self, progress: GoalProgress) -> Any:
         """Return the feedback message; see :class:`TrajectoryGoal`."""
@@ -280,6 +347,7 @@ class PoseGoal(TrajectoryGoal):
         tool: pin.SE3,
         frames: BaseFrames,
         defaults: GoalConfig | None = None,
+        twist: np.ndarray | None = None,
     ) -> None:
         """Translate a goal.
 
@@ -290,6 +358,8 @@ class PoseGoal(TrajectoryGoal):
                 of the trajectory lies in the future.
             frames: Those that poses may be given in.
             defaults: What holds where the goal does not say it.
+            twist: (6) how fast the commanded tool moves, tool frame [m/s, rad/s]; None: it is
+                at rest.
 
         Raises:
             MessageError: If the frame is unknown, or a pose is none.
@@ -307,21 +377,44 @@ class PoseGoal(TrajectoryGoal):
             frame * checked_pose(point.pose, f"pose {i}", LARGEST_POSITION)
             for i, point in enumerate(points)
         ]
-        self._reference = PoseTrajectory.from_start(tool, times, poses)
+        self._given = PoseTrajectory(times, poses)
+        self._reference = self._given.begun(tool, twist)
         self._robot = robot
+        self._limits = {limit.link: limit.force_limit for limit in request.planned_contact}
+        self._posture = np.array(request.posture) if len(request.posture) else None
         self._tolerance = (
             self.asked_for(request.position_tolerance, defaults.position),
             self.asked_for(request.rotation_tolerance, defaults.rotation),
         )
-        self.goal = Goal(
-            self._reference,
-            {limit.link: limit.force_limit for limit in request.planned_contact},
-            posture=np.array(request.posture) if len(request.posture) else None,
-        )
+        self.goal = Goal(self._reference, self._limits, posture=self._posture)
         self.start = to_nanoseconds(request.trajectory.header.stamp)
         self.patience = self.asked_for(
             1e-9 * to_nanoseconds(request.goal_time_tolerance), defaults.patience
         )
+
+    def begin(self, command: np.ndarray, speed: np.ndarray | None) -> None:
+        """Begin where the tool is by now; see :class:`TrajectoryGoal`."""
+        self._robot.update(command)
+        tool = self._robot.tool_pose()
+        twist = None if speed is None else self._robot.tool_jacobian() @ speed
+        if twist is not None or not tool.isApprox(self._reference.poses[0], NEARLY):
+            self._reference = self._given.begun(tool, twist)
+            self.goal = Goal(self._reference, self._limits, posture=self._posture)
+
+    def check_start(self, command: np.ndarray, tolerance: StartTolerance) -> None:
+        """Check a first pose at time 0; see :class:`TrajectoryGoal`."""
+        if not self._given.times[0] > 0.0:
+            self._robot.update(command)
+            self._given.check_start(self._robot.tool_pose(), tolerance)
+
+    def arrived(self, progress: GoalProgress) -> bool:
+        """Tell whether the commanded tool is at the last pose; see :class:`TrajectoryGoal`."""
+        if progress.command is None:
+            return True
+        self._robot.update(progress.command)
+        error = self._robot.tool_pose().actInv(self._given.poses[-1])
+        shift, turn = np.linalg.norm(error.translation), np.linalg.norm(pin.log3(error.rotation))
+        return bool(max(shift, turn) <= ARRIVED)
 
     def path_violation(self, progress: GoalProgress) -> Violation | None:
         """The action has no path tolerance: contact may hold the tool off its path."""
@@ -409,19 +502,30 @@ def _times(points: Sequence[Any], most: int) -> list[float]:
     return times
 
 
-def _rows(values: Sequence[Sequence[float]], order: list[int], name: str) -> np.ndarray:
+def _rows(values: Sequence[array[float]], order: list[int], name: str) -> np.ndarray:
     """Return (points, n) in the order of the arm."""
     for i, row in enumerate(values):
         if len(row) != len(order):
             raise TrajectoryError(f"point {i} has {len(row)} {name} instead of {len(order)}")
-    return np.array([np.asarray(row, dtype=float)[order] for row in values])
+    # All at once: other threads wait for the interpreter.
+    numbers = np.frombuffer(b"".join(memoryview(row) for row in values))
+    return numbers.reshape(len(values), len(order))[:, order]
 
 
-def _optional(values: Sequence[Sequence[float]], order: list[int], name: str) -> np.ndarray | None:
+def _optional(values: Sequence[array[float]], order: list[int], name: str) -> np.ndarray | None:
     """Return (points, n), or None if no point has any."""
     if not any(len(row) for row in values):
         return None
     return _rows(values, order, name)
+
+
+def _check_end(velocity: np.ndarray, names: Sequence[str]) -> None:
+    """Refuse a last point with a velocity (n) [rad/s]: there is nothing to go on to."""
+    joint = int(np.argmax(np.abs(velocity)))
+    if abs(velocity[joint]) > STILL:
+        raise TrajectoryError(
+            f"joint {names[joint]} moves at {velocity[joint]:g} rad/s at the last point (valid: 0)"
+        )
 
 
 def _tolerances(

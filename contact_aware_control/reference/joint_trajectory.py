@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.reference.base import (
+    LIMIT_TOLERANCE,
     GiveWay,
     JointReference,
     at_once,
@@ -16,10 +18,17 @@ from contact_aware_control.reference.base import (
     check_joint_speeds,
 )
 from contact_core.errors import TrajectoryError
+from contact_core.kernel import kernel
 from contact_core.robot import Robot
 
 # Limits are checked on a grid this fine [s].
 CHECK_STEP = 0.005
+
+RUN_OUT = 0.3
+"""Time in which the speed at the start fades where the first point leaves more [s]."""
+
+SLICE = 200
+"""Segments that are checked at a time."""
 
 
 class JointTrajectory(JointReference):
@@ -64,14 +73,7 @@ class JointTrajectory(JointReference):
             raise TrajectoryError("points with accelerations need velocities, too")
         derivatives = [d for d in (self.velocities, self.accelerations) if d is not None]
         self._check_points(derivatives)
-        self._coefficients = [
-            _polynomial(
-                self.times[i + 1] - self.times[i],
-                [values[i] for values in (self.positions, *derivatives)],
-                [values[i + 1] for values in (self.positions, *derivatives)],
-            )
-            for i in range(len(self.times) - 1)
-        ]
+        self._coefficients = _polynomials(np.diff(self.times), [self.positions, *derivatives])
 
     @classmethod
     def from_start(
@@ -81,15 +83,17 @@ class JointTrajectory(JointReference):
         positions: np.ndarray,
         velocities: np.ndarray | None = None,
         accelerations: np.ndarray | None = None,
+        speed: np.ndarray | None = None,
     ) -> JointTrajectory:
         """Interpolate points, beginning where the arm is if the first is in the future.
 
         Args:
-            q_start: (n) where the arm is commanded to be, at rest [rad].
+            q_start: (n) where the arm is commanded to be [rad].
             times: See the constructor.
             positions: See the constructor.
             velocities: See the constructor.
             accelerations: See the constructor.
+            speed: See :meth:`begun`.
 
         Returns:
             The trajectory.
@@ -97,16 +101,58 @@ class JointTrajectory(JointReference):
         Raises:
             TrajectoryError: See the constructor.
         """
-        points = np.asarray(positions, dtype=float)
-        if len(times) == 0 or not times[0] > 0.0 or points.ndim != 2:
-            return cls(times, points, velocities, accelerations)
-        rest = np.zeros_like(q_start)
-        return cls(
-            [0.0, *times],
-            _prepended(q_start, points, "positions"),
-            None if velocities is None else _prepended(rest, velocities, "velocities"),
-            None if accelerations is None else _prepended(rest, accelerations, "accelerations"),
-        )
+        return cls(times, positions, velocities, accelerations).begun(q_start, speed)
+
+    def begun(self, q_start: np.ndarray, speed: np.ndarray | None = None) -> JointTrajectory:
+        """Return the same motion, beginning where the arm is if the first point is in the future.
+
+        An arm that moves goes on from its speed, which fades in :data:`RUN_OUT`, or until the first
+        point if that is sooner: a spline to a late point would carry it far beyond.
+
+        Args:
+            q_start: (n) where the arm is commanded to be [rad].
+            speed: (n) how fast the command moves there [rad/s]; None: it is at rest.
+
+        Raises:
+            TrajectoryError: If the arm has another number of joints.
+        """
+        first = self.times[0]
+        if not first > 0.0:
+            return self
+        if self.positions.shape[1] != len(q_start):
+            raise TrajectoryError(
+                f"positions need shape (points, {len(q_start)}), got {self.positions.shape}"
+            )
+        given = (self.positions, self.velocities, self.accelerations)
+        known = [values for values in given if values is not None]
+        fades = speed is not None and first > RUN_OUT
+        rows = np.zeros((3, 2 if fades else 1, len(q_start)))
+        rows[0, 0] = q_start
+        times = [0.0]
+        if speed is not None:
+            rows[1, 0] = speed
+        if speed is not None and fades:
+            times.append(RUN_OUT)
+            rest = np.zeros_like(rows[:, 0])
+            rest[0] = q_start + 0.5 * RUN_OUT * speed
+            coefficients = _polynomials(
+                np.array([first]),
+                [np.stack((row, values[0])) for row, values in zip(rest, known, strict=False)],
+            )[0]
+            for row in rows[: len(known)]:
+                row[1] = _evaluate(coefficients, RUN_OUT)
+                coefficients = _derivative(coefficients)
+        begun = copy(self)
+        begun.times = [*times, *self.times]
+        begun.positions = np.concatenate((rows[0], self.positions))
+        if self.velocities is not None:
+            begun.velocities = np.concatenate((rows[1], self.velocities))
+        if self.accelerations is not None:
+            begun.accelerations = np.concatenate((rows[2], self.accelerations))
+        joined = [np.vstack((row, values[:1])) for row, values in zip(rows, known, strict=False)]
+        before = _polynomials(np.diff([*times, first]), joined)
+        begun._coefficients = np.concatenate((before, self._coefficients))
+        return begun
 
     @property
     def duration(self) -> float:
@@ -124,6 +170,15 @@ class JointTrajectory(JointReference):
         segment = bisect_right(self.times, time) - 1
         return _evaluate(self._coefficients[segment], time - self.times[segment])
 
+    def samples(self, times: np.ndarray) -> np.ndarray:
+        """Return q_ref (m, n) at m times, see :meth:`JointReference.sample`."""
+        if len(self.times) == 1:
+            return np.repeat(self.positions, len(times), axis=0)
+        clipped = np.clip(times, self.times[0], self.times[-1])
+        segments = np.searchsorted(self.times[1:-1], clipped, side="right")
+        passed = clipped - np.array(self.times)[segments]
+        return _evaluate(self._coefficients[segments].swapaxes(0, 1), passed[:, None])
+
     def check(
         self,
         robot: Robot,
@@ -135,24 +190,41 @@ class JointTrajectory(JointReference):
         n = self.positions.shape[1]
         if n != robot.n:
             raise TrajectoryError(f"points have {n} joints, the arm has {robot.n}")
+        self.check_start(robot.joint_names, q_start, tolerance)
+        check_joint_positions(self.positions[:1], robot, "point 0")
+        low, high = robot.position_limits
+        lengths = np.diff(self.times)
+        for start in range(0, len(lengths), SLICE):
+            give_way()
+            part = slice(start, start + SLICE)
+            least, most, speed = _extremes(self._coefficients[part], lengths[part], CHECK_STEP)
+            outside = np.maximum(low - least, most - high) > LIMIT_TOLERANCE
+            fast = speed - robot.velocity_limits > LIMIT_TOLERANCE
+            for i in np.flatnonzero((outside | fast).any(axis=1))[:1]:
+                what = f"point {start + int(i) + 1}"
+                check_joint_positions(np.array([least[i], most[i]]), robot, what)
+                check_joint_speeds(speed[i], robot, what)
+
+    def check_start(
+        self, names: Sequence[str], q_start: np.ndarray, tolerance: StartTolerance
+    ) -> None:
+        """Check the first point.
+
+        Args:
+            names: (n) of the joints.
+            q_start: (n) where the arm is commanded to be [rad].
+            tolerance: How far from there it may be.
+
+        Raises:
+            TrajectoryError: If it is farther away.
+        """
         distance = np.abs(self.positions[0] - q_start)
         joint = int(np.argmax(distance))
         if distance[joint] > tolerance.joint:
             raise TrajectoryError(
                 f"the trajectory starts {distance[joint]:.3f} rad away from the arm in joint "
-                f"{robot.joint_names[joint]} (valid: <= {tolerance.joint:g} rad)"
+                f"{names[joint]} (valid: <= {tolerance.joint:g} rad)"
             )
-        check_joint_positions(self.positions[:1], robot, "point 0")
-        for segment, coefficients in enumerate(self._coefficients):
-            give_way()
-            length = self.times[segment + 1] - self.times[segment]
-            grid = np.linspace(0.0, length, max(2, round(length / CHECK_STEP) + 1))
-            path = np.array([_evaluate(coefficients, time) for time in grid])
-            what = f"point {segment + 1}"
-            check_joint_positions(path, robot, what)
-            derivative = coefficients[1:] * np.arange(1, len(coefficients))[:, None]
-            speed = np.max(np.abs([_evaluate(derivative, time) for time in grid]), axis=0)
-            check_joint_speeds(speed, robot, what)
 
     def _check_points(self, derivatives: list[np.ndarray]) -> None:
         if not self.times:
@@ -177,38 +249,66 @@ class JointTrajectory(JointReference):
                 raise TrajectoryError(f"point {bad[0]}: {values[bad[0]].tolist()} is not finite")
 
 
-def _prepended(first: np.ndarray, values: np.ndarray, name: str) -> np.ndarray:
-    rows = np.asarray(values, dtype=float)
-    if rows.ndim != 2 or rows.shape[1] != len(first):
-        raise TrajectoryError(f"{name} need shape (points, {len(first)}), got {rows.shape}")
-    return np.vstack((first, rows))
-
-
-def _polynomial(length: float, start: list[np.ndarray], end: list[np.ndarray]) -> np.ndarray:
-    """Return the coefficients of the polynomial with given derivatives at both ends.
+def _polynomials(lengths: np.ndarray, values: list[np.ndarray]) -> np.ndarray:
+    """Return the coefficients of the polynomials with given derivatives at both ends.
 
     Args:
-        length: Duration of the segment [s].
-        start: Position and, maybe, velocity and acceleration at its start.
-        end: The same at its end.
+        lengths: (s) duration of each segment [s].
+        values: (s + 1, n) each: positions and, maybe, velocities and accelerations of the points.
 
     Returns:
-        (degree + 1, n), constant term first; degree 1, 3 or 5.
+        (s, degree + 1, n), constant term first; degree 1, 3 or 5.
     """
-    order = len(start)
+    order = len(values)
     degree = 2 * order - 1
-    conditions = np.zeros((2 * order, degree + 1))
+    conditions = np.zeros((len(lengths), 2 * order, degree + 1))
     for derivative in range(order):
         for power in range(derivative, degree + 1):
             factor = np.prod(np.arange(power - derivative + 1, power + 1, dtype=float))
-            conditions[derivative, power] = factor if power == derivative else 0.0
-            conditions[order + derivative, power] = factor * length ** (power - derivative)
-    coefficients: np.ndarray = np.linalg.solve(conditions, np.array([*start, *end]))
+            conditions[:, derivative, power] = factor if power == derivative else 0.0
+            conditions[:, order + derivative, power] = factor * lengths ** (power - derivative)
+    ends = [*(rows[:-1] for rows in values), *(rows[1:] for rows in values)]
+    coefficients: np.ndarray = np.linalg.solve(conditions, np.stack(ends, axis=1))
     return coefficients
 
 
-def _evaluate(coefficients: np.ndarray, time: float) -> np.ndarray:
+def _evaluate(coefficients: np.ndarray, time: float | np.ndarray) -> np.ndarray:
+    """Return a polynomial's value (n); or those of m polynomials (m, n) at a time each."""
     value = coefficients[-1].copy()
     for coefficient in coefficients[-2::-1]:
         value = value * time + coefficient
     return value
+
+
+def _derivative(coefficients: np.ndarray) -> np.ndarray:
+    return coefficients[1:] * np.arange(1, len(coefficients))[:, None]
+
+
+@kernel
+def _extremes(
+    coefficients: np.ndarray, lengths: np.ndarray, step: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return lowest and highest position [rad] and highest speed [rad/s], (s, n) each, on a grid.
+
+    Args:
+        coefficients: (s, degree + 1, n) of the segments.
+        lengths: (s) their duration [s].
+        step: How fine the grid is [s].
+    """
+    segments, count, joints = coefficients.shape
+    least = np.full((segments, joints), np.inf)
+    most = np.full((segments, joints), -np.inf)
+    speed = np.zeros((segments, joints))
+    for i in range(segments):
+        intervals = max(1, round(lengths[i] / step))
+        for k in range(intervals + 1):
+            time = lengths[i] * k / intervals
+            for joint in range(joints):
+                position, velocity = coefficients[i, count - 1, joint], 0.0
+                for power in range(count - 2, -1, -1):
+                    velocity = velocity * time + position
+                    position = position * time + coefficients[i, power, joint]
+                least[i, joint] = min(least[i, joint], position)
+                most[i, joint] = max(most[i, joint], position)
+                speed[i, joint] = max(speed[i, joint], abs(velocity))
+    return least, most, speed

@@ -14,6 +14,9 @@ from contact_core.errors import TrajectoryError
 from contact_core.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
 from contact_core.robot import Robot
 
+RUN_OUT = 0.3
+"""Time in which the speed at the start fades, or until the first pose if that is sooner [s]."""
+
 # Reach and joint speed are checked at this many points of every segment.
 CHECKS_PER_SEGMENT = 20
 
@@ -24,14 +27,21 @@ class PoseTrajectory(PoseReference):
     Attributes:
         times: (p) when each pose is reached [s].
         poses: (p) tool poses, world frame.
+        twist: (6) of the tool at the start, tool frame [m/s, rad/s]; None: it is at rest.
     """
 
-    def __init__(self, times: Sequence[float], poses: Sequence[pin.SE3]) -> None:
+    def __init__(
+        self,
+        times: Sequence[float],
+        poses: Sequence[pin.SE3],
+        twist: np.ndarray | None = None,
+    ) -> None:
         """Interpolate poses.
 
         Args:
             times: (p) when each pose is reached, from the start of the motion [s].
             poses: (p) tool poses, world frame.
+            twist: See the attribute; it needs a second pose.
 
         Raises:
             TrajectoryError: If there are no poses, a number is not finite or the times do
@@ -39,10 +49,17 @@ class PoseTrajectory(PoseReference):
         """
         self.times = [float(time) for time in times]
         self.poses = [pose.copy() for pose in poses]
+        self.twist = twist
         self._check_points()
+        # Where the speed at the start has faded, and the way to the second pose begins.
+        rest = self.poses[0]
+        if twist is not None:
+            self._run_out = min(self.times[1] - self.times[0], RUN_OUT)
+            rest = _moved(rest, 0.5 * self._run_out * twist)
+        self._from = [rest, *self.poses[1:]]
         self._turns = [
             pin.log3(start.rotation.T @ end.rotation)
-            for start, end in zip(self.poses, self.poses[1:], strict=False)
+            for start, end in zip(self._from, self.poses[1:], strict=False)
         ]
         self._sampled = self.times[0], self.poses[0]
 
@@ -63,8 +80,18 @@ class PoseTrajectory(PoseReference):
         Raises:
             TrajectoryError: See the constructor.
         """
-        later = len(times) > 0 and times[0] > 0.0
-        return cls([0.0, *times], [start, *poses]) if later else cls(times, poses)
+        return cls(times, poses).begun(start)
+
+    def begun(self, start: pin.SE3, twist: np.ndarray | None = None) -> PoseTrajectory:
+        """Return the same motion, beginning where the tool is if the first pose is in the future.
+
+        Args:
+            start: Commanded tool pose now, world frame.
+            twist: (6) how fast it moves, tool frame [m/s, rad/s]; None: it is at rest.
+        """
+        if not self.times[0] > 0.0:
+            return self
+        return PoseTrajectory([0.0, *self.times], [start, *self.poses], twist)
 
     @property
     def duration(self) -> float:
@@ -86,12 +113,15 @@ class PoseTrajectory(PoseReference):
 
     def _interpolate(self, time: float) -> pin.SE3:
         segment = bisect_right(self.times, time) - 1
-        start, end = self.poses[segment], self.poses[segment + 1]
+        start, end = self._from[segment], self.poses[segment + 1]
+        if segment == 0 and self.twist is not None:
+            gone = self._run_out * _faded((time - self.times[0]) / self._run_out)
+            start = _moved(self.poses[0], gone * self.twist)
         passed = (time - self.times[segment]) / (self.times[segment + 1] - self.times[segment])
         share = _rest_to_rest(passed)
         return pin.SE3(
             start.rotation @ pin.exp3(share * self._turns[segment]),
-            start.translation + share * (end.translation - start.translation),
+            start.translation + share * (end.translation - self._from[segment].translation),
         )
 
     def check(
@@ -103,14 +133,7 @@ class PoseTrajectory(PoseReference):
     ) -> None:
         """Check start, reach, joint limits and joint speeds, see :meth:`Reference.check`."""
         robot.update(q_start)
-        difference = robot.tool_pose().actInv(self.poses[0])
-        distance = float(np.linalg.norm(difference.translation))
-        angle = float(np.linalg.norm(pin.log3(difference.rotation)))
-        if distance > tolerance.position or angle > tolerance.rotation:
-            raise TrajectoryError(
-                f"the trajectory starts {distance:.3f} m and {angle:.3f} rad away from the tool "
-                f"(valid: <= {tolerance.position:g} m and {tolerance.rotation:g} rad)"
-            )
+        self.check_start(robot.tool_pose(), tolerance)
         search = InverseKinematics(robot)
         q = q_start
         for segment in range(len(self._turns)):
@@ -130,6 +153,25 @@ class PoseTrajectory(PoseReference):
                         f"(valid: <= {robot.velocity_limits[joint]:.3f} rad/s)"
                     )
                 q = found
+
+    def check_start(self, tool: pin.SE3, tolerance: StartTolerance) -> None:
+        """Check the first pose.
+
+        Args:
+            tool: Commanded tool pose now, world frame.
+            tolerance: How far from there it may be.
+
+        Raises:
+            TrajectoryError: If it is farther away.
+        """
+        difference = tool.actInv(self.poses[0])
+        distance = float(np.linalg.norm(difference.translation))
+        angle = float(np.linalg.norm(pin.log3(difference.rotation)))
+        if distance > tolerance.position or angle > tolerance.rotation:
+            raise TrajectoryError(
+                f"the trajectory starts {distance:.3f} m and {angle:.3f} rad away from the tool "
+                f"(valid: <= {tolerance.position:g} m and {tolerance.rotation:g} rad)"
+            )
 
     def _check_points(self) -> None:
         if not self.times:
@@ -175,3 +217,14 @@ def reached(search: InverseKinematics, pose: pin.SE3, q: np.ndarray, what: str) 
 def _rest_to_rest(passed: float) -> float:
     """Quintic from 0 to 1 with zero velocity and acceleration at both ends."""
     return passed**3 * (10.0 - 15.0 * passed + 6.0 * passed**2)
+
+
+def _faded(passed: float) -> float:
+    """Integral of a speed that fades from 1 to 0 while its argument goes from 0 to 1; 1/2 after."""
+    share = min(passed, 1.0)
+    return share - share**3 + 0.5 * share**4
+
+
+def _moved(pose: pin.SE3, way: np.ndarray) -> pin.SE3:
+    """Move a pose by (6) a shift and a turn, both in its own frame [m, rad]."""
+    return pin.SE3(pose.rotation @ pin.exp3(way[3:]), pose.translation + pose.rotation @ way[:3])

@@ -42,6 +42,7 @@ class SelfCollision:
 
     Attributes:
         pairs: The pairs of links that are watched, each once.
+        reach: (n) how far, at most, each joint moves any point of a link [m/rad].
     """
 
     def __init__(self, robot: Robot, config: SelfCollisionConfig) -> None:
@@ -65,7 +66,7 @@ class SelfCollision:
             if (links[i], links[j]) in self.pairs or (links[j], links[i]) in self.pairs:
                 self._geometry.addCollisionPair(pin.CollisionPair(i, j))
         self._distances = self._geometry.createData()
-        self._reach = _reach(robot)
+        self.reach = _reach(robot)
         self._known = np.zeros(robot.n), self.clearance(np.zeros(robot.n))
 
     def clearance(self, q: np.ndarray) -> float:
@@ -97,8 +98,8 @@ class SelfCollision:
             (clearance at the start [m]; how much of it is lost [m], negative if it grows).
         """
         where, clearance = self._known
-        most = float(self._reach @ np.abs(end - start))
-        now = clearance - float(self._reach @ np.abs(start - where))
+        most = float(self.reach @ np.abs(end - start))
+        now = clearance - float(self.reach @ np.abs(start - where))
         if most <= share * now:
             return now, most
         if now != clearance:
@@ -154,8 +155,24 @@ def _reach(robot: Robot) -> np.ndarray:
     for shape in robot.collision_shapes:
         link = model.frames[model.getFrameId(shape.body)]
         center = (link.placement * shape.placement).translation
-        farthest = np.linalg.norm(center) + shape.shape.bounding_radius
-        for joint in range(link.parentJoint, 0, -1):
-            reach[joint - 1] = max(reach[joint - 1], farthest)
-            farthest += np.linalg.norm(model.jointPlacements[joint].translation)
+        farthest = float(np.linalg.norm(center)) + shape.shape.bounding_radius
+        reach = np.maximum(reach, reach_of(robot, link.parentJoint, farthest))
+    return reach
+
+
+def reach_of(robot: Robot, joint: int, distance: float) -> np.ndarray:
+    """Return how far, at most, each joint moves a point.
+
+    Args:
+        robot: The arm.
+        joint: Pinocchio's index of the last joint that moves it.
+        distance: How far from that joint's origin it is [m].
+
+    Returns:
+        (n) [m/rad].
+    """
+    reach = np.zeros(robot.n)
+    for moving in range(joint, 0, -1):
+        reach[moving - 1] = distance
+        distance += float(np.linalg.norm(robot.model.jointPlacements[moving].translation))
     return reach

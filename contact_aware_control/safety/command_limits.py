@@ -18,14 +18,15 @@ from contact_aware_control.reference.base import (
     GiveWay,
     Goal,
     Guidance,
-    JointReference,
     PoseReference,
     Reference,
     at_once,
 )
-from contact_aware_control.safety.clearances import SelfCollision, WorkspaceLimits
+from contact_aware_control.reference.joint_trajectory import JointTrajectory
+from contact_aware_control.safety.clearances import SelfCollision, WorkspaceLimits, reach_of
 from contact_aware_control.safety.status import Status
 from contact_core.errors import TrajectoryError, choices
+from contact_core.kernel import kernel
 from contact_core.robot import Robot
 
 CHECK_STEP = 0.05
@@ -70,6 +71,11 @@ class CommandGuard:
         self._model, self._data = robot.model, robot.model.createData()
         self._tool = robot.model.getFrameId(robot.tool_link)
         self._elbow = (robot.n + 1) // 2
+        tool = robot.model.frames[self._tool]
+        self._reach = np.maximum(
+            self._self_collision.reach,
+            reach_of(robot, tool.parentJoint, float(np.linalg.norm(tool.placement.translation))),
+        )
 
     def limit(
         self, command: np.ndarray, change: np.ndarray, yields: bool = False
@@ -133,22 +139,32 @@ class CommandGuard:
         Raises:
             TrajectoryError: If it leaves the workspace, or links would be too close.
         """
-        for time in np.arange(0.0, reference.duration + CHECK_STEP, CHECK_STEP):
+        times = np.arange(0.0, reference.duration + CHECK_STEP, CHECK_STEP)
+        if isinstance(reference, JointTrajectory):
+            self._check_joints(times, reference.samples(times), give_way)
+        elif isinstance(reference, PoseReference):
+            for time in times:
+                give_way()
+                place = reference.sample(time).translation
+                _refuse_outside(time, self._workspace.clearance_at(place))
+
+    def _check_joints(self, times: np.ndarray, path: np.ndarray, give_way: GiveWay) -> None:
+        """Check joint positions (m, n) [rad] at m times [s].
+
+        What has not moved farther than it has clearance need not be measured again.
+        """
+        at = 0
+        while at < len(path):
             give_way()
-            if isinstance(reference, PoseReference):
-                outside = -self._workspace.clearance_at(reference.sample(time).translation)
-            elif isinstance(reference, JointReference):
-                q = reference.sample(time)
-                outside, clearance = -self._place(q).workspace, self._self_collision.clearance(q)
-                if clearance < 0.0:
-                    raise TrajectoryError(
-                        f"at {time:.2f} s two links of the arm would be "
-                        f"{-clearance:.3f} m closer than self_collision.distance"
-                    )
-            if outside > 0.0:
+            time, q = times[at], path[at]
+            inside, clearance = self._place(q).workspace, self._self_collision.clearance(q)
+            if clearance < 0.0:
                 raise TrajectoryError(
-                    f"at {time:.2f} s the tool would be {outside:.3f} m outside the workspace"
+                    f"at {time:.2f} s two links of the arm would be "
+                    f"{-clearance:.3f} m closer than self_collision.distance"
                 )
+            _refuse_outside(time, inside)
+            at = _next_beyond(path, at, self._reach, min(inside, clearance))
 
     def _at(self, command: np.ndarray) -> _Place:
         """Return where a command has the arm, mostly known from the last tick."""
@@ -163,10 +179,43 @@ class CommandGuard:
         return _Place(q, tool, elbow, self._workspace.clearance_at(tool.translation))
 
 
+def _refuse_outside(time: float, clearance: float) -> None:
+    """Refuse a tool that is outside of the workspace at a time [s], by its clearance [m]."""
+    if clearance < 0.0:
+        raise TrajectoryError(
+            f"at {time:.2f} s the tool would be {-clearance:.3f} m outside the workspace"
+        )
+
+
+@kernel
+def _next_beyond(path: np.ndarray, start: int, reach: np.ndarray, distance: float) -> int:
+    """Return the first configuration after one that may have moved a link farther than a distance.
+
+    Args:
+        path: (m, n) configurations [rad].
+        start: Index of the one that distances count from.
+        reach: (n) how far each joint moves any point of a link at most [m/rad].
+        distance: The distance [m].
+
+    Returns:
+        Its index; m if there is none.
+    """
+    for i in range(start + 1, len(path)):
+        moved = 0.0
+        for joint in range(len(reach)):
+            moved += reach[joint] * abs(path[i, joint] - path[start, joint])
+        if moved > distance:
+            return i
+    return len(path)
+
+
 class GoalChecker:
     """Checks goals; it takes much longer than a tick.
 
     With a robot of its own it may work beside a running control loop.
+
+    Attributes:
+        start_tolerance: How far from the arm a goal may begin.
     """
 
     def __init__(self, robot: Robot, config: ControllerConfig) -> None:
@@ -180,7 +229,7 @@ class GoalChecker:
             ConfigError: If a limit does not fit the arm.
         """
         self._robot = robot
-        self._start_tolerance = config.safety.start
+        self.start_tolerance = config.safety.start
         self._guard = CommandGuard(robot, config)
 
     def check(self, goal: Goal, command: np.ndarray, give_way: GiveWay = at_once) -> None:
@@ -204,7 +253,7 @@ class GoalChecker:
                 raise TrajectoryError(f"planned contact of '{link}': force limit {limit} N")
         if goal.posture is not None:
             self._check_posture(goal.posture)
-        goal.reference.check(self._robot, command, self._start_tolerance, give_way)
+        goal.reference.check(self._robot, command, self.start_tolerance, give_way)
         if not isinstance(goal.reference, Guidance):
             self._guard.check(goal.reference, give_way)
 

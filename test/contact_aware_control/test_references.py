@@ -208,3 +208,67 @@ def test_pose_trajectory_that_is_too_fast_is_refused(robot):
     start, end = poses(robot)
     with pytest.raises(TrajectoryError, match=r"pose 1: joint lbr_A\d would move at"):
         PoseTrajectory([0.0, 0.1], [start, end]).check(robot, Q, START)
+
+
+SPEED = np.array([0.3, -0.2, 0.1, 0.0, 0.05, -0.3, 0.2])
+
+
+@pytest.mark.parametrize("first", [0.1, 2.0])
+@pytest.mark.parametrize("derivatives", [1, 2])
+def test_an_arm_that_moves_goes_on_from_its_speed(first, derivatives):
+    """It was taken for one at rest: the command stopped, and went back for a moment."""
+    ends = [VELOCITIES, ACCELERATIONS][:derivatives]
+    times = [first, 3.0, 4.5]
+    trajectory = JointTrajectory.from_start(Q, times, POSITIONS, *ends, speed=SPEED)
+    np.testing.assert_array_equal(trajectory.sample(0.0), Q)
+    np.testing.assert_allclose((trajectory.sample(1e-6) - Q) / 1e-6, SPEED, atol=1e-4)
+    for time, point in zip(times, POSITIONS, strict=True):
+        np.testing.assert_allclose(trajectory.sample(time), point)
+    grid = np.linspace(0.0, 4.5, 9001)
+    velocity = np.diff(trajectory.samples(grid), axis=0) / 5e-4
+    # No jump, at the knot that is added neither: (acceleration) times 0.5 ms.
+    assert np.abs(np.diff(velocity, axis=0)).max() < 0.1
+
+
+def test_a_new_motion_the_same_way_never_turns_round():
+    ahead = Q + 2.0 * SPEED
+    trajectory = JointTrajectory.from_start(Q, [4.0], ahead[None], np.zeros((1, 7)), speed=SPEED)
+    path = trajectory.samples(np.linspace(0.0, 4.0, 4001))
+    forward = np.diff(path, axis=0) * np.sign(SPEED)
+    assert forward.min() > -1e-9
+    # Nor does it go far past a place that is near: the speed fades.
+    near = JointTrajectory.from_start(Q, [60.0], Q[None], np.zeros((1, 7)), speed=SPEED)
+    assert np.abs(near.samples(np.linspace(0.0, 60.0, 6001)) - Q).max() < 0.06
+
+
+def test_many_samples_are_those_at_each_time():
+    for ends in ((), (VELOCITIES,), (VELOCITIES, ACCELERATIONS)):
+        trajectory = JointTrajectory(TIMES, POSITIONS, *ends)
+        grid = np.linspace(-1.0, 3.0, 57)
+        expected = [trajectory.sample(time) for time in grid]
+        np.testing.assert_allclose(trajectory.samples(grid), expected, atol=1e-12)
+    single = JointTrajectory([0.0], POSITIONS[:1])
+    np.testing.assert_array_equal(single.samples(grid), np.repeat(POSITIONS[:1], 57, axis=0))
+
+
+def test_the_first_point_beyond_a_limit_is_named_among_many(robot):
+    times = np.linspace(0.0, 590.0, 1000)
+    points = Q + np.zeros((1000, 7))
+    points[700, 6] = robot.position_limits[1, 6] + 0.01
+    points[900, 6] = robot.position_limits[1, 6] + 0.02
+    with pytest.raises(TrajectoryError, match=r"point 700: joint lbr_A7 .* by 0\.010 rad"):
+        JointTrajectory(times, points, np.zeros((1000, 7))).check(robot, Q, START)
+
+
+def test_a_tool_that_moves_goes_on_from_its_speed(robot):
+    start, end = poses(robot)
+    twist = np.array([0.05, -0.02, 0.1, 0.2, -0.1, 0.3])
+    for first in (0.1, 4.0):
+        trajectory = PoseTrajectory([first], [end]).begun(start, twist)
+        step = pin.log6(start.actInv(trajectory.sample(1e-5))).vector / 1e-5
+        np.testing.assert_allclose(step, twist, atol=1e-3)
+        np.testing.assert_allclose(trajectory.sample(first).homogeneous, end.homogeneous)
+        grid = np.linspace(0.0, first, 2001)
+        way = np.array([trajectory.sample(time).translation for time in grid])
+        # No jump of the velocity [m/s].
+        assert np.abs(np.diff(way, n=2, axis=0)).max() / grid[1] < 1e-2

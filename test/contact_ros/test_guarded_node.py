@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 import rclpy
-from control_msgs.action import FollowJointTrajectory
+from action_msgs.msg import GoalStatus
+from contact_stack_msgs.action import PlanThroughContact
+from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.msg import Parameter, ParameterValue
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
-from rclpy.action import ActionClient, ActionServer
+from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
@@ -23,11 +25,17 @@ from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from contact_core.errors import CommunicationError, ConfigError
 from contact_ros.border import LONGEST_TEXT, MessageError, ending, number
 from contact_ros.diagnostics import Health, Level
-from contact_ros.guarded_node import LARGEST_MESSAGE, GuardedExecutor, GuardedNode
+from contact_ros.guarded_node import (
+    LARGEST_MESSAGE,
+    GuardedExecutor,
+    GuardedNode,
+    PolledActionServer,
+)
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.loop import ErrorRelay, MessageThread
 
@@ -238,13 +246,127 @@ def test_an_action_answers_whatever_its_callbacks_do(
         future = client.send_goal_async(FollowJointTrajectory.Goal())
         spin_until(executor, future.done)
         handles.append(future.result())
-    assert [handle.accepted for handle in handles] == [False, True]
     assert "KeyError" in listener.internal_errors.latest
-    answer = handles[1].get_result_async()
-    spin_until(executor, answer.done)
-    assert answer.result().result.error_code == FollowJointTrajectory.Result.INVALID_GOAL
-    assert answer.result().result.error_string == "not that way"
+    for handle, reason in zip(handles, ("KeyError: 'goal'", "not that way"), strict=True):
+        # One that is rejected would have no words for the reason.
+        assert handle.accepted
+        answer = handle.get_result_async()
+        spin_until(executor, answer.done)
+        assert answer.result().status == GoalStatus.STATUS_ABORTED
+        assert answer.result().result.error_code == FollowJointTrajectory.Result.INVALID_GOAL
+        assert reason in answer.result().result.error_string
     for entity in (*servers, *clients):
+        entity.destroy()
+
+
+def trajectory_of(points: int) -> FollowJointTrajectory.Goal:
+    goal = FollowJointTrajectory.Goal()
+    goal.trajectory.joint_names = [f"lbr_A{i}" for i in range(1, 8)]
+    values = [0.0] * 7
+    point = JointTrajectoryPoint(
+        positions=values, velocities=values, accelerations=values, effort=values
+    )
+    goal.trajectory.points = [point] * points
+    return goal
+
+
+@pytest.mark.parametrize(
+    ("goal", "reason"),
+    [
+        (trajectory_of(5000), "read"),
+        (trajectory_of(11_000), "more than 20000 items"),
+        (trajectory_of(25_000), "points has 25000 entries (valid: at most 20000)"),
+        (
+            FollowJointTrajectory.Goal(trajectory=JointTrajectory(joint_names=["x" * 5000])),
+            "joint_names has 5000 entries (valid: at most 4096)",
+        ),
+    ],
+)
+def test_a_goal_that_is_too_large_is_answered_with_the_reason(
+    listener: Listener, executor: GuardedExecutor, goal: Any, reason: str
+) -> None:
+    def follow(handle: Any) -> Any:
+        handle.abort()
+        return FollowJointTrajectory.Result(error_string="read")
+
+    server = ActionServer(listener, FollowJointTrajectory, "followed", follow)
+    client = ActionClient(listener, FollowJointTrajectory, "followed")
+    spin_until(executor, client.server_is_ready)
+    future = client.send_goal_async(goal)
+    spin_until(executor, future.done)
+    answer = future.result().get_result_async()
+    spin_until(executor, answer.done)
+    assert reason in answer.result().result.error_string
+    # rclpy keeps goals for a quarter of an hour.
+    assert not next(iter(server._goal_handles.values())).request.trajectory.points
+    for entity in (server, client):
+        entity.destroy()
+
+
+def test_a_plan_that_is_refused_says_why_and_a_gripper_without_words_rejects(
+    listener: Listener, executor: GuardedExecutor
+) -> None:
+    goals = [PlanThroughContact.Goal(scene="x" * 5000), ParallelGripperCommand.Goal()]
+    goals[1].command.name = ["x" * 5000]
+    handles = []
+    entities: list[Any] = []
+    for kind, goal in zip((PlanThroughContact, ParallelGripperCommand), goals, strict=True):
+        server = ActionServer(listener, kind, kind.__name__, lambda handle: None)
+        client = ActionClient(listener, kind, kind.__name__)
+        entities += [server, client]
+        spin_until(executor, client.server_is_ready)
+        future = client.send_goal_async(goal)
+        spin_until(executor, future.done)
+        handles.append(future.result())
+    assert [handle.accepted for handle in handles] == [True, False]
+    answer = handles[0].get_result_async()
+    spin_until(executor, answer.done)
+    result = answer.result().result
+    assert result.status == result.INVALID_GOAL
+    assert result.status_name == "INVALID_GOAL"
+    assert result.remedy == "scene has 5000 entries (valid: at most 4096)"
+    for entity in entities:
+        entity.destroy()
+
+
+def test_requests_and_cancels_that_wait_are_taken_past_the_executor(
+    listener: Listener, executor: GuardedExecutor
+) -> None:
+    ended = Future(executor=executor)
+
+    async def follow(handle: Any) -> Any:
+        await ended
+        handle.canceled()
+        return FollowJointTrajectory.Result()
+
+    server = PolledActionServer(
+        listener,
+        FollowJointTrajectory,
+        "followed",
+        follow,
+        cancel_callback=lambda handle: CancelResponse.ACCEPT,
+    )
+    follower = ActionClient(listener, FollowJointTrajectory, "followed")
+    asker = listener.create_client(Trigger, "ask")
+    listener.leave_waiting(listener.service)
+    spin_until(executor, lambda: follower.server_is_ready() and asker.service_is_ready())
+    sent = follower.send_goal_async(FollowJointTrajectory.Goal())
+    spin_until(executor, sent.done)
+    canceled, answer = sent.result().cancel_goal_async(), asker.call_async(Trigger.Request())
+    for _ in range(50):
+        executor.spin_once(timeout_sec=0.01)
+    assert not canceled.done()
+    assert not answer.done()
+    listener.answer(listener.service)
+    server.take_cancels()
+    spin_until(executor, lambda: canceled.done() and answer.done())
+    assert answer.result().success
+    assert len(canceled.result().goals_canceling) == 1
+    ended.set_result(None)
+    result = sent.result().get_result_async()
+    spin_until(executor, result.done)
+    assert result.result().status == GoalStatus.STATUS_CANCELED
+    for entity in (server, follower):
         entity.destroy()
 
 

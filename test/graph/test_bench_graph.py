@@ -31,6 +31,24 @@ def test_looks_are_measured_while_a_box_is_moved(tmp_path, ros_domain):
     assert "looking for a place" in [phase["phase"] for phase in phases]
 
 
+@pytest.mark.verify
+def test_nothing_that_is_asked_for_keeps_a_stop_waiting(tmp_path, ros_domain):
+    """A stop waited for the check of a goal, up to five seconds."""
+    figures = tmp_path / "stops.json"
+    command = [sys.executable, "-m", "contact_stack.cli", "bench", "stops", "--samples", "50"]
+    done = subprocess.run(
+        [*command, "--json", figures], capture_output=True, text=True, timeout=1500
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    found = json.loads(figures.read_text())
+    assert found["asked"] > 0
+    assert [kind["kind"] for kind in found["kinds"]] == ["stop", "external_stop", "hold", "cancel"]
+    for kind in found["kinds"]:
+        assert kind["samples"] == 50
+        assert kind["p99"] <= 0.01
+
+
 def test_a_short_run_measures_every_phase(tmp_path, ros_domain):
     figures = tmp_path / "graph.json"
     command = [sys.executable, "-m", "contact_stack.cli", "bench", "graph", "--seconds", "1"]

@@ -219,3 +219,80 @@ def test_a_tolerance_of_the_tool_that_is_nan_is_refused(robot, frames, field):
     ]
     with pytest.raises(TrajectoryError, match="NaN"):
         PoseGoal(request, robot, start, frames)
+
+
+def test_a_trajectory_has_to_end_at_rest():
+    """It ended with the arm stopped in one tick."""
+    request = FollowJointTrajectory.Goal()
+    request.trajectory.joint_names = NAMES
+    for time, speed in ((1, 0.0), (2, 0.38)):
+        point = JointTrajectoryPoint(positions=[0.1 * time] * 7, time_from_start=Duration(sec=time))
+        point.velocities = [0.0, speed, 0.0, 0.0, 0.0, 0.0, 0.0]
+        request.trajectory.points.append(point)
+    with pytest.raises(TrajectoryError, match=r"lbr_A2 moves at 0\.38 rad/s at the last point"):
+        JointGoal(request, NAMES, np.zeros(7))
+    request.trajectory.points[-1].velocities = [0.0] * 7
+    JointGoal(request, NAMES, np.zeros(7))
+
+
+def test_a_motion_beside_the_arm_has_not_ended_before_the_arm_is_there(robot):
+    """One point at time 0, within the tolerance, was a success at once."""
+    request = FollowJointTrajectory.Goal()
+    request.trajectory.joint_names = NAMES
+    request.trajectory.points = [JointTrajectoryPoint(positions=[0.045] * 7)]
+    goal = JointGoal(request, NAMES, np.zeros(7))
+    running = RunningGoal(None, goal, 0)
+    status = status_of(force=0.0)
+    for command, ended in ((np.zeros(7), False), (np.full(7, 0.0449), True)):
+        progress = GoalProgress(0, command, 0.0, 0.0, command=command)
+        assert running.reached(progress, status) is ended
+    beside = GoalProgress(0, np.zeros(7), 0.0, 0.0, command=np.zeros(7))
+    # Contact may keep it away, and a limit for good.
+    assert running.reached(beside, status_of())
+    running.overtime = 1.0
+    assert running.reached(beside, status)
+
+
+def test_of_a_tool_beside_the_arm_neither(robot, frames):
+    robot.update(Q_BENT)
+    end = robot.tool_pose()
+    end.translation[2] += 0.02
+    request = FollowPoseTrajectory.Goal()
+    request.trajectory.points = [PoseTrajectoryPoint(pose=to_pose(end))]
+    goal = PoseGoal(request, robot, robot.tool_pose(), frames)
+    progress = GoalProgress(0, Q_BENT, 0.0, 0.0, command=Q_BENT)
+    assert goal.reached(progress)
+    assert not RunningGoal(None, goal, 0).reached(progress, status_of(force=0.0))
+
+
+@pytest.mark.parametrize("points", [5000, 5001])
+def test_so_many_points_are_taken_and_no_more(points):
+    request = FollowJointTrajectory.Goal()
+    request.trajectory.joint_names = list(reversed(NAMES))
+    zero = [0.0] * 7
+    for k in range(points):
+        moment = Duration(sec=k // 10, nanosec=k % 10 * 100_000_000)
+        point = JointTrajectoryPoint(
+            positions=[0.1 * i for i in range(7)],
+            velocities=zero,
+            accelerations=zero,
+            effort=zero,
+            time_from_start=moment,
+        )
+        request.trajectory.points.append(point)
+    if points > 5000:
+        with pytest.raises(TrajectoryError, match="5001 points"):
+            JointGoal(request, NAMES, np.zeros(7))
+        return
+    goal = JointGoal(request, NAMES, np.zeros(7))
+    assert goal.goal.reference.duration == pytest.approx(499.9)
+    np.testing.assert_allclose(goal.goal.reference.sample(1.0), 0.1 * np.arange(7)[::-1])
+
+
+def test_a_goal_begins_where_the_arm_has_got_to():
+    goal = goal_of()
+    goal.begin(np.full(7, 0.2), None)
+    np.testing.assert_allclose(goal.goal.reference.sample(0.0), 0.2)
+    speed = np.full(7, 0.1)
+    goal.begin(np.full(7, 0.3), speed)
+    np.testing.assert_allclose(goal.goal.reference.sample(0.0), 0.3)
