@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.results import add_json_option, write_json
+from contact_experiments.bench import payload_error
 from contact_experiments.bench.fault_run import FaultRun, Tick
 from contact_experiments.fake import DRIVERS, FAULTS
 from contact_experiments.fake.faults import summary
@@ -275,10 +276,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--fault",
-        choices=tuple(FAULTS),
+        choices=(*FAULTS, payload_error.NAME),
         action="append",
         metavar="NAME",
-        help="only this one (repeatable); see contact-stack fake --list-faults",
+        help="only this one (repeatable); see contact-stack fake --list-faults, and payload_error, "
+        "which is a sweep of its own",
     )
     add_json_option(parser)
     parser.add_argument("--page", type=Path, metavar="FILE", help="page to put the tables into")
@@ -299,10 +301,22 @@ def main(args: argparse.Namespace) -> int:
     Returns:
         0 if no bound is broken that holds as far as we know, else 1.
     """
-    cases = list(product(args.driver or DRIVERS, (False, True), args.fault or FAULTS))
-    outcomes = measure_all(cases, args.processes)
-    print(render(outcomes))
-    if args.page:
-        args.page.write_text(page(args.page.read_text(), outcomes))
-    write_json([dataclasses.asdict(outcome) for outcome in outcomes], args.json)
-    return int(any(outcome.unexpected for outcome in outcomes))
+    names = args.fault or [*FAULTS, payload_error.NAME]
+    faults = [name for name in names if name != payload_error.NAME]
+    travels: list[payload_error.Travel] = []
+    if payload_error.NAME in names:
+        travels = payload_error.measure_all(payload_error.all_cases(), args.processes)
+        print(payload_error.render(travels))
+        if args.page:
+            text = args.page.read_text()
+            args.page.write_text(payload_error.page(text, travels))
+    outcomes: list[Outcome] = []
+    if faults:
+        cases = list(product(args.driver or DRIVERS, (False, True), faults))
+        outcomes = measure_all(cases, args.processes)
+        print(render(outcomes))
+        if args.page:
+            args.page.write_text(page(args.page.read_text(), outcomes))
+    results = [*map(dataclasses.asdict, travels), *map(dataclasses.asdict, outcomes)]
+    write_json(results, args.json)
+    return int(any(o.unexpected for o in outcomes) or not all(t.bounded for t in travels))

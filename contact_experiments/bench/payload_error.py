@@ -46,6 +46,9 @@ WALL_STIFFNESS, WALL_GAP, WALL_DEPTH = 3000.0, 0.01, 0.05
 TRAVEL, SPEED, RECOVERED = 0.05, 0.3, 0.01
 """How far and how fast a command may go by an error, and where it has to be after it [m], [m/s]."""
 
+TABLE_BEGIN, TABLE_END = "<!-- payload_error: begin -->", "<!-- payload_error: end -->"
+"""Between these is the table on the page of the documentation."""
+
 
 class Rest(Stay):
     """The arm is to stay where it is."""
@@ -255,10 +258,23 @@ def render(travels: Sequence[Travel]) -> str:
         groups.setdefault(key, []).append(travel)
     rows = "\n".join(_row(*key, rows) for key, rows in groups.items())
     return (
-        "## A wrong payload\n\n"
         "| arm | situation | error | calibrated | command | speed | arm | reported | recovers |\n"
         f"|---|---|---|---|---|---|---|---|---|\n{rows}"
     )
+
+
+def page(text: str, travels: Sequence[Travel]) -> str:
+    """Put the table into the page of the documentation.
+
+    Args:
+        text: The page as it is; the table is between two comments.
+        travels: What was measured.
+
+    Returns:
+        The page with a new table.
+    """
+    before, _, rest = text.partition(TABLE_BEGIN)
+    return f"{before}{TABLE_BEGIN}\n\n{render(travels)}\n\n{TABLE_END}{rest.partition(TABLE_END)[2]}"
 
 
 def _row(arm: str, situation: str, how: str, calibrated: bool, rows: Sequence[Travel]) -> str:
