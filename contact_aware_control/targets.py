@@ -15,7 +15,7 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.loop_state import LoopState
 from contact_aware_control.reference import Goal, JointStream, PoseStream
 from contact_aware_control.reference.base import (
-    Reach,
+    ArmReach,
     check_joint_positions,
     check_joint_speeds,
 )
@@ -128,7 +128,7 @@ class TargetLimits:
             config: The controller's parameters.
         """
         self.robot = robot
-        self._reach = Reach(robot)
+        self._reach = ArmReach(robot)
         self._workspace = WorkspaceLimits(config.workspace)
         # A tool turns about as fast as the fastest joint; degrees per second are far beyond.
         self._fastest = {

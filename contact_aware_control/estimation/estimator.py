@@ -23,7 +23,7 @@ from contact_core.collision.shapes import PlacedShape
 from contact_core.errors import ConfigError
 from contact_core.robot import Robot
 
-TRUSTED_OVER_LEAST, MOST_OVER_LEAST = 10.0, 30.0
+TRUSTED_OVER_LEAST, MAX_OVER_LEAST = 10.0, 30.0
 """A force over the least one that causes its torques: up to where its contact may count as located
 (on the outer links it reaches 7), and up to where it is believed (on link 4 it reaches 23)."""
 
@@ -219,7 +219,7 @@ class ContactEstimator(Estimator):
             point_world=estimate.point_world,
             point_link=pose.actInv(estimate.point_world),
             normal_world=estimate.normal_world,
-            force_world=estimate.force_world / max(ratio / MOST_OVER_LEAST, 1.0),
+            force_world=estimate.force_world / max(ratio / MAX_OVER_LEAST, 1.0),
             point_covariance=estimate.point_covariance,
             force_covariance=estimate.force_covariance,
             residual=estimate.residual,

@@ -67,7 +67,7 @@ def check_joint_speeds(speeds: np.ndarray, robot: Robot, what: str) -> None:
         )
 
 
-class Reach:
+class ArmReach:
     """What no arm can do: bring its tool farther from the shoulder than its links are long.
 
     Attributes:

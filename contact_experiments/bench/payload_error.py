@@ -64,7 +64,7 @@ class Turn(Rest):
         return JointTrajectory([0.0, self.duration], np.array([q, q + 0.05 * self.duration]))
 
 
-class Press(Rest):
+class PressAside(Rest):
     """The tool goes aside, against a wall."""
 
     def motion(self, robot: Robot, q: np.ndarray) -> Motion:
@@ -76,11 +76,11 @@ class Press(Rest):
         return PoseTrajectory([0.0, 3.0, self.duration], [home, there, there])
 
 
-SITUATIONS = {"at rest": Rest, "in motion": Turn, "in contact": Press}
+SITUATIONS = {"at rest": Rest, "in motion": Turn, "in contact": PressAside}
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
+class PayloadCase:
     """One run.
 
     Attributes:
@@ -113,7 +113,7 @@ class Travel:
         recovers: Whether the command is back at the end.
     """
 
-    case: Case
+    case: PayloadCase
     command: float
     speed: float
     arm: float
@@ -148,7 +148,7 @@ class _World:
         return self._robot.torque_of_force(self._robot.tool_link, point, force)
 
 
-def run(case: Case, happens: bool) -> tuple[ClosedLoopRun, np.ndarray]:
+def run(case: PayloadCase, happens: bool) -> tuple[ClosedLoopRun, np.ndarray]:
     """Make a run.
 
     Args:
@@ -190,7 +190,7 @@ def run(case: Case, happens: bool) -> tuple[ClosedLoopRun, np.ndarray]:
     return result, result.run().joint_position[:, : q.size]
 
 
-def measure(case: Case) -> Travel:
+def measure(case: PayloadCase) -> Travel:
     """Make a run with an error, and measure what the error did.
 
     Args:
@@ -225,7 +225,7 @@ def measure(case: Case) -> Travel:
     )
 
 
-def measure_all(cases: Sequence[Case], processes: int) -> list[Travel]:
+def measure_all(cases: Sequence[PayloadCase], processes: int) -> list[Travel]:
     """Measure many cases, in their order.
 
     Args:
@@ -236,10 +236,10 @@ def measure_all(cases: Sequence[Case], processes: int) -> list[Travel]:
         return list(tqdm(pool.imap(measure, cases), total=len(cases), desc=NAME))
 
 
-def all_cases() -> list[Case]:
+def all_cases() -> list[PayloadCase]:
     """Return all cases of the sweep."""
     every = product(ARMS, SITUATIONS, HOWS, (True, False), range(len(POSES)), ERRORS)
-    return [Case(*values) for values in every]
+    return [PayloadCase(*values) for values in every]
 
 
 def render(travels: Sequence[Travel]) -> str:
@@ -274,7 +274,9 @@ def page(text: str, travels: Sequence[Travel]) -> str:
         The page with a new table.
     """
     before, _, rest = text.partition(TABLE_BEGIN)
-    return f"{before}{TABLE_BEGIN}\n\n{render(travels)}\n\n{TABLE_END}{rest.partition(TABLE_END)[2]}"
+    return (
+        f"{before}{TABLE_BEGIN}\n\n{render(travels)}\n\n{TABLE_END}{rest.partition(TABLE_END)[2]}"
+    )
 
 
 def _row(arm: str, situation: str, how: str, calibrated: bool, rows: Sequence[Travel]) -> str:

@@ -3,12 +3,12 @@
 import pytest
 
 from contact_aware_control.safety.status import Status
-from contact_experiments.bench.payload_error import Case, all_cases, measure, render
+from contact_experiments.bench.payload_error import PayloadCase, all_cases, measure, render
 
 FEW = [
-    Case("iiwa14_wsg50", "at rest", "declared", True, 0, 2.0),
-    Case("iiwa14_wsg50", "in contact", "declared", True, 0, 5.0),
-    Case("iiwa14_wsg50", "in contact", "real", True, 0, 2.0),
+    PayloadCase("iiwa14_wsg50", "at rest", "declared", True, 0, 2.0),
+    PayloadCase("iiwa14_wsg50", "in contact", "declared", True, 0, 5.0),
+    PayloadCase("iiwa14_wsg50", "in contact", "real", True, 0, 2.0),
 ]
 """1.2 m at 2.2 m/s before, each of them."""
 
