@@ -147,7 +147,11 @@ class TorqueBalance:
             self._reference = self._contact
         if self._payload.pending:
             torque = external_torque - self.bias - self.load_matrix @ self._payload.counted
-            if self._shows_declared(torque - self._reference, covariance):
+            if self._tare.running:
+                # It may have hung there from the start, and have been taken for a bias.
+                self._errors.forget_bias()
+                self._payload.count(stamp_ns)
+            elif self._shows_declared(torque - self._reference, covariance):
                 self._payload.count(stamp_ns)
         payload, deviation = self._payload.torque(stamp_ns, self.load_matrix)
         covariance = covariance + np.diag(deviation**2)
@@ -158,12 +162,12 @@ class TorqueBalance:
     def _shows_declared(self, change: np.ndarray, covariance: np.ndarray) -> bool:
         """Tell whether a torque has changed as the declared payload changes it, by half at least.
 
-        What is too little to be seen is believed, as is everything before the first tare.
+        What is too little to be seen is believed.
         """
         expected = self.load_matrix @ (self._payload.declared - self.known_load)
         weighted = np.linalg.solve(covariance, expected)
         significance = float(expected @ weighted)
-        if significance < self._significant or not self._tare.measured:
+        if significance < self._significant:
             return True
         return float(change @ weighted) > 0.5 * significance
 

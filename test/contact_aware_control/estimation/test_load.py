@@ -8,6 +8,7 @@ import pytest
 from contact_aware_control.estimation.base import EstimatorStatus
 from contact_aware_control.estimation.config import LoadConfig
 from contact_aware_control.estimation.load import LoadClassifier, LoadHypothesis, Verdict
+from contact_aware_control.estimation.tare import TareStatus
 from contact_aware_control.estimation.torque_errors import ErrorRegressor
 from contact_aware_control.lever_arms import LeverArms
 
@@ -218,6 +219,22 @@ def test_a_payload_counts_only_once_the_torque_shows_it(make_plant, robot):
     again = [plant.tick(HOME) for _ in range(100)]
     assert again[-1].status is EstimatorStatus.FREE
     assert again[-1].load == pytest.approx(0.0)
+
+
+def test_a_tare_takes_the_declared_payload_for_what_hangs_there(make_plant, robot):
+    """It may have hung there from the start, and been taken for a bias."""
+    plant = make_plant(seed=1)
+    robot.update(HOME)
+    weight = robot.gravity_torque_of_payload(0.2, np.zeros(3))
+    for _ in range(100):
+        plant.tick(HOME, extra=weight)
+    plant.estimator.set_payload(0.2, np.zeros(3), 0)
+    plant.estimator.tare()
+    for _ in range(100):
+        output = plant.tick(HOME, extra=weight)
+    assert output.tare is TareStatus.DONE
+    assert output.load == pytest.approx(0.0)
+    assert np.abs(output.bias).max() < 0.3
 
 
 def test_a_force_far_above_what_its_torque_asks_for_is_not_believed(make_plant, robot):
