@@ -256,7 +256,7 @@ class LoadClassifier:
             return Verdict.CONTACT
         if not is_slight:
             verdict = self._change.update(change, self._of_contact(covariance, 0.0), *sample)
-            self._in_doubt = verdict is not Verdict.CONTACT
+            self._in_doubt = verdict is not Verdict.CONTACT and abs(self._change.load[0]) >= SLIGHT
             if self._in_doubt:
                 return verdict
         self._become_certain(self.contact + (1.0 - math.exp(-period / self._window)) * change)

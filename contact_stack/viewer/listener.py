@@ -16,7 +16,6 @@ from contact_core.errors import choices
 from contact_ros.border import (
     LARGEST_FORCE,
     LARGEST_POSITION,
-    MOST_ITEMS,
     MOST_NAMES,
     MessageError,
     at_most,
@@ -36,6 +35,9 @@ MODES = {
     ControllerStatus.FAULT: "FAULT",
 }
 
+
+MAX_POINTS = 10_000
+"""Most points of a cloud that are drawn."""
 
 POINT = 12
 """Bytes of a particle: x, y, z as float32."""
@@ -114,11 +116,11 @@ class Listener:
         count = message.width * message.height
         if (
             message.point_step != POINT
-            or not count * POINT == len(message.data) <= MOST_ITEMS * POINT
+            or not count * POINT == len(message.data) <= MAX_POINTS * POINT
         ):
             raise MessageError(
                 f"{count} points of {message.point_step} bytes in {len(message.data)} "
-                f"(valid: at most {MOST_ITEMS} of {POINT})"
+                f"(valid: at most {MAX_POINTS} of {POINT})"
             )
         points = np.frombuffer(bytes(message.data), "<f4").reshape(-1, 3)
         if not (np.abs(points) <= LARGEST_POSITION).all():

@@ -218,6 +218,9 @@ class Target:
         while not condition():
             assert time.monotonic() < end, "no answer"
             self.executor.spin_once(timeout_sec=0.02)
+            # Some answers are a loop's own work.
+            for loop in self.loops:
+                loop._tick()
 
     def wait_for_servers(self) -> None:
         """Wait until the helper has found the node's actions."""

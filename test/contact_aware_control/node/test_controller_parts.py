@@ -45,7 +45,7 @@ PRESSED = after(ACTIVE, Request.PRESS_EXTERNAL_STOP)
         (BACK, Request.RESUME, True, "the link is armed again"),
         (LOST, Request.RESUME, False,
          "refused: there is no link to the robot, STATE_STALE: no state for 1.200 s; check the"),
-        (WAITING, Request.RESUME, False, "refused: there is no joint state yet: start the driver"),
+        (WAITING, Request.RESUME, False, "refused: there is no joint state yet: check that the"),
         (OFF, Request.RESUME, False, "refused: the controller is inactive: activate it, with"),
         (OFF, Request.HOLD, True, "the controller is inactive: activate it, with"),
         (ACTIVE, Request.STOP, True, "stopped: call reset to go on"),
