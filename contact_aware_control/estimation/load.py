@@ -241,36 +241,33 @@ class LoadClassifier:
     ) -> Verdict:
         """Tell whether a load may be what has changed the torque of a contact."""
         change = torque - self.contact
-        sample = matrix, known, period
-        slight = self._of_contact(covariance, CERTAIN)
-        is_slight = change @ np.linalg.solve(slight, change) < self._threshold
+        # It may press any harder, or not at all.
+        along = np.outer(self.contact, self.contact)
+        steady = covariance + self._across(CERTAIN)
+        is_slight = change @ np.linalg.solve(steady + along, change) < self._threshold
         if self._in_doubt:
             self._slight_for = self._slight_for + period if is_slight else 0.0
             if self._slight_for < self._window:
-                verdict = self._change.update(
-                    change, self._of_contact(covariance, DOUBTED), *sample
-                )
+                moved = covariance + along + self._across(DOUBTED)
+                verdict = self._change.update(change, moved, matrix, known, period)
                 if verdict is not Verdict.CONTACT:
                     return verdict
             self._become_certain(torque)
             return Verdict.CONTACT
         if not is_slight:
-            verdict = self._change.update(change, self._of_contact(covariance, 0.0), *sample)
-            self._in_doubt = verdict is not Verdict.CONTACT and abs(self._change.load[0]) >= SLIGHT
-            if self._in_doubt:
+            # A load alone: together with a contact that changes it would explain too much.
+            verdict = self._change.update(change, steady, matrix, known, period)
+            heavy = abs(self._change.load[0]) >= SLIGHT
+            if heavy and verdict is not Verdict.CONTACT:
+                self._in_doubt = True
                 return verdict
         self._become_certain(self.contact + (1.0 - math.exp(-period / self._window)) * change)
         return Verdict.CONTACT
 
-    def _of_contact(self, covariance: np.ndarray, share: float) -> np.ndarray:
-        """Return the covariance (n, n) of what is no load, where the contact changes by itself.
-
-        It may press any harder or not at all; across, its torque changes by a share of itself.
-        """
-        contact = self.contact
-        across = share * float(np.linalg.norm(contact))
-        total: np.ndarray = covariance + np.outer(contact, contact) + across**2 * np.eye(self._n)
-        return total
+    def _across(self, share: float) -> np.ndarray:
+        """Return the covariance (n, n) of a contact's torque that changes by a share of itself."""
+        variance: np.ndarray = share**2 * float(self.contact @ self.contact) * np.eye(self._n)
+        return variance
 
     def _become_certain(self, torque: np.ndarray) -> None:
         """Take a torque (n) for that of contacts [Nm]."""

@@ -38,6 +38,8 @@ pytestmark = pytest.mark.graph
 
 NODES = ("tamsi_sim", "contact_estimator", "contact_aware_controller")
 MAIN = "import sys; from contact_aware_control.node.{} import main; sys.exit(main())"
+SIMULATED = ("robot:=iiwa14_wsg50", "hardware:=false")
+"""Parameters of a controller whose arm is simulated."""
 NAMESPACE = ("--ros-args", "-r", "__ns:=/lbr")
 
 Moving = tuple[GraphClient, dict[str, int]]
@@ -168,9 +170,7 @@ def start_alone(
 
     def start(*parameters: str) -> FakeRobot:
         words = [
-            word
-            for p in ("robot:=iiwa14_wsg50", "driver:=ros2_control", *parameters)
-            for word in ("-p", p)
+            word for p in (*SIMULATED, "driver:=ros2_control", *parameters) for word in ("-p", p)
         ]
         processes.append(
             start_process(sys.executable, "-c", MAIN.format("controller"), *NAMESPACE, *words)
@@ -324,7 +324,11 @@ def test_a_dead_controller_is_reported_and_a_new_one_takes_over(
     # The last words of the dead one may have come late.
     restarted = time.monotonic()
     controller = start_process(
-        sys.executable, "-c", MAIN.format("controller"), *NAMESPACE, "-p", "robot:=iiwa14_wsg50"
+        sys.executable,
+        "-c",
+        MAIN.format("controller"),
+        *NAMESPACE,
+        *(word for p in SIMULATED for word in ("-p", p)),
     )
     client.spin_until(lambda: alive[-1][1])
     commands = client.spin_until(lambda: commands_since(client, restarted, 1))
