@@ -31,7 +31,7 @@ CERTAIN, DOUBTED = 0.05, 0.3
 """By how much of itself the torque of a contact may change in its direction, which is no load;
 where a load is in doubt that moves the arm meanwhile, the contact may slide and change more."""
 
-SLIGHT = 0.3
+SLIGHT = 1.0
 """A load that is less makes no difference beside a contact [kg]."""
 
 
