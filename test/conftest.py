@@ -78,13 +78,13 @@ def _state_of_sources() -> str:
 @pytest.fixture
 def ros_domain(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """A ROS domain of this test's own, reaching no other machine."""
-    from domain_coordinator import domain_id
+    from own_domain import own_domain
 
-    with domain_id() as domain:
-        monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
-        monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    with own_domain() as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
         monkeypatch.setenv("PYTHONPATH", str(REPOSITORY), prepend=os.pathsep)
-        yield domain
+        yield int(environment["ROS_DOMAIN_ID"])
 
 
 def _group_members(group: int) -> list[int]:

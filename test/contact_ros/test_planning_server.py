@@ -15,6 +15,7 @@ import pytest
 import rclpy
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from contact_stack_msgs.action import PlanRobustContact, PlanThroughContact
+from own_domain import own_domain
 from planning_client import PlanningClient
 from rclpy.qos import qos_profile_action_status_default
 from rclpy.signals import SignalHandlerOptions
@@ -146,11 +147,9 @@ def start(planner: Planner, **pipes: Any) -> subprocess.Popen[str]:
 @pytest.fixture(scope="module", params=PLANNERS, ids=lambda planner: planner.name)
 def planner(request: pytest.FixtureRequest) -> Iterator[Planner]:
     """One planner, whose process serves all tests of this file."""
-    from domain_coordinator import domain_id
-
-    with domain_id() as domain, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ROS_DOMAIN_ID", str(domain))
-        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    with own_domain() as environment, pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
         server = start(request.param)
         try:
             yield request.param

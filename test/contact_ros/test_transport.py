@@ -12,10 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
-from std_msgs.msg import String
 
 from contact_core.errors import ConfigError
 from contact_ros import network
@@ -45,13 +41,14 @@ from rclpy.node import Node
 from std_msgs.msg import String
 from contact_ros import network
 
-network.enter(network.LOCALHOST)
+{enter}
 rclpy.init()
 node = Node("listener")
 heard = []
 node.create_subscription(String, "memory", heard.append, 1)
 while not heard:
     rclpy.spin_once(node)
+print(heard[0].data)
 """
 
 FAR_REACHING = {
@@ -150,29 +147,21 @@ def addresses(pid: int) -> set[str]:
     return {row[1].partition(":")[0] for row in rows if f"socket:[{row[9]}]" in sockets}
 
 
+@pytest.mark.graph
 @pytest.mark.parametrize(("transports", "memory"), [("", "not shared"), ("DEFAULT", "shared")])
 def test_a_node_is_heard_by_one_that_uses_shared_memory(
     transports: str, memory: str, start_process: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On this machine only: the listener's range is LOCALHOST."""
+    monkeypatch.delenv(network.PROFILES)
+    monkeypatch.setenv(network.RANGE, "LOCALHOST")
+    listener = start_process(sys.executable, "-c", LISTENER.format(enter=""))
     if transports:
         monkeypatch.setenv(network.TRANSPORTS, transports)
     talker = start_process(sys.executable, "-c", TALKER.format(reach=network.ENVIRONMENT))
-    rclpy.init()
-    listener = Node("listener")
-    executor = SingleThreadedExecutor()
-    executor.add_node(listener)
-    heard: list[String] = []
-    listener.create_subscription(String, "memory", heard.append, 1)
-    end = time.monotonic() + 60.0
-    while not heard and time.monotonic() < end:
-        executor.spin_once(timeout_sec=0.05)
-    executor.shutdown()
-    listener.destroy_node()
-    rclpy.shutdown()
+    heard, _ = listener.communicate(timeout=60.0)
+    assert heard.strip() == memory
     talker.terminate()
     talker.wait()
-    assert [message.data for message in heard[:1]] == [memory]
 
 
 PARTICIPANTS = 110
@@ -189,7 +178,9 @@ def test_nodes_find_each_other_among_many(start_process: Start, ros_domain: int)
             with contextlib.suppress(OSError):  # it is taken already
                 taken.bind(("127.0.0.1", port))
         talker = start_process(sys.executable, "-c", TALKER.format(reach=network.LOCALHOST))
-        listener = start_process(sys.executable, "-c", LISTENER)
+        listener = start_process(
+            sys.executable, "-c", LISTENER.format(enter="network.enter(network.LOCALHOST)")
+        )
         assert listener.wait(timeout=60.0) == 0
         talker.terminate()
         talker.wait()

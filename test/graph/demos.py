@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from domain_coordinator import domain_id
+from own_domain import own_domain
 
 PATIENCE = 30.0
 """How long a demo may take to stop its nodes [s]."""
@@ -41,13 +41,8 @@ def try_demo(name: str, folder: Path, *options: str, timeout: float) -> tuple[in
         *(sys.executable, "-m", "contact_stack.cli", "demo", name),
         *("--no-view", "--out", str(folder), *options),
     ]
-    with domain_id() as domain:
-        environment = {
-            **os.environ,
-            "ROS_DOMAIN_ID": str(domain),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        }
-        pipe = subprocess.PIPE
+    with own_domain() as environment:
+        pipe, environment = subprocess.PIPE, os.environ | environment
         demo = subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True)
         try:
             output, errors = demo.communicate(timeout=timeout)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from domain_coordinator import domain_id
+from own_domain import own_domain
 
 from contact_core.arm_state import ArmState, CommandMode
 from contact_core.errors import CommunicationError
@@ -91,18 +91,13 @@ def test_options_of_other_demos_are_refused(
 
 def run_demo(folder: Path) -> dict[str, Any]:
     """Run the demo as a user does."""
-    with domain_id() as domain:
-        environment = {
-            **os.environ,
-            "ROS_DOMAIN_ID": str(domain),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        }
+    with own_domain() as environment:
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "contact_stack.cli", "demo", "slide_sled"),
                 *("--no-view", "--out", str(folder)),
             ],
-            env=environment,
+            env=os.environ | environment,
             capture_output=True,
             text=True,
             timeout=500,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from contact_stack_msgs.action import PlanThroughContact
+from own_domain import own_domain
 from planning_client import PlanningClient
 
 from contact_stack.launch import NodeGraph, find_launch_file, parse
@@ -15,11 +16,9 @@ from contact_stack.launch import NodeGraph, find_launch_file, parse
 @pytest.fixture(scope="module")
 def server() -> Iterator[NodeGraph]:
     """The node, started by its launch file once for all tests of a file."""
-    from domain_coordinator import domain_id
-
-    with domain_id() as domain, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ROS_DOMAIN_ID", str(domain))
-        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    with own_domain() as environment, pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
         with NodeGraph(parse(find_launch_file("planners"), {}), io.StringIO()) as graph:
             yield graph
         assert graph.exit_code == 0
