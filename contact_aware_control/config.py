@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contact_core.config import nested, parameter
-from contact_core.errors import ConfigError
+from contact_core.base.config import nested, parameter
+from contact_core.base.errors import ConfigError
 from contact_core.quadratic_program import SOLVERS
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.robot import Robot
+from contact_core.robot.robot import Robot
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,8 @@ from contact_aware_control.safety.status import FOLLOWING, Finding, Link, Mode, 
 from contact_aware_control.safety.supervisor import Conditions, Supervisor, SupervisorState
 from contact_aware_control.safety.transition import DONE, Transition, TransitionState
 from contact_aware_control.yielding import Known, Move, Yielding, age
-from contact_core.arm_state import ArmState, SoundCommand
-from contact_core.robot import Robot
+from contact_core.robot.arm_state import ArmState, SoundCommand
+from contact_core.robot.robot import Robot
 
 NOTHING = LoopInputs(0)
 """What the tick before the first one was given."""

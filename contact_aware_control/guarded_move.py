@@ -18,9 +18,9 @@ from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.reference import PoseStream
 from contact_aware_control.reference.stream import Bounds
 from contact_aware_control.tool_force import force_along, hand_links
-from contact_core.errors import TrajectoryError
-from contact_core.low_pass import followed_share
-from contact_core.robot import Robot
+from contact_core.base.errors import TrajectoryError
+from contact_core.base.low_pass import followed_share
+from contact_core.robot.robot import Robot
 
 FORCE_TIME = 0.01
 """Time constant of the force [s]."""

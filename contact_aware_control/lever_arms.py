@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from contact_core.kernel import kernel
-from contact_core.robot import Robot
+from contact_core.base.kernel import kernel
+from contact_core.robot.robot import Robot
 
 LEAST_LEVER = 0.05
 """No lever arm is taken to be shorter, so that noise at the wrist is no force [m]."""

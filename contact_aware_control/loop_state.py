@@ -16,7 +16,7 @@ from contact_aware_control.safety.state_checks import CheckState
 from contact_aware_control.safety.status import Finding, Link, Mode, Status
 from contact_aware_control.safety.supervisor import SupervisorState
 from contact_aware_control.safety.transition import DONE, TransitionState
-from contact_core.arm_state import ArmState
+from contact_core.robot.arm_state import ArmState
 
 NANOSECONDS = 1e-9
 

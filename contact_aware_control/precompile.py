@@ -15,11 +15,11 @@ from contact_aware_control.safety.follow_watch import FollowWatch
 from contact_aware_control.safety.reflex import Reflex, ReflexState
 from contact_aware_control.safety.state_checks import CheckState, StateChecks
 from contact_aware_control.tracking import PoseTracking
-from contact_core.arm_state import ArmState
-from contact_core.config import from_mapping
-from contact_core.description import RobotDescription
+from contact_core.base.config import from_mapping
 from contact_core.quadratic_program import DualActiveSetSolver, QuadraticProgram
-from contact_core.robot import Robot
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 
 ROBOT = "iiwa14_wsg50"
 PERIOD = 0.005

@@ -22,9 +22,9 @@ from contact_aware_control.reference.base import (
 from contact_aware_control.reference.stream import Bounds, bounds_of
 from contact_aware_control.safety.clearances import WorkspaceLimits
 from contact_aware_control.safety.status import FOLLOWING
-from contact_core.config import parameter
-from contact_core.errors import TrajectoryError
-from contact_core.robot import Robot
+from contact_core.base.config import parameter
+from contact_core.base.errors import TrajectoryError
+from contact_core.robot.robot import Robot
 
 FORGOTTEN = 1.0
 """A stream that has stopped is held, and named, for so long; then nothing is followed [s]."""

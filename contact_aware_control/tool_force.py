@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_core.robot import Robot
+from contact_core.robot.robot import Robot
 
 NOISE, LEVER = 0.1, 0.1
 """Of the torques, low-passed [Nm]; distance from the tool at which the hand may be touched [m]."""

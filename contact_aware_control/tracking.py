@@ -21,9 +21,9 @@ from contact_aware_control.reference.base import (
     PoseReference,
     Reference,
 )
-from contact_core.errors import TrajectoryError
-from contact_core.kernel import kernel
-from contact_core.robot import Robot
+from contact_core.base.errors import TrajectoryError
+from contact_core.base.kernel import kernel
+from contact_core.robot.robot import Robot
 
 RETURN_SHARE = 1.2
 """Of the programmed speed, for the way back to where contact has led the arm from."""

@@ -30,9 +30,9 @@ from contact_aware_control.safety.leash import Leash
 from contact_aware_control.safety.reflex import ReflexState
 from contact_aware_control.safety.status import FOLLOWING, Mode, Status
 from contact_aware_control.safety.transition import DONE, TransitionState
-from contact_core.arm_state import ArmState
-from contact_core.low_pass import followed_share
-from contact_core.robot import Robot
+from contact_core.base.low_pass import followed_share
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.robot import Robot
 
 LEASHED = (Status.OK, Status.CONTACT_UNIDENTIFIABLE)
 """What the leash explains better."""

@@ -5,7 +5,7 @@ The names below are imported when first used.
 
 from typing import TYPE_CHECKING
 
-from contact_core.lazy import lazy_names
+from contact_core.base.lazy import lazy_names
 
 __all__ = [
     "ContactStackError",
@@ -18,23 +18,23 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from contact_core.description import RobotDescription
-    from contact_core.errors import ContactStackError
-    from contact_core.files import share
-    from contact_core.inverse_kinematics import InverseKinematics
-    from contact_core.registry import Registry
-    from contact_core.robot import Robot
-    from contact_core.scene import Scene
+    from contact_core.base.errors import ContactStackError
+    from contact_core.base.files import share
+    from contact_core.base.registry import Registry
+    from contact_core.robot.description import RobotDescription
+    from contact_core.robot.inverse_kinematics import InverseKinematics
+    from contact_core.robot.robot import Robot
+    from contact_core.robot.scene import Scene
 else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "description": ("RobotDescription",),
-            "errors": ("ContactStackError",),
-            "files": ("share",),
-            "inverse_kinematics": ("InverseKinematics",),
-            "registry": ("Registry",),
-            "robot": ("Robot",),
-            "scene": ("Scene",),
+            "robot.description": ("RobotDescription",),
+            "base.errors": ("ContactStackError",),
+            "base.files": ("share",),
+            "robot.inverse_kinematics": ("InverseKinematics",),
+            "base.registry": ("Registry",),
+            "robot.robot": ("Robot",),
+            "robot.scene": ("Scene",),
         },
     )

@@ -5,7 +5,7 @@ The names below are for scripts and nodes of users; they are imported when first
 
 from typing import TYPE_CHECKING
 
-from contact_core.lazy import lazy_names
+from contact_core.base.lazy import lazy_names
 
 __all__ = [
     "LOCKSTEP",

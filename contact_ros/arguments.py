@@ -11,8 +11,8 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from contact_core.config import read_mapping
-from contact_core.errors import ConfigError
+from contact_core.base.config import read_mapping
+from contact_core.base.errors import ConfigError
 
 OF_EVERY_NODE = ("/clock",)
 """Topics that a node may listen to at any time, by its parameter use_sim_time."""

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_core.errors import CommunicationError
+from contact_core.base.errors import CommunicationError
 from contact_ros.diagnostics import Health, Level
 
 MOST_NUMBERS = 100_000

@@ -16,7 +16,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.task import Future
 
-from contact_core.errors import CommunicationError
+from contact_core.base.errors import CommunicationError
 from contact_ros import environment
 
 TIMEOUT = 30.0

@@ -19,8 +19,8 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
-from contact_core.errors import ContactStackError
-from contact_core.signals import LONGEST_WAIT, end_with_parent, stop_signals
+from contact_core.base.errors import ContactStackError
+from contact_core.base.signals import LONGEST_WAIT, end_with_parent, stop_signals
 from contact_ros import network
 from contact_ros.arguments import check_files, useless_remaps
 from contact_ros.guarded_node import GuardedExecutor

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from contact_core.errors import ConfigError, choices
+from contact_core.base.errors import ConfigError, choices
 
 DOMAIN = "ROS_DOMAIN_ID"
 LAST_DOMAIN = 232

@@ -8,9 +8,9 @@ from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3
 from numpy.typing import ArrayLike, NDArray
 from tf2_msgs.msg import TFMessage
 
-from contact_core.description import RobotDescription
-from contact_core.errors import choices
-from contact_core.scene_config import WORLD
+from contact_core.base.errors import choices
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.scene_config import WORLD
 from contact_ros.border import MessageError, number, vector
 
 UNIT = 1e-2

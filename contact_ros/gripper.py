@@ -17,7 +17,7 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from contact_core.gripper import GripperCommand
+from contact_core.robot.gripper import GripperCommand
 from contact_ros.border import MessageError, number
 from contact_ros.guarded_node import waking_future
 from contact_ros.stamps import to_nanoseconds

@@ -47,7 +47,7 @@ from rclpy.serialization import deserialize_message
 from rclpy.service import Service
 from rclpy.task import Future
 
-from contact_core.errors import ContactStackError
+from contact_core.base.errors import ContactStackError
 from contact_ros.border import (
     REJECTED,
     InternalErrors,

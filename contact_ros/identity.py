@@ -19,10 +19,10 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from std_msgs.msg import String
 
-from contact_core.config import parameter
-from contact_core.description import RobotDescription
-from contact_core.errors import ConfigError
-from contact_core.scene import Scene
+from contact_core.base.config import parameter
+from contact_core.base.errors import ConfigError
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.scene import Scene
 from contact_ros.border import MessageError, at_most
 from contact_ros.driver_profile import DriverProfile
 from contact_ros.qos import LATCHED, LATCHED_BY_MANY

@@ -16,7 +16,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
-from contact_core.errors import CommunicationError, ConfigError
+from contact_core.base.errors import CommunicationError, ConfigError
 from contact_ros.border import ending, ending_errors
 from contact_ros.qos import LOCKSTEP
 from contact_ros.stamps import NANOSECONDS, to_nanoseconds, to_time

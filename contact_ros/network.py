@@ -6,8 +6,8 @@ import os
 
 from rclpy.utilities import get_rmw_implementation_identifier
 
-from contact_core.errors import ConfigError, choices
-from contact_core.files import share
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.files import share
 from contact_ros import environment
 from contact_ros.environment import NEWER_PROFILES, PROFILES, RANGE
 

@@ -17,8 +17,8 @@ from rcl_interfaces.msg import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from contact_core.config import Range, flatten, from_mapping, merged, unflatten
-from contact_core.errors import ConfigError
+from contact_core.base.config import Range, flatten, from_mapping, merged, unflatten
+from contact_core.base.errors import ConfigError
 from contact_ros.arguments import refuse_useless_files
 
 Config = TypeVar("Config")

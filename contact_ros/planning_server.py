@@ -20,8 +20,8 @@ from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 
-from contact_core.errors import ContactStackError
-from contact_core.planning import PlanStatus, StopCondition
+from contact_core.base.errors import ContactStackError
+from contact_core.base.planning import PlanStatus, StopCondition
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.guarded_node import waking_future
 from contact_ros.stamps import NANOSECONDS, to_nanoseconds

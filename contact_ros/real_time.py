@@ -10,8 +10,8 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from contact_core.config import parameter
-from contact_core.errors import ConfigError, choices
+from contact_core.base.config import parameter
+from contact_core.base.errors import ConfigError, choices
 
 SWITCH_INTERVAL = 5e-5
 """Longest time another Python thread may keep the interpreter from the loop [s]."""

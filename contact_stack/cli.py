@@ -20,9 +20,9 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn, TextIO
 
-from contact_core.errors import ContactStackError, nearest
-from contact_core.results import only_json
-from contact_core.signals import stop_signals
+from contact_core.base.errors import ContactStackError, nearest
+from contact_core.base.results import only_json
+from contact_core.base.signals import stop_signals
 from contact_stack.help_texts import kept_help
 
 EXIT_ERROR = 2
@@ -234,7 +234,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _waiting_for_the_libraries() -> AbstractContextManager[None]:
     # Progress bars ask the environment when they are imported, which is set by now.
-    from contact_core.waiting import waiting_for
+    from contact_core.base.waiting import waiting_for
 
     return waiting_for("load what this command needs")
 

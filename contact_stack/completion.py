@@ -6,7 +6,7 @@ import argparse
 
 import shtab
 
-from contact_core.waiting import waiting_for
+from contact_core.base.waiting import waiting_for
 from contact_stack import cli
 
 EPILOG = """examples:

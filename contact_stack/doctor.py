@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
-from contact_core.results import add_json_option, write_json
+from contact_core.base.results import add_json_option, write_json
 from contact_stack.checks import Check, CheckStatus
 from contact_stack.checks.driver_source import driver_source
 from contact_stack.checks.install import install_command

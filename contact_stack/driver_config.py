@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
-from contact_core.errors import ConfigError, choices
-from contact_core.files import cache_folder, replacement
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.files import cache_folder, replacement
 from contact_stack.launch.substitutions import package_share
 
 EPILOG = """examples:

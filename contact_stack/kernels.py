@@ -7,7 +7,7 @@ import sys
 
 from tqdm import tqdm
 
-from contact_core.errors import ContactStackError
+from contact_core.base.errors import ContactStackError
 from contact_stack.checks import CheckStatus
 from contact_stack.checks.machine import compiled_kernels
 

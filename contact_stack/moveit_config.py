@@ -20,9 +20,9 @@ import yaml
 
 from contact_aware_control.config import SelfCollisionConfig
 from contact_aware_control.safety.clearances import SelfCollision
-from contact_core.description import RobotDescription
-from contact_core.files import cache_folder, replacement
-from contact_core.robot import Robot
+from contact_core.base.files import cache_folder, replacement
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
 from contact_stack.driver_config import LBR_NAME, namespace
 

@@ -24,8 +24,8 @@ from mcap.stream_reader import StreamReader
 from mcap.writer import MCAP0_MAGIC, CompressionType, Writer
 from zstandard import ZstdError
 
-from contact_core.errors import CommunicationError, ConfigError
-from contact_core.waiting import waiting_for
+from contact_core.base.errors import CommunicationError, ConfigError
+from contact_core.base.waiting import waiting_for
 
 CHUNK_SIZE = 256 * 1024
 """How much of the messages a killed process takes with it [bytes]."""

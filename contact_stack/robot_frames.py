@@ -22,9 +22,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
-from contact_core.arm_state import ArmState
-from contact_core.config import nested, parameter
-from contact_core.description import RobotDescription
+from contact_core.base.config import nested, parameter
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.description import RobotDescription
 from contact_ros.border import LARGEST_POSITION, named_numbers
 from contact_ros.diagnostics import Diagnostics
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile

@@ -8,7 +8,7 @@ import typing
 from typing import Any
 
 from contact_aware_control.node.config import ControllerNodeConfig, simulation_defaults
-from contact_core.config import Range, flatten, from_mapping
+from contact_core.base.config import Range, flatten, from_mapping
 
 NODES = {
     "tamsi_sim": "tamsi_sim.node.simulator.SimulatorConfig",
@@ -26,13 +26,13 @@ NODES = {
 """Node -> the dataclass of its parameters."""
 
 SCENES = {
-    "A scene": "contact_core.scene.SceneConfig",
-    "An object, `objects.NAME`": "contact_core.scene.ObjectConfig",
-    "A surface, `surfaces.NAME`": "contact_core.scene.SurfaceConfig",
+    "A scene": "contact_core.robot.scene.SceneConfig",
+    "An object, `objects.NAME`": "contact_core.robot.scene.ObjectConfig",
+    "A surface, `surfaces.NAME`": "contact_core.robot.scene.SurfaceConfig",
 }
 """Part of a scene's file -> the dataclass of its keys."""
 
-ROBOTS = {"A robot": "contact_core.description.RobotConfig"}
+ROBOTS = {"A robot": "contact_core.robot.description.RobotConfig"}
 
 PLACES = {"<!-- parameters -->": NODES, "<!-- scenes -->": SCENES, "<!-- robots -->": ROBOTS}
 

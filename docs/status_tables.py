@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from contact_core.errors import ContactStackError, ModelWarning
+from contact_core.base.errors import ContactStackError, ModelWarning
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
@@ -45,7 +45,7 @@ ENUMS = {
     "simulation": "tamsi_sim.simulation.observer.WarningKind",
     "plan_warnings": "robust_planner.plan_warnings.PlanWarningKind",
     "placement": "contact_stack.demo.bottle_shake.procedure.Verdict",
-    "reach": "contact_core.inverse_kinematics.InverseKinematicsStatus",
+    "reach": "contact_core.robot.inverse_kinematics.InverseKinematicsStatus",
     "programs": "contact_core.quadratic_program.problem.QuadraticProgramStatus",
 }
 """Place on the page -> an enumeration whose members say themselves what to do."""
@@ -75,7 +75,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 def tables() -> dict[str, str]:
     """Return every table of the page by its place."""
     from contact_aware_control.safety.status import Status
-    from contact_core.planning import PlanStatus
+    from contact_core.base.planning import PlanStatus
 
     status = constants("msg/ControllerStatus.msg")
     named = [name for name in status if name in Status.__members__]

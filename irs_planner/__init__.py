@@ -6,7 +6,7 @@ Smoothing" (2022), cited as ``bundled_gradients``. Start with :func:`plan`, or w
 that out and looks at what comes of it. Nothing in this package but its node needs ROS.
 """
 
-from contact_core.planning import PlanStatus, StopCondition
+from contact_core.base.planning import PlanStatus, StopCondition
 from irs_planner.batch import PlanTask, example_task, multi_start, plan_all, run_task
 from irs_planner.closed_loop import ClosedLoop, ClosedLoopSettings, Phase
 from irs_planner.dynamics import ContactDynamics, Dynamics, Jacobians

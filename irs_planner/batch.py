@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from contact_core.planning import StopCondition
-from contact_core.sweep import ALONE, Sweep, Workers
+from contact_core.base.planning import StopCondition
+from contact_core.base.sweep import ALONE, Sweep, Workers
 from irs_planner.diagnosis import INTERRUPTED
 from irs_planner.examples import build_problem, example_settings, load_example
 from irs_planner.irs_lqr import plan

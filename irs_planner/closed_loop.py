@@ -17,8 +17,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from contact_core.config import parameter
-from contact_core.seeds import generator
+from contact_core.base.config import parameter
+from contact_core.base.seeds import generator
 from irs_planner.problem import IrsProblem
 from irs_planner.result import CONTACT
 from irs_planner.search import SearchSettings, search_globally

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.planning import PlanStatus
+from contact_core.base.planning import PlanStatus
 from irs_planner.dynamics import ContactDynamics
 from irs_planner.problem import IrsProblem, PlannerSettings
 from irs_planner.quasi_dynamic import QuasiDynamics

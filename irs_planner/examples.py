@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from contact_core.config import load, nested, parameter
-from contact_core.errors import ConfigError, choices
-from contact_core.files import share
-from contact_core.registry import Registry
+from contact_core.base.config import load, nested, parameter
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.files import share
+from contact_core.base.registry import Registry
 from irs_planner.dynamics import Dynamics
 from irs_planner.problem import Bounds, IrsProblem, PlannerSettings, QuadraticCost, VarianceSchedule
 from irs_planner.quasi_dynamic import (

@@ -17,9 +17,9 @@ from threading import Event
 
 import numpy as np
 
-from contact_core.planning import PlanStatus, StopCondition
+from contact_core.base.planning import PlanStatus, StopCondition
+from contact_core.base.seeds import generator
 from contact_core.quadratic_program import QuadraticProgramStatus
-from contact_core.seeds import generator
 from irs_planner.diagnosis import check_start, diagnose, goal_reached, link_forces, remedy_of
 from irs_planner.dynamics import ContactDynamics, Jacobians
 from irs_planner.local_model import build_local_model, control_to_input, model_state

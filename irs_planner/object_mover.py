@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pinocchio as pin
 
-from contact_core.config import nested, parameter
-from contact_core.errors import ConfigError
+from contact_core.base.config import nested, parameter
+from contact_core.base.errors import ConfigError
 from irs_planner.closed_loop import SHORT_SEARCH, ClosedLoop, ClosedLoopSettings, Phase
 from irs_planner.diagnosis import relative_error
 from irs_planner.object_tracker import ObjectTracker, TrackerConfig

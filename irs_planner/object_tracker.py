@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from contact_core.config import parameter
-from contact_core.low_pass import followed_share
+from contact_core.base.config import parameter
+from contact_core.base.low_pass import followed_share
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from contact_core.config import parameter
-from contact_core.errors import ConfigError
+from contact_core.base.config import parameter
+from contact_core.base.errors import ConfigError
 from irs_planner.dynamics import ContactDynamics, Dynamics
 from irs_planner.smoothing_modes import DEFAULT_MODE, SMOOTHING_MODES
 

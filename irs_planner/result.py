@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.planning import PlanStatus
+from contact_core.base.planning import PlanStatus
 
 USABLE = (
     PlanStatus.SUCCEEDED,

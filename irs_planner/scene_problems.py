@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from contact_core.errors import ConfigError, choices
+from contact_core.base.errors import ConfigError, choices
 from irs_planner.examples import BoundsConfig, CostConfig, ExampleConfig, build_contact_model
 from irs_planner.problem import VarianceSchedule
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, QuasiDynamics, SpatialQuasiDynamics

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.errors import ConfigError, choices
-from contact_core.registry import Registry
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.registry import Registry
 from irs_planner.dynamics import ContactDynamics, Dynamics, Jacobians
 from irs_planner.smoothing import (
     Perturbations,

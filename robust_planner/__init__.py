@@ -5,7 +5,7 @@ robust plan in one; :func:`plan_with_risk` makes a plan that fails at most as of
 Nothing in this package but its node needs ROS.
 """
 
-from contact_core.planning import PlanStatus, StopCondition
+from contact_core.base.planning import PlanStatus, StopCondition
 from robust_planner.config import (
     ContinuationConfig,
     ExpectedResidualConfig,

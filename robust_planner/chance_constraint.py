@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from scipy import special
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 
 SMALLEST_RISK = 0.5
 LARGEST_RISK = 0.999

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from contact_core.config import nested, parameter
+from contact_core.base.config import nested, parameter
 from robust_planner.chance_constraint import LARGEST_RISK, SMALLEST_RISK
 
 UNCERTAINTY_KINDS = ("none", "friction", "distance")

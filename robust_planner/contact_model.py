@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import casadi
 import numpy as np
 
-from contact_core.config import parameter
-from contact_core.errors import ContactStackError
+from contact_core.base.config import parameter
+from contact_core.base.errors import ContactStackError
 from robust_planner.obstacles import Obstacle, signed_distance
 
 GRAVITY = 9.81  # [m/s^2]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import casadi
 import numpy as np
 
-from contact_core.errors import choices
+from contact_core.base.errors import choices
 from robust_planner.contact_model import (
     ContactModel,
     CoordinateLimits,

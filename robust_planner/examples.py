@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from contact_core.registry import Registry
+from contact_core.base.registry import Registry
 from robust_planner.config import (
     ContinuationConfig,
     ExpectedResidualConfig,

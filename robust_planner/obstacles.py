@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import casadi
 import numpy as np
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 
 SMALLEST_DISTANCE = 1e-9
 """To a corner [m]; keeps the derivatives of a distance finite there."""

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from contact_core.planning import PlanStatus, StopCondition
+from contact_core.base.planning import PlanStatus, StopCondition
 from robust_planner.config import PlannerConfig, UncertaintyConfig
 from robust_planner.contact_model import PlanningProblemError
 from robust_planner.continuation import (

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from contact_core.planning import StopCondition
+from contact_core.base.planning import StopCondition
 from robust_planner.examples import make_example
 from robust_planner.risk.settings import ShootingConfig
 from robust_planner.risk.shooting import Shooting

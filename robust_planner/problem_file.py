@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from contact_core.config import from_mapping, nested, parameter, read_mapping
-from contact_core.errors import ConfigError
+from contact_core.base.config import from_mapping, nested, parameter, read_mapping
+from contact_core.base.errors import ConfigError
 from robust_planner.config import PlannerConfig
 from robust_planner.contact_model import DriveConfig
 from robust_planner.drives import driven

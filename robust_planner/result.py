@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.planning import PlanStatus
+from contact_core.base.planning import PlanStatus
 from robust_planner.plan_warnings import PlanWarning
 from robust_planner.program import ProgramParameters
 from robust_planner.residuals import Residuals

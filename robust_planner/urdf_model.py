@@ -14,7 +14,7 @@ import casadi
 import numpy as np
 import pinocchio as pin
 
-from contact_core.errors import choices
+from contact_core.base.errors import choices
 from robust_planner.contact_model import (
     Body,
     BodyPoint,

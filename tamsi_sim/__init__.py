@@ -3,9 +3,9 @@
 ``World`` puts things from URDFs together and builds an ``Engine``, which simulates them.
 """
 
-from contact_core.actuator import Actuator
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Material, Surface
+from contact_core.model.actuator import Actuator
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Material, Surface
 from tamsi_sim.arrays.settings import FrictionLaw
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.linearization import Linearization

@@ -15,9 +15,9 @@ from contact_aware_control.controllers.baselines import (
     NullSpaceController,
 )
 from contact_aware_control.controllers.qp_controller import FrictionlessQpController, QpController
-from contact_core.errors import ConfigError
-from contact_core.registry import Registry
-from contact_core.robot import Robot
+from contact_core.base.errors import ConfigError
+from contact_core.base.registry import Registry
+from contact_core.robot.robot import Robot
 
 __all__ = [
     "CONTROLLERS",

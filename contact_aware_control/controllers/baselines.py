@@ -52,8 +52,8 @@ from contact_aware_control.reference.base import (
     Reference,
 )
 from contact_aware_control.tracking import TrackingTasks, pose_distance
-from contact_core.inverse_kinematics import InverseKinematics
-from contact_core.robot import Robot
+from contact_core.robot.inverse_kinematics import InverseKinematics
+from contact_core.robot.robot import Robot
 
 ITERATIONS = 10
 """Most steps of the inverse kinematics of one tick."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from contact_aware_control.config import ForceConfig
 from contact_aware_control.contact import ContactEstimate
-from contact_core.robot import Robot
+from contact_core.robot.robot import Robot
 
 # Contacts of two ticks whose joint torques differ by less than 60 degrees are the same one.
 SAME_CONTACT_COSINE = 0.5

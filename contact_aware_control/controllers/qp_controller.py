@@ -49,14 +49,14 @@ from contact_aware_control.controllers.quasistatic import (
 from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.safety.status import Status
 from contact_aware_control.tracking import TrackingTask, TrackingTasks
-from contact_core.low_pass import followed_share
+from contact_core.base.low_pass import followed_share
 from contact_core.quadratic_program import (
     QuadraticProgram,
     QuadraticProgramSolution,
     make_solver,
     solve_relaxed,
 )
-from contact_core.robot import Robot
+from contact_core.robot.robot import Robot
 
 IN_CONTACT = 4.0
 """A force that is bounded bounds the way back, too: there it may be so much faster."""

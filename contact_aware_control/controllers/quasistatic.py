@@ -20,9 +20,9 @@ import pinocchio as pin
 
 from contact_aware_control.config import ControllerConfig, ForceConfig
 from contact_aware_control.controllers.contact_jacobian import ContactSet, ForceMemory
-from contact_core.kernel import kernel
-from contact_core.low_pass import followed_share
-from contact_core.robot import Robot
+from contact_core.base.kernel import kernel
+from contact_core.base.low_pass import followed_share
+from contact_core.robot.robot import Robot
 
 LEAD = 2.0
 """How far the model may be ahead of the measured force, which lags, in force limits: the springs

@@ -7,8 +7,8 @@ from contact_aware_control.estimation.config import EstimatorConfig, ObserverCon
 from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.free_torque import FreeTorqueEstimator
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
-from contact_core.registry import Registry
-from contact_core.robot import Robot
+from contact_core.base.registry import Registry
+from contact_core.robot.robot import Robot
 
 __all__ = [
     "ESTIMATORS",

@@ -21,7 +21,7 @@ from contact_aware_control.estimation.surface import (
     outward_normal,
     to_world,
 )
-from contact_core.kernel import kernel
+from contact_core.base.kernel import kernel
 
 REFINEMENTS = 16
 """Places near the alternative that are tried at each update."""

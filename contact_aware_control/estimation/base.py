@@ -11,7 +11,7 @@ import numpy as np
 
 from contact_aware_control.contact import ContactEstimate, ContactReport
 from contact_aware_control.estimation.tare import TareStatus
-from contact_core.collision.shapes import PlacedShape
+from contact_core.multibody.collision.shapes import PlacedShape
 
 
 class EstimatorStatus(Enum):

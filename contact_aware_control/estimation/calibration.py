@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from contact_aware_control.estimation.config import ErrorsConfig
-from contact_core.errors import ConfigError
-from contact_core.files import replacement
-from contact_core.robot import Robot
+from contact_core.base.errors import ConfigError
+from contact_core.base.files import replacement
+from contact_core.robot.robot import Robot
 
 EXACT = "exact"
 """Stands for a calibration: the arm is as described, as in simulation."""

@@ -19,9 +19,9 @@ from contact_aware_control.estimation.tool_surface import ToolSurface, check_hel
 from contact_aware_control.estimation.torque_balance import FreeTorque, TorqueBalance
 from contact_aware_control.estimation.tracker import ContactTracker, Track
 from contact_aware_control.lever_arms import LeverArms
-from contact_core.collision.shapes import PlacedShape
-from contact_core.errors import ConfigError
-from contact_core.robot import Robot
+from contact_core.base.errors import ConfigError
+from contact_core.multibody.collision.shapes import PlacedShape
+from contact_core.robot.robot import Robot
 
 TRUSTED_OVER_LEAST, MAX_OVER_LEAST = 10.0, 30.0
 """A force over the least one that causes its torques: up to where its contact may count as located

@@ -14,8 +14,8 @@ from contact_aware_control.estimation.calibration import prior
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.tool_surface import check_held
 from contact_aware_control.estimation.torque_balance import TorqueBalance
-from contact_core.collision.shapes import PlacedShape
-from contact_core.robot import Robot
+from contact_core.multibody.collision.shapes import PlacedShape
+from contact_core.robot.robot import Robot
 
 
 class FreeTorqueEstimator(Estimator):

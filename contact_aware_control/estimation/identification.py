@@ -11,8 +11,8 @@ from contact_aware_control.estimation.calibration import Calibration, prior
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.torque_errors import TorqueErrors
 from contact_aware_control.reference import JointTrajectory
-from contact_core.errors import TrajectoryError
-from contact_core.robot import Robot
+from contact_core.base.errors import TrajectoryError
+from contact_core.robot.robot import Robot
 
 REST = 1.0
 """How long the arm stands still before the motion, in which noise is measured [s]."""

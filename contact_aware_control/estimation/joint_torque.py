@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.arm_state import ArmState, TorqueKind
-from contact_core.robot import Robot
+from contact_core.robot.arm_state import ArmState, TorqueKind
+from contact_core.robot.robot import Robot
 
 LEFT = 0.3
 """Share of an error that is left, at most, once the torque is read the right way."""

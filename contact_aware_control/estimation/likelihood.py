@@ -14,7 +14,7 @@ import numpy as np
 
 from contact_aware_control.estimation.measurement import Measurement, jacobian_column
 from contact_aware_control.estimation.surface import Placement, to_world
-from contact_core.kernel import kernel
+from contact_core.base.kernel import kernel
 
 SINGULAR = 1e-12
 """A system whose determinant is this small, relative to the product of its diagonal, is

@@ -21,7 +21,7 @@ from contact_aware_control.estimation.surface import (
     project,
     to_world,
 )
-from contact_core.kernel import kernel
+from contact_core.base.kernel import kernel
 
 SLIDE_TRIALS = 48
 """Places tried when a contact may have slid."""

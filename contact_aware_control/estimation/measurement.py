@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_core.kernel import kernel
+from contact_core.base.kernel import kernel
 
 
 class Measurement(NamedTuple):

@@ -15,7 +15,7 @@ from contact_aware_control.estimation.surface import (
     closest_on_shape,
     to_world,
 )
-from contact_core.kernel import kernel
+from contact_core.base.kernel import kernel
 
 MOST_MODES = 4
 """Modes reported at most; lighter ones are dropped."""

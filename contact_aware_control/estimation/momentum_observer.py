@@ -13,8 +13,8 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.estimation.config import ObserverConfig
-from contact_core.arm_state import ArmState
-from contact_core.robot import Robot
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.robot import Robot
 
 LONGEST_GAP = 0.05
 """After a longer time [s] without a sample the observer begins anew."""

@@ -14,7 +14,7 @@ from contact_aware_control.estimation.surface import (
     sample,
     to_world,
 )
-from contact_core.kernel import kernel
+from contact_core.base.kernel import kernel
 
 
 class Particles(NamedTuple):

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_core.collision.shapes import PlacedShape, ShapeKind
-from contact_core.collision.signed_distance import signed_distance
-from contact_core.errors import ModelError, choices
-from contact_core.kernel import kernel
-from contact_core.robot import Robot
+from contact_core.base.errors import ModelError, choices
+from contact_core.base.kernel import kernel
+from contact_core.multibody.collision.shapes import PlacedShape, ShapeKind
+from contact_core.multibody.collision.signed_distance import signed_distance
+from contact_core.robot.robot import Robot
 
 HIDDEN_DEPTH = 1e-3
 """A point this deep [m] in another shape is not on the surface of the union."""

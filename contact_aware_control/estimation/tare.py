@@ -12,8 +12,8 @@ from enum import Enum
 import numpy as np
 
 from contact_aware_control.estimation.config import NoiseConfig, PayloadConfig, TareConfig
-from contact_core.collision.shapes import PlacedShape
-from contact_core.robot import Robot
+from contact_core.multibody.collision.shapes import PlacedShape
+from contact_core.robot.robot import Robot
 
 JUMP = 45.0
 """Squared whitened innovation that 7 joints of Gaussian noise exceed once in 1e7 samples."""

@@ -12,9 +12,9 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.estimation.surface import HIDDEN_DEPTH, surface_of_robot
-from contact_core.collision.shapes import PlacedShape, Shape, ShapeKind
-from contact_core.errors import ModelError, choices
-from contact_core.robot import HELD_OBJECT, Robot
+from contact_core.base.errors import ModelError, choices
+from contact_core.multibody.collision.shapes import PlacedShape, Shape, ShapeKind
+from contact_core.robot.robot import HELD_OBJECT, Robot
 
 MOST_HELD = 4
 """Shapes that a held object may consist of."""

@@ -11,8 +11,8 @@ from contact_aware_control.estimation.calibration import Calibration
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.tare import Payload, Tare, TareStatus
 from contact_aware_control.estimation.torque_errors import TorqueErrors
-from contact_core.collision.shapes import PlacedShape
-from contact_core.robot import Robot
+from contact_core.multibody.collision.shapes import PlacedShape
+from contact_core.robot.robot import Robot
 
 LONGEST_PERIOD = 0.1
 """A longer time [s] between samples is taken as this long by filters and tare."""

@@ -24,7 +24,7 @@ import pinocchio as pin
 
 from contact_aware_control.estimation.calibration import Calibration
 from contact_aware_control.estimation.config import ErrorsConfig
-from contact_core.robot import GRAVITY, Robot
+from contact_core.robot.robot import GRAVITY, Robot
 
 VELOCITY_TIME = 0.015
 """Time constant of the low-pass on the differentiated positions [s]."""

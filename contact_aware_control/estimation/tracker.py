@@ -10,7 +10,7 @@ from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.filter import ContactParticleFilter, FilterEstimate
 from contact_aware_control.estimation.measurement import KnownContact, Sample, Torques
 from contact_aware_control.estimation.surface import Placement, RobotSurface
-from contact_core.seeds import generator
+from contact_core.base.seeds import generator
 
 END_SHARE = 0.25
 """Share of the detection threshold below which the evidence for contact is gone."""

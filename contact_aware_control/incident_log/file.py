@@ -58,11 +58,11 @@ from contact_aware_control.safety.supervisor import (
     SupervisorState,
 )
 from contact_aware_control.safety.transition import TransitionState
-from contact_core.arm_state import ArmState, CommandMode, RobotCondition
-from contact_core.config import flatten, from_mapping, unflatten
-from contact_core.description import JointFrictionConfig, JointsConfig, RobotDescription
-from contact_core.errors import ConfigError, ModelError, choices
-from contact_core.files import replacement
+from contact_core.base.config import flatten, from_mapping, unflatten
+from contact_core.base.errors import ConfigError, ModelError, choices
+from contact_core.base.files import replacement
+from contact_core.robot.arm_state import ArmState, CommandMode, RobotCondition
+from contact_core.robot.description import JointFrictionConfig, JointsConfig, RobotDescription
 
 VERSION = 6
 """Of the files written; 5 kept no joints of the robot, 4 lost what memories of forces are, 2 kept

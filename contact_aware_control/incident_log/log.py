@@ -16,9 +16,9 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.loop_state import LoopInputs, LoopState, LoopStatus
 from contact_aware_control.safety.status import Mode, Request, Status
-from contact_core.arm_state import SoundCommand
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.arm_state import SoundCommand
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 
 BAD = frozenset(
     (

@@ -16,7 +16,7 @@ from contact_aware_control.config import (
 )
 from contact_aware_control.estimation.config import EstimatorConfig, ObserverConfig
 from contact_aware_control.targets import StreamConfig
-from contact_core.config import flatten, nested, parameter, unflatten
+from contact_core.base.config import flatten, nested, parameter, unflatten
 from contact_ros.driver_profile import DriverConfig
 from contact_ros.identity import RobotNodeConfig
 from contact_ros.real_time import RealTimeConfig

@@ -36,9 +36,9 @@ from contact_aware_control.precompile import precompile_controller
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Link, Mode, Request, Status
 from contact_aware_control.targets import StreamedTargets
-from contact_core.arm_state import ArmState, SoundCommand
-from contact_core.errors import ContactStackError
-from contact_core.robot import Robot
+from contact_core.base.errors import ContactStackError
+from contact_core.robot.arm_state import ArmState, SoundCommand
+from contact_core.robot.robot import Robot
 from contact_ros.arguments import refuse_disagreement
 from contact_ros.diagnostics import ClockMonitor, Diagnostics, Health, Level
 from contact_ros.driver_profile import CommandWriter, StateReader, driver_profile

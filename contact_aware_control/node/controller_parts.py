@@ -21,7 +21,7 @@ from contact_aware_control.incident_log import Incident, IncidentLog, save
 from contact_aware_control.node.config import ExternalStopConfig, RecorderConfig
 from contact_aware_control.safety.status import Finding, Request, Status
 from contact_aware_control.safety.supervisor import Activity, Arming, Pause, SupervisorState
-from contact_core.errors import ContactStackError
+from contact_core.base.errors import ContactStackError
 from contact_ros.diagnostics import AgeMonitor
 from contact_ros.driver_profile import DriverProfile, StateReader
 from contact_ros.guarded_node import waking_future

@@ -26,9 +26,9 @@ from contact_aware_control.estimation.momentum_observer import MomentumObserver
 from contact_aware_control.node.config import DRIVER, MOMENTUM_OBSERVER, EstimatorNodeConfig
 from contact_aware_control.node.messages import held_shapes, to_message
 from contact_aware_control.precompile import precompile_estimator
-from contact_core.arm_state import ArmState, TorqueKind
-from contact_core.errors import ConfigError, choices
-from contact_core.robot import Robot
+from contact_core.base.errors import ConfigError, choices
+from contact_core.robot.arm_state import ArmState, TorqueKind
+from contact_core.robot.robot import Robot
 from contact_ros.border import (
     LARGEST_FORCE,
     LARGEST_POSITION,

@@ -17,7 +17,7 @@ from rclpy.task import Future
 
 from contact_aware_control.node.trajectory_goals import TrajectoryGoal
 from contact_aware_control.reference.base import GiveWay
-from contact_core.errors import TrajectoryError
+from contact_core.base.errors import TrajectoryError
 from contact_ros.real_time import keep_up_with_main_thread
 
 MOST_WAITING = 10

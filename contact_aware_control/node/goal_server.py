@@ -52,8 +52,8 @@ from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.safety.supervisor import Pause
-from contact_core.errors import ContactStackError, TrajectoryError
-from contact_core.robot import Robot
+from contact_core.base.errors import ContactStackError, TrajectoryError
+from contact_core.robot.robot import Robot
 from contact_ros.border import MessageError
 from contact_ros.geometry import BaseFrames
 from contact_ros.guarded_node import PolledActionServer

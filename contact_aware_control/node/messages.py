@@ -14,8 +14,8 @@ from contact_aware_control.contact import ContactEstimate, ContactMode, ContactR
 from contact_aware_control.estimation.base import EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.tare import TareStatus
 from contact_aware_control.estimation.tool_surface import MOST_HELD
-from contact_core.collision.shapes import PlacedShape, Shape, ShapeKind
-from contact_core.robot import HELD_OBJECT, Robot
+from contact_core.multibody.collision.shapes import PlacedShape, Shape, ShapeKind
+from contact_core.robot.robot import HELD_OBJECT, Robot
 from contact_ros.border import (
     LARGEST_FORCE,
     LARGEST_POSITION,

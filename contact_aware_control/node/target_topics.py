@@ -21,7 +21,7 @@ from contact_aware_control.targets import (
     StreamedTargets,
     Target,
 )
-from contact_core.errors import ContactStackError, TrajectoryError
+from contact_core.base.errors import ContactStackError, TrajectoryError
 from contact_ros.border import numbers, vector
 from contact_ros.geometry import BaseFrames, checked_pose
 from contact_ros.qos import signal_subscription

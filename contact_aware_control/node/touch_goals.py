@@ -26,8 +26,8 @@ from contact_aware_control.node.trajectory_goals import (
 )
 from contact_aware_control.reference import Goal, Guidance
 from contact_aware_control.reference.stream import FOR_EVER, Bounds
-from contact_core.errors import choices
-from contact_core.robot import Robot
+from contact_core.base.errors import choices
+from contact_core.robot.robot import Robot
 from contact_ros.border import number, vector
 from contact_ros.geometry import BaseFrames, to_point, to_vector
 

@@ -20,8 +20,8 @@ from contact_aware_control.config import StartTolerance
 from contact_aware_control.contact import ContactReport
 from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
-from contact_core.errors import TrajectoryError, choices
-from contact_core.robot import Robot
+from contact_core.base.errors import TrajectoryError, choices
+from contact_core.robot.robot import Robot
 from contact_ros.border import LARGEST_POSITION
 from contact_ros.geometry import BaseFrames, checked_pose, to_pose
 from contact_ros.stamps import to_duration, to_nanoseconds, to_time

@@ -12,8 +12,8 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.config import StartTolerance
-from contact_core.errors import TrajectoryError
-from contact_core.robot import Robot
+from contact_core.base.errors import TrajectoryError
+from contact_core.robot.robot import Robot
 
 LIMIT_TOLERANCE = 1e-6
 """Rounding allowed at a limit [rad, rad/s, m]."""

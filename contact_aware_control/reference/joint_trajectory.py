@@ -17,9 +17,9 @@ from contact_aware_control.reference.base import (
     check_joint_positions,
     check_joint_speeds,
 )
-from contact_core.errors import TrajectoryError
-from contact_core.kernel import kernel
-from contact_core.robot import Robot
+from contact_core.base.errors import TrajectoryError
+from contact_core.base.kernel import kernel
+from contact_core.robot.robot import Robot
 
 # Limits are checked on a grid this fine [s].
 CHECK_STEP = 0.005

@@ -10,9 +10,9 @@ import pinocchio as pin
 
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.reference.base import GiveWay, PoseReference, at_once
-from contact_core.errors import TrajectoryError
-from contact_core.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
-from contact_core.robot import Robot
+from contact_core.base.errors import TrajectoryError
+from contact_core.robot.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
+from contact_core.robot.robot import Robot
 
 RUN_OUT = 0.3
 """Time in which the speed at the start fades, or until the first pose if that is sooner [s]."""

@@ -22,9 +22,9 @@ from ruckig import ControlInterface, InputParameter, Result, Ruckig, Trajectory
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.reference.base import GiveWay, JointReference, PoseReference, at_once
 from contact_aware_control.reference.pose_trajectory import reached
-from contact_core.errors import TrajectoryError
-from contact_core.inverse_kinematics import InverseKinematics
-from contact_core.robot import Robot
+from contact_core.base.errors import TrajectoryError
+from contact_core.robot.inverse_kinematics import InverseKinematics
+from contact_core.robot.robot import Robot
 
 FOR_EVER = 1e6
 """How long a velocity is kept [s]; streams end by their time-out."""

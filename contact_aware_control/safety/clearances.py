@@ -8,9 +8,9 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.config import SelfCollisionConfig, WorkspaceConfig
-from contact_core.collision.shapes import shape_to_coal
-from contact_core.errors import ConfigError, choices
-from contact_core.robot import Robot
+from contact_core.base.errors import ConfigError, choices
+from contact_core.multibody.collision.shapes import shape_to_coal
+from contact_core.robot.robot import Robot
 
 
 class WorkspaceLimits:

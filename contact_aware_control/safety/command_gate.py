@@ -14,9 +14,9 @@ from enum import Enum
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
-from contact_core.arm_state import SoundCommand
-from contact_core.kernel import inlined_kernel, kernel
-from contact_core.robot import Robot
+from contact_core.base.kernel import inlined_kernel, kernel
+from contact_core.robot.arm_state import SoundCommand
+from contact_core.robot.robot import Robot
 
 ROUNDING = 1e-9
 """By how much a command may exceed a limit, for upstream it is computed in another order [rad]."""

@@ -25,9 +25,9 @@ from contact_aware_control.reference.base import (
 from contact_aware_control.reference.joint_trajectory import JointTrajectory
 from contact_aware_control.safety.clearances import SelfCollision, WorkspaceLimits, reach_of
 from contact_aware_control.safety.status import Status
-from contact_core.errors import TrajectoryError, choices
-from contact_core.kernel import kernel
-from contact_core.robot import Robot
+from contact_core.base.errors import TrajectoryError, choices
+from contact_core.base.kernel import kernel
+from contact_core.robot.robot import Robot
 
 CHECK_STEP = 0.05
 """A goal's clearances are checked on a grid this fine [s]."""

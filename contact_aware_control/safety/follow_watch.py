@@ -14,9 +14,9 @@ import numpy as np
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.safety.status import Finding, Status
-from contact_core.arm_state import ArmState
-from contact_core.kernel import kernel
-from contact_core.robot import Robot
+from contact_core.base.kernel import kernel
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.robot import Robot
 
 ROUNDING = 1e-9
 """Times are whole periods: rounding must not decide [s]."""

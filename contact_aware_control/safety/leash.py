@@ -17,7 +17,7 @@ import pinocchio as pin
 
 from contact_aware_control.contact import ContactReport
 from contact_aware_control.controllers.contact_jacobian import magnitude
-from contact_core.robot import Robot
+from contact_core.robot.robot import Robot
 
 KEPT = 0.95
 """Share of the length that commands use: an arm that stops swings a little farther than they."""

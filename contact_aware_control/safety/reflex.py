@@ -22,9 +22,9 @@ import numpy as np
 from contact_aware_control.config import ReflexConfig
 from contact_aware_control.contact import ContactReport
 from contact_aware_control.lever_arms import LeverArms
-from contact_core.arm_state import ArmState
-from contact_core.kernel import kernel
-from contact_core.robot import Robot
+from contact_core.base.kernel import kernel
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.robot import Robot
 
 RATE_TIME, OFFSET_TIME, MOTION_TIME = 0.02, 0.2, 0.1
 """Time constants of the rate of tau_ext, of bias and payload, of the command's velocity [s]."""

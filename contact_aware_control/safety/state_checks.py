@@ -17,9 +17,9 @@ import numpy as np
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.safety.status import Finding, Status
-from contact_core.arm_state import ArmState, CommandMode
-from contact_core.kernel import kernel
-from contact_core.robot import Robot
+from contact_core.base.kernel import kernel
+from contact_core.robot.arm_state import ArmState, CommandMode
+from contact_core.robot.robot import Robot
 
 NANOSECONDS = 1e-9
 

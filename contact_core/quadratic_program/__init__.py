@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from contact_core.base.registry import Registry
 from contact_core.quadratic_program.dual_active_set import (
     DualActiveSetSolver,
     solve_dual_active_set,
@@ -16,7 +17,6 @@ from contact_core.quadratic_program.problem import (
     QuadraticProgramStatus,
 )
 from contact_core.quadratic_program.relaxation import solve_relaxed
-from contact_core.registry import Registry
 
 __all__ = [
     "SOLVERS",

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from contact_core.kernel import kernel
+from contact_core.base.kernel import kernel
 from contact_core.quadratic_program.factorization import (
     Workspace,
     allocate_workspace,

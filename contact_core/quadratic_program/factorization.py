@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_core.kernel import kernel
+from contact_core.base.kernel import kernel
 
 # A constraint normal this close to the span of the active ones depends on them.
 DEPENDENCE_TOLERANCE = 1e-10

@@ -11,7 +11,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from contact_core.errors import ModelError
+from contact_core.base.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True)

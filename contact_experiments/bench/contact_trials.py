@@ -24,8 +24,8 @@ from contact_aware_control.estimation.surface import (
     to_world,
 )
 from contact_aware_control.estimation.tool_surface import ToolSurface
-from contact_core.collision.shapes import PlacedShape, Shape, ShapeKind
-from contact_core.robot import HELD_OBJECT, Robot
+from contact_core.multibody.collision.shapes import PlacedShape, Shape, ShapeKind
+from contact_core.robot.robot import HELD_OBJECT, Robot
 
 PERIOD_NS = 5_000_000
 TARE_TICKS = 55

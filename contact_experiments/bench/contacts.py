@@ -14,11 +14,11 @@ from tqdm import tqdm
 
 from contact_aware_control.estimation import EstimatorConfig, make_estimator
 from contact_aware_control.estimation.calibration import EXACT
-from contact_core.config import from_mapping, unflatten
-from contact_core.description import RobotDescription
-from contact_core.figures import BLUE, new_figure, save
-from contact_core.results import Columns, add_json_option, lines, write_json
-from contact_core.robot import Robot
+from contact_core.base.config import from_mapping, unflatten
+from contact_core.base.figures import BLUE, new_figure, save
+from contact_core.base.results import Columns, add_json_option, lines, write_json
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_experiments.bench.contact_trials import (
     Setting,
     TrialRobot,

@@ -11,8 +11,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from contact_core.figures import BLUE, new_figure, save
-from contact_core.results import Columns, add_json_option, lines, write_json
+from contact_core.base.figures import BLUE, new_figure, save
+from contact_core.base.results import Columns, add_json_option, lines, write_json
 from contact_experiments.bench import solvers
 from contact_experiments.bench.control_case import (
     MOST_CONTACTS,

@@ -19,11 +19,11 @@ from contact_aware_control import (
     LoopInputs,
     PoseTrajectory,
 )
-from contact_core.arm_state import ArmState
-from contact_core.description import RobotDescription
-from contact_core.errors import ConfigError
-from contact_core.robot import Robot
-from contact_core.seeds import generator
+from contact_core.base.errors import ConfigError
+from contact_core.base.seeds import generator
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 
 ROBOT = "iiwa14_wsg50"
 START = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])

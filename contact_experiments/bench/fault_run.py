@@ -22,9 +22,9 @@ from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.loop_state import LoopStatus
 from contact_aware_control.reference import PoseTrajectory
 from contact_aware_control.safety.status import Mode, Request, Status
-from contact_core.arm_state import ArmState
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_experiments.fake import FakeConfig, FakeRobot, Wall
 from contact_experiments.fake.robot import START
 from contact_ros.driver_profile import CommandWriter, DriverConfig, StateReader, driver_profile

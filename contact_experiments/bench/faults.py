@@ -17,7 +17,7 @@ import numpy as np
 from tqdm import tqdm
 
 from contact_aware_control.safety.status import Mode, Request, Status
-from contact_core.results import add_json_option, write_json
+from contact_core.base.results import add_json_option, write_json
 from contact_experiments.bench import payload_error
 from contact_experiments.bench.fault_run import FaultRun, Tick
 from contact_experiments.fake import DRIVERS, FAULTS

@@ -31,9 +31,9 @@ from geometry_msgs.msg import Vector3
 from lbr_fri_idl.msg import LBRJointPositionCommand, LBRState
 from sensor_msgs.msg import JointState
 
-from contact_core.description import RobotDescription
-from contact_core.results import add_json_option, at_least, lines, write_json
-from contact_core.robot import Robot
+from contact_core.base.results import add_json_option, at_least, lines, write_json
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_ros import NANOSECONDS, GraphClient, network, to_duration, to_pose
 from contact_ros.loop import FixedRateLoop
 from contact_ros.qos import signal_subscription

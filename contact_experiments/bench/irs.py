@@ -9,8 +9,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from contact_core.figures import save
-from contact_core.results import Columns, add_json_option, lines, write_json
+from contact_core.base.figures import save
+from contact_core.base.results import Columns, add_json_option, lines, write_json
 from contact_experiments.irs.benchmark import compare_horizons, compare_orders, run_examples
 from contact_experiments.irs.contact_qps import COUNT, measure_contact_qps, missing_peers
 from contact_experiments.irs.sampling_peers import PROBLEMS, SEEDS, compare_with_sampling

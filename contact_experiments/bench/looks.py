@@ -21,7 +21,7 @@ import numpy as np
 from contact_stack_msgs.action import MoveObjects, PlanRobustContact, PlanThroughContact
 from sensor_msgs.msg import JointState
 
-from contact_core.results import add_json_option, at_least, lines, write_json
+from contact_core.base.results import add_json_option, at_least, lines, write_json
 from contact_experiments.bench.graph import enter_graph, launched
 from contact_ros import NANOSECONDS, GraphClient, to_duration
 from contact_ros.qos import signal_subscription

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_aware_control import ControllerConfig
-from contact_core.config import from_mapping
+from contact_core.base.config import from_mapping
 from contact_experiments.bench.control_case import MOST_CONTACTS, ControlCase, Timing
 from contact_ros.entry_point import freeze_garbage_collector
 from contact_ros.loop import FixedRateLoop

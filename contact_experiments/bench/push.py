@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.figures import save
-from contact_core.results import Columns, add_json_option, lines, write_json
-from contact_core.scene_config import ENGINES
-from contact_core.sweep import Sweep, add_worker_options, chosen_workers
+from contact_core.base.figures import save
+from contact_core.base.results import Columns, add_json_option, lines, write_json
+from contact_core.base.sweep import Sweep, add_worker_options, chosen_workers
+from contact_core.robot.scene_config import ENGINES
 from contact_experiments.push.cases import PushCase, draw_cases, run_case, summarize
 from contact_experiments.push.drawing import draw_push
 

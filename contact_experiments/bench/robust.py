@@ -8,8 +8,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from contact_core.results import add_json_option, look_up, write_json
-from contact_core.sweep import Sweep, add_worker_options, chosen_workers
+from contact_core.base.results import add_json_option, look_up, write_json
+from contact_core.base.sweep import Sweep, add_worker_options, chosen_workers
 from contact_experiments.robust.grid_figures import point_name
 from contact_experiments.robust.summary import summarize
 from contact_experiments.robust.sweep import GridPoint, plan_grid, plan_reference

@@ -14,6 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from contact_aware_control.incident_log import load, replay
+from contact_core.base.seeds import generator
 from contact_core.quadratic_program import (
     SOLVERS,
     DualActiveSetSolver,
@@ -21,7 +22,6 @@ from contact_core.quadratic_program import (
     QuadraticProgramSolution,
     make_solver,
 )
-from contact_core.seeds import generator
 from contact_experiments.bench.control_case import MOST_CONTACTS, ControlCase, Timing, durations
 
 JOINTS = 7

@@ -29,8 +29,8 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from contact_core.errors import CommunicationError
-from contact_core.results import add_json_option, at_least, lines, write_json
+from contact_core.base.errors import CommunicationError
+from contact_core.base.results import add_json_option, at_least, lines, write_json
 from contact_experiments.bench.graph import PERIOD, PROCESSORS, enter_graph, launched
 from contact_ros import NANOSECONDS, GraphClient, to_duration
 from contact_ros.client import SentGoal

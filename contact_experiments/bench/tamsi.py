@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from contact_core.errors import ConfigError
-from contact_core.results import add_json_option, at_least, write_json
+from contact_core.base.errors import ConfigError
+from contact_core.base.results import add_json_option, at_least, write_json
 from contact_experiments.tamsi.benchmark.golden import EVERY, record_all
 from contact_experiments.tamsi.benchmark.measure import SceneResult, measure
 from contact_experiments.tamsi.benchmark.report import (

@@ -32,12 +32,12 @@ from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.tracking import pose_distance
-from contact_core.arm_state import ArmState
-from contact_core.collision.shapes import PlacedShape
-from contact_core.description import RobotDescription
-from contact_core.gripper import GripperCommand
-from contact_core.robot import Robot
-from contact_core.scene import Scene
+from contact_core.multibody.collision.shapes import PlacedShape
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.gripper import GripperCommand
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
 from contact_experiments.control.experiments import Experiment, MugPlacement
 from contact_experiments.control.motion import tool_at
 from contact_experiments.control.statistics import ContactSample, ExperimentData, summarize

@@ -15,10 +15,10 @@ import pinocchio as pin
 from scipy.interpolate import CubicSpline
 
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
-from contact_core.collision.shapes import ShapeKind
-from contact_core.description import collision_shapes, read_urdf
-from contact_core.robot import Robot
-from contact_core.scene import Scene
+from contact_core.multibody.collision.shapes import ShapeKind
+from contact_core.robot.description import collision_shapes, read_urdf
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
 from contact_experiments.control.motion import Motion, joints_along, tilt
 
 SETTLING = 0.5

@@ -14,11 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Polygon
 from scipy.spatial import ConvexHull
 
-from contact_core.collision.shapes import triangles_from_coal
-from contact_core.description import read_urdf
-from contact_core.figures import FILM_RATE, GREY, MovingFigure, draw_limit, new_figure
-from contact_core.scene import Scene
-from contact_core.sweep import Sweep
+from contact_core.base.figures import FILM_RATE, GREY, MovingFigure, draw_limit, new_figure
+from contact_core.base.sweep import Sweep
+from contact_core.multibody.collision.shapes import triangles_from_coal
+from contact_core.robot.description import read_urdf
+from contact_core.robot.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.experiments import EXPERIMENTS
 from contact_experiments.control.variants import compared, controller_config

@@ -20,8 +20,8 @@ from matplotlib.axes import Axes
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.estimation import EstimatorConfig
 from contact_aware_control.estimation.config import ErrorsConfig
-from contact_core.figures import BLUE, GREY, FigureResult, add_legend, draw_limit, new_figure
-from contact_core.sweep import Sweep
+from contact_core.base.figures import BLUE, GREY, FigureResult, add_legend, draw_limit, new_figure
+from contact_core.base.sweep import Sweep
 from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.experiments import EXPERIMENTS
 from contact_experiments.control.moving_ball import (

@@ -8,9 +8,9 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
-from contact_core.errors import TrajectoryError
-from contact_core.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
-from contact_core.robot import Robot
+from contact_core.base.errors import TrajectoryError
+from contact_core.robot.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
+from contact_core.robot.robot import Robot
 
 Motion = PoseTrajectory | JointTrajectory
 """Of the tool for ``follow_pose_trajectory``, or of the joints for ``follow_joint_trajectory``."""

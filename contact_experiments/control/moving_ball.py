@@ -20,9 +20,9 @@ import pinocchio as pin
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.estimation import EstimatorConfig
 from contact_aware_control.reference import JointTrajectory
-from contact_core.robot import Robot
-from contact_core.scene import Scene
-from contact_core.scene_config import ObjectConfig
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import ObjectConfig
 from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.experiments import Experiment
 from contact_experiments.control.motion import Motion

@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers import CONTROLLERS
 from contact_aware_control.estimation import ESTIMATORS, EstimatorConfig
-from contact_core.figures import (
+from contact_core.base.figures import (
     BLUE,
     GREEN,
     GREY,
@@ -28,8 +28,8 @@ from contact_core.figures import (
     add_legend,
     new_figure,
 )
-from contact_core.results import look_up
-from contact_core.sweep import Sweep
+from contact_core.base.results import look_up
+from contact_core.base.sweep import Sweep
 from contact_experiments.bench.contacts import measure_speed
 from contact_experiments.bench.control_case import time_ticks
 from contact_experiments.control.closed_loop import TRUTH

@@ -8,7 +8,7 @@ import numpy as np
 
 from contact_aware_control.estimation.identification import REST, Samples
 from contact_aware_control.reference import JointTrajectory
-from contact_core.scene import Scene
+from contact_core.robot.scene import Scene
 from tamsi_sim.robot.plant import Plant
 
 Motion = Callable[[np.ndarray], JointTrajectory]

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from contact_core.figures import add_legend, draw_limit, name_phases, new_figure, save_all
+from contact_core.base.figures import add_legend, draw_limit, name_phases, new_figure, save_all
 from contact_experiments.control.statistics import Course, contact_segments, releases
 
 SIZE = (9.0, 6.0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from contact_aware_control.estimation import EstimatorConfig
-from contact_core.errors import TrajectoryError
+from contact_core.base.errors import TrajectoryError
 from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.experiments import EXPERIMENTS
 from contact_experiments.control.statistics import ExperimentData, location_errors, releases

@@ -15,10 +15,10 @@ import numpy as np
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.estimation import EstimatorConfig
-from contact_core.collision.signed_distance import signed_distance
-from contact_core.robot import Robot
-from contact_core.scene import Scene
-from contact_core.scene_config import ObjectConfig
+from contact_core.multibody.collision.signed_distance import signed_distance
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import ObjectConfig
 from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.moving_ball import FIRST_HIT, RADIUS, Push, Stay
 from contact_experiments.control.statistics import ContactSample, ExperimentData

@@ -9,8 +9,8 @@ from typing import Any
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers import CONTROLLERS
-from contact_core.config import from_mapping, unflatten
-from contact_core.figures import BLUE, BROWN, GREEN, GREY, ORANGE, PURPLE, RED
+from contact_core.base.config import from_mapping, unflatten
+from contact_core.base.figures import BLUE, BROWN, GREEN, GREY, ORANGE, PURPLE, RED
 
 NULL_SPACE_STEP = 0.002
 """Bound on the step of the null-space baseline that has one, as the QP's by default [rad]."""

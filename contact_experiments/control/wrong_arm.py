@@ -24,10 +24,10 @@ from contact_aware_control.estimation.surface import (
     surface_of_robot,
     to_world,
 )
-from contact_core.description import JointFrictionConfig
-from contact_core.robot import Robot
-from contact_core.scene import Scene
-from contact_core.scene_config import ArmErrorsConfig, TorqueSensorConfig
+from contact_core.robot.description import JointFrictionConfig
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import ArmErrorsConfig, TorqueSensorConfig
 from contact_experiments.control.recording import record_simulated
 from tamsi_sim.robot.plant import Plant
 

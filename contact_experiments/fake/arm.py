@@ -8,8 +8,8 @@ from enum import Enum
 import numpy as np
 import pinocchio as pin
 
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 
 SUBSTEP = 0.0025
 """Longest step of the integration [s]."""

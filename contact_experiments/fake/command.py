@@ -14,7 +14,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 
-from contact_core.errors import ConfigError, choices
+from contact_core.base.errors import ConfigError, choices
 from contact_experiments.fake.arm import Wall
 from contact_experiments.fake.drivers import DRIVERS, KukaSunriseDriver
 from contact_experiments.fake.faults import FAULTS, summary

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from contact_core.description import RobotDescription
-from contact_core.errors import ConfigError, choices
-from contact_core.seeds import generator
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.seeds import generator
+from contact_core.robot.description import RobotDescription
 from contact_experiments.fake.arm import STIFFNESS, Drive, FakeArm, Wall
 from contact_experiments.fake.drivers import (
     COMMANDING_ACTIVE,

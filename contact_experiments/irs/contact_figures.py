@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import Axes3D
 
-from contact_core.figures import FigureResult, add_legend, new_figure
-from contact_core.seeds import generator
-from contact_core.sweep import Sweep
+from contact_core.base.figures import FigureResult, add_legend, new_figure
+from contact_core.base.seeds import generator
+from contact_core.base.sweep import Sweep
 from contact_experiments.irs.contact_examples import (
     PenaltyContact,
     coulomb_contact,

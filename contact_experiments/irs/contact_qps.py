@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sparse
 
-from contact_core.seeds import generator
+from contact_core.base.seeds import generator
 from irs_planner.examples import build_problem, load_example
 from irs_planner.quasi_dynamic import QuasiDynamics
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from contact_core.errors import ConfigError, choices
-from contact_core.sweep import Sweep
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.sweep import Sweep
 from irs_planner.dynamics import Dynamics
 from irs_planner.examples import build_problem, example_settings, load_example
 from irs_planner.irs_lqr import plan

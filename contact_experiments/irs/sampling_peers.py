@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from contact_core.errors import ConfigError
-from contact_core.seeds import generator
+from contact_core.base.errors import ConfigError
+from contact_core.base.seeds import generator
 from contact_experiments import INSTALL_PEERS
 from contact_experiments.tamsi.benchmark.runners import PeerError
 from irs_planner.examples import build_problem, load_example

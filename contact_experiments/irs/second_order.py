@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from contact_core.errors import ModelError
-from contact_core.scene import Instance
-from contact_core.surface import Surface
+from contact_core.base.errors import ModelError
+from contact_core.robot.scene import Instance
+from contact_core.robot.surface import Surface
 from irs_planner.dynamics import Dynamics, Jacobians
 from irs_planner.scenes import load_scene
 from irs_planner.scenes.planar_arrays import compose

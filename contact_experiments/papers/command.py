@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from contact_core.errors import ConfigError, choices
-from contact_core.figures import save, save_film
-from contact_core.fingerprint import fingerprint
-from contact_core.registry import Registry
-from contact_core.results import STANDARD_OUTPUT, add_json_option, write_json
-from contact_core.sweep import Plugin, Sweep, add_worker_options, chosen_workers
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.figures import save, save_film
+from contact_core.base.fingerprint import fingerprint
+from contact_core.base.registry import Registry
+from contact_core.base.results import STANDARD_OUTPUT, add_json_option, write_json
+from contact_core.base.sweep import Plugin, Sweep, add_worker_options, chosen_workers
 from contact_experiments.control.paper import PAPER as CONTACT_AWARE_CONTROL
 from contact_experiments.irs.paper import PAPER as BUNDLED_GRADIENTS
 from contact_experiments.papers.figure import Paper

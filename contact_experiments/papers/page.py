@@ -10,8 +10,8 @@ from typing import Any
 
 import markdown
 
-from contact_core.files import replacement
-from contact_core.results import look_up
+from contact_core.base.files import replacement
+from contact_core.base.results import look_up
 from contact_experiments.papers.figure import Claim, Paper, PaperFigure
 
 STYLE = """

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from contact_core.seeds import generator
+from contact_core.base.seeds import generator
 from contact_experiments.push.pusher import PushConditions
 from contact_experiments.push.run import PushRun
 from contact_experiments.push.shapes import SHAPES

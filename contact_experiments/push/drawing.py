@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from contact_core.figures import BLUE, BROWN, GREEN, ORANGE, dress
+from contact_core.base.figures import BLUE, BROWN, GREEN, ORANGE, dress
 from contact_experiments.push.shapes import Part, Thing
 from contact_experiments.push.task import PushTask
 from irs_planner.scenes.planar_scene import Box, Circle

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from contact_core.config import nested, parameter
-from contact_core.scene_config import CameraConfig
+from contact_core.base.config import nested, parameter
+from contact_core.robot.scene_config import CameraConfig
 from contact_experiments.push.shapes import HEIGHT
 from contact_experiments.push.task import TABLE, THING, PushTask, seen_from_above
 from irs_planner.closed_loop import ClosedLoop, ClosedLoopSettings, Phase

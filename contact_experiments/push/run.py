@@ -27,11 +27,11 @@ from contact_aware_control.targets import (
     StreamedTargets,
     Target,
 )
-from contact_core.arm_state import ArmState
-from contact_core.config import from_mapping
-from contact_core.robot import Robot
-from contact_core.scene import Scene
-from contact_core.seeds import generator
+from contact_core.base.config import from_mapping
+from contact_core.base.seeds import generator
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
 from contact_experiments.push.arm_pusher import ArmPusher
 from contact_experiments.push.pusher import LOOK, PushConditions, Pusher
 from contact_experiments.push.scene import write_push_scene

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from contact_core.scene import write_scene
+from contact_core.robot.scene import write_scene
 from contact_experiments.push.pusher import PushConditions
 from contact_experiments.push.shapes import HEIGHT, Thing
 from contact_experiments.push.task import TABLE, THING, PushTask

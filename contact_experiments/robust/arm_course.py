@@ -15,8 +15,8 @@ from scipy.interpolate import CubicSpline
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference import JointTrajectory
-from contact_core.robot import Robot
-from contact_core.scene import Scene
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.experiments import Experiment
 from contact_experiments.control.motion import joints_along, tool_pose

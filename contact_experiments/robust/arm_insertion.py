@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from contact_core.scene import ROBOT, Scene
-from contact_core.surface import combine
+from contact_core.robot.scene import ROBOT, Scene
+from contact_core.robot.surface import combine
 from contact_experiments.control.motion import tool_pose
 from contact_experiments.control.statistics import ExperimentData
 from contact_experiments.robust.arm_course import ACROSS, UP, Following, felt_along

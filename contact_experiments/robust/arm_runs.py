@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from contact_core.scene import Scene, write_scene
+from contact_core.robot.scene import Scene, write_scene
 from robust_planner.examples import Example, sled
 from robust_planner.risk.failure import FailureRate
 from robust_planner.risk.risk_planner import RiskPlan, plan_example

@@ -11,7 +11,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from contact_core.figures import new_figure
+from contact_core.base.figures import new_figure
 from contact_experiments.robust.sweep import GridPoint
 from robust_planner.evaluation.execution import FinalErrors
 from robust_planner.result import RobustPlan

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from contact_core.figures import FigureResult
-from contact_core.sweep import Sweep
+from contact_core.base.figures import FigureResult
+from contact_core.base.sweep import Sweep
 from contact_experiments.papers.figure import spread
 from contact_experiments.robust.grid_figures import (
     REFERENCE,

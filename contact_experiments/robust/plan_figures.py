@@ -15,7 +15,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from contact_core.figures import new_figure
+from contact_core.base.figures import new_figure
 from contact_experiments.robust.grid_figures import (
     REFERENCE,
     Grid,

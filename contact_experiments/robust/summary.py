@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from contact_core import results
-from contact_core.results import Rows, look_up
+from contact_core.base import results
+from contact_core.base.results import Rows, look_up
 from contact_experiments.robust.tamsi_world import can_simulate, simulate_plan
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.execution import final_errors, impacts

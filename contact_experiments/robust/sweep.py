@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from contact_core.planning import PlanStatus
-from contact_core.registry import Registry
-from contact_core.sweep import Sweep
+from contact_core.base.planning import PlanStatus
+from contact_core.base.registry import Registry
+from contact_core.base.sweep import Sweep
 from robust_planner.config import (
     PlannerConfig,
     RiskConfig,

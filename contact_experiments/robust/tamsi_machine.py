@@ -12,8 +12,8 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pinocchio as pin
 
-from contact_core.scene import Instance
-from contact_core.surface import Surface
+from contact_core.robot.scene import Instance
+from contact_core.robot.surface import Surface
 from contact_experiments.robust.tamsi_world import (
     DISSIPATION,
     STIFFNESS,

@@ -8,9 +8,9 @@ import numpy as np
 import pinocchio as pin
 from tqdm import tqdm
 
-from contact_core.errors import ContactStackError
-from contact_core.scene import Instance
-from contact_core.surface import Surface
+from contact_core.base.errors import ContactStackError
+from contact_core.robot.scene import Instance
+from contact_core.robot.surface import Surface
 from robust_planner.contact_model import GRAVITY, GROUND
 from robust_planner.evaluation.time_stepping import SteppedMotion, raised_start
 from robust_planner.problem import RobustProblem

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from contact_core.config import load, nested, parameter
-from contact_core.description import placement, read_urdf
-from contact_core.files import share
-from contact_core.kernel import kernel
-from contact_core.scene import Instance
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Surface
+from contact_core.base.config import load, nested, parameter
+from contact_core.base.files import share
+from contact_core.base.kernel import kernel
+from contact_core.robot.description import placement, read_urdf
+from contact_core.robot.scene import Instance
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Surface
 from contact_experiments.tamsi.integrators.excitation import Excitation
 from tamsi_sim.arrays.settings import FrictionLaw
 from tamsi_sim.scheme.contact import friction_coefficient

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from contact_core.errors import ConfigError
-from contact_core.registry import Registry
+from contact_core.base.errors import ConfigError
+from contact_core.base.registry import Registry
 from contact_ros.border import MessageError, Rejections
 from contact_ros.driver_profile.base import DriverConfig, DriverProfile, Gravity
 from contact_ros.driver_profile.endpoints import (

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from contact_core.arm_state import ArmState, TorqueKind
-from contact_core.config import parameter
-from contact_core.errors import ConfigError
+from contact_core.base.config import parameter
+from contact_core.base.errors import ConfigError
+from contact_core.robot.arm_state import ArmState, TorqueKind
 
 BEST_EFFORT = "best_effort"
 RELIABLE = "reliable"

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.node import Node
 
-from contact_core.arm_state import ArmState, SoundCommand
-from contact_core.low_pass import LowPass
+from contact_core.base.low_pass import LowPass
+from contact_core.robot.arm_state import ArmState, SoundCommand
 from contact_ros.border import MessageError, Rejections
 from contact_ros.diagnostics import AgeMonitor, Health, Level
 from contact_ros.driver_profile.base import RELIABLE, DriverProfile

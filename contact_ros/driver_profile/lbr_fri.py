@@ -10,8 +10,8 @@ from lbr_fri_idl.msg import LBRJointPositionCommand, LBRState
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
-from contact_core.arm_state import ArmState, CommandMode, RobotCondition
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
+from contact_core.robot.arm_state import ArmState, CommandMode, RobotCondition
 from contact_ros.border import MessageError
 from contact_ros.driver_profile.base import DriverConfig, DriverProfile, Gravity
 from contact_ros.driver_profile.messages import checked, joint_state

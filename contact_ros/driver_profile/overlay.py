@@ -15,8 +15,8 @@ from lbr_fri_idl.msg import LBRTorqueCommand, LBRWrenchCommand
 from numpy.typing import NDArray
 from rclpy.node import Node
 
-from contact_core.arm_state import CommandMode, SoundCommand
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
+from contact_core.robot.arm_state import CommandMode, SoundCommand
 from contact_ros.border import MessageError, Rejections, numbers
 from contact_ros.driver_profile.messages import checked
 from contact_ros.qos import signal_publisher, signal_subscription

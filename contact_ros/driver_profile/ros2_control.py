@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from contact_core.arm_state import ArmState
+from contact_core.robot.arm_state import ArmState
 from contact_ros.border import MessageError
 from contact_ros.driver_profile.base import DriverConfig, DriverProfile, Gravity
 from contact_ros.driver_profile.messages import JointSelector, checked, joint_state

@@ -23,14 +23,14 @@ from contact_aware_control.estimation.identification import (
     identify,
 )
 from contact_aware_control.reference import JointTrajectory
-from contact_core.config import read_mapping
-from contact_core.description import RobotDescription
-from contact_core.errors import ConfigError
-from contact_core.figures import save
-from contact_core.files import replacement
-from contact_core.results import add_json_option, at_least, write_json
-from contact_core.robot import Robot
-from contact_core.scene import Scene
+from contact_core.base.config import read_mapping
+from contact_core.base.errors import ConfigError
+from contact_core.base.figures import save
+from contact_core.base.files import replacement
+from contact_core.base.results import add_json_option, at_least, write_json
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
 from contact_experiments.control.recording import Motion, record_simulated
 from contact_stack.calibrate.recording import record_on_graph
 

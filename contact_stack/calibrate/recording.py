@@ -9,8 +9,8 @@ import numpy as np
 from control_msgs.action import FollowJointTrajectory
 
 from contact_aware_control.estimation.identification import REST, Samples
-from contact_core.arm_state import ArmState
-from contact_core.errors import CommunicationError
+from contact_core.base.errors import CommunicationError
+from contact_core.robot.arm_state import ArmState
 from contact_experiments.control.recording import Motion, OnTime
 from contact_ros.client import GraphClient
 from contact_ros.driver_profile import DriverConfig, driver_profile

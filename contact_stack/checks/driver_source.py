@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from contact_core.errors import ConfigError, choices
-from contact_core.files import share
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.files import share
 from contact_stack.checks import Check, CheckStatus
 
 COMPUTED = "computed"

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from contact_ros import environment
 from contact_stack.checks import SET_UP, Check, CheckStatus
 

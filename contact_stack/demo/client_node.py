@@ -27,7 +27,7 @@ from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
-from contact_core.errors import CommunicationError
+from contact_core.base.errors import CommunicationError
 from contact_ros.border import MessageError
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverProfile

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from contact_core.errors import ConfigError, choices
-from contact_core.registry import Registry
-from contact_core.results import add_json_option, at_least
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.registry import Registry
+from contact_core.base.results import add_json_option, at_least
 from contact_ros import network
 from contact_stack.demo.bottle_shake.demo import BottleShake
 from contact_stack.demo.contact_tracking.demo import ContactTracking

@@ -39,11 +39,11 @@ import rclpy
 from rclpy.signals import SignalHandlerOptions
 from tqdm import tqdm
 
-from contact_core.errors import CommunicationError, ContactStackError
-from contact_core.results import write_json
-from contact_core.scene_config import ENGINES
-from contact_core.signals import deferred
-from contact_core.waiting import waiting_for
+from contact_core.base.errors import CommunicationError, ContactStackError
+from contact_core.base.results import write_json
+from contact_core.base.signals import deferred
+from contact_core.base.waiting import waiting_for
+from contact_core.robot.scene_config import ENGINES
 from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
 from contact_ros.guarded_node import GuardedExecutor
 from contact_stack.demo.client_node import NAMESPACE, ClientNode, Connection

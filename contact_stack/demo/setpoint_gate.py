@@ -8,11 +8,11 @@ import numpy as np
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.safety.command_gate import CommandGate, GateState
-from contact_core.arm_state import SoundCommand
-from contact_core.config import from_mapping
-from contact_core.errors import CommunicationError
-from contact_core.robot import Robot
-from contact_core.scene import Scene
+from contact_core.base.config import from_mapping
+from contact_core.base.errors import CommunicationError
+from contact_core.robot.arm_state import SoundCommand
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
 
 
 class SetpointGate:

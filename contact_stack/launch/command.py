@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from contact_core.errors import LaunchError, choices
-from contact_core.results import add_json_option, write_json
+from contact_core.base.errors import LaunchError, choices
+from contact_core.base.results import add_json_option, write_json
 from contact_stack.kernels import compile_once
 from contact_stack.launch.guard import MARK, guarded
 from contact_stack.launch.parser import (

@@ -19,8 +19,8 @@ from xml.parsers import expat
 
 import yaml
 
-from contact_core.errors import ConfigError, LaunchError, choices
-from contact_core.files import share
+from contact_core.base.errors import ConfigError, LaunchError, choices
+from contact_core.base.files import share
 from contact_stack.launch.substitutions import SUBSTITUTIONS, substitute
 
 SUFFIX = ".launch.xml"

@@ -19,9 +19,9 @@ from typing import Any, Self, TextIO
 
 import yaml
 
-from contact_core.errors import LaunchError, SecondGraphError
-from contact_core.signals import LONGEST_WAIT, deferred, interrupts_blocked
-from contact_core.waiting import waiting_for
+from contact_core.base.errors import LaunchError, SecondGraphError
+from contact_core.base.signals import LONGEST_WAIT, deferred, interrupts_blocked
+from contact_core.base.waiting import waiting_for
 from contact_stack.launch.guard import MARK, guarded
 from contact_stack.launch.parser import LaunchPlan, NodeAction
 from contact_stack.launch.substitutions import ament_prefixes

@@ -9,8 +9,8 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from contact_core.errors import ConfigError, LaunchError, choices
-from contact_core.files import share
+from contact_core.base.errors import ConfigError, LaunchError, choices
+from contact_core.base.files import share
 
 _ALLOWED_IN_EVAL = (
     *(ast.Expression, ast.Constant, ast.List, ast.Tuple, ast.Load, ast.IfExp),

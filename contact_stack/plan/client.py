@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from contact_stack_msgs.action import MoveObjects, PlanThroughContact
 
-from contact_core.errors import CommunicationError, ConfigError, choices
+from contact_core.base.errors import CommunicationError, ConfigError, choices
 from contact_ros.client import GraphClient
 from contact_ros.stamps import NANOSECONDS, to_duration
 from contact_stack.plan.request import OnIteration, PlanOutcome, PlanRequest

@@ -12,9 +12,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from contact_core.results import add_json_option, at_least, write_json
-from contact_core.sweep import Sweep, add_worker_options, chosen_workers
-from contact_core.waiting import waiting_for
+from contact_core.base.results import add_json_option, at_least, write_json
+from contact_core.base.sweep import Sweep, add_worker_options, chosen_workers
+from contact_core.base.waiting import waiting_for
 from contact_experiments.precompile import precompile_stack
 from contact_stack.plan.request import (
     OnIteration,

@@ -10,7 +10,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from contact_core.results import add_json_option, at_least, write_json
+from contact_core.base.results import add_json_option, at_least, write_json
 from contact_stack.plan.request import by_name, read_entry, read_goal_entry, states_of
 
 EXIT_NOT_THERE = 1

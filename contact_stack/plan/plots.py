@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from contact_core.figures import save
+from contact_core.base.figures import save
 from contact_stack.plan.request import PlanOutcome, PlanRequest
 from irs_planner import IrsProblem
 from irs_planner.plots import animate, draw_strip, plot_costs

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from contact_core.config import read_mapping
-from contact_core.errors import ConfigError, choices
-from contact_core.sweep import Sweep
+from contact_core.base.config import read_mapping
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.sweep import Sweep
 from irs_planner import (
     IrsProblem,
     IterationReport,

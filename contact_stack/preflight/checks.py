@@ -21,9 +21,9 @@ from contact_aware_control.estimation.joint_torque import (
 )
 from contact_aware_control.node.config import HeldConfig
 from contact_aware_control.safety.state_checks import condition_of
-from contact_core.arm_state import ArmState
-from contact_core.config import parameter
-from contact_core.robot import Robot
+from contact_core.base.config import parameter
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.robot import Robot
 from contact_stack.checks import Check, CheckStatus
 
 EXCHANGED = 0.3

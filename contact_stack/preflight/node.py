@@ -16,10 +16,10 @@ from rclpy.task import Future
 
 from contact_aware_control.estimation.joint_torque import JointTorqueWatch, TorqueReading
 from contact_aware_control.node.config import HeldConfig
-from contact_core.arm_state import ArmState
-from contact_core.config import nested, parameter
-from contact_core.errors import ContactStackError
-from contact_core.robot import Robot
+from contact_core.base.config import nested, parameter
+from contact_core.base.errors import ContactStackError
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.robot import Robot
 from contact_ros.border import LARGEST_FORCE, MessageError, ending, numbers
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile

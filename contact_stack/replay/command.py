@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from contact_aware_control.incident_log import Incident, ReplayedTick, load, replay
-from contact_core.results import add_json_option, write_json
-from contact_core.waiting import waiting_for
+from contact_core.base.results import add_json_option, write_json
+from contact_core.base.waiting import waiting_for
 
 EXIT_DIFFERENT = 1
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.figures import add_legend, new_figure, save
-from contact_core.registry import Registry
-from contact_core.results import Rows, add_json_option, at_least, table, write_json
-from contact_core.sweep import Sweep, add_worker_options, chosen_workers
+from contact_core.base.figures import add_legend, new_figure, save
+from contact_core.base.registry import Registry
+from contact_core.base.results import Rows, add_json_option, at_least, table, write_json
+from contact_core.base.sweep import Sweep, add_worker_options, chosen_workers
 from contact_experiments.robust.arm_approach import APPROACH
 from contact_experiments.robust.arm_insertion import INSERTION
 from contact_experiments.robust.arm_runs import SLIDE, ArmCase, ArmTask

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from domain_coordinator import domain_id
 
-from contact_core.errors import SecondGraphError
-from contact_core.scene import Scene
+from contact_core.base.errors import SecondGraphError
+from contact_core.robot.scene import Scene
 from contact_experiments.robust.arm_course import Following
 from contact_experiments.robust.arm_runs import ArmCase, ArmTask, Execution, Slide
 from contact_ros import network

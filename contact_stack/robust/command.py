@@ -12,12 +12,12 @@ from typing import Any
 
 from tqdm import tqdm
 
-from contact_core.config import from_mapping
-from contact_core.errors import ConfigError, choices
-from contact_core.planning import PlanStatus
-from contact_core.results import STANDARD_OUTPUT, add_json_option, at_least, write_json
-from contact_core.signals import LONGEST_WAIT
-from contact_core.waiting import waiting_for
+from contact_core.base.config import from_mapping
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.planning import PlanStatus
+from contact_core.base.results import STANDARD_OUTPUT, add_json_option, at_least, write_json
+from contact_core.base.signals import LONGEST_WAIT
+from contact_core.base.waiting import waiting_for
 from contact_experiments.robust.summary import summarize, table
 from contact_stack.robust.plots import draw
 from contact_stack.robust.risk import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from contact_core.figures import save_all
+from contact_core.base.figures import save_all
 from contact_experiments.robust import tamsi_world
 from contact_experiments.robust.grid_figures import Plans
 from contact_experiments.robust.plan_figures import (

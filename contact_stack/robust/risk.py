@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.errors import ConfigError
-from contact_core.figures import add_legend, new_figure, save
-from contact_core.results import Rows, table, write_json
+from contact_core.base.errors import ConfigError
+from contact_core.base.figures import add_legend, new_figure, save
+from contact_core.base.results import Rows, table, write_json
 from contact_experiments.robust import tamsi_judge
 from robust_planner.examples import Example
 from robust_planner.risk.failure import FailureRate

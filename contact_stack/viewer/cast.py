@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from contact_core.description import RobotDescription, read_urdf
-from contact_core.scene import Scene
+from contact_core.robot.description import RobotDescription, read_urdf
+from contact_core.robot.scene import Scene
 
 CAST = "contact_stack.cast"
 """Name of the metadata that say what a recording shows."""

@@ -6,8 +6,8 @@ import argparse
 from contextlib import closing, suppress
 from pathlib import Path
 
-from contact_core.errors import ConfigError, ContactStackError
-from contact_core.results import at_least
+from contact_core.base.errors import ConfigError, ContactStackError
+from contact_core.base.results import at_least
 from contact_stack.viewer.browser import ADDRESS, open_browser
 from contact_stack.viewer.cast import cast_of
 from contact_stack.viewer.film import Film, beside, read_film

@@ -13,7 +13,7 @@ import numpy as np
 import pinocchio as pin
 import viser
 
-from contact_core.drawing import Canvas, ForceArrows, pose_of
+from contact_core.model.drawing import Canvas, ForceArrows, pose_of
 from contact_stack.viewer.drawing import UrdfScene
 from contact_stack.viewer.things import ThingCommands
 

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 import viser
 
-from contact_core.drawing import Canvas, Color, draw_solid, pose_of
+from contact_core.model.drawing import Canvas, Color, draw_solid, pose_of
 
 GHOST_OPACITY = 0.35
 LAMP, LIT = (2.0, -2.0, 3.6), (0.4, 0.0, 0.0)

@@ -20,9 +20,9 @@ from mcap_ros2.decoder import DecoderFactory
 from tqdm import tqdm
 
 from contact_aware_control.config import ControllerConfig
-from contact_core.errors import ConfigError, ContactStackError, choices
-from contact_core.robot import HELD_OBJECT
-from contact_core.waiting import LONG
+from contact_core.base.errors import ConfigError, ContactStackError, choices
+from contact_core.base.waiting import LONG
+from contact_core.robot.robot import HELD_OBJECT
 from contact_stack.recording import read_recording
 from contact_stack.viewer.cast import CAST, Cast
 from contact_stack.viewer.listener import Listener

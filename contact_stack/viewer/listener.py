@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from contact_stack_msgs.msg import ControllerStatus
 
-from contact_core.errors import choices
+from contact_core.base.errors import choices
 from contact_ros.border import (
     LARGEST_FORCE,
     LARGEST_POSITION,

@@ -22,11 +22,11 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from contact_aware_control.config import ControllerConfig
-from contact_core.arm_state import ArmState
-from contact_core.config import nested, parameter
-from contact_core.description import read_urdf
-from contact_core.robot import HELD_OBJECT, Robot
-from contact_core.scene import Scene
+from contact_core.base.config import nested, parameter
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.description import read_urdf
+from contact_core.robot.robot import HELD_OBJECT, Robot
+from contact_core.robot.scene import Scene
 from contact_ros.diagnostics import Diagnostics
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import viser
 
 from contact_aware_control.controllers import CONTROLLERS
-from contact_core.drawing import Canvas
+from contact_core.model.drawing import Canvas
 from contact_stack.viewer.controls import Commands, Controls
 from contact_stack.viewer.drawing import UrdfScene
 from contact_stack.viewer.things import Placing, Surroundings

@@ -14,7 +14,7 @@ import viser
 from viser import uplot
 
 from contact_aware_control.estimation.config import ParticleConfig
-from contact_core.drawing import Canvas, ForceArrows, silence
+from contact_core.model.drawing import Canvas, ForceArrows, silence
 from contact_stack.viewer.cast import Cast
 from contact_stack.viewer.drawing import FrictionCones, UrdfScene, light
 from contact_stack.viewer.offer import Door, Hands, Offer

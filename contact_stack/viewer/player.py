@@ -11,7 +11,7 @@ from typing import Any
 import viser
 from tqdm import tqdm
 
-from contact_core.waiting import LONG
+from contact_core.base.waiting import LONG
 from contact_stack.viewer.film import RATE, Film
 from contact_stack.viewer.page import Page
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from contact_core.description import RobotDescription
-from contact_core.inverse_kinematics import InverseKinematics
-from contact_core.robot import Robot
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.inverse_kinematics import InverseKinematics
+from contact_core.robot.robot import Robot
 from contact_ros.border import LARGEST_POSITION, named_numbers, numbers, vector
 from contact_ros.geometry import quaternion_to_array
 

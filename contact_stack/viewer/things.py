@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 import viser
 
-from contact_core.drawing import Canvas
+from contact_core.model.drawing import Canvas
 from contact_stack.viewer.drawing import UrdfScene
 
 PLACE_COLOR = (0.2, 0.7, 0.35)

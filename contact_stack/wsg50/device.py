@@ -16,8 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from contact_core.errors import CommunicationError
-from contact_core.gripper import GripperCommand
+from contact_core.base.errors import CommunicationError
+from contact_core.robot.gripper import GripperCommand
 from contact_ros.border import MessageError
 from contact_stack.wsg50 import gcl
 from contact_stack.wsg50.gcl import Answer, GripState, Line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from contact_core.errors import CommunicationError
+from contact_core.base.errors import CommunicationError
 
 CONNECT_TIMEOUT = 1.0
 """How long an attempt to connect may take [s]."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from contact_core.config import parameter
-from contact_core.errors import ConfigError
-from contact_core.gripper import GripperCommand
+from contact_core.base.config import parameter
+from contact_core.base.errors import ConfigError
+from contact_core.robot.gripper import GripperCommand
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.gripper import (

@@ -7,7 +7,7 @@ import numpy as np
 
 import contact_aware_control as cac
 from contact_core import Robot, RobotDescription
-from contact_core.arm_state import ArmState
+from contact_core.robot.arm_state import ArmState
 
 description, config = RobotDescription.load("iiwa14_wsg50"), cac.ControllerConfig()
 arm, stiffness = Robot.from_description(description), np.array(description.joints.stiffness)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from contact_core.figures import save
-from contact_core.sweep import Sweep
+from contact_core.base.figures import save
+from contact_core.base.sweep import Sweep
 from contact_experiments.irs.smoothing_figures import Heaviside, figure_3
 from irs_planner import first_order_bundle, zero_order_bundle
 

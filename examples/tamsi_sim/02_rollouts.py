@@ -5,7 +5,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from contact_core.seeds import generator
+from contact_core.base.seeds import generator
 from tamsi_sim import World
 
 BRICK = """<robot name="brick"><link name="brick"><inertial><mass value="1"/>

@@ -3,7 +3,7 @@
 import numpy as np
 
 from contact_core import Scene
-from contact_core.gripper import GripperCommand
+from contact_core.robot.gripper import GripperCommand
 from tamsi_sim.robot.plant import Plant
 
 for engine in ("tamsi", "drake"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from contact_core.registry import Registry
+from contact_core.base.registry import Registry
 from irs_planner.mpc.riccati_solver import RiccatiSolver
 from irs_planner.mpc.tracking_problem import MpcSolution, MpcSolver, TrackingProblem
 

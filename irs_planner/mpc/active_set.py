@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_core.kernel import kernel
+from contact_core.base.kernel import kernel
 from contact_core.quadratic_program import QuadraticProgramStatus
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
 from irs_planner.mpc.interior_point import BoundList

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_core.kernel import kernel
+from contact_core.base.kernel import kernel
 from contact_core.quadratic_program import QuadraticProgramStatus
 from irs_planner.mpc.riccati import StageMemory, factor_stages, newton_step, roll_out
 from irs_planner.mpc.tracking_problem import TrackingProblem

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from contact_core.config import nested, parameter
-from contact_core.errors import ConfigError, choices
+from contact_core.base.config import nested, parameter
+from contact_core.base.errors import ConfigError, choices
 from contact_ros.border import LARGEST_NUMBER, LONGEST_STEP, check_numbers
 from irs_planner.batch import PlanTask
 from irs_planner.dynamics import Dynamics

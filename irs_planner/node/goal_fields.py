@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from contact_core.errors import ConfigError, choices
+from contact_core.base.errors import ConfigError, choices
 from irs_planner.dynamics import Dynamics
 from irs_planner.problem import Bounds, IrsProblem, VarianceSchedule
 from irs_planner.quasi_dynamic import QuasiDynamics

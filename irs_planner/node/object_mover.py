@@ -19,9 +19,9 @@ from contact_stack_msgs.msg import ControllerStatus
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from contact_core.config import nested, parameter
-from contact_core.errors import ConfigError, choices
-from contact_core.planning import PlanStatus, StopCondition
+from contact_core.base.config import nested, parameter
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.planning import PlanStatus, StopCondition
 from contact_ros.border import (
     LARGEST_NUMBER,
     LARGEST_POSITION,

@@ -9,7 +9,7 @@ from typing import Any
 from contact_stack_msgs.action import PlanThroughContact
 from sensor_msgs.msg import JointState
 
-from contact_core.planning import StopCondition
+from contact_core.base.planning import StopCondition
 from contact_ros.border import joint_positions
 from contact_ros.entry_point import run
 from contact_ros.guarded_node import GuardedNode

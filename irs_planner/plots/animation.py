@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.animation import FuncAnimation, PillowWriter
 from matplotlib.figure import Figure
 
-from contact_core.figures import save
+from contact_core.base.figures import save
 from irs_planner.plots.drawing import MotionDrawing, PlanarDrawing, SpatialDrawing
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 

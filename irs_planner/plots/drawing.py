@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle, Patch, Polygon, Rectangle
 from scipy.spatial import ConvexHull
 
-from contact_core.collision.shapes import ShapeKind
-from contact_core.figures import GREEN, RED
+from contact_core.base.figures import GREEN, RED
+from contact_core.multibody.collision.shapes import ShapeKind
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scenes.planar_arrays import BOX, CIRCLE, POLYGON, SceneArrays
 from irs_planner.scenes.planar_contacts import place_bodies

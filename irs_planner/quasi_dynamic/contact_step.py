@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_core.kernel import kernel
+from contact_core.base.kernel import kernel
 from contact_core.quadratic_program import (
     QuadraticProgramStatus,
     Workspace,

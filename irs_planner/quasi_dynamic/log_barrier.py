@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from contact_core.kernel import inner_kernel, kernel
+from contact_core.base.kernel import inner_kernel, kernel
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
 from irs_planner.quasi_dynamic.contact_step import ContactRows, SpringModel, StepMemory
 

@@ -7,7 +7,7 @@ from abc import abstractmethod
 import numpy as np
 import pinocchio as pin
 
-from contact_core.errors import ModelError
+from contact_core.base.errors import ModelError
 from irs_planner.dynamics import ContactDynamics, Jacobians, PairForces
 from irs_planner.quasi_dynamic import batch_kernels
 from irs_planner.quasi_dynamic.batch_kernels import StepBatch

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from contact_core.kernel import kernel
+from contact_core.base.kernel import kernel
 from irs_planner.quasi_dynamic.contact_step import PLANAR_EDGES, ContactFrames, spatial_edges
 from irs_planner.quasi_dynamic.quasi_dynamics import QUASI_STATIC_INERTIA, QuasiDynamics
 from irs_planner.scenes import spatial_arrays

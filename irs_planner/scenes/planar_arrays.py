@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_core.errors import ModelError
+from contact_core.base.errors import ModelError
 from irs_planner.scenes.planar_scene import (
     Box,
     Circle,

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import yaml
 
-from contact_core.config import from_mapping, parameter, read_mapping
-from contact_core.errors import ConfigError, choices
-from contact_core.files import share
+from contact_core.base.config import from_mapping, parameter, read_mapping
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.files import share
 
 ORIGIN = (0.0, 0.0)
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from contact_core.collision.convex_mesh import Meshes, stack_meshes
-from contact_core.collision.shapes import Shape, ShapeKind
-from contact_core.description import collision_shapes, read_urdf
-from contact_core.rigid_body.joints import PRISMATIC, joint_type
-from contact_core.scene import ROBOT
-from contact_core.surface import combine
+from contact_core.multibody.collision.convex_mesh import Meshes, stack_meshes
+from contact_core.multibody.collision.shapes import Shape, ShapeKind
+from contact_core.multibody.rigid_body.joints import PRISMATIC, joint_type
+from contact_core.robot.description import collision_shapes, read_urdf
+from contact_core.robot.scene import ROBOT
+from contact_core.robot.surface import combine
 from irs_planner.scenes.spatial_scene import SpatialScene, object_inertias
 
 WORLD = 0

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from contact_core.collision.arrays import Polytope, Shapes, allocate_polytope
-from contact_core.collision.closest_points import closest_points
-from contact_core.collision.collide_points import probe
-from contact_core.kernel import inner_kernel, kernel
+from contact_core.base.kernel import inner_kernel, kernel
+from contact_core.multibody.collision.arrays import Polytope, Shapes, allocate_polytope
+from contact_core.multibody.collision.closest_points import closest_points
+from contact_core.multibody.collision.collide_points import probe
 from irs_planner.scenes.spatial_arrays import SpatialArrays
 
 # A normal this close to vertical takes its first tangent along x instead of horizontal.

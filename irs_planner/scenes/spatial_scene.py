@@ -7,11 +7,11 @@ from functools import cached_property
 
 import pinocchio as pin
 
-from contact_core.config import config_file, load, parameter, read_mapping
-from contact_core.description import read_urdf
-from contact_core.errors import ConfigError, choices
-from contact_core.files import share
-from contact_core.scene import Scene
+from contact_core.base.config import config_file, load, parameter, read_mapping
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.files import share
+from contact_core.robot.description import read_urdf
+from contact_core.robot.scene import Scene
 
 POSE_AXES = ("x", "y", "z", "roll", "pitch", "yaw")
 TOOL_AXES = ("x", "y", "z", "axis_x", "axis_y", "axis_z")

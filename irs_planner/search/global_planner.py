@@ -17,8 +17,8 @@ from threading import Event
 
 import numpy as np
 
-from contact_core.planning import PlanStatus, StopCondition
-from contact_core.seeds import generator
+from contact_core.base.planning import PlanStatus, StopCondition
+from contact_core.base.seeds import generator
 from irs_planner.diagnosis import check_start, goal_reached, link_forces, remedy_of
 from irs_planner.irs_lqr import plan
 from irs_planner.linear_algebra import factor_cholesky

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_core.kernel import inner_kernel, kernel
+from contact_core.base.kernel import inner_kernel, kernel
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
 
 SWEEPS = 100

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import QuasiDynamics
 from irs_planner.search.kernels import bounded_inputs, reach_distances, reach_factors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contact_core.config import parameter
+from contact_core.base.config import parameter
 
 
 @dataclass(frozen=True)

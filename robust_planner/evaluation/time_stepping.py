@@ -8,7 +8,7 @@ from typing import Protocol
 import casadi
 import numpy as np
 
-from contact_core.errors import ContactStackError
+from contact_core.base.errors import ContactStackError
 from robust_planner.contact_model import ContactModel
 from robust_planner.problem import RobustProblem
 from robust_planner.trajectory import ContactTrajectory

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.seeds import generator
+from contact_core.base.seeds import generator
 from robust_planner.config import PlannerConfig
 from robust_planner.problem import RobustProblem
 from robust_planner.trajectory import ContactTrajectory

@@ -13,9 +13,9 @@ import numpy as np
 from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import UncertainParameter
 
-from contact_core.config import from_mapping, parameter
-from contact_core.errors import ConfigError, choices
-from contact_core.planning import PlanStatus
+from contact_core.base.config import from_mapping, parameter
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.planning import PlanStatus
 from contact_ros.border import LARGEST_NUMBER, LONGEST_STEP, check_numbers
 from contact_ros.planning_server import GoalRefusedError
 from contact_ros.stamps import to_nanoseconds

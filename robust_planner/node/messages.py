@@ -9,7 +9,7 @@ from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import ContactForceTrajectory
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from contact_core.planning import PlanStatus
+from contact_core.base.planning import PlanStatus
 from contact_ros.geometry import to_vector
 from contact_ros.stamps import to_duration
 from robust_planner.contact_model import ContactModel

@@ -8,7 +8,7 @@ from typing import Any
 
 from contact_stack_msgs.action import PlanRobustContact
 
-from contact_core.planning import PlanStatus, StopCondition
+from contact_core.base.planning import PlanStatus, StopCondition
 from contact_ros.entry_point import run
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read

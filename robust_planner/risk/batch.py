@@ -18,7 +18,7 @@ from typing import Protocol
 import casadi
 import numpy as np
 
-from contact_core.kernel import inner_kernel, kernel
+from contact_core.base.kernel import inner_kernel, kernel
 from robust_planner.evaluation.time_stepping import SMALLEST_PIVOT
 from robust_planner.problem import TOUCHING, RobustProblem
 from robust_planner.risk.worlds import Worlds, starts

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_core.planning import StopCondition
+from contact_core.base.planning import StopCondition
 from robust_planner.risk.settings import ExplorationConfig
 from robust_planner.risk.shooting import Shooting, hats
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from contact_core.config import parameter
-from contact_core.errors import ConfigError
+from contact_core.base.config import parameter
+from contact_core.base.errors import ConfigError
 from robust_planner.problem import RobustProblem
 from robust_planner.risk.batch import SMALLEST_FORCE, BatchMotion
 from robust_planner.risk.worlds import Worlds

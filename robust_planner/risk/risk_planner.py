@@ -17,9 +17,9 @@ from functools import partial
 
 import numpy as np
 
-from contact_core.errors import ConfigError, choices
-from contact_core.planning import PlanStatus, StopCondition
-from contact_core.seeds import generator
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.planning import PlanStatus, StopCondition
+from contact_core.base.seeds import generator
 from robust_planner.config import PlannerConfig, UncertaintyConfig
 from robust_planner.continuation import OnProgress
 from robust_planner.examples import Example

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contact_core.config import nested, parameter
+from contact_core.base.config import nested, parameter
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.planning import StopCondition
+from contact_core.base.planning import StopCondition
 from contact_core.quadratic_program import QuadraticProgram, make_solver
 from robust_planner.problem import RobustProblem
 from robust_planner.risk.batch import BatchMotion, WorldsSimulator, simulate_worlds

@@ -12,9 +12,9 @@ import casadi
 import numpy as np
 from scipy import special
 
-from contact_core.config import from_mapping, parameter
-from contact_core.errors import ConfigError, choices
-from contact_core.seeds import generator
+from contact_core.base.config import from_mapping, parameter
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.seeds import generator
 from robust_planner.contact_model import ContactModel
 from robust_planner.evaluation.time_stepping import raised
 from robust_planner.problem import RobustProblem

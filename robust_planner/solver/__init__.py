@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from contact_core.errors import ConfigError, ContactStackError, choices
-from contact_core.registry import Registry
+from contact_core.base.errors import ConfigError, ContactStackError, choices
+from contact_core.base.registry import Registry
 from robust_planner.config import NonlinearSolverConfig
 from robust_planner.program import StagedProgram
 from robust_planner.solver.ipopt import IpoptSolver

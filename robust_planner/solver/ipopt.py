@@ -10,8 +10,8 @@ import casadi
 import numpy as np
 import threadpoolctl
 
-from contact_core.planning import StopCondition
-from contact_core.signals import deferred
+from contact_core.base.planning import StopCondition
+from contact_core.base.signals import deferred
 from robust_planner.config import NonlinearSolverConfig
 from robust_planner.program import ProgramParameters, StagedProgram
 from robust_planner.solver.solver import (

@@ -10,7 +10,7 @@ from pydrake.autodiffutils import ExtractGradient, ExtractValue, InitializeAutoD
 from pydrake.solvers import MathematicalProgram, SolverOptions
 from pydrake.solvers import SnoptSolver as DrakeSnoptSolver
 
-from contact_core.planning import StopCondition
+from contact_core.base.planning import StopCondition
 from robust_planner.config import NonlinearSolverConfig
 from robust_planner.program import ProgramParameters, StagedProgram
 from robust_planner.solver.ipopt import assemble

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.planning import StopCondition
+from contact_core.base.planning import StopCondition
 from robust_planner.program import ProgramParameters
 
 

@@ -2,7 +2,7 @@
 
 Sizes: nv velocities (degrees of freedom), nt trees, nc contact points, nl loop closures; for all
 others see
-:mod:`contact_core.rigid_body.arrays` and :mod:`contact_core.collision.arrays`.
+:mod:`contact_core.multibody.rigid_body.arrays` and :mod:`contact_core.multibody.collision.arrays`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_core.collision.arrays import (
+from contact_core.multibody.collision.arrays import (
     Contacts,
     Geometry,
     Hulls,
@@ -21,8 +21,8 @@ from contact_core.collision.arrays import (
     ShapePoses,
     Sweep,
 )
-from contact_core.collision.convex_mesh import Meshes
-from contact_core.rigid_body.arrays import (
+from contact_core.multibody.collision.convex_mesh import Meshes
+from contact_core.multibody.rigid_body.arrays import (
     Bodies,
     BodyDynamics,
     Inertias,

@@ -6,7 +6,7 @@ import math
 from enum import IntEnum
 from typing import NamedTuple
 
-from contact_core.scene_config import SolverConfig
+from contact_core.robot.scene_config import SolverConfig
 
 
 class FrictionLaw(IntEnum):

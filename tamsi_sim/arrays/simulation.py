@@ -3,7 +3,7 @@
 Passing all arrays to a function one by one would cost microseconds per call and seconds of
 compilation per function. A :class:`Simulation` is one pointer; a kernel that gets it borrows
 just the selections that it hands on: ``simulation.state`` is a few loads from memory, without
-reference counting (inside a kernel of ``contact_core.kernel`` that borrows).
+reference counting (inside a kernel of ``contact_core.base.kernel`` that borrows).
 
 Numba compiles what a function calls once more with each of its callers, over all levels. A
 :func:`phase` ends that: it is compiled by itself, once, and called by its address.
@@ -21,7 +21,8 @@ from numba.core.runtime.context import NRTContext
 from numba.experimental import structref
 from numba.extending import intrinsic, lower_getattr_generic
 
-from contact_core.collision.arrays import (
+from contact_core.base.kernel import Function, inlined_kernel, inner_kernel, kernel
+from contact_core.multibody.collision.arrays import (
     Contacts,
     Geometry,
     Hulls,
@@ -31,9 +32,8 @@ from contact_core.collision.arrays import (
     ShapePoses,
     Sweep,
 )
-from contact_core.collision.convex_mesh import Meshes
-from contact_core.kernel import Function, inlined_kernel, inner_kernel, kernel
-from contact_core.rigid_body.arrays import (
+from contact_core.multibody.collision.convex_mesh import Meshes
+from contact_core.multibody.rigid_body.arrays import (
     Bodies,
     BodyDynamics,
     Inertias,

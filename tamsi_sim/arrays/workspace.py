@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_core.collision.arrays import (
+from contact_core.multibody.collision.arrays import (
     MAX_CORNERS,
     Contacts,
     Pairs,
@@ -17,8 +17,8 @@ from contact_core.collision.arrays import (
     Sweep,
     allocate_polytope,
 )
-from contact_core.rigid_body.arrays import BodyDynamics, Jacobian, Kinematics, State
-from contact_core.rigid_body.joints import BALL, FREE, columns_of
+from contact_core.multibody.rigid_body.arrays import BodyDynamics, Jacobian, Kinematics, State
+from contact_core.multibody.rigid_body.joints import BALL, FREE, columns_of
 from tamsi_sim.arrays.data import (
     COUNTERS,
     LEDGER,

@@ -9,7 +9,7 @@ from pydrake.multibody.plant import ContactResults
 from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import DiagramBuilder
 
-from contact_core.surface import Surface
+from contact_core.robot.surface import Surface
 from tamsi_sim.arrays.data import CONTACTS, COUNTERS, STEPS, Drives
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.drake.drake_plant import DrakePlant

@@ -38,10 +38,10 @@ from pydrake.multibody.tree import (
 )
 from pydrake.systems.framework import Context, DiagramBuilder
 
-from contact_core.collision.shapes import Shape, ShapeKind
-from contact_core.errors import ModelError
-from contact_core.rigid_body.joints import FREE, REVOLUTE
-from contact_core.surface import Surface
+from contact_core.base.errors import ModelError
+from contact_core.multibody.collision.shapes import Shape, ShapeKind
+from contact_core.multibody.rigid_body.joints import FREE, REVOLUTE
+from contact_core.robot.surface import Surface
 from tamsi_sim.simulation.model import BuiltModel
 
 WEIGHTLESS = "weightless"

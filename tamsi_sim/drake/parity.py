@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contact_core.scene_config import SolverConfig
+from contact_core.robot.scene_config import SolverConfig
 
 # Drake's friction law, its soft norm of the slip speed, where its line search lands, and its
 # gyroscopic terms.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
-from contact_core.config import parameter
+from contact_core.base.config import parameter
 
 NANOSECONDS = 1_000_000_000
 

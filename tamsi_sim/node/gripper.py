@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sensor_msgs.msg import JointState
 
-from contact_core.gripper import GripperCommand
+from contact_core.robot.gripper import GripperCommand
 from contact_ros.gripper import REACHED, Ending
 
 STANDSTILL_SPEED = 1e-3

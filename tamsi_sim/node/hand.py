@@ -10,8 +10,8 @@ import numpy as np
 from contact_stack_msgs.msg import Pull
 from geometry_msgs.msg import Vector3
 
-from contact_core.errors import choices
-from contact_core.robot import Robot
+from contact_core.base.errors import choices
+from contact_core.robot.robot import Robot
 from contact_ros.border import LARGEST_POSITION, MessageError, number, vector
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.stamps import NANOSECONDS

@@ -16,13 +16,13 @@ from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
-from contact_core.arm_state import ArmState, CommandMode, RobotCondition
-from contact_core.config import nested, parameter
-from contact_core.errors import ConfigError, ContactStackError
-from contact_core.gripper import GripperCommand
-from contact_core.robot import Robot
-from contact_core.scene import Scene
-from contact_core.scene_config import ENGINES
+from contact_core.base.config import nested, parameter
+from contact_core.base.errors import ConfigError, ContactStackError
+from contact_core.robot.arm_state import ArmState, CommandMode, RobotCondition
+from contact_core.robot.gripper import GripperCommand
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import ENGINES
 from contact_ros.border import ending, ending_errors, numbers
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import (

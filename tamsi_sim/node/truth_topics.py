@@ -10,7 +10,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from contact_core.scene import Scene
+from contact_core.robot.scene import Scene
 from contact_ros.geometry import to_point, to_quaternion, to_transform, to_vector
 from contact_ros.qos import signal_publisher
 from contact_ros.stamps import to_time

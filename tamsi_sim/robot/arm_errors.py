@@ -8,10 +8,10 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pinocchio as pin
 
-from contact_core.config import for_joints
-from contact_core.description import RobotDescription
-from contact_core.scene import Scene
-from contact_core.scene_config import ArmErrorsConfig
+from contact_core.base.config import for_joints
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import ArmErrorsConfig
 from tamsi_sim.robot.physics import Physics
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from contact_core.scene_config import CameraConfig
-from contact_core.seeds import generator
+from contact_core.base.seeds import generator
+from contact_core.robot.scene_config import CameraConfig
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from contact_core.scene_config import CartesianImpedanceConfig
+from contact_core.robot.scene_config import CartesianImpedanceConfig
 
 
 class CartesianImpedance:

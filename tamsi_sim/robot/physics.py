@@ -6,10 +6,10 @@ from typing import Protocol
 
 import numpy as np
 
-from contact_core.config import for_joints
-from contact_core.description import JointFrictionConfig
-from contact_core.errors import ModelError
-from contact_core.scene import Scene
+from contact_core.base.config import for_joints
+from contact_core.base.errors import ModelError
+from contact_core.robot.description import JointFrictionConfig
+from contact_core.robot.scene import Scene
 from tamsi_sim.arrays.data import Drives
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.engine import Engine

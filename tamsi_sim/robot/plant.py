@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from contact_core.arm_state import CommandMode
-from contact_core.errors import ConfigError, ContactStackError
-from contact_core.gripper import GripperCommand
-from contact_core.scene import ROBOT, Scene
-from contact_core.scene_config import AXES
+from contact_core.base.errors import ConfigError, ContactStackError
+from contact_core.robot.arm_state import CommandMode
+from contact_core.robot.gripper import GripperCommand
+from contact_core.robot.scene import ROBOT, Scene
+from contact_core.robot.scene_config import AXES
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.robot.arm_errors import ArmErrors
 from tamsi_sim.robot.cartesian_impedance import CartesianImpedance

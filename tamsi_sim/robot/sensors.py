@@ -7,7 +7,7 @@ from dataclasses import asdict
 import numpy as np
 import pinocchio as pin
 
-from contact_core.scene import Scene
+from contact_core.robot.scene import Scene
 from tamsi_sim.simulation.sensor_noise import SensorChannel, SensorNoise
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.config import parameter
-from contact_core.errors import ConfigError, choices
-from contact_core.scene import Scene
+from contact_core.base.config import parameter
+from contact_core.base.errors import ConfigError, choices
+from contact_core.robot.scene import Scene
 from tamsi_sim.robot.physics import Physics
 from tamsi_sim.simulation.engine import Engine
 

@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from contact_core.kernel import inlined_kernel
-from contact_core.rigid_body.arrays import Bodies, Kinematics
+from contact_core.base.kernel import inlined_kernel
+from contact_core.multibody.rigid_body.arrays import Bodies, Kinematics
 from tamsi_sim.arrays.data import ClosureForces, Closures
 from tamsi_sim.arrays.simulation import Simulation
 

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from contact_core.collision.arrays import NORMAL, Contacts, Pairs
-from contact_core.kernel import inlined_kernel, inner_kernel, leaf_kernel
-from contact_core.rigid_body.arrays import Jacobian
+from contact_core.base.kernel import inlined_kernel, inner_kernel, leaf_kernel
+from contact_core.multibody.collision.arrays import NORMAL, Contacts, Pairs
+from contact_core.multibody.rigid_body.arrays import Jacobian
 from tamsi_sim.arrays.data import ContactForces
 from tamsi_sim.arrays.settings import FrictionLaw, Settings
 

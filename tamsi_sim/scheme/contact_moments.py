@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 
-from contact_core.collision.arrays import NORMAL
-from contact_core.kernel import inlined_kernel
-from contact_core.rigid_body.jacobian import update_angular_jacobian
+from contact_core.base.kernel import inlined_kernel
+from contact_core.multibody.collision.arrays import NORMAL
+from contact_core.multibody.rigid_body.jacobian import update_angular_jacobian
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.scheme.contact import friction_coefficient
 from tamsi_sim.scheme.line_search import transition_limit

@@ -10,9 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_core.collision.arrays import Contacts
-from contact_core.kernel import inlined_kernel, inner_kernel
-from contact_core.rigid_body.arrays import BodyDynamics, Inertias, Kinematics, State, Trees
+from contact_core.base.kernel import inlined_kernel, inner_kernel
+from contact_core.multibody.collision.arrays import Contacts
+from contact_core.multibody.rigid_body.arrays import (
+    BodyDynamics,
+    Inertias,
+    Kinematics,
+    State,
+    Trees,
+)
 from tamsi_sim.arrays.data import (
     DIVERGED,
     HEIGHT,

@@ -3,8 +3,8 @@
 Explicit ones let a tumbling body gain energy at every step. In the body's own axes Euler's
 equations are I (w1 - w0) / h + w x I w = 0 with w = (w0 + w1) / 2: w1 has the energy of w0, and
 as the body turns by the Cayley transform of h w, which is what
-:func:`~contact_core.rigid_body.configuration.move_configuration` does, its angular momentum in
-the world stays as well.
+:func:`~contact_core.multibody.rigid_body.configuration.move_configuration` does, its angular
+momentum in the world stays as well.
 
 A step without contact ends at w1, so that is entered as the mean bias of the step; all other
 forces act on top, on the mass matrix at the step's start. The body moves with its mean velocity
@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_core.collision.arrays import NORMAL, Contacts
-from contact_core.kernel import inlined_kernel, inner_kernel
-from contact_core.rigid_body.arrays import (
+from contact_core.base.kernel import inlined_kernel, inner_kernel
+from contact_core.multibody.collision.arrays import NORMAL, Contacts
+from contact_core.multibody.rigid_body.arrays import (
     Bodies,
     BodyDynamics,
     Inertias,
@@ -25,8 +25,8 @@ from contact_core.rigid_body.arrays import (
     Kinematics,
     Trees,
 )
-from contact_core.rigid_body.joints import FREE
-from contact_core.rigid_body.kinematics import cross
+from contact_core.multibody.rigid_body.joints import FREE
+from contact_core.multibody.rigid_body.kinematics import cross
 
 FREE_DOFS = 6
 MAX_ITERATIONS = 20

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_core.kernel import inlined_kernel
-from contact_core.rigid_body.arrays import Jacobian, Trees
+from contact_core.base.kernel import inlined_kernel
+from contact_core.multibody.rigid_body.arrays import Jacobian, Trees
 from tamsi_sim.arrays.data import Islands
 
 # Marks in Islands.of_tree of trees that have no island yet.

@@ -17,8 +17,8 @@ import math
 
 import numpy as np
 
-from contact_core.kernel import inlined_kernel, inner_kernel
-from contact_core.rigid_body.arrays import Joints
+from contact_core.base.kernel import inlined_kernel, inner_kernel
+from contact_core.multibody.rigid_body.arrays import Joints
 from tamsi_sim.arrays.data import Drives, JointForces
 from tamsi_sim.scheme.contact import normal_force
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from contact_core.kernel import leaf_kernel
+from contact_core.base.kernel import leaf_kernel
 
 
 @leaf_kernel

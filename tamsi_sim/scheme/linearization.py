@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from contact_core.kernel import inner_kernel, kernel
-from contact_core.rigid_body.configuration import differentiate_move, move_configuration
+from contact_core.base.kernel import inner_kernel, kernel
+from contact_core.multibody.rigid_body.configuration import differentiate_move, move_configuration
 from tamsi_sim.arrays.data import ISLANDS, SUBSTEPS, Work
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus

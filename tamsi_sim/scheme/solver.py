@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from contact_core.collision.arrays import NORMAL, Contacts, Pairs
-from contact_core.kernel import inlined_kernel, leaf_kernel
-from contact_core.rigid_body.arrays import Jacobian, Joints, Trees
+from contact_core.base.kernel import inlined_kernel, leaf_kernel
+from contact_core.multibody.collision.arrays import NORMAL, Contacts, Pairs
+from contact_core.multibody.rigid_body.arrays import Jacobian, Joints, Trees
 from tamsi_sim.arrays.data import (
     ISLANDS,
     ITERATIONS,

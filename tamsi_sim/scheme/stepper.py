@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from contact_core.collision.arrays import NORMAL, Contacts
-from contact_core.collision.narrow_phase import update_contacts
-from contact_core.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
-from contact_core.rigid_body.arrays import BodyDynamics, Jacobian, Trees
-from contact_core.rigid_body.configuration import move_configuration
-from contact_core.rigid_body.dynamics import update_dynamics
-from contact_core.rigid_body.jacobian import update_jacobians
-from contact_core.rigid_body.kinematics import update_kinematics
+from contact_core.base.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
+from contact_core.multibody.collision.arrays import NORMAL, Contacts
+from contact_core.multibody.collision.narrow_phase import update_contacts
+from contact_core.multibody.rigid_body.arrays import BodyDynamics, Jacobian, Trees
+from contact_core.multibody.rigid_body.configuration import move_configuration
+from contact_core.multibody.rigid_body.dynamics import update_dynamics
+from contact_core.multibody.rigid_body.jacobian import update_jacobians
+from contact_core.multibody.rigid_body.kinematics import update_kinematics
 from tamsi_sim.arrays.data import (
     CONTACTS,
     ISLANDS,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from contact_core.actuator import Actuator
-from contact_core.errors import ConfigError, ModelError, choices, real_number
+from contact_core.base.errors import ConfigError, ModelError, choices, real_number
+from contact_core.model.actuator import Actuator
 from tamsi_sim.arrays.data import Drives
 from tamsi_sim.simulation.model import BuiltModel
 from tamsi_sim.simulation.rollouts import number_array

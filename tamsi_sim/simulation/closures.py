@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pinocchio as pin
 
-from contact_core.errors import ModelError, choices
-from contact_core.scene import Closure, Link
-from contact_core.scene_config import SolverConfig
+from contact_core.base.errors import ModelError, choices
+from contact_core.robot.scene import Closure, Link
+from contact_core.robot.scene_config import SolverConfig
 from tamsi_sim.arrays.data import Closures, Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from contact_core.collision.arrays import Rules
-from contact_core.collision.narrow_phase import routine_of
-from contact_core.collision.shapes import PlacedShape
-from contact_core.errors import ModelError
-from contact_core.scene import Link
-from contact_core.surface import Material, check_contact
+from contact_core.base.errors import ModelError
+from contact_core.multibody.collision.arrays import Rules
+from contact_core.multibody.collision.narrow_phase import routine_of
+from contact_core.multibody.collision.shapes import PlacedShape
+from contact_core.robot.scene import Link
+from contact_core.robot.surface import Material, check_contact
 
 PASS = -1
 """Entry of a table of rules for shapes that pass through each other."""

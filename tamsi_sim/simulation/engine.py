@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contact_core.collision.arrays import NORMAL
-from contact_core.errors import ConfigError, ModelError, choices, real_number, whole_number
-from contact_core.scene_config import SolverConfig
+from contact_core.base.errors import ConfigError, ModelError, choices, real_number, whole_number
+from contact_core.multibody.collision.arrays import NORMAL
+from contact_core.robot.scene_config import SolverConfig
 from tamsi_sim.arrays.data import STEPS, Drives, Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation

@@ -11,17 +11,17 @@ from typing import TypeVar
 import numpy as np
 import pinocchio as pin
 
-from contact_core.actuator import Actuator
-from contact_core.articulation import read_articulation
-from contact_core.collision.manifold import POINTS
-from contact_core.collision.shapes import PlacedShape
-from contact_core.description import collision_shapes
-from contact_core.errors import ModelError
-from contact_core.moving_body import JointLaw, Mimic, MovingBody
-from contact_core.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE, columns_of
-from contact_core.scene import Closure, Instance, Link
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Material, Surface, combine
+from contact_core.base.errors import ModelError
+from contact_core.model.actuator import Actuator
+from contact_core.model.articulation import read_articulation
+from contact_core.model.moving_body import JointLaw, Mimic, MovingBody
+from contact_core.multibody.collision.manifold import POINTS
+from contact_core.multibody.collision.shapes import PlacedShape
+from contact_core.multibody.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE, columns_of
+from contact_core.robot.description import collision_shapes
+from contact_core.robot.scene import Closure, Instance, Link
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Material, Surface, combine
 from tamsi_sim.arrays.data import Model
 from tamsi_sim.simulation.contact_rules import allowed_pairs, find_rules, shape_table
 from tamsi_sim.simulation.rows import ModelRows

@@ -15,11 +15,11 @@ import coal
 import numpy as np
 import pinocchio as pin
 
-from contact_core.articulation import UNMOVED
-from contact_core.collision.shapes import PlacedShape, ShapeKind, shape_to_coal
-from contact_core.errors import ModelError, choices
-from contact_core.scene import Link
-from contact_core.scene_config import SolverConfig
+from contact_core.base.errors import ModelError, choices
+from contact_core.model.articulation import UNMOVED
+from contact_core.multibody.collision.shapes import PlacedShape, ShapeKind, shape_to_coal
+from contact_core.robot.scene import Link
+from contact_core.robot.scene_config import SolverConfig
 from tamsi_sim.arrays.data import Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from contact_core.errors import ConfigError, choices, whole_number
-from contact_core.scene_config import SolverConfig
+from contact_core.base.errors import ConfigError, choices, whole_number
+from contact_core.robot.scene_config import SolverConfig
 from tamsi_sim.arrays.data import Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from contact_core.collision.arrays import Geometry, Hulls, Rules
-from contact_core.collision.convex_mesh import ConvexMesh, stack_meshes
-from contact_core.rigid_body.arrays import Bodies, Inertias, Joints, Trees
+from contact_core.multibody.collision.arrays import Geometry, Hulls, Rules
+from contact_core.multibody.collision.convex_mesh import ConvexMesh, stack_meshes
+from contact_core.multibody.rigid_body.arrays import Bodies, Inertias, Joints, Trees
 from tamsi_sim.arrays.data import Closures, Model
 
 # Arrays that hold indices; all others hold numbers.

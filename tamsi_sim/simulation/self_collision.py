@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from contact_core.errors import ModelWarning
-from contact_core.surface import Material
+from contact_core.base.errors import ModelWarning
+from contact_core.robot.surface import Material
 from tamsi_sim.simulation.contact_rules import PASS, find_rules
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import BuiltModel

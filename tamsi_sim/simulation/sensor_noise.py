@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.errors import ConfigError, real_number
-from contact_core.low_pass import LowPass
-from contact_core.seeds import generator
+from contact_core.base.errors import ConfigError, real_number
+from contact_core.base.low_pass import LowPass
+from contact_core.base.seeds import generator
 
 MOST_DELAYED = 100_000
 """Samples that are kept."""

@@ -14,8 +14,8 @@ from typing import ClassVar, Protocol
 import numpy as np
 import pinocchio as pin
 
-from contact_core.errors import ConfigError, ModelError, choices, real_number, whole_number
-from contact_core.rigid_body.joints import FREE
+from contact_core.base.errors import ConfigError, ModelError, choices, real_number, whole_number
+from contact_core.multibody.rigid_body.joints import FREE
 from tamsi_sim.arrays.data import STEPS, Work
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from contact_core.description import placement, read_urdf
-from contact_core.errors import ConfigError, ModelError, ModelWarning, choices, real_number
-from contact_core.mjcf.model import read_mjcf
-from contact_core.model_file import MJCF, parse, self_contained
-from contact_core.scene import Closure, Instance, Link
-from contact_core.scene_config import SolverConfig
-from contact_core.sdf import GRAVITY
-from contact_core.srdf import Srdf
-from contact_core.surface import Material, Surface, check_contact
+from contact_core.base.errors import ConfigError, ModelError, ModelWarning, choices, real_number
+from contact_core.model.mjcf.model import read_mjcf
+from contact_core.model.model_file import MJCF, parse, self_contained
+from contact_core.model.sdf import GRAVITY
+from contact_core.model.srdf import Srdf
+from contact_core.robot.description import placement, read_urdf
+from contact_core.robot.scene import Closure, Instance, Link
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Material, Surface, check_contact
 from tamsi_sim.simulation.closures import close_loops
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import EARTH, build_model

@@ -9,11 +9,11 @@ import numpy as np
 import pinocchio as pin
 import viser
 
-from contact_core.collision.shapes import shape_to_coal
-from contact_core.drawing import Color, draw_solid, pose_of
-from contact_core.errors import ModelError, ModelWarning
-from contact_core.scene import Link
-from contact_core.visuals import Visual, visuals
+from contact_core.base.errors import ModelError, ModelWarning
+from contact_core.model.drawing import Color, draw_solid, pose_of
+from contact_core.model.visuals import Visual, visuals
+from contact_core.multibody.collision.shapes import shape_to_coal
+from contact_core.robot.scene import Link
 from tamsi_sim.simulation.model import BuiltModel
 
 FIXED: Color = (0.72, 0.72, 0.72)

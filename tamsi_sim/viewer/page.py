@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import viser
 
-from contact_core.drawing import ForceArrows, silence
-from contact_core.errors import whole_number
+from contact_core.base.errors import whole_number
+from contact_core.model.drawing import ForceArrows, silence
 from tamsi_sim.viewer.link_nodes import LinkNodes
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import viser
 
-from contact_core.errors import ConfigError, ModelError, choices
+from contact_core.base.errors import ConfigError, ModelError, choices
 from tamsi_sim.viewer.page import PERIOD, Picture, SimulationPage
 
 if TYPE_CHECKING:

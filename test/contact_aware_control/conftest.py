@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from contact_aware_control.contact import ContactEstimate
-from contact_core.arm_state import ArmState
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 
 # Helper modules of this folder can be imported by their names.
 sys.path.insert(0, str(Path(__file__).parent))

@@ -13,9 +13,9 @@ from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.loop_state import LoopInputs, LoopStatus
 from contact_aware_control.reference import Goal, JointTrajectory
-from contact_core.arm_state import ArmState
-from contact_core.robot import Robot
-from contact_core.scene import Scene
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
 from tamsi_sim.robot.plant import Plant
 
 ELBOW = "lbr_link_4"

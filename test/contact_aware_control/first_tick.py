@@ -16,9 +16,9 @@ from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.status import Mode
-from contact_core.arm_state import ArmState
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 NAN = np.full(7, np.nan)

@@ -12,9 +12,9 @@ from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal, JointTrajectory
 from contact_aware_control.safety.status import Mode, Request
-from contact_core.config import from_mapping
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.base.config import from_mapping
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_experiments.fake import FakeConfig, FakeRobot
 from contact_ros.driver_profile import DriverConfig, MessageError, driver_profile
 

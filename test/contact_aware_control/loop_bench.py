@@ -7,7 +7,7 @@ from contact_aware_control.contact import ContactReport
 from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal, JointTrajectory
-from contact_core.config import from_mapping
+from contact_core.base.config import from_mapping
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 TICK = 5_000_000

@@ -12,7 +12,7 @@ import pytest
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.estimation.config import EstimatorConfig, ObserverConfig
 from contact_aware_control.safety.status import Mode
-from contact_core.config import from_mapping
+from contact_core.base.config import from_mapping
 from contact_experiments.control.closed_loop import TRUTH, ClosedLoopRun
 from contact_experiments.control.experiments import EXPERIMENTS
 from contact_experiments.control.statistics import trajectory_hash

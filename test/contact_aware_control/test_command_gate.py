@@ -8,8 +8,8 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers import ControllerOutput
 from contact_aware_control.safety.command_gate import Bound, CommandGate
 from contact_aware_control.safety.status import Mode, Request, Status
-from contact_core.arm_state import SoundCommand
-from contact_core.config import from_mapping
+from contact_core.base.config import from_mapping
+from contact_core.robot.arm_state import SoundCommand
 
 STEP, PERIOD = 0.002, 0.005
 

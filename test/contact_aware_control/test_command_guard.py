@@ -9,8 +9,8 @@ from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.clearances import SelfCollision, WorkspaceLimits
 from contact_aware_control.safety.command_limits import CommandGuard
 from contact_aware_control.safety.status import Status
-from contact_core.config import from_mapping
-from contact_core.errors import ConfigError, TrajectoryError
+from contact_core.base.config import from_mapping
+from contact_core.base.errors import ConfigError, TrajectoryError
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 FOLDED = np.array([0.0, 0.5, 0.0, -1.8, 0.0, 1.8, 0.0])

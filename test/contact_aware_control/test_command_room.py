@@ -5,7 +5,7 @@ import pytest
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.safety.command_gate import CommandGate
-from contact_core.config import from_mapping
+from contact_core.base.config import from_mapping
 
 K = np.array([800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0])
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])

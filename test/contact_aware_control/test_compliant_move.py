@@ -14,7 +14,7 @@ from contact_aware_control.compliant_move import (
 )
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.targets import StreamConfig, StreamedTargets
-from contact_core.errors import TrajectoryError
+from contact_core.base.errors import TrajectoryError
 
 FREE = 1.0
 """So large a compliance that the force alone decides [m/N]."""

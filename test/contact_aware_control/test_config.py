@@ -13,8 +13,8 @@ from contact_aware_control.controllers import make_controller
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.command_limits import GoalChecker
-from contact_core.config import flatten, from_mapping, unflatten
-from contact_core.errors import ConfigError, TrajectoryError
+from contact_core.base.config import flatten, from_mapping, unflatten
+from contact_core.base.errors import ConfigError, TrajectoryError
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 UP = np.array([0.0, 0.0, 1.0])

@@ -7,8 +7,8 @@ from loop_bench import Q
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.safety.follow_watch import FollowWatch
 from contact_aware_control.safety.status import Status
-from contact_core.arm_state import ArmState
-from contact_core.description import RobotDescription
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.description import RobotDescription
 
 PERIOD = ControllerConfig().period
 

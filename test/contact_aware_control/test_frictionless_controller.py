@@ -9,8 +9,8 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers import ControllerInput
 from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.reference import JointTrajectory
-from contact_core.config import from_mapping
-from contact_core.description import RobotDescription
+from contact_core.base.config import from_mapping
+from contact_core.robot.description import RobotDescription
 
 K = np.array(RobotDescription.load("iiwa14_wsg50").joints.stiffness)
 WRIST = "lbr_link_6"

@@ -11,7 +11,7 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference import Goal, JointTrajectory, PoseStream, PoseTrajectory
 from contact_aware_control.reference.stream import bounds_of
 from contact_aware_control.safety.command_limits import GoalChecker
-from contact_core.errors import TrajectoryError
+from contact_core.base.errors import TrajectoryError
 
 
 def test_a_goal_has_to_start_at_the_command_with_sound_force_limits(robot):

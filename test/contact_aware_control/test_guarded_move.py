@@ -9,7 +9,7 @@ from touch_bench import DOWN, TouchBench, guarded_move
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.guarded_move import GuardedMove
 from contact_aware_control.targets import StreamConfig, StreamedTargets
-from contact_core.errors import TrajectoryError
+from contact_core.base.errors import TrajectoryError
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.reference import Goal, Guidance
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Status
-from contact_core.errors import TrajectoryError
+from contact_core.base.errors import TrajectoryError
 
 
 @pytest.mark.parametrize(

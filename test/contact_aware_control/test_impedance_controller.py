@@ -8,9 +8,9 @@ from driven import Driven
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers import ControllerInput, make_controller
 from contact_aware_control.reference import JointTrajectory
-from contact_core.config import from_mapping
-from contact_core.description import RobotDescription
-from contact_core.errors import ConfigError
+from contact_core.base.config import from_mapping
+from contact_core.base.errors import ConfigError
+from contact_core.robot.description import RobotDescription
 
 K = np.array(RobotDescription.load("iiwa14_wsg50").joints.stiffness)
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])

@@ -16,9 +16,9 @@ from contact_aware_control.loop_state import LoopInputs, LoopState
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_aware_control.targets import JointTarget, PoseTarget, StreamConfig, StreamedTargets
-from contact_core.config import from_mapping
-from contact_core.errors import ConfigError, ContactStackError, ModelError
-from contact_core.robot import Robot
+from contact_core.base.config import from_mapping
+from contact_core.base.errors import ConfigError, ContactStackError, ModelError
+from contact_core.robot.robot import Robot
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 TICK = 5_000_000

@@ -10,7 +10,7 @@ import pytest
 from link_bench import LinkBench
 
 from contact_aware_control.safety.status import Link, Mode, Request, Status
-from contact_core.arm_state import RobotCondition
+from contact_core.robot.arm_state import RobotCondition
 from contact_experiments.fake.arm import STIFFNESS, Wall
 
 FLOOR = Wall("tool", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 0.2)

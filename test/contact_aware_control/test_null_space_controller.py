@@ -11,9 +11,9 @@ from contact_aware_control.controllers import ControllerInput, make_controller
 from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal, JointTrajectory
-from contact_core.config import from_mapping
-from contact_core.description import RobotDescription
-from contact_core.errors import ConfigError
+from contact_core.base.config import from_mapping
+from contact_core.base.errors import ConfigError
+from contact_core.robot.description import RobotDescription
 
 K = np.array(RobotDescription.load("iiwa14_wsg50").joints.stiffness)
 LIMIT = ControllerConfig().force.limit

@@ -14,8 +14,8 @@ from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.reference import Goal, JointTrajectory
 from contact_aware_control.safety.status import Mode
 from contact_aware_control.targets import PoseTarget, StreamConfig, StreamedTargets
-from contact_core.robot import Robot
-from contact_core.scene import Scene
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.experiments import MugPlacement
 

@@ -7,7 +7,7 @@ from scipy.interpolate import BPoly, CubicHermiteSpline
 
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
-from contact_core.errors import TrajectoryError
+from contact_core.base.errors import TrajectoryError
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 TIMES = [0.0, 1.0, 2.5]

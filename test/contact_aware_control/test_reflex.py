@@ -12,8 +12,8 @@ from contact_aware_control.contact import ContactReport
 from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.safety.status import Mode, Request, Status
-from contact_core.config import from_mapping
-from contact_core.scene import Scene
+from contact_core.base.config import from_mapping
+from contact_core.robot.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.experiments import EXPERIMENTS
 

@@ -16,9 +16,9 @@ import pytest
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.safety.status import Mode
-from contact_core.robot import Robot
-from contact_core.scene import Scene
-from contact_core.seeds import generator
+from contact_core.base.seeds import generator
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.experiments import EXPERIMENTS
 

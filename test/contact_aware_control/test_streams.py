@@ -10,8 +10,8 @@ from contact_aware_control.reference import JointStream, PoseStream
 from contact_aware_control.reference.stream import bounds_of
 from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.targets import JointTarget, PoseTarget, StreamConfig, StreamedTargets
-from contact_core.config import from_mapping
-from contact_core.errors import TrajectoryError
+from contact_core.base.config import from_mapping
+from contact_core.base.errors import TrajectoryError
 
 CONFIG = StreamConfig()
 PERIOD = 1e-9 * TICK

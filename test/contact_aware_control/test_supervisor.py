@@ -240,7 +240,7 @@ def test_every_status_has_a_remedy(status):
 
 def test_numbers_are_those_of_the_message():
     """ControllerStatus.msg is what other processes read."""
-    from contact_core.files import share
+    from contact_core.base.files import share
 
     text = share("msgs", "msg", "ControllerStatus.msg").read_text()
     constants = dict(

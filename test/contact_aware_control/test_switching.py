@@ -13,9 +13,9 @@ from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.reference import Goal, JointTrajectory, PoseStream
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Mode
-from contact_core.errors import TrajectoryError
-from contact_core.robot import Robot
-from contact_core.scene import Scene
+from contact_core.base.errors import TrajectoryError
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
 
 
 def test_controllers_take_over_from_each_other_in_motion():

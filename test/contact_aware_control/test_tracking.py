@@ -8,8 +8,8 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_aware_control.reference.base import Reference
 from contact_aware_control.tracking import make_tracking
-from contact_core.config import from_mapping
-from contact_core.errors import TrajectoryError
+from contact_core.base.config import from_mapping
+from contact_core.base.errors import TrajectoryError
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 

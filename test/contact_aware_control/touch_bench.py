@@ -17,11 +17,11 @@ from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal, Guidance
 from contact_aware_control.safety.status import FOLLOWING, Mode
 from contact_aware_control.targets import StreamConfig, StreamedTargets
-from contact_core.arm_state import ArmState
-from contact_core.config import from_mapping
-from contact_core.robot import Robot
-from contact_core.scene import Scene
-from contact_core.scene_config import ObjectConfig
+from contact_core.base.config import from_mapping
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import ObjectConfig
 from tamsi_sim.robot.plant import Plant
 
 

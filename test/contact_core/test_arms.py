@@ -8,9 +8,9 @@ import pinocchio as pin
 import pytest
 from public_models import folder
 
-from contact_core.collision.shapes import shape_to_coal
-from contact_core.description import read_urdf
-from contact_core.robot import Robot
+from contact_core.multibody.collision.shapes import shape_to_coal
+from contact_core.robot.description import read_urdf
+from contact_core.robot.robot import Robot
 
 # Joints, flange, published mass [kg], and a home at which nothing touches.
 UR5E = ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from contact_core.articulation import read_articulation
-from contact_core.errors import ModelError, ModelWarning
-from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
+from contact_core.base.errors import ModelError, ModelWarning
+from contact_core.model.articulation import read_articulation
+from contact_core.multibody.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
 
 HEAVY = """<inertial><mass value="2"/>
   <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>"""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from contact_core.config import (
+from contact_core.base.config import (
     config_file,
     flatten,
     for_joints,
@@ -16,7 +16,7 @@ from contact_core.config import (
     parameter,
     unflatten,
 )
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,17 +5,17 @@ import pinocchio as pin
 import pytest
 import yaml
 
-from contact_core.collision.shapes import ShapeKind, shape_from_coal, triangles_to_coal
-from contact_core.description import (
+from contact_core.base.errors import ConfigError, ModelError
+from contact_core.base.files import share
+from contact_core.multibody.collision.shapes import ShapeKind, shape_from_coal, triangles_to_coal
+from contact_core.robot.description import (
     Part,
     RobotDescription,
     collision_shapes,
     compose,
     read_urdf,
 )
-from contact_core.errors import ConfigError, ModelError
-from contact_core.files import share
-from contact_core.robot import Robot
+from contact_core.robot.robot import Robot
 
 ARM = Part(urdf="urdf/iiwa14.urdf", prefix="lbr_")
 ROBOTS = share("config", "robots", "iiwa14.yaml").parent

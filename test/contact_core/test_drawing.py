@@ -9,7 +9,7 @@ import pytest
 import rich
 import viser
 
-from contact_core.drawing import silence
+from contact_core.model.drawing import silence
 
 
 class Leaving:

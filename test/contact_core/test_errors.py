@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contact_core.errors import choices
+from contact_core.base.errors import choices
 
 DRIVERS = ("lbr_fri", "kuka_drivers", "ros2_control")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contact_core.files import replacement
+from contact_core.base.files import replacement
 
 
 def test_what_was_there_stays_until_the_new_file_is_whole(tmp_path: Path) -> None:

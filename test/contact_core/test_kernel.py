@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from contact_core.kernel import inner_kernel, kernel
-from contact_core.rigid_body.kinematics import cross
+from contact_core.base.kernel import inner_kernel, kernel
+from contact_core.multibody.rigid_body.kinematics import cross
 
 
 @inner_kernel

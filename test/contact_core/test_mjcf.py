@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from concave_meshes import WIDTH, trough, write_obj
 
-from contact_core.articulation import read_articulation
-from contact_core.collision.shapes import ShapeKind
-from contact_core.description import collision_shapes, read_urdf
-from contact_core.errors import ModelError, ModelWarning
-from contact_core.mjcf.model import read_mjcf
-from contact_core.rigid_body.joints import BALL as BALL_JOINT
-from contact_core.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
+from contact_core.base.errors import ModelError, ModelWarning
+from contact_core.model.articulation import read_articulation
+from contact_core.model.mjcf.model import read_mjcf
+from contact_core.multibody.collision.shapes import ShapeKind
+from contact_core.multibody.rigid_body.joints import BALL as BALL_JOINT
+from contact_core.multibody.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
+from contact_core.robot.description import collision_shapes, read_urdf
 
 BALL = '<geom name="ball" size="0.1" mass="2"/>'
 

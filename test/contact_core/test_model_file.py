@@ -3,11 +3,11 @@
 import pytest
 from concave_meshes import WIDTH, trough, write_obj
 
-from contact_core import description
-from contact_core.collision import convex_parts
-from contact_core.description import collision_shapes, read_urdf
-from contact_core.errors import ConfigError, ModelError, ModelWarning
-from contact_core.model_file import find_mesh, parse, self_contained
+from contact_core.base.errors import ConfigError, ModelError, ModelWarning
+from contact_core.model.model_file import find_mesh, parse, self_contained
+from contact_core.multibody.collision import convex_parts
+from contact_core.robot import description
+from contact_core.robot.description import collision_shapes, read_urdf
 
 CUBE = "\n".join(
     [f"v {x} {y} {z}" for x in (0, 1) for y in (0, 1) for z in (0, 1)]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from contact_core.articulation import read_articulation
-from contact_core.errors import ModelError
-from contact_core.rigid_body.joints import BALL, REVOLUTE
+from contact_core.base.errors import ModelError
+from contact_core.model.articulation import read_articulation
+from contact_core.multibody.rigid_body.joints import BALL, REVOLUTE
 
 BALL_TEXT = """<mujoco><worldbody><body name="a"><joint name="b" type="ball"/><geom size="0.1"/>
   <body pos="1 0 0"><joint name="h" range="-90 90"/><geom size="0.1"/></body></body></worldbody>

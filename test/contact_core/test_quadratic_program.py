@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import quadprog
 
-from contact_core.errors import ConfigError, ModelError
+from contact_core.base.errors import ConfigError, ModelError
 from contact_core.quadratic_program import (
     SOLVERS,
     DualActiveSetSolver,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from contact_core.errors import ConfigError
-from contact_core.registry import Registry
+from contact_core.base.errors import ConfigError
+from contact_core.base.registry import Registry
 
 
 @pytest.fixture

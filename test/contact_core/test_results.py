@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from contact_core.results import at_least, lines, look_up, table, write_json
+from contact_core.base.results import at_least, lines, look_up, table, write_json
 
 
 def test_json_goes_to_files_and_standard_output(

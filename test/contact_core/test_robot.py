@@ -4,10 +4,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_core.description import RobotDescription
-from contact_core.errors import ModelError
-from contact_core.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
-from contact_core.robot import GRAVITY, HELD_OBJECT, Robot
+from contact_core.base.errors import ModelError
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
+from contact_core.robot.robot import GRAVITY, HELD_OBJECT, Robot
 
 FINGER = (
     '<link name="finger"><collision name="pad"><origin xyz="0 0 0.1"/><geometry>'

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from contact_core.articulation import read_articulation
-from contact_core.collision.shapes import ShapeKind
-from contact_core.description import collision_shapes, read_urdf
-from contact_core.errors import ModelError, ModelWarning
-from contact_core.model_file import self_contained
-from contact_core.rigid_body.joints import BALL, FREE, REVOLUTE
+from contact_core.base.errors import ModelError, ModelWarning
+from contact_core.model.articulation import read_articulation
+from contact_core.model.model_file import self_contained
+from contact_core.multibody.collision.shapes import ShapeKind
+from contact_core.multibody.rigid_body.joints import BALL, FREE, REVOLUTE
+from contact_core.robot.description import collision_shapes, read_urdf
 
 INERTIAL = """<inertial><pose>0.1 0 0 0 0 0</pose><mass>2</mass><inertia><ixx>0.1</ixx>
   <iyy>0.2</iyy><izz>0.15</izz></inertia></inertial>"""

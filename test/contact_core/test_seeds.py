@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from contact_core.seeds import generator
+from contact_core.base.seeds import generator
 
 
 def test_same_seed_and_purpose_give_the_same_numbers():

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from contact_core.signals import deferred
+from contact_core.base.signals import deferred
 
 
 def test_signal_is_seen_in_the_block_and_delivered_after_it() -> None:

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from sweep_tasks import draw, kill_the_first, note, owned, total
 
-from contact_core import fingerprint
-from contact_core.errors import ConfigError
-from contact_core.sweep import Plugin, Sweep, Workers
+from contact_core.base import fingerprint
+from contact_core.base.errors import ConfigError
+from contact_core.base.sweep import Plugin, Sweep, Workers
 
 FOUR = [(0,), (1,), (2,), (3,)]
 PLUGIN = """
-from contact_core.registry import Registry
+from contact_core.base.registry import Registry
 from contact_core import sweep
 sweep.OWN = 7
 """
@@ -52,7 +52,7 @@ def test_an_interrupted_sweep_keeps_what_it_has(tmp_path: Path) -> None:
     marks, results = tmp_path / "marks", tmp_path / "results"
     marks.mkdir()
     script = (
-        "from pathlib import Path; from contact_core.sweep import Sweep, Workers;"
+        "from pathlib import Path; from contact_core.base.sweep import Sweep, Workers;"
         "import sweep_tasks;"
         f"Sweep(Workers(2), Path({str(results)!r}), show=False)"
         f".run(sweep_tasks.slow_note, [(Path({str(marks)!r}), n) for n in range(40)])"
@@ -127,7 +127,7 @@ def test_a_cluster_does_lost_tasks_again_and_changes_no_bit(tmp_path: Path) -> N
 
 def test_a_worker_with_other_sources_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
-    from contact_core import cluster as module
+    from contact_core.base import cluster as module
 
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, dashboard_address=None
@@ -145,7 +145,7 @@ def test_a_worker_with_other_sources_is_refused(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_cluster_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    from contact_core import cluster
+    from contact_core.base import cluster
 
     monkeypatch.setattr(cluster, "PATIENCE", 0.5)
     with pytest.raises(ConfigError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from concave_meshes import trough, write_obj
 
-from contact_core.errors import ModelError
-from contact_core.visuals import visuals
+from contact_core.base.errors import ModelError
+from contact_core.model.visuals import visuals
 
 MJCF = """<mujoco>
   <default><default class="dark"><material rgba="0.1 0.1 0.1 1"/></default></default>

@@ -8,8 +8,8 @@ import time
 import pytest
 from tqdm import tqdm
 
-from contact_core import waiting
-from contact_core.waiting import waiting_for
+from contact_core.base import waiting
+from contact_core.base.waiting import waiting_for
 
 
 def test_a_short_wait_is_not_mentioned(capsys: pytest.CaptureFixture[str]) -> None:

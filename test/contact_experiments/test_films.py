@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from contact_core.figures import MovingFigure
-from contact_core.sweep import Sweep
+from contact_core.base.figures import MovingFigure
+from contact_core.base.sweep import Sweep
 from contact_experiments.control.films import film_5
 from contact_experiments.irs.paper.films import film_1
 from contact_experiments.papers.command import PAPERS

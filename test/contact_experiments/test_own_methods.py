@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contact_core.sweep import Plugin, Sweep, Workers
+from contact_core.base.sweep import Plugin, Sweep, Workers
 from contact_experiments.robust.paper_figures import block_study
 from contact_experiments.robust.sweep import OURS, PLANNERS, GridPoint, plan_grid
 from contact_experiments.tamsi.integrators.integrator import SCHEMES

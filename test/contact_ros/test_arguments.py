@@ -13,8 +13,8 @@ from rclpy.action import ActionServer
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
-from contact_core.config import parameter
-from contact_core.errors import ConfigError
+from contact_core.base.config import parameter
+from contact_core.base.errors import ConfigError
 from contact_ros.arguments import (
     check_files,
     refuse_disagreement,

@@ -9,7 +9,7 @@ from control_msgs.action import ParallelGripperCommand
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from contact_core.errors import CommunicationError
+from contact_core.base.errors import CommunicationError
 from contact_ros.client import GraphClient
 
 pytestmark = pytest.mark.graph

@@ -17,9 +17,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import contact_ros.driver_profile
 from contact_aware_control.safety.state_checks import condition_of
-from contact_core.arm_state import ArmState, CommandMode, RobotCondition, SoundCommand
-from contact_core.errors import ConfigError
-from contact_core.low_pass import LowPass
+from contact_core.base.errors import ConfigError
+from contact_core.base.low_pass import LowPass
+from contact_core.robot.arm_state import ArmState, CommandMode, RobotCondition, SoundCommand
 from contact_ros.diagnostics import Level
 from contact_ros.driver_profile import (
     PROFILES,

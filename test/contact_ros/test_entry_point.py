@@ -21,7 +21,7 @@ import signal
 import threading
 from rclpy.node import Node
 from std_msgs.msg import String
-from contact_core.errors import CommunicationError, ConfigError
+from contact_core.base.errors import CommunicationError, ConfigError
 from contact_ros.entry_point import run
 
 class Talker(Node):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from contact_ros import environment, network
 
 

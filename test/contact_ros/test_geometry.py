@@ -9,7 +9,7 @@ from geometry_msgs.msg import Pose, Quaternion, TransformStamped
 from scipy.spatial.transform import Rotation
 from tf2_msgs.msg import TFMessage
 
-from contact_core.description import RobotDescription
+from contact_core.robot.description import RobotDescription
 from contact_ros.border import MessageError
 from contact_ros.geometry import (
     BaseFrames,

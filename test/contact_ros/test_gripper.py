@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sensor_msgs.msg import JointState
 
-from contact_core.gripper import GripperCommand
+from contact_core.robot.gripper import GripperCommand
 from contact_ros.border import MessageError
 from contact_ros.gripper import Ending, GripperMotion
 from tamsi_sim.node.gripper import STANDSTILL_TICKS, Standstill

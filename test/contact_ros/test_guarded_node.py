@@ -27,7 +27,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from contact_core.errors import CommunicationError, ConfigError
+from contact_core.base.errors import CommunicationError, ConfigError
 from contact_ros.border import LONGEST_TEXT, MessageError, ending, number
 from contact_ros.diagnostics import Health, Level
 from contact_ros.guarded_node import (

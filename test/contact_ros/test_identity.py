@@ -10,8 +10,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from contact_core.description import RobotDescription
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
+from contact_core.robot.description import RobotDescription
 from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.identity import (

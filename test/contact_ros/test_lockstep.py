@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from contact_stack_msgs.msg import LockstepTick
 
-from contact_core.errors import CommunicationError, ConfigError
+from contact_core.base.errors import CommunicationError, ConfigError
 from contact_ros.lockstep import TICK_TOPIC, Barrier, Participant, TickInputs
 from contact_ros.qos import LOCKSTEP
 

@@ -10,8 +10,8 @@ import pytest
 from lbr_fri_idl.msg import LBRWrenchCommand
 from rclpy.node import Node
 
-from contact_core.arm_state import ArmState, CommandMode, SoundCommand
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
+from contact_core.robot.arm_state import ArmState, CommandMode, SoundCommand
 from contact_ros.driver_profile import (
     OVERLAYS,
     DriverConfig,

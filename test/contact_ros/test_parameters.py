@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rclpy.parameter import Parameter
 
-from contact_core.config import nested, parameter
-from contact_core.errors import ConfigError
+from contact_core.base.config import nested, parameter
+from contact_core.base.errors import ConfigError
 from contact_ros.parameters import read
 
 pytestmark = pytest.mark.graph

@@ -29,7 +29,7 @@ SLOW = 0.5
 
 FAULTS = f"""
 import sys, time
-from contact_core.planning import PlanStatus
+from contact_core.base.planning import PlanStatus
 
 def broken(*args, **kwargs):
     return 1 / 0

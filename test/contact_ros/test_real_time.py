@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from contact_ros.real_time import RealTimeConfig
 
 PROBE = """

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from contact_ros import network
 from tamsi_sim.node import simulator
 

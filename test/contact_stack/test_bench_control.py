@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from contact_core.quadratic_program import SOLVERS, DualActiveSetSolver
 from contact_experiments.bench import solvers
 from contact_experiments.bench.control_case import MOST_CONTACTS, ControlCase, Timing

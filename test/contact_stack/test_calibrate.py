@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from contact_aware_control.estimation.calibration import read_calibration
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_stack.cli import main
 
 SCENE = """

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from command import WITHOUT_LAUNCH_ROS
 
-from contact_core.errors import ConfigError
-from contact_core.files import share
+from contact_core.base.errors import ConfigError
+from contact_core.base.files import share
 from contact_stack import cli, help_texts
 
 

@@ -16,8 +16,8 @@ import pytest
 from films import write_recording
 from page import visit
 
-from contact_core.errors import ConfigError
-from contact_core.results import table
+from contact_core.base.errors import ConfigError
+from contact_core.base.results import table
 from contact_stack.demo import command, runner
 from contact_stack.demo.client_node import ClientNode, Connection
 from contact_stack.demo.runner import Demo, run_demo

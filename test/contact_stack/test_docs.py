@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tf2_msgs.msg import TFMessage
 
-from contact_core.scene import Scene
+from contact_core.robot.scene import Scene
 from contact_ros.client import GraphClient
 from contact_stack.launch import NodeGraph, find_launch_file, parse
 from tamsi_sim.arrays.status import StepStatus

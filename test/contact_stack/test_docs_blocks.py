@@ -21,9 +21,9 @@ import pytest
 import yaml
 from docs_blocks import REPOSITORY, Block
 
-from contact_core.config import flatten
-from contact_core.description import RobotDescription
-from contact_core.scene import Scene
+from contact_core.base.config import flatten
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.scene import Scene
 from contact_stack import cli
 from contact_stack.launch import declared_arguments, find_launch_file, parse
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from contact_core.errors import ConfigError
-from contact_core.files import share
+from contact_core.base.errors import ConfigError
+from contact_core.base.files import share
 from contact_stack import cli
 from contact_stack.checks import CheckStatus
 from contact_stack.checks.driver_source import (

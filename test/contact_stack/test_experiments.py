@@ -9,11 +9,11 @@ import pytest
 
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.reference import JointTrajectory
-from contact_core.collision.shapes import shape_to_coal
-from contact_core.description import collision_shapes, read_urdf
-from contact_core.inverse_kinematics import InverseKinematics
-from contact_core.robot import Robot
-from contact_core.scene import Scene
+from contact_core.multibody.collision.shapes import shape_to_coal
+from contact_core.robot.description import collision_shapes, read_urdf
+from contact_core.robot.inverse_kinematics import InverseKinematics
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
 from contact_experiments.control.experiments import EXPERIMENTS, Experiment, MugMoving
 from contact_experiments.control.motion import tool_at
 from contact_experiments.control.variants import VARIANTS

@@ -12,7 +12,7 @@ from films import DURATION, FORCE, PUSHED, angle, write_recording
 from mcap_ros2.writer import Writer
 from page import visit
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from contact_stack import cli
 from contact_stack.recording import recover
 from contact_stack.viewer.cast import cast_of

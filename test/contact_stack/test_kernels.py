@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from contact_core.errors import ContactStackError
+from contact_core.base.errors import ContactStackError
 from contact_stack import kernels
 from contact_stack.checks import Check, CheckStatus
 

@@ -13,8 +13,8 @@ import rclpy
 import yaml
 from rclpy.node import Node
 
-from contact_core.errors import LaunchError
-from contact_core.files import share
+from contact_core.base.errors import LaunchError
+from contact_core.base.files import share
 from contact_stack.launch import NodeAction, find_launch_file, parse
 from contact_stack.launch.runner import command_line
 from contact_stack.robot_frames import RobotFramesNode

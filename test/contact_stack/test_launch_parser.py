@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from contact_core.errors import LaunchError
-from contact_core.files import share
+from contact_core.base.errors import LaunchError
+from contact_core.base.files import share
 from contact_stack.launch import declared_arguments, parse
 from contact_stack.launch.parser import typed_value
 from contact_stack.launch.substitutions import evaluate

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from command import WITHOUT_LAUNCH_ROS, signal_another_thread
 
-from contact_core.errors import LaunchError
+from contact_core.base.errors import LaunchError
 from contact_stack.launch import NodeGraph, parse
 from contact_stack.launch.runner import RESTARTS
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from contact_core.description import RobotDescription
-from contact_core.files import share
+from contact_core.base.files import share
+from contact_core.robot.description import RobotDescription
 
 DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "graph.md"
 

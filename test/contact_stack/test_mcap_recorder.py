@@ -13,7 +13,7 @@ from mcap_ros2.reader import read_ros2_messages
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from contact_core.errors import CommunicationError, ConfigError
+from contact_core.base.errors import CommunicationError, ConfigError
 from contact_stack import cli
 from contact_stack.recording import CHUNK_SIZE, McapRecorder, message_definition, recover
 

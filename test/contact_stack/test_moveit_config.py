@@ -12,9 +12,9 @@ import yaml
 
 from contact_aware_control.config import SelfCollisionConfig
 from contact_aware_control.safety.clearances import SelfCollision
-from contact_core.description import RobotDescription
-from contact_core.errors import ConfigError
-from contact_core.robot import Robot
+from contact_core.base.errors import ConfigError
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_experiments.fake import DRIVERS
 from contact_ros.driver_profile import PROFILES
 from contact_stack import cli

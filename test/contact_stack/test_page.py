@@ -19,8 +19,8 @@ from page import visit
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_ros.border import MessageError
 from contact_ros.geometry import to_pose
 from contact_stack.viewer.cast import cast_of

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from contact_core.figures import MovingFigure, new_figure
-from contact_core.sweep import Sweep
+from contact_core.base.figures import MovingFigure, new_figure
+from contact_core.base.sweep import Sweep
 from contact_experiments.papers import command
 from contact_experiments.papers.command import PAPERS
 from contact_experiments.papers.figure import Claim, spread

@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from contact_core.errors import ConfigError
-from contact_core.files import share
+from contact_core.base.errors import ConfigError
+from contact_core.base.files import share
 from contact_stack.plan.request import config_of
 
 

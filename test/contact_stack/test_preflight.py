@@ -11,9 +11,9 @@ import pytest
 
 from contact_aware_control.estimation.joint_torque import TorqueReading
 from contact_aware_control.node.config import HeldConfig
-from contact_core.arm_state import ArmState, RobotCondition, TorqueKind
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.arm_state import ArmState, RobotCondition, TorqueKind
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_stack.checks import Check, CheckStatus
 from contact_stack.preflight import checks
 from contact_stack.preflight.checks import PreflightLimits, PushTest

@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_core.robot import Robot
+from contact_core.robot.robot import Robot
 from contact_stack.demo.push_box.demo import report
 from contact_stack.demo.push_box.motions import (
     CLEARANCE,

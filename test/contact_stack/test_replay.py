@@ -11,9 +11,9 @@ from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.incident_log import IncidentLog, save
 from contact_aware_control.loop_state import LoopInputs, LoopState
 from contact_aware_control.safety.status import Request
-from contact_core.arm_state import ArmState, SoundCommand
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.arm_state import ArmState, SoundCommand
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_stack import cli
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])

@@ -9,8 +9,8 @@ from geometry_msgs.msg import TransformStamped
 from rclpy.executors import SingleThreadedExecutor
 from tf2_msgs.msg import TFMessage
 
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_ros.guarded_node import GuardedNode
 from contact_stack.robot_frames import TF, RivalFrames, RobotTree
 

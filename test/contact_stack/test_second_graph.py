@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import rclpy
 
-from contact_core.errors import LaunchError
+from contact_core.base.errors import LaunchError
 from contact_stack.launch import find_launch_file, parse, refuse_second_graph
 
 pytestmark = pytest.mark.graph

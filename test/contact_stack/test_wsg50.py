@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from contact_core.gripper import GripperCommand
+from contact_core.robot.gripper import GripperCommand
 from contact_experiments.fake.gripper import ERROR, FAULTS, HOLDING, FakeGripper
 from contact_ros.border import MessageError
 from contact_stack.wsg50.device import Outcome, Reading, Status, Wsg50

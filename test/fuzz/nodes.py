@@ -38,7 +38,7 @@ from sensor_msgs.msg import JointState
 from strategies import bytes_of, finite, messages, mutations
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from contact_core.arm_state import ArmState
+from contact_core.robot.arm_state import ArmState
 from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_ros.guarded_node import GuardedExecutor, GuardedNode
 from contact_ros.loop import FixedRateLoop

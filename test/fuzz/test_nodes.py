@@ -15,7 +15,7 @@ from geometry_msgs.msg import Vector3
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from nodes import attack, executables, running

@@ -16,8 +16,8 @@ from rclpy.action import ActionClient
 from rclpy.duration import Duration
 from rclpy.qos import qos_profile_sensor_data
 
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_experiments.fake.robot import START
 from contact_ros.client import GraphClient
 from contact_ros.geometry import to_pose

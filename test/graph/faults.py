@@ -9,8 +9,8 @@ from contact_stack_msgs.msg import PoseTrajectoryPoint
 from rclpy.duration import Duration
 from std_srvs.srv import Trigger
 
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_ros.geometry import to_pose
 
 REPORT_TIME = 0.1

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contact_core.errors import SecondGraphError
+from contact_core.base.errors import SecondGraphError
 from contact_experiments.robust.arm_runs import ArmCase, Execution
 from contact_stack.robust import arm_graph
 from contact_stack.robust.arm_benchmark import execute

@@ -39,7 +39,7 @@ def test_force_feedback_decides_over_the_bottle(controller: str, tmp_path: Path)
     """
     from bottle_shake_plant import run_on_plant
 
-    from contact_core.scene import Scene
+    from contact_core.robot.scene import Scene
     from contact_stack.demo.bottle_shake.record import Bottle, summarize_bottle
     from contact_stack.demo.bottle_shake.task import BottleTask
 

@@ -23,8 +23,8 @@ from faults import (
 )
 from std_srvs.srv import SetBool, Trigger
 
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_stack.launch import NodeGraph
 

@@ -16,7 +16,7 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
-from contact_core.errors import CommunicationError
+from contact_core.base.errors import CommunicationError
 from contact_experiments.fake import DRIVERS
 from contact_ros.client import GraphClient
 

@@ -16,7 +16,7 @@ from geometry_msgs.msg import Vector3
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 
-from contact_core.files import share
+from contact_core.base.files import share
 from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_stack.launch import NodeGraph, parse
 

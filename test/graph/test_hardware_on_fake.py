@@ -28,9 +28,9 @@ from rclpy.duration import Duration
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
-from contact_core.description import RobotDescription
-from contact_core.files import share
-from contact_core.robot import Robot
+from contact_core.base.files import share
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_experiments.fake import DRIVERS
 from contact_experiments.fake.robot import START
 from contact_ros.client import GraphClient

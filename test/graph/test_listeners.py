@@ -17,7 +17,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from contact_core.description import RobotDescription
+from contact_core.robot.description import RobotDescription
 from contact_ros.geometry import to_se3
 from contact_ros.qos import LATCHED, signal_publisher
 from contact_ros.stamps import to_nanoseconds

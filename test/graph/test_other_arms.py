@@ -14,7 +14,7 @@ from faults import diagnostic
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from contact_core.description import RobotDescription
+from contact_core.robot.description import RobotDescription
 from contact_ros.identity import FINGERPRINT_TOPIC
 from contact_ros.qos import LATCHED
 from contact_stack.launch import NodeGraph

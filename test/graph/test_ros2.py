@@ -14,7 +14,7 @@ import yaml
 from contact_stack_msgs.msg import ControllerStatus
 from ros2 import ENDS, Ros2Launch, needs_ros2, ros2
 
-from contact_core.files import share
+from contact_core.base.files import share
 from contact_ros.client import GraphClient
 from contact_ros.driver_profile import PROFILES
 from contact_stack.launch import declared_arguments, find_launch_file, parse

@@ -17,8 +17,8 @@ from rclpy.action import ActionClient
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from contact_core.description import RobotDescription
-from contact_core.scene import Scene
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.scene import Scene
 from contact_ros.stamps import to_nanoseconds
 from contact_stack.launch import NodeGraph
 from contact_stack.moveit_config import move_group_parameters

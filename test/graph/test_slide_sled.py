@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from own_domain import own_domain
 
-from contact_core.arm_state import ArmState, CommandMode
-from contact_core.errors import CommunicationError
+from contact_core.base.errors import CommunicationError
+from contact_core.robot.arm_state import ArmState, CommandMode
 from contact_experiments.robust.arm_runs import SCENE, SLIDE, ArmCase
 from contact_stack import cli
 from contact_stack.demo import command

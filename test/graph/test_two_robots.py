@@ -17,8 +17,8 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_ros.geometry import to_pose
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.qos import LOCKSTEP

@@ -16,7 +16,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from contact_core.errors import CommunicationError
+from contact_core.base.errors import CommunicationError
 from contact_experiments.fake.gripper import FakeGripper
 from contact_ros.client import GraphClient
 from contact_stack.launch import NodeGraph, find_launch_file, parse

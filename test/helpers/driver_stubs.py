@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from contact_core.files import share
+from contact_core.base.files import share
 
 # What the launch files find by the name of its package, below the folder of a driver.
 SHARED = {

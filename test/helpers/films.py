@@ -9,7 +9,7 @@ from contact_stack_msgs.msg import Contact, ContactArray, ControllerStatus
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from contact_core.description import RobotDescription
+from contact_core.robot.description import RobotDescription
 from contact_ros.geometry import to_point, to_vector
 from contact_ros.stamps import NANOSECONDS
 from contact_stack.recording import McapRecorder

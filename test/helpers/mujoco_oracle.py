@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from contact_core.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE
+from contact_core.multibody.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE
 
 # MuJoCo's kinds of joints -> ours.
 KINDS = {

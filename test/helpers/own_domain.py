@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from domain_coordinator import domain_id
 from domain_coordinator.impl import default_selector
 
-from contact_core.files import share
+from contact_core.base.files import share
 from contact_ros.environment import PROFILES, RANGE
 
 # It goes on from test to test: what a test has killed is remembered in its domain for a while.

@@ -24,7 +24,7 @@ def note(folder: Path, number: int) -> int:
 
 def owned(number: int) -> int:
     """Return what the plugin has set."""
-    from contact_core import sweep
+    from contact_core.base import sweep
 
     return number * sweep.OWN  # type: ignore[attr-defined]
 

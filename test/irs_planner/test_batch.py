@@ -8,7 +8,7 @@ from threading import Event
 import numpy as np
 import pytest
 
-from contact_core.planning import StopCondition
+from contact_core.base.planning import StopCondition
 from irs_planner import PlannerSettings, PlanStatus, build_problem, load_example, plan
 from irs_planner.batch import PlanTask, run_task
 from irs_planner.diagnosis import relative_error

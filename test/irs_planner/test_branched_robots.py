@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_core.scene import Scene
+from contact_core.robot.scene import Scene
 from irs_planner import build_problem
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
 from irs_planner.scene_problems import ANGLE_STEP, LENGTH_STEP, scene_problem

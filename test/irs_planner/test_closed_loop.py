@@ -6,7 +6,7 @@ import runpy
 import numpy as np
 import pytest
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from irs_planner import (
     ClosedLoop,
     ClosedLoopSettings,

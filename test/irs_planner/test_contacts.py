@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from contact_steps import STARTS, contacts
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes import Polygon, load_scene, scene_from_mapping, scene_names
 

@@ -6,8 +6,8 @@ import pickle
 import numpy as np
 import pytest
 
-from contact_core.errors import ConfigError
-from contact_core.sweep import Workers
+from contact_core.base.errors import ConfigError
+from contact_core.base.sweep import Workers
 from contact_experiments.irs.benchmark import run_examples
 from irs_planner import (
     PlannerSettings,

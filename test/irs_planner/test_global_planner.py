@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from contact_core.errors import ConfigError
-from contact_core.seeds import generator
+from contact_core.base.errors import ConfigError
+from contact_core.base.seeds import generator
 from irs_planner import (
     PlannerSettings,
     PlanStatus,

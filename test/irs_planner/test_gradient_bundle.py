@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_core.seeds import generator
+from contact_core.base.seeds import generator
 from contact_experiments.irs.smoothing_figures import Heaviside, ManyMinima, Vee
 from irs_planner.smoothing import (
     bundled_objective,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_core.gripper import GripperCommand
+from contact_core.robot.gripper import GripperCommand
 from irs_planner import SearchSettings, build_problem, plan_globally
 from irs_planner.scene_problems import scene_problem
 from irs_planner.search import push as push_module

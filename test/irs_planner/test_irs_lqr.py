@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from contact_core.config import from_mapping
-from contact_core.errors import ConfigError
+from contact_core.base.config import from_mapping
+from contact_core.base.errors import ConfigError
 from irs_planner import (
     Bounds,
     PlannerSettings,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from contact_core.errors import ConfigError
-from contact_core.seeds import generator
+from contact_core.base.errors import ConfigError
+from contact_core.base.seeds import generator
 from contact_experiments.irs.contact_examples import normal_contact
 from irs_planner.dynamics import Dynamics, Jacobians
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from contact_core.quadratic_program import QuadraticProgramStatus
 from irs_planner.mpc import TrackingProblem, make_mpc_solver
 

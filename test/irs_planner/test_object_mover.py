@@ -7,8 +7,8 @@ import pinocchio as pin
 import pytest
 from own_scenes import write_scene
 
-from contact_core.errors import ConfigError
-from contact_core.scene_config import CameraConfig
+from contact_core.base.errors import ConfigError
+from contact_core.robot.scene_config import CameraConfig
 from irs_planner import build_problem, load_example, scene_problem
 from irs_planner.closed_loop import Phase
 from irs_planner.object_mover import MoverConfig, ObjectMover

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import dblquad
 
-from contact_core.seeds import generator
+from contact_core.base.seeds import generator
 from contact_experiments.irs.contact_examples import PenaltyContact
 
 

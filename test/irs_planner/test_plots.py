@@ -4,8 +4,8 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from contact_core.figures import save
-from contact_core.sweep import Sweep
+from contact_core.base.figures import save
+from contact_core.base.sweep import Sweep
 from contact_experiments.irs import contact_figures, smoothing_figures
 from irs_planner import PlannerSettings, build_problem, load_example, plan
 

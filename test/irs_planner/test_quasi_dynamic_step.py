@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from contact_steps import contacts, random_steps, solve_with_quadprog
 
-from contact_core.errors import ModelError
+from contact_core.base.errors import ModelError
 from contact_experiments.irs.contact_examples import (
     coulomb_contact,
     normal_contact,

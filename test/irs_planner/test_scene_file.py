@@ -5,8 +5,8 @@ import copy
 import pytest
 import yaml
 
-from contact_core.errors import ConfigError, ModelError
-from contact_core.files import share
+from contact_core.base.errors import ConfigError, ModelError
+from contact_core.base.files import share
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes import load_scene, scene_from_mapping, scene_names
 

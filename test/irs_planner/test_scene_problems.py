@@ -8,9 +8,9 @@ import pinocchio as pin
 import pytest
 from own_scenes import HEIGHT, PLACE, SOLIDS, TOP, write_scene
 
-from contact_core.collision.shapes import shape_to_coal
-from contact_core.errors import ConfigError
-from contact_core.scene import ROBOT
+from contact_core.base.errors import ConfigError
+from contact_core.multibody.collision.shapes import shape_to_coal
+from contact_core.robot.scene import ROBOT
 from irs_planner import SearchSettings, build_problem, plan_globally
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
 from irs_planner.scene_problems import scene_problem

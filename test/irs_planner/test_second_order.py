@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from contact_core.errors import ConfigError, ModelError
+from contact_core.base.errors import ConfigError, ModelError
 from contact_experiments.irs.second_order import SecondOrderDynamics
 from irs_planner import PlannerSettings, PlanStatus, build_problem, load_example, plan
 from irs_planner.scenes import load_scene

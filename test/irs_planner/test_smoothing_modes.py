@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from contact_core.config import from_mapping, parameter
-from contact_core.errors import ConfigError
+from contact_core.base.config import from_mapping, parameter
+from contact_core.base.errors import ConfigError
 from irs_planner import SMOOTHING_MODES, PlannerSettings, SmoothingMode, build_problem, load_example
 from irs_planner.irs_lqr import plan
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics

@@ -6,9 +6,9 @@ import pinocchio as pin
 import pytest
 import quadprog
 
-from contact_core.collision.shapes import shape_to_coal
-from contact_core.errors import ConfigError
-from contact_core.robot import Robot
+from contact_core.base.errors import ConfigError
+from contact_core.multibody.collision.shapes import shape_to_coal
+from contact_core.robot.robot import Robot
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scenes import (
     load_spatial_scene,
@@ -113,7 +113,7 @@ def test_distances_and_normals_against_coal(model):
 
 
 def shape_of(scene, name):
-    from contact_core.description import collision_shapes, read_urdf
+    from contact_core.robot.description import collision_shapes, read_urdf
 
     return collision_shapes(read_urdf(scene.objects[name].urdf))
 

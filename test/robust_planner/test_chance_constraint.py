@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from robust_planner.chance_constraint import chance_bounds, normal_quantile
 
 

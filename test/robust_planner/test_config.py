@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contact_core.config import flatten, from_mapping, unflatten
+from contact_core.base.config import flatten, from_mapping, unflatten
 from robust_planner.config import NonlinearSolverConfig, PlannerConfig
 from robust_planner.continuation import reference_stages, robust_stages
 from robust_planner.examples import make_example

@@ -8,8 +8,8 @@ import casadi
 import numpy as np
 import pytest
 
-from contact_core.planning import StopCondition
-from contact_core.seeds import generator
+from contact_core.base.planning import StopCondition
+from contact_core.base.seeds import generator
 from robust_planner import BodyPoint, FailureConfig, Obstacle, RobustProblem, Uniform, build_model
 from robust_planner.contact_model import Body
 from robust_planner.risk.exploration import explore

@@ -8,7 +8,7 @@ import pytest
 from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import UncertainParameter
 
-from contact_core.errors import ContactStackError
+from contact_core.base.errors import ContactStackError
 from robust_planner.node.goal import PlanServerConfig, read_goal
 
 

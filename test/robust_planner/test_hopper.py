@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contact_core.sweep import Sweep
+from contact_core.base.sweep import Sweep
 from contact_experiments.robust.paper_figures import figure_6bc, figure_7
 from contact_experiments.robust.sweep import GridPoint, plan_grid, plan_reference
 from robust_planner.chance_constraint import normal_quantile

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import threadpoolctl
 
-from contact_core.planning import StopCondition
+from contact_core.base.planning import StopCondition
 from robust_planner.config import NonlinearSolverConfig
 from robust_planner.examples import Example
 from robust_planner.program import ProgramParameters

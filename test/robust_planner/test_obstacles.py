@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.path import Path as Outline
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from robust_planner import (
     BodyPoint,
     ContactTrajectory,

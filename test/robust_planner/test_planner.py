@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from contact_core.planning import PlanStatus, StopCondition
+from contact_core.base.planning import PlanStatus, StopCondition
 from robust_planner.config import (
     ContinuationConfig,
     NonlinearSolverConfig,

@@ -9,7 +9,7 @@ SCRIPT = """
 import sys
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from contact_core.planning import StopCondition
+from contact_core.base.planning import StopCondition
 from robust_planner import FailureConfig, Normal, ShootingConfig, draw_worlds, make_example
 from robust_planner.precompile import precompile
 from robust_planner.risk.shooting import Shooting

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from contact_core.config import from_mapping
-from contact_core.errors import ConfigError
+from contact_core.base.config import from_mapping
+from contact_core.base.errors import ConfigError
 from robust_planner.config import PlannerConfig
 from robust_planner.contact_model import PlanningProblemError
 from robust_planner.examples import EXAMPLES, make_example

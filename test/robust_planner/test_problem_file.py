@@ -12,7 +12,7 @@ import pytest
 import yaml
 from own_problem import CART, changed_cart, quick_cart
 
-from contact_core.errors import ContactStackError
+from contact_core.base.errors import ContactStackError
 from contact_stack import cli
 from robust_planner import Normal, Samples, load_problem, load_urdf, plan_example, quantities
 from robust_planner.contact_model import PlanningProblemError

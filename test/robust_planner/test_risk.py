@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from contact_core.errors import ConfigError
-from contact_core.planning import PlanStatus, StopCondition
+from contact_core.base.errors import ConfigError
+from contact_core.base.planning import PlanStatus, StopCondition
 from contact_experiments.robust import tamsi_judge
 from robust_planner import (
     FailureConfig,

@@ -6,10 +6,10 @@ import numpy as np
 import pinocchio as pin
 from scipy.spatial import ConvexHull
 
-from contact_core.description import RobotDescription, read_urdf
-from contact_core.scene import Instance
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Surface
+from contact_core.robot.description import RobotDescription, read_urdf
+from contact_core.robot.scene import Instance
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Surface
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import build_model
 

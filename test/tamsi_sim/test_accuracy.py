@@ -15,9 +15,9 @@ from builders import (
 )
 from scipy.integrate import solve_ivp
 
-from contact_core.scene import Instance
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Surface
+from contact_core.robot.scene import Instance
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Surface
 from contact_experiments.tamsi.cases import ParallelGripper
 from tamsi_sim.arrays.status import StepStatus
 

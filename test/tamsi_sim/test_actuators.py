@@ -5,8 +5,8 @@ import pytest
 from builders import engine_of
 from test_joint_forces import slider
 
-from contact_core.errors import ConfigError, ModelError
-from contact_core.scene import Instance
+from contact_core.base.errors import ConfigError, ModelError
+from contact_core.robot.scene import Instance
 from tamsi_sim import Actuator, StepStatus, World
 
 

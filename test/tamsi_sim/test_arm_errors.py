@@ -6,9 +6,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_core.description import JointFrictionConfig
-from contact_core.scene import Scene
-from contact_core.scene_config import ArmErrorsConfig, TorqueSensorConfig
+from contact_core.robot.description import JointFrictionConfig
+from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import ArmErrorsConfig, TorqueSensorConfig
 from tamsi_sim.robot.plant import Plant
 
 HOME = np.array([0.0, 0.4, 0.0, -1.7, 0.3, -0.5, 0.2])

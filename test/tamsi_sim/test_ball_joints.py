@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 from builders import CHAIN, dense
 
-from contact_core.articulation import read_articulation
+from contact_core.model.articulation import read_articulation
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.world import World
 

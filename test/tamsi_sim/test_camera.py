@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_core.scene_config import CameraConfig
+from contact_core.robot.scene_config import CameraConfig
 from tamsi_sim.robot.camera import Camera
 
 TICK = 5_000_000

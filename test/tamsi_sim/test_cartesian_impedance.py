@@ -7,8 +7,8 @@ import pinocchio as pin
 import pytest
 from scipy import linalg
 
-from contact_core.scene import Scene
-from contact_core.scene_config import (
+from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import (
     CARTESIAN_IMPEDANCE,
     CartesianImpedanceConfig,
     TorqueSensorConfig,

@@ -6,8 +6,8 @@ import pytest
 from builders import body_urdf, box
 from test_linearization import EXACT, check, check_sub_steps
 
-from contact_core.errors import ConfigError, ModelError
-from contact_core.scene_config import SolverConfig
+from contact_core.base.errors import ConfigError, ModelError
+from contact_core.robot.scene_config import SolverConfig
 from tamsi_sim.arrays.data import ISLANDS
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.world import World

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_core.surface import Surface, combine
+from contact_core.robot.surface import Surface, combine
 from tamsi_sim.arrays.settings import FrictionLaw
 from tamsi_sim.scheme.contact import friction_coefficient, normal_force
 

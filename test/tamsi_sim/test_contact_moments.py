@@ -5,10 +5,10 @@ import pytest
 from builders import GRAVITY, body_urdf, box, engine_of, ground_instance, pose, sphere
 from test_linearization import check, check_sub_steps
 
-from contact_core.errors import ConfigError
-from contact_core.scene import Instance
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Surface, combine
+from contact_core.base.errors import ConfigError
+from contact_core.robot.scene import Instance
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Surface, combine
 from contact_experiments.tamsi.integrators.integrator import make_integrator
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.world import World

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_core.surface import Material, Surface
+from contact_core.robot.surface import Material, Surface
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.contact_rules import PASS, find_rules, group_shapes
 from tamsi_sim.simulation.world import World

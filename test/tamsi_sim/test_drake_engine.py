@@ -17,11 +17,11 @@ from builders import (
     sphere,
 )
 
-from contact_core.errors import ConfigError
-from contact_core.gripper import GripperCommand
-from contact_core.scene import Instance, Scene
-from contact_core.scene_config import SolverConfig, TorqueSensorConfig
-from contact_core.surface import Surface
+from contact_core.base.errors import ConfigError
+from contact_core.robot.gripper import GripperCommand
+from contact_core.robot.scene import Instance, Scene
+from contact_core.robot.scene_config import SolverConfig, TorqueSensorConfig
+from contact_core.robot.surface import Surface
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.drake.drake_engine import DrakeEngine
 from tamsi_sim.robot.plant import Plant

@@ -5,8 +5,8 @@ import pytest
 from builders import GRAVITY, arm_instance, body_urdf, box, engine_of, mug_instance, pose, sphere
 from drake_oracle import DrakeSimulation
 
-from contact_core.scene import Instance
-from contact_core.surface import Surface
+from contact_core.robot.scene import Instance
+from contact_core.robot.surface import Surface
 from contact_experiments.tamsi.cases import ParallelGripper
 from tamsi_sim.drake.parity import PARITY
 
@@ -74,7 +74,7 @@ def test_arm_shakes_a_mug():
     engine.q[fingers] = 0.0395
     import pinocchio as pin
 
-    from contact_core.description import RobotDescription
+    from contact_core.robot.description import RobotDescription
 
     model = RobotDescription.load("iiwa14_wsg50").arm_model()
     data = model.createData()

@@ -6,9 +6,9 @@ from builders import GRAVITY, arm_instance, body_urdf, box, ground_instance, mug
 from pydrake.multibody.tree import MultibodyForces
 from pydrake.systems.framework import DiagramBuilder
 
-from contact_core.errors import ModelError
-from contact_core.scene import Instance
-from contact_core.surface import Surface
+from contact_core.base.errors import ModelError
+from contact_core.robot.scene import Instance
+from contact_core.robot.surface import Surface
 from tamsi_sim.drake.drake_plant import DrakePlant
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import build_model

@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 from builders import GRAVITY, arm_instance, engine_of, mug_instance
 
-from contact_core.description import RobotDescription, read_urdf
+from contact_core.robot.description import RobotDescription, read_urdf
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from builders import GRAVITY, body_urdf, engine_of, ground_instance, pose, sphere
 
-from contact_core.config import from_mapping
-from contact_core.errors import ConfigError
-from contact_core.scene import Instance
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Surface
+from contact_core.base.config import from_mapping
+from contact_core.base.errors import ConfigError
+from contact_core.robot.scene import Instance
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Surface
 from tamsi_sim.arrays.status import StepStatus
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_core.articulation import read_articulation
-from contact_core.errors import ModelError, ModelWarning
+from contact_core.base.errors import ModelError, ModelWarning
+from contact_core.model.articulation import read_articulation
 from tamsi_sim.simulation.engine import StepStatus
 from tamsi_sim.simulation.world import World
 

@@ -6,9 +6,9 @@ import pytest
 from builders import GRAVITY, body_urdf, box, engine_of, ground_instance, pose
 from scipy.integrate import solve_ivp
 
-from contact_core.scene import Instance
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Surface
+from contact_core.robot.scene import Instance
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Surface
 from tamsi_sim.arrays.status import StepStatus
 
 INERTIA = np.array([1.0e-3, 2.2e-3, 2.9e-3])

@@ -11,8 +11,8 @@ import pinocchio as pin
 import pytest
 from builders import body_urdf, box, cylinder, drum_points, engine_of, hull_mesh, sphere
 
-from contact_core.scene import Instance
-from contact_core.surface import Surface
+from contact_core.robot.scene import Instance
+from contact_core.robot.surface import Surface
 from tamsi_sim.arrays.status import StepStatus
 
 KINDS = ("box", "cylinder", "capsule", "mesh", "sphere")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from builders import GRAVITY, arm_instance, body_urdf, box, engine_of, ground_instance, pose
 
-from contact_core.scene import Instance
+from contact_core.robot.scene import Instance
 from tamsi_sim.arrays.data import ISLANDS
 from tamsi_sim.arrays.status import StepStatus
 

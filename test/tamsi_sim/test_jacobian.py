@@ -5,8 +5,8 @@ import pinocchio as pin
 import pytest
 from builders import arm_instance, body_urdf, box, dense, engine_of, mug_instance, pose
 
-from contact_core.description import RobotDescription
-from contact_core.scene import Instance
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.scene import Instance
 
 
 def test_link_in_a_wall_against_pinocchio():

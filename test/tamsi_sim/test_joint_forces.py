@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from builders import engine_of
 
-from contact_core.scene import Instance
+from contact_core.robot.scene import Instance
 from tamsi_sim.arrays.status import StepStatus
 
 SLIDER = """<robot name="slider"><link name="base"/><link name="cart">

@@ -9,9 +9,9 @@ from scipy.integrate import solve_ivp
 from test_joint_forces import SLIDER, slider
 from test_linearization import EXACT, check
 
-from contact_core.errors import ConfigError, ModelError
-from contact_core.scene import Instance, Scene
-from contact_core.scene_config import SolverConfig
+from contact_core.base.errors import ConfigError, ModelError
+from contact_core.robot.scene import Instance, Scene
+from contact_core.robot.scene_config import SolverConfig
 from tamsi_sim.arrays.data import RETRIES
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.robot.physics import build_physics

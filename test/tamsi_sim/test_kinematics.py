@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 from builders import arm_instance, engine_of, mug_instance
 
-from contact_core.description import RobotDescription
+from contact_core.robot.description import RobotDescription
 
 
 @pytest.fixture(scope="module")

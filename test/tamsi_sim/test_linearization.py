@@ -19,9 +19,9 @@ from builders import (
     sphere,
 )
 
-from contact_core.scene import Instance
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Surface
+from contact_core.robot.scene import Instance
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Surface
 from contact_experiments.tamsi.cases import ParallelGripper
 from tamsi_sim.arrays.data import SUBSTEPS
 from tamsi_sim.arrays.status import StepStatus

@@ -15,9 +15,9 @@ from builders import (
     pose,
 )
 
-from contact_core.collision.manifold import POINTS
-from contact_core.collision.shapes import ShapeKind
-from contact_core.scene import Instance
+from contact_core.multibody.collision.manifold import POINTS
+from contact_core.multibody.collision.shapes import ShapeKind
+from contact_core.robot.scene import Instance
 
 STIFFNESS = 1e4  # of one contact point: two surfaces of 2e4 N/m in series
 DEPTH = 1e-4

@@ -6,11 +6,11 @@ import pinocchio as pin
 import pytest
 from builders import arm_instance, body_urdf, box, engine_of, mug_instance, pose, sphere
 
-from contact_core.collision.shapes import shape_from_coal
-from contact_core.errors import ModelError, ModelWarning
-from contact_core.rigid_body.joints import joint_type
-from contact_core.scene import Instance
-from contact_core.surface import Surface
+from contact_core.base.errors import ModelError, ModelWarning
+from contact_core.multibody.collision.shapes import shape_from_coal
+from contact_core.multibody.rigid_body.joints import joint_type
+from contact_core.robot.scene import Instance
+from contact_core.robot.surface import Surface
 from tamsi_sim.simulation.model import build_model
 
 

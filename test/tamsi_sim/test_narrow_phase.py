@@ -16,10 +16,10 @@ from builders import (
     sphere,
 )
 
-from contact_core.collision.narrow_phase import CONVEX_HALF_SPACE, ROUTINES, routine_of
-from contact_core.collision.shapes import ShapeKind, shape_to_coal
-from contact_core.errors import ModelError
-from contact_core.scene import Instance
+from contact_core.base.errors import ModelError
+from contact_core.multibody.collision.narrow_phase import CONVEX_HALF_SPACE, ROUTINES, routine_of
+from contact_core.multibody.collision.shapes import ShapeKind, shape_to_coal
+from contact_core.robot.scene import Instance
 
 SHAPES = {
     "sphere": (sphere(0.05), False),

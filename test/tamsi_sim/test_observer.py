@@ -5,10 +5,10 @@ import pinocchio as pin
 import pytest
 from builders import GRAVITY, arm_instance, body_urdf, engine_of, ground_instance, pose, sphere
 
-from contact_core.errors import ModelError
-from contact_core.scene import Instance
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Surface
+from contact_core.base.errors import ModelError
+from contact_core.robot.scene import Instance
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Surface
 from tamsi_sim.simulation.observer import WarningKind
 
 

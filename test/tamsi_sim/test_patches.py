@@ -7,8 +7,8 @@ import pinocchio as pin
 import pytest
 from builders import GRAVITY, body_urdf, box, cylinder, engine_of, ground_instance, mesh, pose
 
-from contact_core.scene import Instance
-from contact_core.surface import Surface
+from contact_core.robot.scene import Instance
+from contact_core.robot.surface import Surface
 from tamsi_sim.arrays.status import StepStatus
 
 SHAPES = {

@@ -15,7 +15,7 @@ from builders import (
 )
 from scipy.spatial import ConvexHull
 
-from contact_core.scene import Instance
+from contact_core.robot.scene import Instance
 
 SHALLOW = 0.01  # deeper, the corners of a face may be beyond the other face [m]
 FLAT_TOP = 0.5

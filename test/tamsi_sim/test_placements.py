@@ -24,8 +24,8 @@ from builders import (
 )
 from scipy.spatial import ConvexHull
 
-from contact_core.scene import Instance
-from contact_core.surface import Surface
+from contact_core.robot.scene import Instance
+from contact_core.robot.surface import Surface
 from tamsi_sim.arrays.status import StepStatus
 
 MARGIN = 5e-3  # of the centre of mass, inside the support polygon or outside [m]

@@ -6,10 +6,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_core.errors import ConfigError
-from contact_core.gripper import GripperCommand
-from contact_core.scene import Scene
-from contact_core.scene_config import TorqueSensorConfig
+from contact_core.base.errors import ConfigError
+from contact_core.robot.gripper import GripperCommand
+from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import TorqueSensorConfig
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.robot.plant import CommandError, Plant
 

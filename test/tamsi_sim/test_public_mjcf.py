@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from public_models import MJCF_PACKAGES, folder, mjcfs
 
-from contact_core.articulation import read_articulation
-from contact_core.description import read_urdf
-from contact_core.errors import ModelError, ModelWarning
+from contact_core.base.errors import ModelError, ModelWarning
+from contact_core.model.articulation import read_articulation
+from contact_core.robot.description import read_urdf
 from tamsi_sim.simulation.engine import StepStatus
 from tamsi_sim.simulation.world import World
 

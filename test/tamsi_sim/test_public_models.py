@@ -8,8 +8,8 @@ import pinocchio as pin
 import pytest
 from public_models import PACKAGES, folder, urdfs
 
-from contact_core.description import read_urdf
-from contact_core.errors import ModelError, ModelWarning
+from contact_core.base.errors import ModelError, ModelWarning
+from contact_core.robot.description import read_urdf
 from tamsi_sim.simulation.world import World
 
 pytestmark = pytest.mark.verify

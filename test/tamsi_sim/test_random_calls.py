@@ -14,9 +14,9 @@ from builders import CHAIN, body_urdf, box, cylinder, sphere
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contact_core.errors import ContactStackError
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Material, Surface
+from contact_core.base.errors import ContactStackError
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Material, Surface
 from tamsi_sim import (
     Actuator,
     ForceTorque,

@@ -16,8 +16,8 @@ from builders import (
     pose,
 )
 
-from contact_core.scene import Instance
-from contact_core.surface import Surface
+from contact_core.robot.scene import Instance
+from contact_core.robot.surface import Surface
 from tamsi_sim.arrays.status import StepStatus
 
 STICTION = 1e-4  # v_s [m/s]

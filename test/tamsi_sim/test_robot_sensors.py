@@ -6,9 +6,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_core.gripper import GripperCommand
-from contact_core.scene import Scene
-from contact_core.scene_config import TorqueSensorConfig
+from contact_core.robot.gripper import GripperCommand
+from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import TorqueSensorConfig
 from tamsi_sim.robot.plant import Plant
 
 CLEAN = TorqueSensorConfig(cutoff=0.0, noise=(0.0,))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from builders import arm_instance, engine_of, mug_instance, pose
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from contact_experiments.tamsi.cases import ParallelGripper
 from tamsi_sim.arrays.status import StepStatus
 

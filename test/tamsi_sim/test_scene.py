@@ -8,11 +8,11 @@ import pinocchio as pin
 import pytest
 import yaml
 
-from contact_core.collision.shapes import shape_to_coal
-from contact_core.description import collision_shapes, read_urdf
-from contact_core.errors import ConfigError, ModelError
-from contact_core.files import share
-from contact_core.scene import Scene
+from contact_core.base.errors import ConfigError, ModelError
+from contact_core.base.files import share
+from contact_core.multibody.collision.shapes import shape_to_coal
+from contact_core.robot.description import collision_shapes, read_urdf
+from contact_core.robot.scene import Scene
 from tamsi_sim.robot.physics import build_physics
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from tamsi_sim import SensorNoise
 from tamsi_sim.simulation.sensor_noise import SensorChannel
 

@@ -15,8 +15,8 @@ from builders import (
 )
 from test_joint_forces import SLIDER, slider
 
-from contact_core.errors import ConfigError, ModelError
-from contact_core.scene import Instance
+from contact_core.base.errors import ConfigError, ModelError
+from contact_core.robot.scene import Instance
 from tamsi_sim import (
     Actuator,
     ForceTorque,

@@ -7,10 +7,10 @@ import weakref
 import numpy as np
 from builders import GRAVITY, body_urdf, sphere
 
-from contact_core.kernel import inner_kernel, kernel
-from contact_core.scene import Instance
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Surface
+from contact_core.base.kernel import inner_kernel, kernel
+from contact_core.robot.scene import Instance
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Surface
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.workspace import make_work, usual_room

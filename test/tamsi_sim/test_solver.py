@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from builders import body_urdf, box, engine_of, pose
 
-from contact_core.scene import Instance
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Surface
+from contact_core.robot.scene import Instance
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Surface
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.solver import solve_in_place
 

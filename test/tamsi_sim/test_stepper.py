@@ -15,10 +15,10 @@ from builders import (
     sphere,
 )
 
-from contact_core.description import read_urdf
-from contact_core.scene import Instance
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Surface
+from contact_core.robot.description import read_urdf
+from contact_core.robot.scene import Instance
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Surface
 from contact_experiments.tamsi.cases import ParallelGripper
 from tamsi_sim.arrays.data import RETRIES
 from tamsi_sim.arrays.status import StepStatus

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contact_core.errors import ConfigError
-from contact_core.scene import Scene
+from contact_core.base.errors import ConfigError
+from contact_core.robot.scene import Scene
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.robot.plant import Plant
 from tamsi_sim.robot.surroundings import LIFTING_SPEED, SurroundingsConfig

@@ -7,8 +7,8 @@ import pytest
 from builders import CHAIN, body_urdf, box, hull_mesh, mesh, sphere
 from concave_meshes import WALL, WIDTH, trough, write_obj
 
-from contact_core.errors import ConfigError, ModelError, ModelWarning
-from contact_core.surface import Material, Surface
+from contact_core.base.errors import ConfigError, ModelError, ModelWarning
+from contact_core.robot.surface import Material, Surface
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.world import World
 

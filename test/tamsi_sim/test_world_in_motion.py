@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from builders import CHAIN, body_urdf, box, cylinder, sphere
 
-from contact_core.errors import ModelError
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Surface
+from contact_core.base.errors import ModelError
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Surface
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.world import World
 

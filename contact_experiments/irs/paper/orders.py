@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from contact_core.figures import FigureResult, new_figure
-from contact_core.sweep import Sweep
+from contact_core.base.figures import FigureResult, new_figure
+from contact_core.base.sweep import Sweep
 from contact_experiments.irs.benchmark import ORDERS, seconds_per_iteration
 from contact_experiments.irs.runs import SEEDS, SYSTEMS, run_all
 from contact_experiments.papers.figure import spread

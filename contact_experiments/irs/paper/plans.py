@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.figures import FigureResult
-from contact_core.sweep import Sweep
+from contact_core.base.figures import FigureResult
+from contact_core.base.sweep import Sweep
 from contact_experiments.irs.runs import SEEDS, SYSTEMS, Run, run_all
 from contact_experiments.papers.figure import spread
 from irs_planner.plots.drawing import PlanarDrawing

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 import coal
 import numpy as np
 
-from contact_core.description import placement, read_urdf
-from contact_core.scene import Instance
-from contact_core.surface import Surface
+from contact_core.robot.description import placement, read_urdf
+from contact_core.robot.scene import Instance
+from contact_core.robot.surface import Surface
 from contact_experiments.tamsi.benchmark.runners import DRAKE_SAP, DRAKE_TAMSI
 from contact_experiments.tamsi.benchmark.scene import GRAVITY, BenchmarkScene, passive
 from tamsi_sim.simulation.engine import Engine

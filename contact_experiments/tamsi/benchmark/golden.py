@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from contact_experiments.tamsi.benchmark.runners import DrakeRunner
 from contact_experiments.tamsi.benchmark.scene import BenchmarkScene
 from contact_experiments.tamsi.benchmark.scenes import make_scene

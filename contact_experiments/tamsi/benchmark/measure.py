@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.errors import ContactStackError
+from contact_core.base.errors import ContactStackError
 from contact_experiments.tamsi.benchmark.compliance import Fit
 from contact_experiments.tamsi.benchmark.runners import (
     DRAKE_TAMSI,

@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import ScalarFormatter
 
-from contact_core.figures import new_figure, save
+from contact_core.base.figures import new_figure, save
 from contact_experiments.tamsi.benchmark.measure import SceneResult
 from contact_experiments.tamsi.benchmark.runners import (
     DRAKE_SAP,

@@ -9,10 +9,10 @@ from importlib import metadata
 import numpy as np
 import pinocchio as pin
 
-from contact_core.description import RobotDescription, placement, read_urdf
-from contact_core.errors import ConfigError
-from contact_core.scene import Instance
-from contact_core.surface import Surface
+from contact_core.base.errors import ConfigError
+from contact_core.robot.description import RobotDescription, placement, read_urdf
+from contact_core.robot.scene import Instance
+from contact_core.robot.surface import Surface
 from contact_experiments import INSTALL_MODELS
 from contact_experiments.tamsi.benchmark.scene import GRAVITY, BenchmarkScene, passive
 from contact_experiments.tamsi.cases import (

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from contact_core.errors import ContactStackError
-from contact_core.scene_config import SolverConfig
+from contact_core.base.errors import ContactStackError
+from contact_core.robot.scene_config import SolverConfig
 from contact_experiments import INSTALL_PEERS
 from contact_experiments.tamsi.benchmark.compliance import (
     SAMPLES,

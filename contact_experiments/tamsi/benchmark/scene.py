@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from contact_core.scene_config import SolverConfig
-from contact_core.surface import Surface
+from contact_core.robot.scene_config import SolverConfig
+from contact_core.robot.surface import Surface
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import BuiltModel
 

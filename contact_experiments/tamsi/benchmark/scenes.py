@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from contact_core.errors import ConfigError, choices
+from contact_core.base.errors import ConfigError, choices
 from contact_experiments.tamsi.benchmark.blocks import blocks, heap, islands, pile, towers
 from contact_experiments.tamsi.benchmark.robots import (
     HUMANOID,

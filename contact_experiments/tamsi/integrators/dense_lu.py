@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from contact_core.kernel import inner_kernel, leaf_kernel
+from contact_core.base.kernel import inner_kernel, leaf_kernel
 
 
 @leaf_kernel

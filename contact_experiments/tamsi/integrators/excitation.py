@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_core.kernel import leaf_kernel
+from contact_core.base.kernel import leaf_kernel
 
 
 class Excitation(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from contact_core.kernel import inner_kernel, kernel
+from contact_core.base.kernel import inner_kernel, kernel
 from contact_experiments.tamsi.integrators import data
 from contact_experiments.tamsi.integrators.data import Memory, Options
 from contact_experiments.tamsi.integrators.dense_lu import copy

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contact_core.config import parameter
-from contact_core.errors import ConfigError
-from contact_core.registry import Registry
+from contact_core.base.config import parameter
+from contact_core.base.errors import ConfigError
+from contact_core.base.registry import Registry
 from contact_experiments.tamsi.integrators import data
 from contact_experiments.tamsi.integrators.data import (
     IMPLICIT_EULER,

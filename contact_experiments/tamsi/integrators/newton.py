@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from contact_core.kernel import inner_kernel
-from contact_core.rigid_body.arrays import Trees
-from contact_core.rigid_body.configuration import move_configuration
-from contact_core.rigid_body.dynamics import mass
+from contact_core.base.kernel import inner_kernel
+from contact_core.multibody.rigid_body.arrays import Trees
+from contact_core.multibody.rigid_body.configuration import move_configuration
+from contact_core.multibody.rigid_body.dynamics import mass
 from contact_experiments.tamsi.integrators import data
 from contact_experiments.tamsi.integrators.data import Memory, Options
 from contact_experiments.tamsi.integrators.dense_lu import copy, factorize, norm, substitute

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from contact_core.collision.arrays import NORMAL
-from contact_core.kernel import inner_kernel, kernel
-from contact_core.rigid_body.configuration import move_configuration
-from contact_core.rigid_body.dynamics import mass
+from contact_core.base.kernel import inner_kernel, kernel
+from contact_core.multibody.collision.arrays import NORMAL
+from contact_core.multibody.rigid_body.configuration import move_configuration
+from contact_core.multibody.rigid_body.dynamics import mass
 from contact_experiments.tamsi.integrators import data
 from contact_experiments.tamsi.integrators.data import Memory
 from contact_experiments.tamsi.integrators.dense_lu import copy, factorize, substitute

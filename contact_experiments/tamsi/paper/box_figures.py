@@ -14,8 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.figures import BLUE, BROWN, GREEN, GREY, ORANGE, RED, FigureResult, new_figure
-from contact_core.sweep import Sweep
+from contact_core.base.figures import (
+    BLUE,
+    BROWN,
+    GREEN,
+    GREY,
+    ORANGE,
+    RED,
+    FigureResult,
+    new_figure,
+)
+from contact_core.base.sweep import Sweep
 from contact_experiments.tamsi.cases import StickSlipBox
 from contact_experiments.tamsi.integrators.integrator import (
     PUBLISHED,

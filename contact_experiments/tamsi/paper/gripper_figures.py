@@ -16,9 +16,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from contact_core.errors import ContactStackError
-from contact_core.figures import BLUE, GREEN, GREY, ORANGE, RED, FigureResult, new_figure
-from contact_core.sweep import Sweep
+from contact_core.base.errors import ContactStackError
+from contact_core.base.figures import BLUE, GREEN, GREY, ORANGE, RED, FigureResult, new_figure
+from contact_core.base.sweep import Sweep
 from contact_experiments.tamsi.cases import MUG, ParallelGripper
 from contact_experiments.tamsi.integrators.integrator import (
     SCHEMES,

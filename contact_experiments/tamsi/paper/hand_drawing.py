@@ -10,7 +10,7 @@ import pinocchio as pin
 from mpl_toolkits.mplot3d import Axes3D
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-from contact_core.description import read_urdf
+from contact_core.robot.description import read_urdf
 
 LIGHT = np.array([0.7, -0.35, 0.62])
 AMBIENT = 0.45

@@ -13,9 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import Axes3D
 
-from contact_core.errors import ContactStackError
-from contact_core.figures import BLUE, RED, FigureResult, dress
-from contact_core.sweep import Sweep
+from contact_core.base.errors import ContactStackError
+from contact_core.base.figures import BLUE, RED, FigureResult, dress
+from contact_core.base.sweep import Sweep
 from contact_experiments.papers.figure import spread
 from contact_experiments.tamsi.cases import MUG, AllegroHand, fingers_in_contact
 from contact_experiments.tamsi.integrators.integrator import SCHEMES, IntegratorConfig

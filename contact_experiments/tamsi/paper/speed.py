@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.figures import BLUE, GREEN, RED, FigureResult, new_figure
-from contact_core.sweep import Sweep
+from contact_core.base.figures import BLUE, GREEN, RED, FigureResult, new_figure
+from contact_core.base.sweep import Sweep
 from contact_experiments.papers.figure import spread
 from contact_experiments.tamsi.cases import Case, ParallelGripper
 from contact_experiments.tamsi.integrators.integrator import (

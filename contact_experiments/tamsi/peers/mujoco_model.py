@@ -6,9 +6,9 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 
-from contact_core.collision.shapes import ShapeKind
-from contact_core.errors import ModelError, choices
-from contact_core.rigid_body.joints import FREE, REVOLUTE
+from contact_core.base.errors import ModelError, choices
+from contact_core.multibody.collision.shapes import ShapeKind
+from contact_core.multibody.rigid_body.joints import FREE, REVOLUTE
 from tamsi_sim.simulation.model import BuiltModel
 
 # At most so many classes of shapes, which touch the same others, have a collision bit of their own.

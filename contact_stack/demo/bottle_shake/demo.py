@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from contact_core.errors import ConfigError
-from contact_core.figures import (
+from contact_core.base.errors import ConfigError
+from contact_core.base.figures import (
     BLUE,
     ORANGE,
     RED,
@@ -20,8 +20,8 @@ from contact_core.figures import (
     new_figure,
     save,
 )
-from contact_core.results import Rows, table
-from contact_core.scene import write_scene
+from contact_core.base.results import Rows, table
+from contact_core.robot.scene import write_scene
 from contact_ros.driver_profile import overlay
 from contact_stack.demo.bottle_shake.joint_controller import (
     CONTROLLERS,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from contact_core.config import parameter
-from contact_core.scene import Scene
-from contact_core.scene_config import JOINT_IMPEDANCE, JOINT_TORQUE
+from contact_core.base.config import parameter
+from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import JOINT_IMPEDANCE, JOINT_TORQUE
 from contact_stack.demo.bottle_shake.task import JointSetpoint
 
 SCENE = "bottle_shake"

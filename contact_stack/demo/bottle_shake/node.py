@@ -9,10 +9,10 @@ from control_msgs.action import ParallelGripperCommand
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from contact_core.arm_state import ArmState, CommandMode
-from contact_core.errors import CommunicationError
-from contact_core.robot import Robot
-from contact_core.scene import Scene
+from contact_core.base.errors import CommunicationError
+from contact_core.robot.arm_state import ArmState, CommandMode
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
 from contact_experiments.control.motion import tool_pose
 from contact_ros.driver_profile import (
     OVERLAYS,

@@ -14,9 +14,9 @@ from enum import StrEnum
 
 import numpy as np
 
-from contact_core.config import parameter
-from contact_core.low_pass import LowPass
-from contact_core.robot import Robot
+from contact_core.base.config import parameter
+from contact_core.base.low_pass import LowPass
+from contact_core.robot.robot import Robot
 from contact_experiments.control.motion import tool_pose
 from contact_stack.demo.bottle_shake.task import BottleStage, BottleTask, JointPath, JointSetpoint
 

@@ -15,9 +15,9 @@ import pinocchio as pin
 from scipy.interpolate import CubicSpline
 
 from contact_aware_control.reference import PoseTrajectory
-from contact_core.config import parameter
-from contact_core.errors import TrajectoryError
-from contact_core.robot import Robot
+from contact_core.base.config import parameter
+from contact_core.base.errors import TrajectoryError
+from contact_core.robot.robot import Robot
 from contact_experiments.control.motion import joints_along
 
 APPROACHING = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])

@@ -10,9 +10,9 @@ from typing import Any
 import yaml
 
 from contact_aware_control.node.config import ControllerNodeConfig
-from contact_core.config import from_mapping
-from contact_core.files import share
-from contact_core.results import Rows, table
+from contact_core.base.config import from_mapping
+from contact_core.base.files import share
+from contact_core.base.results import Rows, table
 from contact_experiments.control.experiments import EXPERIMENTS
 from contact_experiments.control.run_figures import draw_experiment
 from contact_experiments.control.statistics import ExperimentData, summarize

@@ -12,9 +12,9 @@ from contact_stack_msgs.srv import SetPayload
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 
 from contact_aware_control.reference import PoseTrajectory
-from contact_core.errors import CommunicationError, TrajectoryError
-from contact_core.robot import Robot
-from contact_core.scene import Scene
+from contact_core.base.errors import CommunicationError, TrajectoryError
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
 from contact_experiments.control.experiments import Experiment, Release
 from contact_experiments.control.motion import Motion, tool_at
 from contact_experiments.control.statistics import ContactSample, ExperimentData

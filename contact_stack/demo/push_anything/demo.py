@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.description import RobotDescription
-from contact_core.figures import BLUE, BROWN, draw_limit, dress, save
+from contact_core.base.figures import BLUE, BROWN, draw_limit, dress, save
+from contact_core.robot.description import RobotDescription
 from contact_experiments.control.statistics import trajectory_hash
 from contact_experiments.push.cases import PushCase
 from contact_experiments.push.drawing import draw_push

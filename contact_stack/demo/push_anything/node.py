@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from geometry_msgs.msg import PoseStamped
 
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_experiments.push.pusher import LOOK, PushConditions, Pusher
 from contact_experiments.push.task import PUSHER, THING, PushTask, seen_from_above
 from contact_ros.geometry import frame_pose, to_pose

@@ -12,7 +12,7 @@ import pinocchio as pin
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from contact_core.figures import (
+from contact_core.base.figures import (
     BLUE,
     BROWN,
     GREEN,
@@ -22,7 +22,7 @@ from contact_core.figures import (
     dress,
     save,
 )
-from contact_core.results import Rows, table
+from contact_core.base.results import Rows, table
 from contact_experiments.control.statistics import trajectory_hash
 from contact_stack.demo.client_node import NAME, Connection
 from contact_stack.demo.push_box.node import Push, PushData, PushNode, pusher_path

@@ -18,8 +18,8 @@ from scipy.interpolate import PchipInterpolator
 
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.reference import PoseTrajectory
-from contact_core.errors import TrajectoryError
-from contact_core.robot import Robot
+from contact_core.base.errors import TrajectoryError
+from contact_core.robot.robot import Robot
 from contact_experiments.control.motion import tool_pose
 from contact_stack.demo.push_box.task import PushTask
 

@@ -19,8 +19,8 @@ from contact_stack_msgs.action import FollowPoseTrajectory, PlanThroughContact
 from contact_stack_msgs.msg import LinkForceLimit
 
 from contact_aware_control.reference import PoseTrajectory
-from contact_core.errors import TrajectoryError
-from contact_core.robot import Robot
+from contact_core.base.errors import TrajectoryError
+from contact_core.robot.robot import Robot
 from contact_experiments.control.experiments import SETTLING
 from contact_experiments.control.motion import tool_pose
 from contact_ros.geometry import frame_pose, to_se3

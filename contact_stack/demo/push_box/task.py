@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from contact_core.description import collision_shapes, read_urdf
+from contact_core.robot.description import collision_shapes, read_urdf
 from irs_planner.examples import build_contact_model, load_example
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from contact_core.errors import ConfigError
-from contact_core.figures import add_legend, draw_limit, new_figure, save
-from contact_core.results import Rows, table
-from contact_core.scene import Scene, write_scene
+from contact_core.base.errors import ConfigError
+from contact_core.base.figures import add_legend, draw_limit, new_figure, save
+from contact_core.base.results import Rows, table
+from contact_core.robot.scene import Scene, write_scene
 from contact_experiments.control.statistics import trajectory_hash
 from contact_experiments.robust.arm_runs import SCENE, SLIDING, carried_mass
 from contact_ros.driver_profile import overlay

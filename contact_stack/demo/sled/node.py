@@ -10,9 +10,9 @@ from lbr_fri_idl.msg import LBRState, LBRWrenchCommand
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from contact_core.arm_state import ArmState, CommandMode
-from contact_core.errors import CommunicationError
-from contact_core.scene import Scene
+from contact_core.base.errors import CommunicationError
+from contact_core.robot.arm_state import ArmState, CommandMode
+from contact_core.robot.scene import Scene
 from contact_experiments.robust.arm_runs import ALONG, RESTING, SAME_TIME
 from contact_ros.driver_profile import OverlayWriter
 from contact_ros.geometry import frame_pose

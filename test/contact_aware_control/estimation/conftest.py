@@ -16,8 +16,8 @@ from contact_aware_control.estimation.surface import (
     surface_of_robot,
     to_world,
 )
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 
 PERIOD_NS = 5_000_000
 

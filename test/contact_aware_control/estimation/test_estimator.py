@@ -11,8 +11,8 @@ from contact_aware_control.estimation.calibration import EXACT
 from contact_aware_control.estimation.config import EstimatorConfig, ParticleConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.tare import TareStatus
-from contact_core.config import flatten, from_mapping, unflatten
-from contact_core.errors import ConfigError
+from contact_core.base.config import flatten, from_mapping, unflatten
+from contact_core.base.errors import ConfigError
 
 # Arm stretched over a table, wrist low: the pose of the paper's mug placement.
 TABLE_POSE = np.array([0.0, 0.384, 0.0, -1.709, 0.0, -0.522, 0.0])

@@ -13,11 +13,11 @@ from contact_aware_control.estimation.identification import (
     excitation,
     identify,
 )
-from contact_core.description import JointFrictionConfig
-from contact_core.errors import TrajectoryError
-from contact_core.robot import Robot
-from contact_core.scene import Scene
-from contact_core.scene_config import ArmErrorsConfig
+from contact_core.base.errors import TrajectoryError
+from contact_core.robot.description import JointFrictionConfig
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import ArmErrorsConfig
 from tamsi_sim.robot.plant import Plant
 
 PERIOD = 0.005

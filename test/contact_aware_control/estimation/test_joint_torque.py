@@ -7,8 +7,8 @@ import pinocchio as pin
 import pytest
 
 from contact_aware_control.estimation.joint_torque import JointTorqueWatch, TorqueReading
-from contact_core.arm_state import ArmState, TorqueKind
-from contact_core.robot import Robot
+from contact_core.robot.arm_state import ArmState, TorqueKind
+from contact_core.robot.robot import Robot
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 UPRIGHT = np.zeros(7)

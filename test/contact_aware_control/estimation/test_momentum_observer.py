@@ -6,7 +6,7 @@ import pytest
 
 from contact_aware_control.estimation.config import ObserverConfig
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
-from contact_core.arm_state import ArmState
+from contact_core.robot.arm_state import ArmState
 
 START = np.array([0.0, 0.4, 0.0, -1.7, 0.0, -0.5, 0.0])
 GAIN = 50.0

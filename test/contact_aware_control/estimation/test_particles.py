@@ -11,7 +11,7 @@ from contact_aware_control.estimation.modes import (
 )
 from contact_aware_control.estimation.particles import move, new_particles, resample, scatter, weigh
 from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
-from contact_core.collision.signed_distance import signed_distance
+from contact_core.multibody.collision.signed_distance import signed_distance
 
 Q = np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3])
 

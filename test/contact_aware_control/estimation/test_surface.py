@@ -15,9 +15,9 @@ from contact_aware_control.estimation.surface import (
     to_shape,
     to_world,
 )
-from contact_core.collision.shapes import PlacedShape, Shape, ShapeKind
-from contact_core.collision.signed_distance import signed_distance
-from contact_core.errors import ModelError
+from contact_core.base.errors import ModelError
+from contact_core.multibody.collision.shapes import PlacedShape, Shape, ShapeKind
+from contact_core.multibody.collision.signed_distance import signed_distance
 
 Q = np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3])
 

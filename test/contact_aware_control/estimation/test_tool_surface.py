@@ -6,10 +6,10 @@ import pytest
 
 from contact_aware_control.estimation.surface import hidden, new_placement, place, project, to_world
 from contact_aware_control.estimation.tool_surface import MOST_HELD, ToolSurface, check_held
-from contact_core.collision.shapes import PlacedShape, Shape, ShapeKind
-from contact_core.description import RobotDescription
-from contact_core.errors import ModelError
-from contact_core.robot import HELD_OBJECT, Robot
+from contact_core.base.errors import ModelError
+from contact_core.multibody.collision.shapes import PlacedShape, Shape, ShapeKind
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import HELD_OBJECT, Robot
 
 OPEN = 0.04
 FINGERS = ("finger_left", "finger_right")

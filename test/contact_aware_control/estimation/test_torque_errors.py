@@ -15,9 +15,9 @@ from contact_aware_control.estimation.calibration import (
 )
 from contact_aware_control.estimation.config import ErrorsConfig
 from contact_aware_control.estimation.torque_errors import ErrorRegressor, TorqueErrors
-from contact_core.description import RobotDescription
-from contact_core.errors import ConfigError
-from contact_core.robot import Robot
+from contact_core.base.errors import ConfigError
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 
 PERIOD = 0.005
 BIAS = 1.0

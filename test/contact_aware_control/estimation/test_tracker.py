@@ -9,7 +9,7 @@ from contact_aware_control.estimation.surface import (
     place,
     surface_of_robot,
 )
-from contact_core.config import from_mapping
+from contact_core.base.config import from_mapping
 from contact_experiments.bench.contact_trials import Setting, run_at_once
 from contact_experiments.bench.contacts import make_trial
 

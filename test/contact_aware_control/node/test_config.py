@@ -14,9 +14,9 @@ import yaml
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.node.config import ControllerNodeConfig, controller_defaults
 from contact_aware_control.node.controller import NAME, ControllerNode
-from contact_core.config import flatten, from_mapping, merged, unflatten
-from contact_core.errors import ConfigError
-from contact_core.files import share
+from contact_core.base.config import flatten, from_mapping, merged, unflatten
+from contact_core.base.errors import ConfigError
+from contact_core.base.files import share
 
 HARDWARE = "contact_aware_controller_hardware.yaml"
 OF_THE_LIBRARY = flatten(ControllerConfig())

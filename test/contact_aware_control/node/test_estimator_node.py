@@ -18,9 +18,9 @@ from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 
 from contact_aware_control.node.estimator import EstimatorNode
-from contact_core.arm_state import ArmState
-from contact_core.errors import ConfigError
-from contact_core.robot import HELD_OBJECT
+from contact_core.base.errors import ConfigError
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.robot import HELD_OBJECT
 from contact_ros.diagnostics import Level
 from contact_ros.driver_profile import DriverConfig, driver_profile
 

@@ -18,7 +18,7 @@ from contact_aware_control.node.goal_checks import (
     GoalChecks,
     WaitingGoal,
 )
-from contact_core.errors import TrajectoryError
+from contact_core.base.errors import TrajectoryError
 
 PATIENCE = 20.0
 

@@ -24,7 +24,7 @@ from contact_aware_control.node.goal_server import (
 from contact_aware_control.node.trajectory_goals import GoalProgress, JointGoal, PoseGoal
 from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.safety.supervisor import Pause
-from contact_core.errors import TrajectoryError
+from contact_core.base.errors import TrajectoryError
 from contact_ros.geometry import BaseFrames, to_pose
 
 NAMES = [f"lbr_A{i}" for i in range(1, 8)]

@@ -12,9 +12,9 @@ from contact_stack_msgs.msg import Contact, ContactArray, ContactMode
 from geometry_msgs.msg import Point, Vector3
 
 from contact_aware_control.node.messages import MOST_CONTACTS, from_message
-from contact_core.description import RobotDescription
-from contact_core.errors import ContactStackError
-from contact_core.robot import Robot
+from contact_core.base.errors import ContactStackError
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_ros.border import MessageError
 
 

@@ -19,8 +19,8 @@ from contact_aware_control.node.target_topics import TargetTopics
 from contact_aware_control.node.touch_goals import TouchContext
 from contact_aware_control.node.trajectory_goals import PoseGoal
 from contact_aware_control.reference.stream import bounds_of
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_ros.border import MessageError
 from contact_ros.geometry import BaseFrames, to_pose
 

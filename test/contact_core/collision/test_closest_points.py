@@ -8,11 +8,11 @@ import pinocchio as pin
 import pytest
 from numba import njit
 
-from contact_core.collision.arrays import Shapes, allocate_polytope
-from contact_core.collision.closest_points import closest_points
-from contact_core.collision.convex_mesh import convex_hull, stack_meshes
-from contact_core.collision.shapes import Shape, ShapeKind, mesh_shape, shape_to_coal
-from contact_core.collision.signed_distance import signed_distance
+from contact_core.multibody.collision.arrays import Shapes, allocate_polytope
+from contact_core.multibody.collision.closest_points import closest_points
+from contact_core.multibody.collision.convex_mesh import convex_hull, stack_meshes
+from contact_core.multibody.collision.shapes import Shape, ShapeKind, mesh_shape, shape_to_coal
+from contact_core.multibody.collision.signed_distance import signed_distance
 
 ROCK, _ = convex_hull(0.05 * np.random.default_rng(3).standard_normal((30, 3)), "rock")
 SOLIDS = {

@@ -2,10 +2,10 @@
 
 import pytest
 
-from contact_core.collision.collision_element import collision_elements
-from contact_core.collision.shapes import ShapeKind
-from contact_core.description import collision_shapes
-from contact_core.errors import ModelError
+from contact_core.base.errors import ModelError
+from contact_core.multibody.collision.collision_element import collision_elements
+from contact_core.multibody.collision.shapes import ShapeKind
+from contact_core.robot.description import collision_shapes
 
 LINK = """<robot name="r"><link name="brick">
   <collision><geometry><sphere radius="0.1"/></geometry></collision>

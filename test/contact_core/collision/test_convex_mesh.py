@@ -7,9 +7,14 @@ from public_models import folder
 from quadprog import solve_qp
 from scipy.spatial import ConvexHull
 
-from contact_core.collision.convex_mesh import COARSEST, MAX_FACES, convex_hull, depth_in_hull
-from contact_core.collision.shapes import triangles_from_coal
-from contact_core.errors import ModelError
+from contact_core.base.errors import ModelError
+from contact_core.multibody.collision.convex_mesh import (
+    COARSEST,
+    MAX_FACES,
+    convex_hull,
+    depth_in_hull,
+)
+from contact_core.multibody.collision.shapes import triangles_from_coal
 
 CUBE = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
 

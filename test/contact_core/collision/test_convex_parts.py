@@ -11,16 +11,16 @@ from concave_meshes import WALL, WIDTH, trough
 from public_models import folder
 from scipy.spatial import ConvexHull
 
-from contact_core.collision import convex_parts as module
-from contact_core.collision.convex_mesh import convex_hull
-from contact_core.collision.convex_parts import (
+from contact_core.base.errors import ModelError
+from contact_core.multibody.collision import convex_parts as module
+from contact_core.multibody.collision.convex_mesh import convex_hull
+from contact_core.multibody.collision.convex_parts import (
     convex_parts,
     depth_of_surface,
     gap_of_hull,
     volume_ratio,
 )
-from contact_core.collision.shapes import triangles_from_coal
-from contact_core.errors import ModelError
+from contact_core.multibody.collision.shapes import triangles_from_coal
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_parts_of_public_meshes_are_as_near_to_them_as_they_shall_be(cache, name
 SCRIPT = """
 import hashlib
 from concave_meshes import trough
-from contact_core.collision.convex_parts import convex_parts
+from contact_core.multibody.collision.convex_parts import convex_parts
 parts = convex_parts(*trough(), 0.02, "trough")
 print(hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest())
 """

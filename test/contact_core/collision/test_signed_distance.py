@@ -4,8 +4,8 @@ import coal
 import numpy as np
 import pytest
 
-from contact_core.collision.shapes import Shape, ShapeKind, shape_from_coal, shape_to_coal
-from contact_core.collision.signed_distance import signed_distance
+from contact_core.multibody.collision.shapes import Shape, ShapeKind, shape_from_coal, shape_to_coal
+from contact_core.multibody.collision.signed_distance import signed_distance
 
 SHAPES = [
     Shape(ShapeKind.SPHERE, (0.3, 0.0, 0.0)),

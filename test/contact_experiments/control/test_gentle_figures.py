@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from contact_aware_control.config import ControllerConfig
-from contact_core.results import look_up
-from contact_core.sweep import Sweep
+from contact_core.base.results import look_up
+from contact_core.base.sweep import Sweep
 from contact_experiments.control import gentle_figures
 from contact_experiments.control.gentle_figures import Effort, Press, press
 from contact_experiments.control.moving_ball import FORWARD, SIDEWAYS, PushFigures

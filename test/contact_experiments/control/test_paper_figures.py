@@ -10,9 +10,9 @@ import pytest
 
 from contact_aware_control.controllers import CONTROLLERS
 from contact_aware_control.estimation import ESTIMATORS
-from contact_core import sweep as sweeps
-from contact_core.results import look_up
-from contact_core.sweep import Plugin, Sweep, Workers
+from contact_core.base import sweep as sweeps
+from contact_core.base.results import look_up
+from contact_core.base.sweep import Plugin, Sweep, Workers
 from contact_experiments.control.paper import PAPER
 from contact_experiments.control.paper_figures import Effort, figure_5, figure_7, section_vi
 from contact_experiments.control.run_figures import draw_release
@@ -141,7 +141,7 @@ def test_seeds_are_aligned_at_the_end_of_their_contacts() -> None:
 def test_who_cannot_follow_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A controller for tool poses only is in no figure of a joint trajectory."""
     from contact_aware_control.controllers import GreedyController
-    from contact_core.errors import TrajectoryError
+    from contact_core.base.errors import TrajectoryError
 
     class Refusing(GreedyController):
         def follow(self, reference, posture, force_limits):

@@ -9,9 +9,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_core.description import RobotDescription
-from contact_core.errors import ConfigError
-from contact_core.robot import Robot
+from contact_core.base.errors import ConfigError
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_experiments.fake import DRIVERS, FAULTS, FakeConfig, FakeRobot, Wall
 from contact_experiments.fake.arm import STIFFNESS
 from contact_experiments.fake.drivers import COMMANDING_ACTIVE

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from contact_core.arm_state import ArmState
-from contact_core.description import RobotDescription
+from contact_core.robot.arm_state import ArmState
+from contact_core.robot.description import RobotDescription
 from contact_experiments.fake import DRIVERS, FakeConfig, FakeRobot
 from contact_ros.driver_profile import DriverConfig, DriverProfile, driver_profile
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contact_core import sweep as sweeps
-from contact_core.errors import ConfigError
-from contact_core.results import look_up
-from contact_core.sweep import Plugin, Sweep, Workers
+from contact_core.base import sweep as sweeps
+from contact_core.base.errors import ConfigError
+from contact_core.base.results import look_up
+from contact_core.base.sweep import Plugin, Sweep, Workers
 from contact_experiments.irs.paper import PAPER
 from contact_experiments.irs.paper.orders import section_vi_e
 from contact_experiments.irs.paper.plans import figure_1, figure_9

@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_core.sweep import Sweep, Workers
+from contact_core.base.sweep import Sweep, Workers
 from contact_experiments.push.cases import PushCase, draw_cases, run_case, summarize
 from contact_experiments.push.pusher import PushConditions
 from contact_experiments.push.run import PushRun

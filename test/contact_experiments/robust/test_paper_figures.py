@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from contact_core.planning import PlanStatus
-from contact_core.sweep import Sweep
+from contact_core.base.planning import PlanStatus
+from contact_core.base.sweep import Sweep
 from contact_experiments.robust import paper_figures
 from contact_experiments.robust.paper_figures import BETA, THETA_OF_FRAMES, hopper_study
 from contact_experiments.robust.sweep import GridPoint, plan_reference

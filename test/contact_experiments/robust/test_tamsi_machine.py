@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
-from contact_core.planning import PlanStatus
+from contact_core.base.planning import PlanStatus
 from contact_experiments.robust import tamsi_machine
 from contact_experiments.robust.tamsi_world import WorldError
 from robust_planner import (

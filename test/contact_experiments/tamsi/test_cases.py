@@ -5,8 +5,8 @@ import pinocchio as pin
 import pytest
 from scipy.integrate import solve_ivp
 
-from contact_core.description import read_urdf
-from contact_core.scene_config import SolverConfig
+from contact_core.robot.description import read_urdf
+from contact_core.robot.scene_config import SolverConfig
 from contact_experiments.tamsi.cases import (
     BOX_MASS,
     BOX_WEIGHT,

@@ -9,7 +9,7 @@ import pytest
 from contact_stack_msgs.action import PlanThroughContact
 from sensor_msgs.msg import JointState
 
-from contact_core.errors import ConfigError, ContactStackError
+from contact_core.base.errors import ConfigError, ContactStackError
 from irs_planner import build_problem, load_example
 from irs_planner.node.goal import GoalLimitsConfig, PlannerNodeConfig, read_goal
 from irs_planner.node.server import IrsGoalPlanner

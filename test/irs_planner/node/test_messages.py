@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from contact_stack_msgs.action import PlanRobustContact, PlanThroughContact
 
-from contact_core.planning import PlanStatus, StopCondition
+from contact_core.base.planning import PlanStatus, StopCondition
 from contact_ros.stamps import to_nanoseconds
 from irs_planner import PlannerSettings, build_problem, load_example
 from irs_planner.batch import PlanTask

@@ -16,8 +16,8 @@ from own_scenes import write_scene
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from contact_core.errors import ContactStackError
-from contact_core.planning import PlanStatus, StopCondition
+from contact_core.base.errors import ContactStackError
+from contact_core.base.planning import PlanStatus, StopCondition
 from contact_ros.border import MessageError
 from contact_ros.geometry import to_transform
 from contact_ros.stamps import to_nanoseconds, to_time

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from own_scenes import write_scene
 
-from contact_core.files import share
+from contact_core.base.files import share
 from contact_stack import cli
 
 

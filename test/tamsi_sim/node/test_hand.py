@@ -10,8 +10,8 @@ import pytest
 from contact_stack_msgs.msg import Pull
 from geometry_msgs.msg import Point, Vector3
 
-from contact_core.description import RobotDescription
-from contact_core.robot import Robot
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 from contact_ros.border import MessageError
 from tamsi_sim.node.hand import DAMPING_TIME, PATIENCE, STRONGEST_PULL, Hands
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from tamsi_sim.node import simulator
 from tamsi_sim.node.simulator import SimulatorConfig, SimulatorNode
 

@@ -8,10 +8,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_core.arm_state import CommandMode
-from contact_core.gripper import GripperCommand
-from contact_core.scene import Scene
-from contact_core.scene_config import TorqueSensorConfig
+from contact_core.robot.arm_state import CommandMode
+from contact_core.robot.gripper import GripperCommand
+from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import TorqueSensorConfig
 from contact_ros.driver_profile import DriverConfig, driver_profile
 from tamsi_sim.node.simulator import _arm_state
 from tamsi_sim.robot.plant import Plant

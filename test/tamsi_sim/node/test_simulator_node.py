@@ -21,7 +21,7 @@ from rclpy.context import Context
 from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 
-from contact_core.arm_state import SoundCommand
+from contact_core.robot.arm_state import SoundCommand
 from contact_ros.driver_profile import CommandWriter, DriverConfig, driver_profile
 from contact_ros.guarded_node import GuardedExecutor
 from contact_ros.lockstep import Participant

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from builtin_interfaces.msg import Time
 
-from contact_core.scene import Scene
+from contact_core.robot.scene import Scene
 from tamsi_sim.node.truth_topics import TruthTopics
 from tamsi_sim.robot.plant import Plant
 

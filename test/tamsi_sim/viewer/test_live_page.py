@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from page import visit
 
-from contact_core.errors import ConfigError, ModelWarning
+from contact_core.base.errors import ConfigError, ModelWarning
 from tamsi_sim import Surface, World
 from tamsi_sim.viewer import page as module
 from tamsi_sim.viewer.page import PERIOD

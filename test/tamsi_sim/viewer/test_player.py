@@ -10,7 +10,7 @@ import pytest
 import zstandard
 from page import visit
 
-from contact_core.errors import ConfigError, ModelError
+from contact_core.base.errors import ConfigError, ModelError
 from tamsi_sim import World
 from tamsi_sim.viewer.page import PERIOD
 from tamsi_sim.viewer.player import Player

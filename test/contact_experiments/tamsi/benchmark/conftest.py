@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from contact_experiments.tamsi.benchmark.scenes import make_scene
 
 

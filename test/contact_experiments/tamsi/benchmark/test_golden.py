@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from contact_experiments.tamsi.benchmark import golden
 from contact_experiments.tamsi.benchmark.golden import EVERY, GoldenTrajectory, record
 from contact_experiments.tamsi.benchmark.scenes import make_scene

@@ -2,8 +2,8 @@
 
 import pytest
 
-from contact_core.errors import ContactStackError
-from contact_core.scene_config import SolverConfig
+from contact_core.base.errors import ContactStackError
+from contact_core.robot.scene_config import SolverConfig
 from contact_experiments.tamsi.benchmark.measure import AgreementError, measure
 from contact_experiments.tamsi.benchmark.runners import (
     DRAKE_TAMSI,

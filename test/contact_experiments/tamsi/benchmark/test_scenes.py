@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from contact_core.errors import ConfigError
-from contact_core.scene_config import SolverConfig
+from contact_core.base.errors import ConfigError
+from contact_core.robot.scene_config import SolverConfig
 from contact_experiments.tamsi.benchmark.blocks import pile, towers
 from contact_experiments.tamsi.benchmark.scenes import SCENES, make_scene
 from tamsi_sim.drake.parity import PARITY

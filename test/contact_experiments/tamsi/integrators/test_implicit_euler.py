@@ -5,8 +5,8 @@ import pinocchio as pin
 import pytest
 from builders import GRAVITY, arm_instance, engine_of
 
-from contact_core.description import RobotDescription
-from contact_core.scene_config import SolverConfig
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.scene_config import SolverConfig
 from contact_experiments.tamsi.cases import BOX_MASS, BOX_WEIGHT, StickSlipBox
 from contact_experiments.tamsi.integrators.excitation import Excitation
 from contact_experiments.tamsi.integrators.integrator import IntegratorConfig, make_integrator

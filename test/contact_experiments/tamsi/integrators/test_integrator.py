@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_core.errors import ConfigError
+from contact_core.base.errors import ConfigError
 from contact_experiments.tamsi.cases import ParallelGripper, StickSlipBox
 from contact_experiments.tamsi.integrators.integrator import (
     SCHEMES,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from builders import GRAVITY, body_urdf, engine_of, ground_instance, pose, sphere
 
-from contact_core.scene import Instance
-from contact_core.surface import Surface
+from contact_core.robot.scene import Instance
+from contact_core.robot.surface import Surface
 from contact_experiments.tamsi.integrators.integrator import make_integrator
 from tamsi_sim.arrays.status import StepStatus
 

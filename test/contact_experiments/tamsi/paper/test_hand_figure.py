@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from contact_core.errors import ContactStackError
-from contact_core.scene_config import SolverConfig
+from contact_core.base.errors import ContactStackError
+from contact_core.robot.scene_config import SolverConfig
 from contact_experiments.tamsi.cases import AllegroHand
 from contact_experiments.tamsi.paper.hand_figure import plot_turning, turn_mug
 

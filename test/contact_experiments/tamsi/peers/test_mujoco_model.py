@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from builders import GRAVITY, body_urdf, box, ground_instance, mug_instance, pose, sphere
 
-from contact_core.description import read_urdf
-from contact_core.errors import ModelError
-from contact_core.scene import Instance
-from contact_core.surface import Surface
+from contact_core.base.errors import ModelError
+from contact_core.robot.description import read_urdf
+from contact_core.robot.scene import Instance
+from contact_core.robot.surface import Surface
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import build_model
 

@@ -1,0 +1,1 @@
+"""What everything uses: errors, configuration, kernels, files, sweeps, pictures."""

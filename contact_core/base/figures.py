@@ -1,0 +1,171 @@
+"""The style of all pictures: axes, colours, names of phases, legends, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
+from tqdm import tqdm
+
+from contact_core.base.files import replacement
+
+BLUE, ORANGE, GREEN, RED, BROWN, GREY, PURPLE = (
+    "#0b6e99", "#d9730d", "#2a9d8f", "#c8372d", "#8c6239", "#444444", "#7b4b94",
+)  # fmt: skip
+DOTS_PER_INCH = 130
+
+FigureResult = tuple[Figure, dict[str, Any]]
+"""A figure of a paper, and its numbers for JSON."""
+
+FILM_RATE, FILM_DOTS_PER_INCH, FILM_COLORS = 10, 80, 64
+"""Of films: pictures per second, and what keeps their files small."""
+LAST_PICTURE = 1.5
+"""How long the end of a film is seen before it begins anew [s]."""
+
+NARROW_PHASE = 0.11
+"""Share of the axes' width below which the name of a phase is written aslant."""
+
+
+@dataclass(frozen=True)
+class MovingFigure:
+    """A figure that is drawn anew for each picture of a film.
+
+    Attributes:
+        figure: The figure.
+        draw: Draws how it looks at a time since the start [s].
+        duration: Of the film [s].
+    """
+
+    figure: Figure
+    draw: Callable[[float], None]
+    duration: float
+
+
+def new_figure(
+    rows: int, columns: int, size: tuple[float, float], **options: Any
+) -> tuple[Figure, np.ndarray]:
+    """Create a figure that needs no display.
+
+    Args:
+        rows: Rows of axes.
+        columns: Columns of axes.
+        size: Width and height [inch].
+        **options: As of matplotlib's subplots, e.g. ``sharex``.
+
+    Returns:
+        The figure and its axes (rows, columns).
+    """
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, **options)
+    for axes in grid.flat:
+        dress(axes)
+    return figure, grid
+
+
+def dress(axes: Axes) -> None:
+    """Give axes the common look."""
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.margins(x=0.01)
+
+
+def draw_limit(axes: Axes, value: float, text: str = "", side: str = "right") -> None:
+    """Draw a horizontal limit, with its name above its left or right end."""
+    axes.axhline(value, color=GREY, ls="--", lw=1)
+    axes.text(
+        0.995 if side == "right" else 0.005, value, text, ha=side, va="bottom",
+        transform=axes.get_yaxis_transform(), color=GREY, fontsize=9,
+    )  # fmt: skip
+
+
+def name_phases(
+    column: Iterable[Axes], phases: Mapping[str, tuple[float, float]], duration: float
+) -> None:
+    """Shade every second phase in a column of axes, and name all of them above its top.
+
+    Args:
+        column: The axes, from the top.
+        phases: Name -> (start, end) [s].
+        duration: What the time axis shows [s].
+    """
+    top, *_ = panels = list(column)
+    for number, (name, (start, end)) in enumerate(phases.items()):
+        for axes in panels:
+            if number % 2:
+                axes.axvspan(start, end, color="0.5", alpha=0.08, lw=0)
+        aslant = end - start < NARROW_PHASE * duration
+        top.text(
+            (start + end) / 2, 1.01, name, ha="left" if aslant else "center", va="bottom",
+            fontsize=9, color="0.4", rotation=35 if aslant else 0,
+            rotation_mode="anchor", transform=top.get_xaxis_transform(),
+        )  # fmt: skip
+
+
+def add_legend(figure: Figure, axes: Axes, columns: int = 3) -> None:
+    """Name the lines of some axes below all axes of the figure."""
+    lines, labels = axes.get_legend_handles_labels()
+    figure.legend(lines, labels, loc="outside lower center", frameon=False, ncols=columns)
+
+
+def save_all(figures: Mapping[str, Figure], folder: Path, prefix: str = "") -> list[Path]:
+    """Write pictures as PNG, each by its name behind a prefix, and return their paths."""
+    return [save(figure, folder / f"{prefix}{name}.png") for name, figure in figures.items()]
+
+
+def save(figure: Figure, path: Path, title: str = "") -> Path:
+    """Write a picture into a folder that is made for it, and return its path.
+
+    Args:
+        figure: The picture.
+        path: Its ending tells the format, PNG or SVG; the same picture is the same file.
+        title: Written above it.
+    """
+    if title:
+        figure.suptitle(title)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    undated = {"Date": None} if path.suffix == ".svg" else {}
+    with matplotlib.rc_context({"svg.hashsalt": path.stem}), replacement(path) as file:
+        figure.savefig(file, dpi=DOTS_PER_INCH, format=path.suffix[1:], metadata=undated)
+    return path
+
+
+def save_film(film: MovingFigure, path: Path, label: str = "") -> Path:
+    """Write a film, in real time and again and again, and return its path.
+
+    Args:
+        film: The film.
+        path: A GIF file, whose folder is made; the same film is the same file.
+        label: What a progress bar calls it; empty for no bar.
+    """
+    canvas = FigureCanvasAgg(film.figure)
+    film.figure.set_dpi(FILM_DOTS_PER_INCH)
+    film.draw(0.0)
+    film.figure.draw_without_rendering()
+    film.figure.set_layout_engine("none")  # or axes would move with what is in them
+    pictures = []
+    count = round(film.duration * FILM_RATE) + 1
+    for k in tqdm(range(count), label, unit=" pictures", leave=False, disable=not label):
+        film.draw(min(k / FILM_RATE, film.duration))
+        canvas.draw()
+        pictures.append(Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy()))
+    some = [np.asarray(pictures[k]) for k in (0, count // 2, count - 1)]
+    palette = Image.fromarray(np.vstack(some)).quantize(FILM_COLORS)
+    first, *others = (
+        picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures
+    )
+    durations = [1000 // FILM_RATE] * (count - 1) + [round(1e3 * LAST_PICTURE)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacement(path) as file:
+        first.save(
+            file, format="GIF", save_all=True, append_images=others, duration=durations, loop=0,
+            optimize=True,
+        )  # fmt: skip
+    return path

@@ -1,0 +1,329 @@
+"""What moves in a URDF or MJCF: bodies and the joints that carry them.
+
+Links that are fixed to each other are one body; their inertias are lumped, and those without
+one add nothing. A body without mass may move if what it carries has one.
+"""
+
+from __future__ import annotations
+
+import warnings
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, replace
+
+import numpy as np
+import pinocchio as pin
+
+from contact_core.base.errors import ModelError, ModelWarning, choices
+from contact_core.model.mjcf.model import MjcfModel, read_mjcf
+from contact_core.model.model_file import MJCF, parse
+from contact_core.model.moving_body import Articulation, JointLaw, Mimic, MovingBody
+from contact_core.model.sdf import BALL as BALL_IN_URDF
+from contact_core.multibody.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE, joint_type
+
+UNLIMITED = 1e300  # Pinocchio's and URDF's ways to say that there is no limit are larger.
+# Principal inertias are read from rounded numbers: a thin plate's largest is the others' sum.
+ROUNDING = 1e-2
+TINY = 1e-15  # what rounding leaves of an inertia that is zero [kg m^2 or kg]
+UNMOVED = 1e12  # of what no force moves: it adds to a body's mass and inertia [kg and kg m^2]
+PLANAR = "JointModelPlanar"
+_MIMIC_DEFAULTS = {"multiplier": 1.0, "offset": 0.0}
+_UPRIGHT = (0.0, 0.0, 0.0, 1.0)  # a quaternion (x, y, z, w)
+
+
+def read_articulation(
+    text: str, free: bool = False, repair: bool = False, kinematic: bool = False
+) -> Articulation:
+    """Read the moving bodies of a URDF or MJCF.
+
+    A planar joint becomes two prismatic ones and a revolute one: ``NAME_x``, ``NAME_y`` and
+    ``NAME_yaw``. A mimic joint follows its master, also one that comes later or follows
+    another one itself.
+
+    Args:
+        text: Its text.
+        free: Whether its root link floats.
+        repair: Whether to replace inertias that no body has by the mean of their principal
+            moments, and to hold joints that move no mass where their coordinate is zero; a
+            warning names them.
+        kinematic: Whether no force moves the root link that floats.
+
+    Returns:
+        The bodies.
+
+    Raises:
+        ModelError: If the file is invalid, a body cannot move like this, or a joint is of a
+            kind we do not know; the message names it.
+    """
+    root = parse(text, "the URDF")
+    if root.tag == MJCF:
+        mjcf = read_mjcf(text, free)
+        direct = {name: Mimic(*values) for name, values in mjcf.followers.items()}
+        mimics = _ends_of_chains(direct, set(mjcf.starts))
+        articulation = _from_tree(mjcf.tree, mimics, {}, free and kinematic, repair)
+        bodies = tuple(_sprung(body, mjcf) for body in articulation.bodies)
+        own = {b.joint for b in bodies if b.mimic is None and b.kind in (REVOLUTE, PRISMATIC)}
+        felt = {
+            name: actuator.through(*astuple(mimics[actuator.joint]))
+            if actuator.joint in mimics
+            else actuator
+            for name, actuator in mjcf.actuators.items()
+        }
+        actuators = {name: actuator for name, actuator in felt.items() if actuator.joint in own}
+        return replace(articulation, bodies=bodies, keyframes=mjcf.keyframes, actuators=actuators)
+    base = [pin.JointModelFreeFlyer()] if free else []
+    try:
+        model = pin.buildModelFromXML(text, *base)
+    except (ValueError, RuntimeError) as error:
+        raise ModelError(f"cannot read the URDF: {error}") from error
+    elements = {joint.get("name", ""): joint for joint in root.findall("joint")}
+    return _from_tree(model, _mimics(elements, model), elements, free and kinematic, repair)
+
+
+def _sprung(body: MovingBody, mjcf: MjcfModel) -> MovingBody:
+    """Add what Pinocchio's model does not hold: where a joint starts, and its spring."""
+    stiffness, rest = mjcf.springs.get(body.joint, (0.0, 0.0))
+    law = replace(body.law, stiffness=stiffness, rest=rest)
+    start = (mjcf.starts[body.joint],) if body.joint in mjcf.starts else body.start
+    return replace(body, start=start, law=law)
+
+
+def _from_tree(
+    model: pin.Model,
+    mimics: dict[str, Mimic],
+    elements: Mapping[str, ElementTree.Element],
+    kinematic: bool,
+    repair: bool,
+) -> Articulation:
+    """Turn a model into bodies; elements of a URDF say what planar joints turn about."""
+    if kinematic:
+        model.armature[:6] = UNMOVED
+    if repair:
+        model = _repaired(model, mimics)
+        mimics = {name: law for name, law in mimics.items() if model.existJointName(law.master)}
+    bodies: list[MovingBody] = []
+    last = {0: -1}
+    for joint in range(1, model.njoints):
+        _check_inertia(model, joint)
+        parent = last[model.parents[joint]]
+        if model.joints[joint].shortname() == PLANAR:
+            axis = elements[model.names[joint]].find("axis")
+            bodies += _planar_bodies(model, joint, parent, len(bodies), axis)
+        else:
+            bodies.append(_body(model, joint, parent, mimics, elements))
+        last[joint] = len(bodies) - 1
+    _check_mass_matrix(model, mimics)
+    links = {
+        frame.name: (last[frame.parentJoint], frame.placement)
+        for frame in model.frames
+        if frame.type == pin.FrameType.BODY
+    }
+    return Articulation(tuple(bodies), links)
+
+
+def _body(
+    model: pin.Model,
+    joint: int,
+    parent: int,
+    mimics: Mapping[str, Mimic],
+    elements: Mapping[str, ElementTree.Element],
+) -> MovingBody:
+    name, source = str(model.names[joint]), model.joints[joint]
+    kind, axis = joint_type(name, source)
+    law = JointLaw(model.armature[source.idx_v]) if kind == FREE else _law(model, source)
+    damping = elements[name].get(BALL_IN_URDF) if name in elements else None
+    if kind == FREE and damping is not None:
+        # URDF has no ball joints, so that one of a SDF is written as a floating one.
+        kind, law = BALL, JointLaw(damping=float(damping))
+    if kind == FREE and parent >= 0:
+        raise ModelError(f"joint '{name}' floats on a link that moves (valid: on the root link)")
+    return MovingBody(
+        joint=name,
+        parent=parent,
+        kind=kind,
+        axis=axis,
+        placement=model.jointPlacements[joint],
+        inertia=model.inertias[joint],
+        law=law,
+        mimic=mimics.get(name),
+        start=_UPRIGHT if kind == BALL else (0.0,),
+    )
+
+
+def _law(model: pin.Model, source: pin.JointModel) -> JointLaw:
+    v = source.idx_v
+    lower, upper = -np.inf, np.inf
+    if source.nq == 1:  # A continuous joint has two coordinates there, cosine and sine.
+        lower, upper = (
+            float(limits[source.idx_q]) if abs(limits[source.idx_q]) < UNLIMITED else bound
+            for limits, bound in (
+                (model.lowerPositionLimit, -np.inf),
+                (model.upperPositionLimit, np.inf),
+            )
+        )
+    effort, velocity = (
+        float(limits[v]) if 0.0 < limits[v] < UNLIMITED else np.inf
+        for limits in (model.upperEffortLimit, model.upperVelocityLimit)
+    )
+    return JointLaw(
+        armature=float(model.armature[v]),
+        damping=float(model.damping[v]),
+        friction=float(model.upperDryFrictionLimit[v]),
+        lower=lower,
+        upper=upper,
+        effort=effort,
+        velocity=velocity,
+    )
+
+
+def _planar_bodies(
+    model: pin.Model, joint: int, parent: int, first: int, axis: ElementTree.Element | None
+) -> Iterator[MovingBody]:
+    """Two slides in the plane and a turn about its normal, URDF's axis."""
+    name = str(model.names[joint])
+    normal = np.array((axis.get("xyz", "") if axis is not None else "1 0 0").split(), dtype=float)
+    normal /= np.linalg.norm(normal)
+    # For the normal z the slides are x and y, and for another one they follow it cyclically.
+    start = (int(np.argmax(np.abs(normal))) + 1) % 3
+    slide = np.eye(3)[start] - normal[start] * normal
+    slide /= np.linalg.norm(slide)
+    still = pin.SE3.Identity()
+    law = JointLaw(damping=float(model.damping[model.joints[joint].idx_v]))
+    yield MovingBody(
+        f"{name}_x", parent, PRISMATIC, _triple(slide), model.jointPlacements[joint],
+        pin.Inertia.Zero(), law,
+    )  # fmt: skip
+    yield MovingBody(
+        f"{name}_y", first, PRISMATIC, _triple(np.cross(normal, slide)), still,
+        pin.Inertia.Zero(), law,
+    )  # fmt: skip
+    yield MovingBody(
+        f"{name}_yaw", first + 1, REVOLUTE, _triple(normal), still, model.inertias[joint], law
+    )
+
+
+def _triple(vector: np.ndarray) -> tuple[float, float, float]:
+    x, y, z = (float(value) for value in vector)
+    return x, y, z
+
+
+def _mimics(elements: Mapping[str, ElementTree.Element], model: pin.Model) -> dict[str, Mimic]:
+    """Mimic joints, each with the joint at the end of its chain of masters."""
+    single = {name for name, joint in zip(model.names, model.joints, strict=True) if joint.nv == 1}
+    direct: dict[str, Mimic] = {}
+    for name in single & elements.keys():
+        element = elements[name].find("mimic")
+        if element is not None:
+            numbers = (float(element.get(key, value)) for key, value in _MIMIC_DEFAULTS.items())
+            direct[name] = Mimic(element.get("joint", ""), *numbers)
+    return _ends_of_chains(direct, single)
+
+
+def _ends_of_chains(direct: Mapping[str, Mimic], single: set[str]) -> dict[str, Mimic]:
+    return {name: _end_of_chain(name, direct, single) for name in direct}
+
+
+def _end_of_chain(name: str, direct: Mapping[str, Mimic], single: set[str]) -> Mimic:
+    """Follow a mimic joint's master to one that follows no other."""
+    chain, mimic = [name], direct[name]
+    while mimic.master in direct:
+        if mimic.master in chain:
+            raise ModelError(f"mimic joints follow each other: {', '.join(chain)}")
+        chain.append(mimic.master)
+        carrier = direct[mimic.master]
+        offset = mimic.ratio * carrier.offset + mimic.offset
+        mimic = Mimic(carrier.master, mimic.ratio * carrier.ratio, offset)
+    if mimic.master not in single:
+        raise ModelError(
+            f"joint '{name}' follows '{mimic.master}', which is none that moves with one "
+            f"coordinate ({choices(sorted(single - direct.keys()))})"
+        )
+    return mimic
+
+
+def _link(model: pin.Model, joint: int) -> str:
+    """Name of the first link of a body; its joint's if it has none."""
+    links = (
+        str(frame.name)
+        for frame in model.frames
+        if frame.parentJoint == joint and frame.type == pin.FrameType.BODY
+    )
+    return next(links, str(model.names[joint]))
+
+
+def _repaired(model: pin.Model, mimics: Mapping[str, Mimic]) -> pin.Model:
+    """Return a model without impossible inertias and without joints that move no mass."""
+    changes = []
+    for joint in range(1, model.njoints):
+        inertia = model.inertias[joint]
+        wrong = _wrong_inertia(model, joint)
+        if wrong and inertia.mass >= 0.0 and np.trace(inertia.inertia) > 0.0:
+            mean = np.trace(inertia.inertia) / 3.0
+            model.inertias[joint] = pin.Inertia(inertia.mass, inertia.lever, mean * np.eye(3))
+            changes.append(f"{wrong}: taken as {mean:.3g} each")
+    held = {str(model.names[joint]) for joint in _idle_joints(model, mimics)}
+    held |= {name for name, mimic in mimics.items() if mimic.master in held}
+    # The root of a free instance is no joint to hold.
+    held = {name for name in held if model.joints[model.getJointId(name)].nv < 6}
+    changes += [f"joint '{name}' moves no mass: held" for name in sorted(held)]
+    if changes:
+        warnings.warn("; ".join(changes), ModelWarning, stacklevel=3)
+    locked = [model.getJointId(name) for name in sorted(held)]
+    return pin.buildReducedModel(model, locked, pin.neutral(model)) if locked else model
+
+
+def _check_inertia(model: pin.Model, joint: int) -> None:
+    """Check that a body could exist, or has neither mass nor inertia."""
+    wrong = _wrong_inertia(model, joint)
+    if wrong:
+        raise ModelError(wrong)
+
+
+def _wrong_inertia(model: pin.Model, joint: int) -> str:
+    """What is wrong with the inertia of a body; empty if nothing is."""
+    inertia, where = model.inertias[joint], f"body '{_link(model, joint)}'"
+    if not 0.0 <= inertia.mass < np.inf:
+        return f"{where} has mass {inertia.mass:g} kg; it moves, so it needs > 0"
+    finite = np.isfinite(inertia.inertia).all() and np.isfinite(inertia.lever).all()
+    least, middle, most = np.linalg.eigvalsh(inertia.inertia) if finite else np.full(3, np.nan)
+    moments = f"{where} has principal inertias [{least:.3g} {middle:.3g} {most:.3g}] kg m^2"
+    if not least >= -ROUNDING * most - TINY:
+        return f"{moments}; all must be > 0"
+    if most > (1.0 + ROUNDING) * (least + middle) + TINY:
+        return f"{moments}; none can be greater than the sum of the others"
+    return ""
+
+
+def _check_mass_matrix(model: pin.Model, mimics: Mapping[str, Mimic]) -> None:
+    """Check that every joint, with those that follow it, moves something with inertia."""
+    for joint in _idle_joints(model, mimics):
+        name, inertia = str(model.names[joint]), model.inertias[joint]
+        where = f"body '{_link(model, joint)}'"
+        if inertia.mass == 0.0:
+            raise ModelError(
+                f"{where} has mass 0 kg and carries none; joint '{name}' moves it, so it needs > 0"
+            )
+        moments = np.array2string(np.linalg.eigvalsh(inertia.inertia), precision=3)
+        raise ModelError(
+            f"{where} has principal inertias {moments} kg m^2; joint '{name}' turns it, so they "
+            "must be > 0"
+        )
+
+
+def _idle_joints(model: pin.Model, mimics: Mapping[str, Mimic]) -> list[int]:
+    """Joints that, with those that follow them, move nothing with inertia."""
+    matrix = pin.crba(model, model.createData(), pin.neutral(model))
+    matrix = np.triu(matrix) + np.triu(matrix, 1).T + np.diag(model.armature)
+    follow = np.eye(model.nv)
+    for name, mimic in mimics.items():
+        own, master = (model.joints[model.getJointId(j)].idx_v for j in (name, mimic.master))
+        follow[own, own], follow[own, master] = 0.0, mimic.ratio
+    matrix = follow.T @ matrix @ follow
+    idle = []
+    for joint in range(1, model.njoints):
+        source = model.joints[joint]
+        dofs = slice(source.idx_v, source.idx_v + source.nv)
+        moves = np.linalg.eigvalsh(matrix[dofs, dofs])[0] > TINY
+        if str(model.names[joint]) not in mimics and not moves:
+            idle.append(joint)
+    return idle

@@ -1,0 +1,272 @@
+"""What the attributes of a MJCF mean: classes, angles, poses."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pinocchio as pin
+
+from contact_core.base.errors import ModelError, choices
+from contact_core.model.model_file import parse
+
+MAIN = "main"  # the class of everything that names none
+# What a class says about one actuator holds for all kinds.
+ACTUATORS = (
+    "general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle",
+    "adhesion", "dcmotor", "pid", "orientation", "plugin",
+)  # fmt: skip
+_TENDONS = ("fixed", "spatial", "tendon")
+_ORIENTATIONS = ("axisangle", "euler", "xyaxes", "zaxis")
+_BOOLEANS = {"true": True, "false": False}
+# Settings that do not change what is simulated.
+_BESIDE = {"alignfree", "convexhull", "discardvisual", "fitaabb", "fusestatic", "saveinertial",
+           "texturedir", "usethread"}  # fmt: skip
+_COMPILER = {
+    "angle": "degree", "eulerseq": "xyz", "autolimits": "true", "boundmass": "0",
+    "boundinertia": "0", "settotalmass": "-1", "balanceinertia": "false",
+    "inertiafromgeom": "auto", "inertiagrouprange": "0 5", "coordinate": "local",
+}  # fmt: skip
+
+
+def _compiler(root: ElementTree.Element) -> dict[str, str]:
+    """All settings of the compiler; a later one of the same name wins."""
+    settings = dict(_COMPILER)
+    for element in root.findall("compiler"):
+        for key, value in element.attrib.items():
+            if key not in _COMPILER and key not in _BESIDE:
+                raise ModelError(
+                    f"compiler: unknown setting {key}='{value}' ({choices(_COMPILER)})"
+                )
+            settings[key] = value
+    return settings
+
+
+class Document:
+    """A MJCF of one text.
+
+    Attributes:
+        root: Its root element.
+        compiler: Settings of its compiler by name.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Read classes and settings.
+
+        Args:
+            text: The text, see :func:`self_contained`.
+
+        Raises:
+            ModelError: If it is not well-formed, or a setting is none we know.
+        """
+        self.root = parse(text, "the MJCF")
+        self.compiler = _compiler(self.root)
+        for key, valid in (
+            ("angle", ("degree", "radian")), ("coordinate", ("local",)),
+            ("inertiafromgeom", ("true", "false", "auto")), ("balanceinertia", _BOOLEANS),
+            ("autolimits", _BOOLEANS),
+        ):  # fmt: skip
+            if self.compiler[key] not in valid:
+                raise ModelError(f"compiler: {key}='{self.compiler[key]}' ({choices(valid)})")
+        sequence = self.compiler["eulerseq"]
+        if len(sequence) != 3 or set(sequence.lower()) - set("xyz"):
+            raise ModelError(f"compiler: eulerseq='{sequence}' (valid: three of x, y, z, X, Y, Z)")
+        self._unit = 1.0 if self.compiler["angle"] == "radian" else np.pi / 180.0
+        self._classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
+        for element in self.root.findall("default"):
+            self._add_class(element, MAIN, MAIN)
+
+    def _add_class(self, element: ElementTree.Element, name: str, parent: str) -> None:
+        inherited = self._classes[parent]
+        known = self._classes.setdefault(name, {tag: dict(a) for tag, a in inherited.items()})
+        for child in element:
+            if child.tag != "default":
+                tag = _group(child.tag)
+                known[tag] = _merged(known.get(tag, {}), child.attrib)
+        for child in element.findall("default"):
+            if "class" not in child.attrib:
+                raise ModelError(f"a default inside of '{name}' has no class")
+            self._add_class(child, child.get("class", ""), name)
+        if parent == name and element.get("class"):
+            self._classes[element.get("class", MAIN)] = known
+
+    def attributes(self, element: ElementTree.Element, inherited: str = "") -> dict[str, str]:
+        """Return an element's attributes, with those of its class where it has none.
+
+        Args:
+            element: The element.
+            inherited: The ``childclass`` that holds where it is.
+
+        Raises:
+            ModelError: If there is no such class.
+        """
+        name = element.get("class", inherited or MAIN)
+        if name not in self._classes:
+            raise ModelError(
+                f"{element.tag} '{element.get('name', '')}' is of class '{name}' "
+                f"({choices(self._classes)})"
+            )
+        return _merged(self._classes[name].get(_group(element.tag), {}), element.attrib)
+
+    def sections(self, tag: str) -> Iterator[ElementTree.Element]:
+        """Yield what all sections of a name hold."""
+        for section in self.root.findall(tag):
+            yield from section
+
+    def radians(self, angle: float) -> float:
+        """Return an angle of the file in radians."""
+        return self._unit * angle
+
+    def limited(self, attributes: Mapping[str, str], limit: str, switch: str) -> bool:
+        """Return whether a limit holds: if it is switched on, or given and not switched off.
+
+        Args:
+            attributes: Of the element.
+            limit: Name of the limit.
+            switch: Name of what switches it.
+        """
+        value = attributes.get(switch, "auto")
+        if value == "auto":
+            return limit in attributes and self.compiler["autolimits"] == "true"
+        return boolean(attributes, switch)
+
+    def pose(self, attributes: Mapping[str, str]) -> pin.SE3:
+        """Return the pose that ``pos`` and an orientation of any kind give.
+
+        Args:
+            attributes: Of the element.
+
+        Raises:
+            ModelError: If a number is missing.
+        """
+        return pin.SE3(self._rotation(attributes), vector(attributes, "pos", 3, "0 0 0"))
+
+    def _rotation(self, attributes: Mapping[str, str]) -> np.ndarray:
+        given = [key for key in _ORIENTATIONS if key in attributes]
+        if len(given) > 1:
+            raise ModelError(f"more than one orientation: {', '.join(given)}")
+        match given:
+            case ["axisangle"]:
+                x, y, z, angle = vector(attributes, "axisangle", 4)
+                return np.array(pin.AngleAxis(self.radians(angle), unit([x, y, z])).matrix())
+            case ["euler"]:
+                return self._from_euler(vector(attributes, "euler", 3))
+            case ["xyaxes"]:
+                numbers = vector(attributes, "xyaxes", 6)
+                x = unit(numbers[:3])
+                y = unit(numbers[3:] - (numbers[3:] @ x) * x)
+                return np.column_stack([x, y, np.cross(x, y)])
+            case ["zaxis"]:
+                return from_z(vector(attributes, "zaxis", 3))
+        w, x, y, z = unit(vector(attributes, "quat", 4, "1 0 0 0"))
+        return np.array(pin.Quaternion(w, x, y, z).matrix())
+
+    def _from_euler(self, angles: np.ndarray) -> np.ndarray:
+        """Small letters turn about axes that turn with it, capital ones about fixed ones."""
+        rotation = np.eye(3)
+        for letter, angle in zip(self.compiler["eulerseq"], angles, strict=True):
+            axis = np.eye(3)["xyz".index(letter.lower())]
+            turn = np.array(pin.AngleAxis(self.radians(angle), axis).matrix())
+            rotation = rotation @ turn if letter.islower() else turn @ rotation
+        return rotation
+
+
+def _group(tag: str) -> str:
+    """Elements that share their defaults."""
+    return "actuator" if tag in ACTUATORS else "tendon" if tag in _TENDONS else tag
+
+
+def _merged(inherited: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Attributes with those inherited: an orientation replaces any, a short list the first."""
+    merged = {**inherited, **own}
+    if {*_ORIENTATIONS, "quat"} & own.keys():
+        for key in (*_ORIENTATIONS, "quat"):
+            if key not in own:
+                merged.pop(key, None)
+    for key in ("size", "gear"):
+        if key in own and key in inherited:
+            first, rest = own[key].split(), inherited[key].split()
+            merged[key] = " ".join([*first, *rest[len(first) :]])
+    return merged
+
+
+def vector(
+    attributes: Mapping[str, str], key: str, count: int, default: str | None = None
+) -> np.ndarray:
+    """Return the numbers of an attribute.
+
+    Args:
+        attributes: Of the element.
+        key: Name of the attribute.
+        count: How many numbers it must have at least; what follows is left out.
+        default: What it is where it is not given.
+
+    Returns:
+        (count) numbers.
+
+    Raises:
+        ModelError: If it is missing, or not that many finite numbers.
+    """
+    text = attributes.get(key, default)
+    found = _numbers(text or "")
+    if found is None or len(found) < count:
+        raise ModelError(f"{key} must be {count} finite number(s), got {text!r}")
+    return found[:count]
+
+
+def numbers(attributes: Mapping[str, str], key: str, default: str = "") -> np.ndarray:
+    """Return all numbers of an attribute, however many.
+
+    Raises:
+        ModelError: If one is none, or not finite.
+    """
+    found = _numbers(attributes.get(key, default))
+    if found is None:
+        raise ModelError(f"{key} must be finite numbers, got {attributes[key]!r}")
+    return found
+
+
+def _numbers(text: str) -> np.ndarray | None:
+    try:
+        found = np.array(text.split(), dtype=float)
+    except ValueError:
+        return None
+    return found if np.isfinite(found).all() else None
+
+
+def number(attributes: Mapping[str, str], key: str, default: str | None = None) -> float:
+    """Return the one number of an attribute, see :func:`vector`."""
+    return float(vector(attributes, key, 1, default)[0])
+
+
+def boolean(attributes: Mapping[str, str], key: str, default: str = "false") -> bool:
+    """Return whether an attribute is ``true``.
+
+    Raises:
+        ModelError: If it is neither ``true`` nor ``false``.
+    """
+    value = attributes.get(key, default)
+    if value not in _BOOLEANS:
+        raise ModelError(f"{key}='{value}' ({choices(_BOOLEANS)})")
+    return _BOOLEANS[value]
+
+
+def unit(values: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Return a vector divided by its length.
+
+    Raises:
+        ModelError: If it has none.
+    """
+    length = np.linalg.norm(values)
+    if not length > 0.0:
+        raise ModelError(f"a direction must not be zero, got {list(values)}")
+    return np.asarray(values, dtype=float) / length
+
+
+def from_z(direction: np.ndarray) -> np.ndarray:
+    """Return the shortest rotation that takes z to a direction."""
+    x, y, z = unit(direction)
+    sine = float(np.hypot(x, y))
+    axis = np.array([-y, x, 0.0]) / sine if sine > 1e-10 else np.array([1.0, 0.0, 0.0])
+    return np.array(pin.AngleAxis(float(np.arctan2(sine, z)), axis).matrix())

@@ -1,0 +1,331 @@
+"""The geoms of a MJCF: their sizes, their shapes for contact, and their inertia."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import coal
+import numpy as np
+import pinocchio as pin
+import scipy
+
+from contact_core.base.errors import ModelError, choices
+from contact_core.model.mjcf.document import Document, boolean, from_z, number, numbers, vector
+from contact_core.multibody.collision.shapes import triangles_from_coal, triangles_to_coal
+
+# For each type how many numbers its size has.
+SIZES = {"plane": 0, "sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3, "mesh": 0}
+_BETWEEN = ("capsule", "cylinder", "ellipsoid", "box")  # what can be given by two points
+MSH = ".msh"
+# How far the surface of the polyhedron that stands for an ellipsoid is from it, as share of its
+# half axes: its corners outside, the middles of its faces inside.
+FACETED = 0.0144
+HIDDEN_GROUPS = 3  # from this one on
+CONDIMS = (1, 3, 4, 6)
+FRICTION = (1.0, 0.005, 0.0001)  # of a geom that says nothing: sliding, torsional and rolling [m]
+_VOLUMES = ("legacy", "exact", "convex")
+
+
+@dataclass(frozen=True)
+class Geom:
+    """A geom, and what it is fixed to.
+
+    Attributes:
+        name: Its name.
+        body: Name of its body.
+        kind: A key of SIZES.
+        size: Its numbers: radius; radius and half length; half extents [m].
+        placement: Its pose in its body.
+        mass: [kg]; None where density and volume give it.
+        density: [kg/m^3].
+        group: Number of its group.
+        contype: Bits of what it is.
+        conaffinity: Bits of what it touches.
+        condim: How many directions its contacts have.
+        friction: Sliding; torsional and rolling [m].
+        mesh: Attributes of its mesh; empty for all others.
+        color: (4) red, green, blue, opacity in 0..1.
+    """
+
+    name: str
+    body: str
+    kind: str
+    size: np.ndarray
+    placement: pin.SE3
+    mass: float | None
+    density: float
+    group: int
+    contype: int
+    conaffinity: int
+    condim: int
+    friction: tuple[float, float, float]
+    mesh: Mapping[str, str]
+    color: np.ndarray
+
+    @property
+    def seen(self) -> bool:
+        """Whether MuJoCo shows it unless it is asked not to."""
+        return self.group < HIDDEN_GROUPS and self.color[3] > 0.0
+
+    @property
+    def touches(self) -> bool:
+        """Whether it can touch anything."""
+        return bool(self.contype or self.conaffinity)
+
+    def solid(self) -> coal.CollisionGeometry:
+        """Return its shape for contact, in its own frame.
+
+        An ellipsoid becomes a polyhedron of 180 triangles, see FACETED.
+
+        Raises:
+            ModelError: If its mesh cannot be read.
+        """
+        match self.kind:
+            case "plane":
+                return coal.Halfspace(0.0, 0.0, 1.0, 0.0)
+            case "sphere":
+                return coal.Sphere(self.size[0])
+            case "capsule":
+                return coal.Capsule(self.size[0], 2.0 * self.size[1])
+            case "cylinder":
+                return coal.Cylinder(self.size[0], 2.0 * self.size[1])
+            case "box":
+                return coal.Box(2.0 * self.size)
+            case "mesh" if "file" in self.mesh and not self.mesh["file"].endswith(MSH):
+                return self._load()
+            case "mesh":
+                corners, triangles = self._corners()
+                if len(triangles):
+                    return triangles_to_coal(corners, triangles)
+            case _:
+                corners = _ball() * self.size
+        points = coal.StdVec_Vec3s()
+        points.extend(list(corners))
+        return coal.Convex.convexHull(points, True, "Qt")
+
+    def inertia(self) -> pin.Inertia:
+        """Return its inertia in the frame of its body.
+
+        Raises:
+            ModelError: If its mesh cannot be read or has no volume.
+        """
+        if self.kind == "plane" or self.mass == 0.0:
+            return pin.Inertia.Zero()
+        local, volume = self._of_density_one()
+        mass = self.density * volume if self.mass is None else self.mass
+        scaled = pin.Inertia(mass, local.lever, local.inertia * (mass / volume))
+        return self.placement.act(scaled)
+
+    def _of_density_one(self) -> tuple[pin.Inertia, float]:
+        """Inertia at 1 kg/m^3 in its own frame, and volume [m^3]."""
+        if self.kind == "mesh":
+            return self._mesh_inertia()
+        a, b, c = np.resize(self.size, 3)
+        match self.kind:
+            case "sphere":
+                volume = 4.0 / 3.0 * np.pi * a**3
+                return pin.Inertia.FromSphere(volume, a), volume
+            case "capsule":
+                volume = np.pi * a**2 * (4.0 / 3.0 * a + 2.0 * b)
+                return pin.Inertia.FromCapsule(volume, a, 2.0 * b), volume
+            case "cylinder":
+                volume = 2.0 * np.pi * a**2 * b
+                return pin.Inertia.FromCylinder(volume, a, 2.0 * b), volume
+            case "ellipsoid":
+                volume = 4.0 / 3.0 * np.pi * a * b * c
+                return pin.Inertia.FromEllipsoid(volume, a, b, c), volume
+        volume = 8.0 * a * b * c
+        return pin.Inertia.FromBox(volume, 2.0 * a, 2.0 * b, 2.0 * c), volume
+
+    def _load(self) -> coal.BVHModelBase:
+        try:
+            return coal.MeshLoader().load(self.mesh["file"], self._scale)
+        except (ValueError, RuntimeError) as error:
+            raise ModelError(
+                f"body '{self.body}': geom '{self.name}': cannot find or read its mesh "
+                f"'{self.mesh['file']}' (valid: an STL, OBJ, DAE, glTF or MSH file)"
+            ) from error
+
+    @property
+    def _scale(self) -> np.ndarray:
+        return vector(self.mesh, "scale", 3, "1 1 1")
+
+    def _corners(self) -> tuple[np.ndarray, np.ndarray]:
+        """(n, 3) points of the mesh [m], and (m, 3) corners of its triangles; none if not given."""
+        name = self.mesh.get("file", "")
+        if not name:
+            points, corners = numbers(self.mesh, "vertex"), numbers(self.mesh, "face")
+            known = np.isin(corners, np.arange(len(points) // 3)).all()
+            if len(points) % 3 or len(corners) % 3 or not known:
+                raise ModelError(
+                    f"mesh '{self.mesh.get('name')}': vertex and face must be triples, of numbers "
+                    f"and of corners (valid: 0 to {len(points) // 3 - 1})"
+                )
+            return points.reshape(-1, 3) * self._scale, corners.astype(np.int64).reshape(-1, 3)
+        if name.endswith(MSH) and Path(name).is_file():
+            points, corners = _read_msh(Path(name).read_bytes())
+            return points * self._scale, corners
+        return triangles_from_coal(self._load())
+
+    def _mesh_inertia(self) -> tuple[pin.Inertia, float]:
+        """Sum of the tetrahedra between the triangles and the centre of mass."""
+        how = self.mesh.get("inertia", "legacy")
+        if how not in _VOLUMES:
+            raise ModelError(f"geom '{self.name}': inertia='{how}' ({choices(_VOLUMES)})")
+        points, corners = self._corners()
+        triangles = points[corners] if how != "convex" and len(corners) else self._hull(points)
+        normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+        middles = triangles.mean(axis=1)
+
+        def volumes(about: np.ndarray) -> np.ndarray:
+            signed = np.einsum("ij,ij->i", middles - about, normals) / 6.0
+            return np.abs(signed) if how == "legacy" else signed
+
+        areas = np.linalg.norm(normals, axis=1)
+        middle = areas @ middles / areas.sum()
+        parts = volumes(middle)
+        if not abs(parts.sum()) > 0.0:
+            raise ModelError(f"geom '{self.name}' is a mesh without a volume, so it has no mass")
+        center = parts @ (0.75 * middles + 0.25 * middle) / parts.sum()
+        # What is not convex has another volume by the legacy rule if seen from there.
+        parts = volumes(center)
+        arms = triangles - center
+        total = arms.sum(axis=1)
+        second = np.einsum("n,nij,nik->jk", parts, arms, arms)
+        second = (second + np.einsum("n,nj,nk->jk", parts, total, total)) / 20.0
+        # A scale that mirrors turns the triangles inside out.
+        second, volume = np.sign(parts.sum()) * second, abs(float(parts.sum()))
+        return pin.Inertia(volume, center, np.trace(second) * np.eye(3) - second), volume
+
+    def _hull(self, points: np.ndarray) -> np.ndarray:
+        """(n, 3, 3) corners of the triangles of a convex hull, counter-clockwise."""
+        try:
+            hull = scipy.spatial.ConvexHull(points)
+        except (scipy.spatial.QhullError, ValueError) as error:
+            raise ModelError(f"geom '{self.name}' is a mesh without a volume") from error
+        triangles = points[hull.simplices]
+        normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+        inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0.0
+        triangles[inward] = triangles[inward][:, ::-1]
+        return triangles
+
+
+@cache
+def _ball() -> np.ndarray:
+    """(n, 3) corners about the unit ball: of an icosahedron, its edges divided in three."""
+    golden = 0.5 * (1.0 + np.sqrt(5.0))
+    corners = np.array([np.roll((0.0, s, t * golden), k) for k in range(3) for s in (-1, 1)
+                        for t in (-1, 1)])  # fmt: skip
+    shares = np.array([(i, j, 3 - i - j) for i in range(4) for j in range(4 - i)]) / 3.0
+    hull = scipy.spatial.ConvexHull(corners)
+    points = np.vstack([shares @ corners[face] for face in hull.simplices])
+    return (1.0 + FACETED) * points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def _read_msh(data: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Read MuJoCo's own format: four counts; points, normals, texture; corners of triangles."""
+    try:
+        points, normals, texture, faces = np.frombuffer(data, "<i4", 4)
+        floats = np.frombuffer(data, "<f4", 3 * points, 16)
+        skipped = 16 + 4 * int(3 * points + 3 * normals + 2 * texture)
+        corners = np.frombuffer(data, "<i4", 3 * faces, skipped)
+    except ValueError as error:
+        raise ModelError(f"a MSH file of {len(data)} bytes is too short: {error}") from error
+    return floats.reshape(-1, 3).astype(float), corners.reshape(-1, 3).astype(np.int64)
+
+
+def read_geom(
+    document: Document,
+    attributes: Mapping[str, str],
+    body: str,
+    name: str,
+    frame: pin.SE3,
+    meshes: Mapping[str, Mapping[str, str]],
+) -> Geom:
+    """Read a geom.
+
+    Args:
+        document: The file.
+        attributes: Of the geom, those of its class included.
+        body: Name of its body.
+        name: Its name.
+        frame: Pose of what it is given in, in its body.
+        meshes: Attributes of the meshes by name.
+
+    Raises:
+        ModelError: If it is of a type we do not know, or a number is wrong; the message names it.
+    """
+    kind = attributes.get("type", "sphere")
+    where = f"body '{body}': geom '{name}'"
+    if kind not in SIZES:
+        raise ModelError(f"{where} is of type '{kind}' ({choices(SIZES)})")
+    if boolean(attributes, "shellinertia"):
+        raise ModelError(f"{where} has shellinertia (valid: false)")
+    mesh = attributes.get("mesh")
+    if (mesh is not None) != (kind == "mesh"):
+        raise ModelError(f"{where} is of type '{kind}' and has {'a' if mesh else 'no'} mesh")
+    if mesh is not None and mesh not in meshes:
+        raise ModelError(f"{where}: no mesh '{mesh}' ({choices(meshes)})")
+    try:
+        between = "fromto" in attributes and kind in _BETWEEN
+        size = vector(attributes, "size", 1 if between else SIZES[kind], "")
+        pose = document.pose(attributes)
+        if between:
+            ends = vector(attributes, "fromto", 6)
+            middle, direction = 0.5 * (ends[:3] + ends[3:]), ends[:3] - ends[3:]
+            pose = pin.SE3(from_z(direction), middle)
+            half = 0.5 * float(np.linalg.norm(direction))
+            size = np.array([*[size[0]] * (SIZES[kind] - 1), half])
+        if not (size > 0.0).all():
+            raise ModelError(f"size must be > 0 m, got {size}")
+        mass = number(attributes, "mass") if "mass" in attributes else None
+        return Geom(
+            name=name,
+            body=body,
+            kind=kind,
+            size=size,
+            placement=frame * pose,
+            mass=mass,
+            density=number(attributes, "density", "1000"),
+            group=int(number(attributes, "group", "0")),
+            contype=int(number(attributes, "contype", "1")),
+            conaffinity=int(number(attributes, "conaffinity", "1")),
+            condim=_condim(attributes),
+            friction=_friction(attributes),
+            mesh=_checked_mesh(meshes[mesh]) if mesh is not None else {},
+            color=vector(attributes, "rgba", 4, "0.5 0.5 0.5 1"),
+        )
+    except ModelError as error:
+        raise ModelError(f"{where}: {error}") from error
+
+
+def _condim(attributes: Mapping[str, str]) -> int:
+    """Return the number of directions of its contacts."""
+    condim = int(number(attributes, "condim", "3"))
+    if condim not in CONDIMS:
+        raise ModelError(f"condim='{attributes['condim']}' ({choices(CONDIMS)})")
+    return condim
+
+
+def _friction(attributes: Mapping[str, str]) -> tuple[float, float, float]:
+    """Return its friction; what is not given is MuJoCo's default."""
+    given = numbers(attributes, "friction")[:3]
+    if (given < 0.0).any():
+        raise ModelError(f"friction must be >= 0, got {attributes['friction']!r}")
+    sliding, torsional, rolling = (*map(float, given), *FRICTION[len(given) :])
+    return sliding, torsional, rolling
+
+
+def _checked_mesh(mesh: Mapping[str, str]) -> Mapping[str, str]:
+    """Check that a mesh is one we read."""
+    if "file" not in mesh and "vertex" not in mesh:
+        raise ModelError(f"mesh '{mesh.get('name')}' has neither a file nor vertices")
+    for key, plain in (("refpos", "0 0 0"), ("refquat", "1 0 0 0")):
+        if key in mesh and not np.array_equal(
+            vector(mesh, key, len(plain.split())), vector({}, key, len(plain.split()), plain)
+        ):
+            raise ModelError(f"mesh '{mesh.get('name')}' has a {key} (valid: {plain})")
+    return mesh

@@ -1,0 +1,384 @@
+"""The tree of a MJCF: bodies and joints as Pinocchio's model, its geoms, who may touch whom.
+
+Pinocchio's own reader leaves out second root bodies, masses that a class gives, includes, and
+what only looks but weighs, so the model is built here, joint by joint.
+"""
+
+from __future__ import annotations
+
+import warnings
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+import numpy as np
+import pinocchio as pin
+
+from contact_core.base.errors import ModelError, ModelWarning, choices
+from contact_core.model.actuator import Actuator
+from contact_core.model.mjcf.actuators import read_actuators
+from contact_core.model.mjcf.document import MAIN, Document, number, vector
+from contact_core.model.mjcf.geom import FACETED, Geom, read_geom
+from contact_core.model.mjcf.joint import MjcfJoints
+from contact_core.model.mjcf.rules import (
+    WORLD,
+    HeldBodies,
+    check_tendons,
+    excluded,
+    followers,
+    held_bodies,
+    surroundings,
+)
+
+# Elements of a body that only concern looks and sensors.
+_LOOKS = {"camera", "light", "site"}
+_BODY = ("body", "frame", "inertial", "joint", "freejoint", "geom")
+_SECTIONS = (
+    "compiler", "option", "size", "visual", "statistic", "default", "asset", "worldbody", "contact",
+    "equality", "tendon", "actuator", "sensor", "keyframe", "custom",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MjcfModel:
+    """What a MJCF says.
+
+    Attributes:
+        tree: Bodies and joints; a body on several joints is carried by one without mass each.
+        starts: Joint with one coordinate -> its value where the bodies are as the file places them.
+        springs: Joint -> stiffness [Nm/rad or N/m] and coordinate where it exerts nothing.
+        actuators: Name -> actuator of a joint with one coordinate.
+        held: Name -> two bodies that an equality holds together.
+        followers: Joint -> the one it follows, its coordinate per that one's, and its offset.
+        keyframes: Name -> joint -> its coordinates; of a ball joint (qw, qx, qy, qz), of a
+            floating one (x, y, z, qw, qx, qy, qz).
+        geoms: Those that can touch anything.
+        looks: Those that are seen.
+        apart: Pairs of bodies that may not touch.
+        roots: Body -> the body of the world that carries it, directly or not.
+        gravity: [m/s^2].
+    """
+
+    tree: pin.Model
+    starts: dict[str, float]
+    springs: dict[str, tuple[float, float]]
+    actuators: dict[str, Actuator]
+    followers: dict[str, tuple[str, float, float]]
+    held: dict[str, HeldBodies]
+    keyframes: dict[str, dict[str, np.ndarray]]
+    geoms: tuple[Geom, ...]
+    looks: tuple[Geom, ...]
+    apart: frozenset[frozenset[str]]
+    roots: dict[str, str]
+    gravity: np.ndarray
+
+
+def read_mjcf(text: str, free: bool = False, weigh: bool = True) -> MjcfModel:
+    """Read a MJCF.
+
+    Args:
+        text: Its text, with the files that it includes, see :func:`self_contained`.
+        free: Whether its only root body floats, although the file fixes it.
+        weigh: Whether the inertias are wanted, for which meshes have to be read.
+
+    Returns:
+        The model. A warning says what is simulated differently.
+
+    Raises:
+        ModelError: If it is invalid, or has what we cannot simulate; the message names it.
+    """
+    reader = _Reader(Document(text), free, weigh)
+    model = reader.read()
+    if reader.notes:
+        warnings.warn("; ".join(reader.notes), ModelWarning, stacklevel=3)
+    return model
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the children of a body or frame are.
+
+    Attributes:
+        body: Name of the body.
+        joint: Pinocchio's joint that carries it.
+        pose: Its pose in that joint's frame.
+        childclass: Class of the elements that name none.
+        frame: Pose in the body of the frame that the children are in.
+    """
+
+    body: str
+    joint: int
+    pose: pin.SE3
+    childclass: str
+    frame: pin.SE3 = field(default_factory=pin.SE3.Identity)
+
+
+class _Reader:
+    """Reads section by section; collects what is not simulated as it is written."""
+
+    def __init__(self, document: Document, free: bool, weigh: bool) -> None:
+        self.document = document
+        self.free, self.weigh = free, weigh
+        self.notes: list[str] = []
+        self.tree = pin.Model()
+        self.joints = MjcfJoints(document, self.tree, self.notes)
+        self.geoms: list[Geom] = []
+        self.bodies = [WORLD]
+        self.roots = {WORLD: WORLD}
+        self.parents: dict[str, str] = {}  # of a body that moves relative to it
+        self.welded = {WORLD: WORLD}  # body -> the first body that it does not move relative to
+        self.inertias: dict[str, pin.Inertia] = {}
+        self.meshes = {
+            element.get("name", ""): document.attributes(element)
+            for element in document.sections("asset")
+            if element.tag == "mesh"
+        }
+        self.colors = {
+            element.get("name", ""): document.attributes(element).get("rgba", "1 1 1 1")
+            for element in document.sections("asset")
+            if element.tag == "material"
+        }
+
+    def read(self) -> MjcfModel:
+        """Read all sections."""
+        for section in self.document.root:
+            if section.tag not in _SECTIONS and isinstance(section.tag, str):
+                raise ModelError(f"unknown section '{section.tag}' ({choices(_SECTIONS)})")
+        if self.free:
+            self._check_fixed()
+        self._read_children()
+        if self.weigh:
+            self._finish_tree()
+            self.joints.relax_springs()
+        check_tendons(self.document)
+        round_ones = [g.name for g in self.geoms if g.kind == "ellipsoid" and g.touches]
+        if round_ones:
+            self.notes.append(
+                f"ellipsoids {', '.join(round_ones)}: they touch as polyhedra, true to "
+                f"{100.0 * FACETED:.1f} %"
+            )
+        starts = self.joints.starts
+        floating = [str(name) for name in self.tree.names if name not in starts][1:]
+        ranges = {name: self._range(name) for name in starts}
+        actuators, limits = read_actuators(
+            self.document, ranges, floating, self.joints.limits, self.notes
+        )
+        for name, limit in limits.items():
+            joint = self.tree.joints[self.tree.getJointId(name)]
+            self.tree.upperEffortLimit[joint.idx_v] = limit
+        touches, gravity = surroundings(self.document, self.notes)
+        return MjcfModel(
+            tree=self.tree,
+            starts=starts,
+            springs=self.joints.springs,
+            actuators=actuators,
+            followers=dict(followers(self.document, starts)),
+            held=dict(held_bodies(self.document, self._poses())),
+            keyframes=dict(self._keyframes()),
+            geoms=tuple(geom for geom in self.geoms if geom.touches and touches),
+            looks=tuple(geom for geom in self.geoms if geom.seen),
+            apart=frozenset({*excluded(self.document, self.bodies, self.geoms), *self._joined()}),
+            roots=self.roots,
+            gravity=gravity,
+        )
+
+    def _range(self, name: str) -> tuple[float, float]:
+        """Lower and upper limit of a joint with one coordinate."""
+        q = self.tree.joints[self.tree.getJointId(name)].idx_q
+        return float(self.tree.lowerPositionLimit[q]), float(self.tree.upperPositionLimit[q])
+
+    def _check_fixed(self) -> None:
+        """Check that the file is one body that is fixed, so that it can be set free."""
+        world = list(self.document.sections("worldbody"))
+        roots = [element for element in world if element.tag == "body"]
+        joints = [e for root in roots for e in root if e.tag in ("joint", "freejoint")]
+        others = [e.tag for e in world if e.tag in ("geom", "frame")]
+        if len(roots) != 1 or joints or others:
+            raise ModelError(
+                "free: a MJCF says itself which bodies float, by a freejoint (valid: one root body "
+                f"without joints and nothing else; this one has {len(roots)} root bodies, "
+                f"{len(joints)} joints at them and {len(others)} geoms of the world)"
+            )
+
+    def _read_children(self) -> None:
+        self._add_frame(WORLD, 0, pin.SE3.Identity())
+        place = _Place(WORLD, 0, pin.SE3.Identity(), MAIN)
+        for section in self.document.root.findall("worldbody"):
+            self._add_parts(section, place)
+
+    def _parts(
+        self, element: ElementTree.Element, place: _Place
+    ) -> Iterator[tuple[ElementTree.Element, _Place]]:
+        """Elements of a body, those within frames with the frame they are in."""
+        for child in element:
+            if child.tag == "frame":
+                pose = place.frame * self.document.pose(child.attrib)
+                inside = replace(
+                    place, frame=pose, childclass=child.get("childclass", place.childclass)
+                )
+                for part, where in self._parts(child, inside):
+                    if part.tag not in ("geom", "body"):
+                        raise ModelError(
+                            f"body '{place.body}': {part.tag} within a frame (valid: geom, body)"
+                        )
+                    yield part, where
+            elif child.tag in _BODY:
+                yield child, place
+            elif isinstance(child.tag, str) and child.tag not in _LOOKS:
+                raise ModelError(
+                    f"body '{place.body}': unknown element '{child.tag}' ({choices(_BODY)})"
+                )
+
+    def _add_parts(self, element: ElementTree.Element, place: _Place) -> None:
+        """Add the geoms of a body, its inertia, and the bodies that it carries."""
+        inertia, given = pin.Inertia.Zero(), element.find("inertial") is not None
+        wanted = self.document.compiler["inertiafromgeom"]
+        summed = wanted == "true" or (wanted == "auto" and not given)
+        if place.body == WORLD:
+            summed = False
+        first, last = vector(self.document.compiler, "inertiagrouprange", 2)
+        bodies = []
+        for part, where in self._parts(element, place):
+            if part.tag == "geom":
+                attributes = self.document.attributes(part, where.childclass)
+                if attributes.get("material") in self.colors:
+                    attributes.setdefault("rgba", self.colors[attributes["material"]])
+                count = sum(geom.body == place.body for geom in self.geoms)
+                name = part.get("name", f"{place.body}_{count}")
+                geom = read_geom(
+                    self.document, attributes, place.body, name, where.frame, self.meshes
+                )
+                if geom.kind == "plane" and self.welded[place.body] != WORLD:
+                    raise ModelError(
+                        f"body '{place.body}': geom '{name}' is a plane (valid: on what is fixed)"
+                    )
+                self.geoms.append(geom)
+                if summed and self.weigh and first <= geom.group <= last:
+                    inertia += geom.inertia()
+            elif part.tag == "body":
+                bodies.append((part, where))
+        if not summed and place.body != WORLD:
+            if not given:
+                raise ModelError(
+                    f"body '{place.body}' has no inertial, and inertiafromgeom is {wanted}"
+                )
+            inertia = self._inertial(place.body, element)
+        self.inertias[place.body] = inertia
+        for part, where in bodies:
+            self._add_body(part, where)
+
+    def _inertial(self, body: str, element: ElementTree.Element) -> pin.Inertia:
+        (attributes,) = (child.attrib for child in element.findall("inertial"))
+        try:
+            pose, mass = self.document.pose(attributes), number(attributes, "mass")
+            if "fullinertia" in attributes:
+                xx, yy, zz, xy, xz, yz = vector(attributes, "fullinertia", 6)
+                matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            else:
+                matrix = np.diag(vector(attributes, "diaginertia", 3, "0 0 0"))
+        except ModelError as error:
+            raise ModelError(f"body '{body}': inertial: {error}") from error
+        turn = pose.rotation
+        return pin.Inertia(mass, pose.translation, turn @ matrix @ turn.T)
+
+    def _add_body(self, element: ElementTree.Element, place: _Place) -> None:
+        name = element.get("name", f"body_{len(self.bodies)}")
+        if name in self.bodies:
+            raise ModelError(f"there are two bodies '{name}'")
+        self.bodies.append(name)
+        self._check_body(name, element)
+        childclass = element.get("childclass", place.childclass)
+        try:
+            pose = place.pose * place.frame * self.document.pose(element.attrib)
+        except ModelError as error:
+            raise ModelError(f"body '{name}': {error}") from error
+        joints = [child for child in element if child.tag in ("joint", "freejoint")]
+        joint = place.joint
+        for count, child in enumerate(joints):
+            attributes = (
+                {**child.attrib, "type": "free"}
+                if child.tag == "freejoint"
+                else self.document.attributes(child, childclass)
+            )
+            own = f"{name}_joint" + (f"_{count}" if len(joints) > 1 else "")
+            joint, pose = self.joints.add(
+                child.get("name", own), attributes, joint, pose, len(joints)
+            )
+        if self.free and place.body == WORLD:
+            joint, pose = self.joints.add_floating("root_joint", joint, pose), pin.SE3.Identity()
+        self.roots[name] = name if place.body == WORLD else self.roots[place.body]
+        moves = joint != place.joint
+        self.welded[name] = name if moves else self.welded[place.body]
+        if moves:
+            self.parents[name] = self.welded[place.body]
+        self._add_frame(name, joint, pose)
+        self._add_parts(element, _Place(name, joint, pose, childclass))
+
+    def _check_body(self, name: str, element: ElementTree.Element) -> None:
+        if element.get("mocap") == "true":
+            self.notes.append(f"body '{name}' is moved by motion capture: it stays where it is")
+        if number(element.attrib, "gravcomp", "0") != 0.0:
+            raise ModelError(
+                f"body '{name}' has gravcomp='{element.get('gravcomp')}' (valid: 0; add it with "
+                "weightless=True, which compensates the weight of all bodies)"
+            )
+
+    def _add_frame(self, name: str, joint: int, pose: pin.SE3) -> None:
+        self.tree.addFrame(pin.Frame(name, joint, 0, pose, pin.FrameType.BODY))
+
+    def _finish_tree(self) -> None:
+        """Give the bodies their inertias, bounded, balanced and scaled as the compiler says."""
+        settings = self.document.compiler
+        least, moment, total = (
+            number(settings, key) for key in ("boundmass", "boundinertia", "settotalmass")
+        )
+        self.inertias.pop(WORLD, None)
+        for body, inertia in self.inertias.items():
+            moments, axes = np.linalg.eigh(inertia.inertia)
+            mass, bounded = max(inertia.mass, least), np.maximum(moments, moment)
+            if settings["balanceinertia"] == "true" and bounded[2] > bounded[0] + bounded[1]:
+                bounded = np.full(3, bounded.mean())
+            if mass != inertia.mass or (bounded != moments).any():
+                turned = axes @ np.diag(bounded) @ axes.T
+                self.inertias[body] = pin.Inertia(mass, inertia.lever, turned)
+        if total > 0.0:
+            scale = total / sum(inertia.mass for inertia in self.inertias.values())
+            for body, i in self.inertias.items():
+                self.inertias[body] = pin.Inertia(scale * i.mass, i.lever, scale * i.inertia)
+        for body, inertia in self.inertias.items():
+            frame = self.tree.frames[self.tree.getFrameId(body, pin.FrameType.BODY)]
+            if frame.parentJoint and inertia.mass != 0.0:
+                self.tree.appendBodyToJoint(frame.parentJoint, inertia, frame.placement)
+
+    def _poses(self) -> dict[str, pin.SE3]:
+        """Bodies in the world, where the file places them."""
+        q, data = pin.neutral(self.tree), self.tree.createData()
+        for joint, start in self.joints.starts.items():
+            q[self.tree.joints[self.tree.getJointId(joint)].idx_q] = start
+        pin.framesForwardKinematics(self.tree, data, q)
+        frames = enumerate(self.tree.frames)
+        return {frame.name: data.oMf[i] for i, frame in frames if frame.type == pin.FrameType.BODY}
+
+    def _keyframes(self) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+        for count, element in enumerate(self.document.sections("keyframe")):
+            name = element.get("name", f"key_{count}")
+            if "qpos" not in element.attrib:
+                continue
+            size = self.tree.nq
+            text = element.get("qpos", "").split()
+            if len(text) != size:
+                raise ModelError(f"keyframe '{name}' has {len(text)} positions (valid: {size})")
+            q = vector(element.attrib, "qpos", size)
+            joints = list(zip(self.tree.names, self.tree.joints, strict=True))[1:]
+            yield name, {str(n): q[j.idx_q : j.idx_q + j.nq] for n, j in joints}
+
+    def _joined(self) -> Iterator[frozenset[str]]:
+        """Yield the bodies that a joint connects, unless it connects one to the world."""
+        touching = dict.fromkeys(geom.body for geom in self.geoms if geom.touches)
+        for a, b in combinations(touching, 2):
+            first, second = self.welded[a], self.welded[b]
+            if WORLD not in (first, second) and (
+                self.parents[first] == second or self.parents[second] == first
+            ):
+                yield frozenset((a, b))

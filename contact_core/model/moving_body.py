@@ -1,0 +1,222 @@
+"""Moving bodies, the joints that carry them, and where these start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pinocchio as pin
+
+from contact_core.base.errors import ModelError, choices
+from contact_core.model.actuator import Actuator
+from contact_core.multibody.rigid_body.joints import BALL, FREE, columns_of
+
+_EDGE = 1e-9  # how far beyond a limit a position may be by rounding [rad or m]
+
+
+@dataclass(frozen=True)
+class JointLaw:
+    """What a joint does by itself, per unit of its own coordinate.
+
+    Attributes:
+        armature: Rotor inertia [kg m^2 or kg].
+        damping: Viscous [Nm s/rad or N s/m].
+        friction: Coulomb [Nm or N].
+        lower: Position limit [rad or m]; infinite if there is none.
+        upper: Position limit.
+        effort: Effort limit of its drive [Nm or N]; infinite if there is none.
+        velocity: Velocity limit [rad/s or m/s]; infinite if there is none.
+        stiffness: Of its spring [Nm/rad or N/m].
+        rest: Coordinate where its spring exerts nothing [rad or m].
+    """
+
+    armature: float = 0.0
+    damping: float = 0.0
+    friction: float = 0.0
+    lower: float = -np.inf
+    upper: float = np.inf
+    effort: float = np.inf
+    velocity: float = np.inf
+    stiffness: float = 0.0
+    rest: float = 0.0
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """Another joint's coordinate as a function of its master's.
+
+    Attributes:
+        master: The joint it follows.
+        ratio: Its coordinate per that of its master.
+        offset: Its coordinate where its master's is zero.
+    """
+
+    master: str
+    ratio: float
+    offset: float
+
+
+@dataclass(frozen=True)
+class MovingBody:
+    """A body that moves, and the joint that carries it.
+
+    Attributes:
+        joint: Name of the joint.
+        parent: Number of the body that carries it; -1 for the root.
+        kind: REVOLUTE, PRISMATIC, FREE or BALL.
+        axis: Unit axis in the joint's frame.
+        placement: Joint's frame in the parent's where the joint's coordinate is zero.
+        inertia: Of the body, in its own frame.
+        law: What the joint does by itself.
+        mimic: The joint it follows, and how; None if it follows none.
+        start: Where it starts if nothing else is said: its coordinate [rad or m], of a ball joint
+            a quaternion (x, y, z, w).
+    """
+
+    joint: str
+    parent: int
+    kind: int
+    axis: tuple[float, float, float]
+    placement: pin.SE3
+    inertia: pin.Inertia
+    law: JointLaw
+    mimic: Mimic | None = None
+    start: tuple[float, ...] = (0.0,)
+
+
+@dataclass(frozen=True)
+class Articulation:
+    """The moving bodies of a URDF or MJCF.
+
+    Attributes:
+        bodies: Parents first.
+        links: Link -> its body, -1 for the root, and its pose in that body.
+        keyframes: Name -> joint -> its coordinates; of a ball joint (qw, qx, qy, qz), of a
+            floating one (x, y, z, qw, qx, qy, qz).
+        actuators: Name -> actuator of a joint that follows no other; of those that do, as it is
+            felt by the one they follow.
+    """
+
+    bodies: tuple[MovingBody, ...]
+    links: dict[str, tuple[int, pin.SE3]]
+    keyframes: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    actuators: Mapping[str, Actuator] = field(default_factory=dict)
+
+    def at(self, keyframe: str) -> Articulation:
+        """Return the same bodies, starting as a keyframe says.
+
+        Args:
+            keyframe: Its name.
+
+        Raises:
+            ModelError: If there is no such keyframe, or it is beyond a joint's limits.
+        """
+        if keyframe not in self.keyframes:
+            raise ModelError(f"no keyframe '{keyframe}' ({choices(self.keyframes)})")
+        q = self.keyframes[keyframe]
+        bodies = (
+            _placed(body, q[body.joint]) if body.joint in q and body.mimic is None else body
+            for body in self.bodies
+        )
+        return replace(self, bodies=tuple(bodies))
+
+    def start(
+        self, positions: Mapping[str, float | Sequence[float]]
+    ) -> dict[str, tuple[float, ...]]:
+        """Return where the joints start that follow no other and do not float.
+
+        Args:
+            positions: Joint -> position [rad or m], of a ball joint roll, pitch and yaw [rad]; the
+                others start at zero or where their file says, or as near to it as their limits
+                allow.
+
+        Returns:
+            Joint -> its coordinate, of a ball joint a quaternion (x, y, z, w).
+
+        Raises:
+            ModelError: If there is no such joint, it follows another one, or its position is
+                not finite or beyond its limits.
+        """
+        own = {b.joint: b for b in self.bodies if b.kind != FREE and b.mimic is None}
+        for name, value in positions.items():
+            if name not in own:
+                raise ModelError(f"no joint '{name}' to start at {value} ({choices(own)})")
+        return {
+            name: _start(body, positions[name]) if name in positions else _nearest(body)
+            for name, body in own.items()
+        }
+
+    def velocity(
+        self, velocities: Mapping[str, float | Sequence[float]]
+    ) -> dict[str, tuple[float, ...]]:
+        """Return how fast the joints start that follow no other.
+
+        Args:
+            velocities: Joint -> velocity, see
+                :class:`~contact_core.multibody.rigid_body.arrays.State`: one number
+                [rad/s or m/s], of a ball joint three, of a floating one six; the others
+                start at rest.
+
+        Returns:
+            Joint -> velocity.
+
+        Raises:
+            ModelError: If there is no such joint, it follows another one, or its velocity is not
+                that many finite numbers.
+        """
+        own = {b.joint: b for b in self.bodies if b.mimic is None}
+        for name, value in velocities.items():
+            if name not in own:
+                raise ModelError(f"no joint '{name}' to move at {value} ({choices(own)})")
+        velocity = {name: (0.0,) * columns_of(body.kind) for name, body in own.items()}
+        return velocity | {
+            name: _numbers(value, len(velocity[name]), f"velocity of joint '{name}'")
+            for name, value in velocities.items()
+        }
+
+
+def _start(body: MovingBody, position: float | Sequence[float]) -> tuple[float, ...]:
+    """Coordinates of a joint at a position that was asked for."""
+    what = f"position of joint '{body.joint}'"
+    if body.kind == BALL:
+        turn = pin.rpy.rpyToMatrix(*_numbers(position, 3, f"{what} (roll, pitch, yaw)"))
+        return tuple(map(float, pin.Quaternion(turn).coeffs()))
+    (value,) = _numbers(position, 1, what)
+    lower, upper = body.law.lower, body.law.upper
+    if not lower - _EDGE <= value <= upper + _EDGE:
+        raise ModelError(
+            f"joint '{body.joint}' cannot start at {value:g} (valid: {lower:g} to {upper:g})"
+        )
+    return (value,)
+
+
+def _nearest(body: MovingBody) -> tuple[float, ...]:
+    """Coordinates nearest to those that its file gives."""
+    if body.kind == BALL:
+        return body.start
+    return (min(max(body.start[0], body.law.lower), max(body.law.upper, body.law.lower)),)
+
+
+def _numbers(values: float | Sequence[float], count: int, what: str) -> tuple[float, ...]:
+    try:
+        found = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        found = np.array([])
+    if found.size != count or found.ndim > 1 or not np.isfinite(found).all():
+        raise ModelError(f"{what} must be {count} finite number(s), got {values!r}")
+    return tuple(map(float, found.ravel()))
+
+
+def _placed(body: MovingBody, q: np.ndarray) -> MovingBody:
+    """Return a body that starts as a keyframe says."""
+    if body.kind == FREE:
+        return replace(body, placement=pin.SE3(_turn(q[3:]).matrix(), q[:3]))
+    if body.kind == BALL:
+        return replace(body, start=tuple(map(float, _turn(q).coeffs())))
+    return replace(body, start=_start(body, q[0]))
+
+
+def _turn(quaternion: np.ndarray) -> pin.Quaternion:
+    """Orientation of a quaternion (w, x, y, z) of any length."""
+    return pin.Quaternion(*quaternion).normalized()

@@ -1,0 +1,69 @@
+"""What the links of a URDF or MJCF look like."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import coal
+import pinocchio as pin
+
+from contact_core.base.errors import ModelError, ModelWarning
+from contact_core.model.mjcf.geom import Geom
+from contact_core.model.mjcf.model import read_mjcf
+from contact_core.model.model_file import MJCF, parse
+
+
+@dataclass(frozen=True)
+class Visual:
+    """One solid that is seen.
+
+    Attributes:
+        name: Its name.
+        link: The link it belongs to.
+        solid: Its shape.
+        color: Red, green, blue in 0..1.
+        placement: Its pose in the frame of the link.
+    """
+
+    name: str
+    link: str
+    solid: coal.CollisionGeometry
+    color: tuple[float, float, float]
+    placement: pin.SE3
+
+
+def visuals(text: str) -> list[Visual]:
+    """Return what a URDF or MJCF looks like: visual elements, or geoms of MuJoCo's groups 0 to 2.
+
+    Meshes have one colour; textures are left out.
+
+    Args:
+        text: Its text, see :func:`self_contained`.
+
+    Raises:
+        ModelError: If it is invalid or a mesh cannot be read.
+    """
+    if parse(text, "the URDF").tag == MJCF:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)  # Given when it is simulated.
+            return [_of_geom(geom) for geom in read_mjcf(text, weigh=False).looks]
+    try:
+        model = pin.buildModelFromXML(text)
+        geometry = pin.buildGeomFromUrdfString(model, text, pin.GeometryType.VISUAL)
+    except (ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise ModelError(f"cannot read what it looks like: {reason}") from error
+    found = []
+    for item in geometry.geometryObjects:
+        link = model.frames[item.parentFrame]
+        red, green, blue, _ = (float(value) for value in item.meshColor)
+        placement = link.placement.actInv(item.placement)
+        found.append(Visual(item.name, link.name, item.geometry, (red, green, blue), placement))
+    return found
+
+
+def _of_geom(geom: Geom) -> Visual:
+    red, green, blue, _ = (float(value) for value in geom.color)
+    solid = coal.Ellipsoid(*geom.size) if geom.kind == "ellipsoid" else geom.solid()
+    return Visual(geom.name, geom.body, solid, (red, green, blue), geom.placement)

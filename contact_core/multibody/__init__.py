@@ -1,0 +1,1 @@
+"""Many bodies: where they are and how they move, and where they touch."""

@@ -1,0 +1,258 @@
+"""What kernels read of collision shapes, and what they compute.
+
+Sizes: nb moving bodies, ns shapes, np pairs of shapes in contact, nh hulls, nc contact points.
+
+A hull is what the broad phase sees: a sphere about all shapes of a moving body, or about one
+fixed shape.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from contact_core.base.kernel import kernel
+from contact_core.multibody.collision.convex_mesh import MAX_FACES, Meshes
+
+# Sizes of the narrow phase's scratch: corners of a polygon, two faces of meshes clipped
+# against each other at most; corners, triangles and edges of a Polytope.
+MAX_CORNERS = 2 * MAX_FACES
+MAX_POINTS = 96
+MAX_TRIANGLES = 2 * MAX_POINTS
+MAX_EDGES = 3 * MAX_POINTS
+
+# Row of Contacts.frame that holds the normal; the others are the tangents.
+NORMAL = 2
+
+
+class Geometry(NamedTuple):
+    """Collision shapes as they are attached to bodies.
+
+    Attributes:
+        kind: (ns) ShapeKind.
+        size: (ns, 3), see Shape.size; the first number of a mesh is its index.
+        body: (ns) body, -1 for the world.
+        tree: (ns) tree, -1 for the world.
+        rotation: (ns, 3, 3) in the body's frame.
+        position: (ns, 3) [m].
+        radius: (ns) bounding radius [m].
+        group: (ns) of shapes that touch the same others, see Rules.
+    """
+
+    kind: np.ndarray
+    size: np.ndarray
+    body: np.ndarray
+    tree: np.ndarray
+    rotation: np.ndarray
+    position: np.ndarray
+    radius: np.ndarray
+    group: np.ndarray
+
+
+class Hulls(NamedTuple):
+    """Spheres about shapes, those of moving bodies first.
+
+    Attributes:
+        body: (nh) body, -1 for the world.
+        center: (nh, 3) in the body's frame [m].
+        radius: (nh) [m].
+        shape: (nh) its shape, -1 if it has several.
+        group: (nh) of hulls that touch the same others, see Rules.
+        first_shape: (nh + 1) first entry of shapes that is a hull's.
+        shapes: (ns) the shapes, hull by hull.
+    """
+
+    body: np.ndarray
+    center: np.ndarray
+    radius: np.ndarray
+    shape: np.ndarray
+    group: np.ndarray
+    first_shape: np.ndarray
+    shapes: np.ndarray
+
+
+class Rules(NamedTuple):
+    """What may touch, by groups; shapes of one body never do.
+
+    Attributes:
+        shapes: (ng, ng) which parameters the contact of two groups of shapes has, -1 if they
+            pass through each other.
+        hulls: (n, n) whether any shapes of two groups of hulls may touch.
+        stiffness: (nm) k [N/m].
+        dissipation: (nm) d [s/m].
+        friction: (nm) mu.
+        torsional: (nm) moment about the normal per normal force [m].
+        rolling: (nm) moment about the tangents per normal force [m].
+    """
+
+    shapes: np.ndarray
+    hulls: np.ndarray
+    stiffness: np.ndarray
+    dissipation: np.ndarray
+    friction: np.ndarray
+    torsional: np.ndarray
+    rolling: np.ndarray
+
+
+class Sweep(NamedTuple):
+    """The broad phase: hulls in the order in which a plane sweeps over them.
+
+    Attributes:
+        number: (1) how many pairs of hulls are close; more than n if they did not fit.
+        order: (nh) hulls by their lower ends.
+        ends: (nh, 2) lower and upper end of each hull along the plane's normal [m].
+        close: (n, 2) hulls whose spheres overlap, in no order.
+        first: (nh + 1) first entry of partner that is a hull's.
+        partner: (n) hulls close to a hull that come behind it, in their order.
+    """
+
+    number: np.ndarray
+    order: np.ndarray
+    ends: np.ndarray
+    close: np.ndarray
+    first: np.ndarray
+    partner: np.ndarray
+
+
+class Pairs(NamedTuple):
+    """Pairs of shapes in contact.
+
+    Attributes:
+        number: (1) how many there are.
+        shapes: (np, 2) shapes A and B.
+        rule: (np) their entry of the rules' parameters.
+        stiffness: (np) k [N/m].
+        dissipation: (np) d [s/m].
+        friction: (np) mu.
+        torsional: (np) moment about the normal per normal force [m].
+        rolling: (np) moment about the tangents per normal force [m].
+    """
+
+    number: np.ndarray
+    shapes: np.ndarray
+    rule: np.ndarray
+    stiffness: np.ndarray
+    dissipation: np.ndarray
+    friction: np.ndarray
+    torsional: np.ndarray
+    rolling: np.ndarray
+
+
+class ShapePoses(NamedTuple):
+    """Where shapes and hulls are in the world.
+
+    Attributes:
+        rotation: (ns, 3, 3) of the shapes.
+        position: (ns, 3) [m].
+        hull: (nh, 3) centres of the hulls [m].
+    """
+
+    rotation: np.ndarray
+    position: np.ndarray
+    hull: np.ndarray
+
+
+class Contacts(NamedTuple):
+    """Contact points.
+
+    Attributes:
+        number: (1) how many there are; more than nc if they did not fit.
+        pair: (nc) pair of shapes.
+        depth: (nc) penetration delta [m].
+        point: (nc, 3) midway between the witness points [m].
+        frame: (nc, 3, 3) rows: two tangents, normal from B into A.
+        stiffness: (nc) k [N/m].
+    """
+
+    number: np.ndarray
+    pair: np.ndarray
+    depth: np.ndarray
+    point: np.ndarray
+    frame: np.ndarray
+    stiffness: np.ndarray
+
+
+class Polytope(NamedTuple):
+    """A polytope inside the Minkowski difference of two shapes, B - A.
+
+    Attributes:
+        point: (n, 6) its corners, and the points of A they come from [m].
+        corner: (m, 3) corners of its triangles, counter-clockwise as seen from outside.
+        plane: (m, 4) their outward unit normals and distances from the origin [m].
+        edge: (l, 2) border of the triangles that a new corner replaces.
+    """
+
+    point: np.ndarray
+    corner: np.ndarray
+    plane: np.ndarray
+    edge: np.ndarray
+
+
+@kernel
+def allocate_polytope() -> Polytope:
+    """Return room for a polytope; also for kernels that own their scratch."""
+    return Polytope(
+        np.zeros((MAX_POINTS, 6)),
+        np.zeros((MAX_TRIANGLES, 3), dtype=np.int64),
+        np.zeros((MAX_TRIANGLES, 4)),
+        np.zeros((MAX_EDGES, 2), dtype=np.int64),
+    )
+
+
+class Scratch(NamedTuple):
+    """Room in which a pair of shapes is collided.
+
+    Attributes:
+        clip: (3, n, 3) polygons.
+        polytope: For general convex shapes.
+    """
+
+    clip: np.ndarray
+    polytope: Polytope
+
+
+class Shapes(NamedTuple):
+    """Collision shapes and their poses in the world: what a pair routine reads.
+
+    Attributes:
+        kind: (ns) ShapeKind.
+        size: (ns, 3), see Geometry.size.
+        rotation: (ns, 3, 3)
+        position: (ns, 3) [m].
+        meshes: The convex meshes.
+    """
+
+    kind: np.ndarray
+    size: np.ndarray
+    rotation: np.ndarray
+    position: np.ndarray
+    meshes: Meshes
+
+
+class Encounter(NamedTuple):
+    """Pairs of shapes and where their contacts go: what a pair routine writes.
+
+    Attributes:
+        pair_shapes: (np, 2) see Pairs.shapes.
+        pair_stiffness: (np) see Pairs.stiffness.
+        number: (1) see Contacts, as all that follow.
+        pair: (nc)
+        depth: (nc) [m].
+        stiffness: (nc) [N/m].
+        point: (nc, 3) [m].
+        frame: (nc, 3, 3), of which the normal.
+        clip: (3, n, 3) see Scratch.
+        polytope: See Scratch.
+    """
+
+    pair_shapes: np.ndarray
+    pair_stiffness: np.ndarray
+    number: np.ndarray
+    pair: np.ndarray
+    depth: np.ndarray
+    stiffness: np.ndarray
+    point: np.ndarray
+    frame: np.ndarray
+    clip: np.ndarray
+    polytope: Polytope

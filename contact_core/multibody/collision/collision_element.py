@@ -1,0 +1,88 @@
+"""The collision elements of a URDF: their names, and the mistakes its parser lets pass.
+
+The parser leaves a collision out that it does not understand, and things would then pass
+through each other in silence.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+
+import numpy as np
+
+from contact_core.base.errors import ModelError, choices
+
+# For each geometry the attributes that hold its size, and how many numbers these are.
+SIZES = {
+    "sphere": (("radius",), 1),
+    "box": (("size",), 3),
+    "cylinder": (("radius", "length"), 2),
+    "capsule": (("radius", "length"), 2),
+    "mesh": ((), 0),
+}
+
+# Version of URDF that brought capsules.
+CAPSULE_VERSION = "1.2"
+
+
+@dataclass(frozen=True)
+class CollisionElement:
+    """One collision of a link.
+
+    Attributes:
+        name: Its name; the link's and its number if it has none.
+        link: The link.
+        geometry: A key of SIZES.
+        filename: File of a mesh, empty for all others.
+    """
+
+    name: str
+    link: str
+    geometry: str
+    filename: str
+
+
+def collision_elements(urdf: str) -> list[CollisionElement]:
+    """Return the collision elements of a URDF, in the order of the file.
+
+    Args:
+        urdf: Text of the URDF.
+
+    Raises:
+        ModelError: If one has no geometry we know, or no size; the message names its link.
+    """
+    elements = []
+    robot = ElementTree.fromstring(urdf)
+    for link in robot.iter("link"):
+        body = link.get("name", "")
+        for number, collision in enumerate(link.findall("collision")):
+            name = collision.get("name", f"{body}_{number}")
+            geometry = collision.find("geometry/*")
+            where = f"link '{body}': collision '{name}'"
+            if geometry is None:
+                raise ModelError(f"{where} has no geometry ({choices(SIZES)})")
+            if geometry.tag not in SIZES:
+                raise ModelError(f"{where} is a {geometry.tag} ({choices(SIZES)})")
+            if geometry.tag == "capsule" and robot.get("version") != CAPSULE_VERSION:
+                raise ModelError(
+                    f'{where} is a capsule, which needs <robot version="{CAPSULE_VERSION}">'
+                )
+            _check_size(where, geometry)
+            filename = geometry.get("filename", "")
+            elements.append(CollisionElement(name, body, geometry.tag, filename))
+    return elements
+
+
+def _check_size(where: str, geometry: ElementTree.Element) -> None:
+    attributes, count = SIZES[geometry.tag]
+    text = " ".join(geometry.get(attribute, "") for attribute in attributes)
+    try:
+        size = np.array(text.split(), dtype=float)
+    except ValueError:
+        size = np.array([])
+    if len(size) != count or not (np.isfinite(size) & (size > 0.0)).all():
+        needs = f"must be {count} positive number{'s' if count > 1 else ''}"
+        raise ModelError(
+            f"{where} is a {geometry.tag} whose {' and '.join(attributes)} {needs}, got '{text}'"
+        )

@@ -1,0 +1,209 @@
+"""Collision shapes: primitives and convex meshes, and how a URDF's geometry becomes one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import coal
+import numpy as np
+import pinocchio as pin
+
+from contact_core.base.errors import ModelError, choices
+from contact_core.multibody.collision.convex_mesh import ConvexMesh
+
+
+class ShapeKind(IntEnum):
+    """The kinds of shape; the numbers are what kernels branch on."""
+
+    SPHERE = 0
+    BOX = 1
+    CAPSULE = 2
+    CYLINDER = 3
+    HALF_SPACE = 4
+    MESH = 5
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A shape in its own frame; capsules and cylinders lie along z.
+
+    Attributes:
+        kind: Which primitive.
+        size: Three numbers [m]. Sphere: (radius, 0, 0). Box: half extents. Capsule and
+            cylinder: (radius, half length, 0), the capsule's without its caps. Half
+            space: unused, the solid is below the plane z = 0. Mesh: half extents of the
+            box around it, along its axes.
+        mesh: The polyhedron of a mesh; None for all others.
+    """
+
+    kind: ShapeKind
+    size: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    mesh: ConvexMesh | None = None
+
+    @property
+    def bounding_radius(self) -> float:
+        """Radius [m] of the sphere about the shape's origin that holds the shape."""
+        a, b, _ = self.size
+        match self.kind:
+            case ShapeKind.SPHERE:
+                return a
+            case ShapeKind.BOX:
+                return float(np.linalg.norm(self.size))
+            case ShapeKind.CAPSULE:
+                return a + b
+            case ShapeKind.CYLINDER:
+                return float(np.hypot(a, b))
+        if self.mesh is not None:
+            return float(np.linalg.norm(self.mesh.vertices, axis=1).max())
+        return np.inf
+
+    @property
+    def area(self) -> float:
+        """Area [m^2] of the surface; infinite for a half space."""
+        a, b, c = self.size
+        match self.kind:
+            case ShapeKind.SPHERE:
+                return 4 * np.pi * a**2
+            case ShapeKind.BOX:
+                return 8 * (a * b + b * c + c * a)
+            case ShapeKind.CAPSULE:
+                return 4 * np.pi * a * (a + b)
+            case ShapeKind.CYLINDER:
+                return 2 * np.pi * a * (a + 2 * b)
+        if self.mesh is not None:
+            return self.mesh.area
+        return np.inf
+
+
+@dataclass(frozen=True)
+class PlacedShape:
+    """A shape rigidly attached to a body.
+
+    Attributes:
+        name: Name of the collision element.
+        body: Name of the link it belongs to.
+        shape: The shape.
+        placement: Pose of the shape's frame in the frame of the body it is attached to.
+        contype: Bits of what it is.
+        conaffinity: Bits of what it touches, see :meth:`may_touch`.
+        condim: MuJoCo's number of a contact's directions, see :meth:`moments`.
+        torsional: Its own torsional friction [m].
+        rolling: Its own rolling friction [m].
+    """
+
+    name: str
+    body: str
+    shape: Shape
+    placement: pin.SE3
+    contype: int = 1
+    conaffinity: int = 1
+    condim: int = 3
+    torsional: float = 0.0
+    rolling: float = 0.0
+
+    def may_touch(self, other: PlacedShape) -> bool:
+        """Return whether one of two shapes is something that the other one touches."""
+        return bool(self.contype & other.conaffinity or other.contype & self.conaffinity)
+
+    def moments(self, other: PlacedShape) -> tuple[float, float]:
+        """Return torsional and rolling friction [m] with another shape, by MuJoCo's rule.
+
+        The greater ones, as far as the greater condim has them: 4 the torsional, 6 both.
+        """
+        condim = max(self.condim, other.condim)
+        torsional = max(self.torsional, other.torsional) if condim >= 4 else 0.0
+        return torsional, max(self.rolling, other.rolling) if condim >= 6 else 0.0
+
+
+def shape_from_coal(geometry: coal.CollisionGeometry, name: str) -> Shape:
+    """Convert a Coal geometry, as it is made from a URDF or MJCF.
+
+    Args:
+        geometry: The geometry.
+        name: Name of the collision element, for the error.
+
+    Returns:
+        The shape.
+
+    Raises:
+        ModelError: If the geometry is no primitive we know.
+    """
+    match geometry:
+        case coal.Sphere():
+            return Shape(ShapeKind.SPHERE, (geometry.radius, 0.0, 0.0))
+        case coal.Box():
+            x, y, z = geometry.halfSide
+            return Shape(ShapeKind.BOX, (x, y, z))
+        case coal.Capsule():
+            return Shape(ShapeKind.CAPSULE, (geometry.radius, geometry.halfLength, 0.0))
+        case coal.Cylinder():
+            return Shape(ShapeKind.CYLINDER, (geometry.radius, geometry.halfLength, 0.0))
+        case coal.Halfspace() if geometry.d == 0.0 and geometry.n[2] == 1.0:
+            return Shape(ShapeKind.HALF_SPACE)
+    kinds = [kind.name.lower() for kind in ShapeKind if kind is not ShapeKind.MESH]
+    mesh = isinstance(geometry, coal.BVHModelBase | coal.ConvexBase)
+    kind = "mesh" if mesh else type(geometry).__name__
+    raise ModelError(f"collision '{name}' is a {kind} ({choices(kinds)})")
+
+
+def triangles_from_coal(
+    geometry: coal.BVHModelBase | coal.ConvexBase,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (n, 3) corners of a mesh [m] and (m, 3) those of its triangles.
+
+    Args:
+        geometry: The mesh; of one that is convex anyway no triangles are given.
+    """
+    if isinstance(geometry, coal.ConvexBase):
+        return np.array(geometry.points()), np.zeros((0, 3), dtype=np.int64)
+    triangles = (geometry.tri_indices(k) for k in range(geometry.num_tris))
+    corners = np.array([(t[0], t[1], t[2]) for t in triangles], dtype=np.int64)
+    return np.array(geometry.vertices()), corners.reshape(-1, 3)
+
+
+def triangles_to_coal(points: np.ndarray, triangles: np.ndarray) -> coal.BVHModelBase:
+    """Return Coal's mesh.
+
+    Args:
+        points: (n, 3) corners [m].
+        triangles: (m, 3) corners of its triangles.
+    """
+    mesh = coal.BVHModelOBBRSS()
+    mesh.beginModel(len(triangles), len(points))
+    mesh.addVertices(np.asarray(points, dtype=float))
+    mesh.addTriangles(np.asarray(triangles, dtype=np.int64))
+    mesh.endModel()
+    return mesh
+
+
+def mesh_shape(hull: ConvexMesh) -> Shape:
+    """Return the shape of a convex polyhedron."""
+    x, y, z = (float(extent) for extent in np.abs(hull.vertices).max(axis=0))
+    return Shape(ShapeKind.MESH, (x, y, z), hull)
+
+
+def shape_to_coal(shape: Shape) -> coal.CollisionGeometry:
+    """Convert a shape to Coal's, the oracle of our narrow phase.
+
+    Args:
+        shape: The shape.
+
+    Returns:
+        Coal's geometry of the same extent.
+    """
+    a, b, c = shape.size
+    match shape.kind:
+        case ShapeKind.SPHERE:
+            return coal.Sphere(a)
+        case ShapeKind.BOX:
+            return coal.Box(2 * a, 2 * b, 2 * c)
+        case ShapeKind.CAPSULE:
+            return coal.Capsule(a, 2 * b)
+        case ShapeKind.CYLINDER:
+            return coal.Cylinder(a, 2 * b)
+    if shape.mesh is not None:
+        points = coal.StdVec_Vec3s()
+        points.extend(list(shape.mesh.vertices))
+        return coal.Convex.convexHull(points, True, "Qt")
+    return coal.Halfspace(0.0, 0.0, 1.0, 0.0)
