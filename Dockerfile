@@ -23,6 +23,6 @@ RUN . /opt/ros/jazzy/setup.bash \
         src/contact_stack/bootstrap/underlay/lbr_fri_idl \
     && . install/setup.bash \
     && eval "$(contact-stack doctor --install-hints)" \
-    && python -m contact_experiments.precompile
+    && python -m contact_stack.precompile
 ENTRYPOINT ["/bin/bash", "-c", "source /ws/install/setup.bash && exec \"$@\"", "--"]
 CMD ["ros2", "launch", "contact_stack", "sim.launch.xml"]

@@ -171,6 +171,14 @@ setup(
             "viewer = contact_stack.viewer.node:main",
             "wsg50 = contact_stack.wsg50.node:main",
         ],
+        "contact_stack.commands": [
+            "bench = contact_experiments.commands:BENCHMARKS",
+            "fake = contact_experiments.commands:FAKE",
+            "paper = contact_experiments.commands:PAPER",
+        ],
+        "contact_stack.kernels": [
+            "experiments = contact_experiments.tamsi.precompile:precompile",
+        ],
         "contact_stack.contact_models": [
             "second_order = contact_experiments.irs.second_order:second_order",
         ],

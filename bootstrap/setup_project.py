@@ -215,7 +215,7 @@ def compile_kernels(log: Log, folders: Iterable[Path], group: str) -> None:
     for folder in folders:
         for path in folder.rglob("__pycache__/*.nb[ic]"):
             path.unlink()
-    log.run(VENV / "bin/python", "-m", "contact_experiments.precompile", group)
+    log.run(VENV / "bin/python", "-m", "contact_stack.precompile", group)
 
 
 def command_environment() -> dict[str, str]:

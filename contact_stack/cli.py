@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
-import importlib
-import importlib.util
 import math
 import os
-import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, redirect_stderr, suppress
-from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
-from types import FrameType, ModuleType
-from typing import Any, NoReturn, TextIO
+from types import FrameType
+from typing import Any, TextIO
 
-from contact_core.base.errors import ContactStackError, nearest
+from contact_core.base.errors import ContactStackError
 from contact_core.base.results import only_json
 from contact_core.base.signals import stop_signals
+from contact_stack.commands import build_parser
 from contact_stack.help_texts import kept_help
 
 EXIT_ERROR = 2
@@ -30,149 +25,6 @@ EXIT_ERROR = 2
 ONE_WISH = 0.5
 """A signal that follows another sooner adds nothing to it [s]: a wrapper passes on what the
 terminal has sent to everybody. Raised as well, it would break off the tidying of the first."""
-
-
-@dataclass(frozen=True)
-class Command:
-    """A sub-command, imported only when it is used.
-
-    Attributes:
-        module: Module with ``add_arguments(parser)`` and ``main(args) -> exit code``.
-        help: What it does, in one line.
-        extra: The extra of setup.py with the libraries that only it needs.
-    """
-
-    module: str
-    help: str
-    extra: str = ""
-
-
-@dataclass(frozen=True)
-class Group:
-    """Commands that share their first word.
-
-    Attributes:
-        help: What they do, in one line.
-        commands: By their second words.
-        metavar: What such a word is called in the help.
-        epilog: Examples.
-    """
-
-    help: str
-    commands: Mapping[str, Command]
-    metavar: str
-    epilog: str
-
-
-EXPERIMENTS = "experiments"
-
-BENCHMARKS = Group(
-    "measure speed and accuracy",
-    {
-        "contacts": Command(
-            "contact_experiments.bench.contacts",
-            "accuracy, honesty and speed of the contact estimator",
-            EXPERIMENTS,
-        ),
-        "control": Command(
-            "contact_experiments.bench.control",
-            "QP solvers, the controller's tick, and the loop's timing",
-            EXPERIMENTS,
-        ),
-        "faults": Command(
-            "contact_experiments.bench.faults",
-            "every fault of a robot and its driver, and what it does to the arm",
-        ),
-        "graph": Command(
-            "contact_experiments.bench.graph",
-            "the whole graph in real time: missed ticks, age of the state, processor time",
-        ),
-        "irs": Command(
-            "contact_experiments.bench.irs",
-            "every example of the planner through contact, in every mode",
-            EXPERIMENTS,
-        ),
-        "looks": Command(
-            "contact_experiments.bench.looks",
-            "moving objects on the graph: how old what is acted on is, at every look",
-        ),
-        "push": Command(
-            "contact_experiments.bench.push",
-            "push anything in closed loop: how often it gets there, how fast, how hard",
-            EXPERIMENTS,
-        ),
-        "risk": Command(
-            "contact_stack.robust.arm_benchmark",
-            "plans with and without a promise executed by the arm, and how often they fail",
-            EXPERIMENTS,
-        ),
-        "robust": Command(
-            "contact_experiments.bench.robust",
-            "plans over a grid of uncertainties and risk bounds, and how far they miss",
-            EXPERIMENTS,
-        ),
-        "stops": Command(
-            "contact_experiments.bench.stops",
-            "how soon the controller obeys stop, hold and cancel while it is asked for much else",
-        ),
-        "tamsi": Command(
-            "contact_experiments.bench.tamsi",
-            "the simulator against Drake and MuJoCo on the same scenes",
-            EXPERIMENTS,
-        ),
-    },
-    "BENCHMARK",
-    """examples:
-  contact-stack bench control
-  contact-stack bench contacts --trials 50
-  contact-stack bench control --quick --json out/control.json
-
-Close everything else for figures that mean something.""",
-)
-
-COMMANDS: dict[str, Command | Group] = {
-    "demo": Command("contact_stack.demo.command", "run a demonstration and plot its results"),
-    "launch": Command("contact_stack.launch.command", "start the nodes of a launch file"),
-    "view": Command("contact_stack.viewer.command", "play a recording in the browser"),
-    "plan": Command("contact_stack.plan.command", "plan a motion through contact"),
-    "move": Command("contact_stack.plan.move", "bring objects to a goal in closed loop"),
-    "robust": Command(
-        "contact_stack.robust.command", "plan a motion through uncertain contact, and judge it"
-    ),
-    "calibrate": Command(
-        "contact_stack.calibrate.command", "find what an arm's torques do not know, by moving it"
-    ),
-    "fake": Command(
-        "contact_experiments.fake.command", "stand in for a driver, and misbehave on request"
-    ),
-    "driver-config": Command(
-        "contact_stack.driver_config", "configure a driver for one robot and our rate"
-    ),
-    "moveit-config": Command(
-        "contact_stack.moveit_config", "tell MoveIt what it has to know of a robot"
-    ),
-    "bench": BENCHMARKS,
-    "paper": Command(
-        "contact_experiments.papers.command", "make the figures of the papers again", EXPERIMENTS
-    ),
-    "replay": Command(
-        "contact_stack.replay.command", "compute an incident record again and compare it"
-    ),
-    "recover": Command(
-        "contact_stack.recording", "copy a recording that ended early, as far as it is whole"
-    ),
-    "doctor": Command("contact_stack.doctor", "check this machine and name what is missing"),
-    "completion": Command(
-        "contact_stack.completion", "print what completes our commands in bash, zsh or tcsh"
-    ),
-}
-
-EPILOG = """examples:
-  contact-stack demo mug_placement
-  contact-stack launch sim lockstep:=false
-  contact-stack doctor
-
-contact-stack COMMAND --help says more about a command."""
 
 
 class _Terminated(KeyboardInterrupt):
@@ -277,99 +129,6 @@ class _Forgiving:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser that knows what somebody may have meant."""
-
-    def error(self, message: str) -> NoReturn:
-        """End with a message on standard error, and the nearest valid word if there is one."""
-        wrong = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
-        unknown = re.match(r"unrecognized arguments: ([^ =]+)", message)
-        word, valid = "", []
-        if wrong:
-            word, valid = wrong[1], re.findall(r"[\w.-]+", wrong[2])
-        elif unknown:
-            word, valid = unknown[1], re.findall(r"--[\w-]+", self.format_help())
-        near = nearest(word, valid)
-        super().error(f"{message}; did you mean {near}?" if near else message)
-
-
-class _Version(argparse.Action):
-    """Prints the version, which takes a moment to find out."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *args: Any) -> None:
-        """Print it, and end."""
-        print(f"contact-stack {version('contact_stack')}")
-        parser.exit()
-
-
-def build_parser(words: Sequence[str], full: bool = False) -> argparse.ArgumentParser:
-    """Build the parser.
-
-    Args:
-        words: The command line; only the command that it names is imported.
-        full: Import all commands instead, but those whose libraries are not installed.
-    """
-    parser = _Parser(
-        prog="contact-stack",
-        description="Contact simulation, estimation and control of a robot arm on ROS 2.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    _add_commands(parser, COMMANDS, "COMMAND", words, full)
-    return parser
-
-
-def _add_commands(
-    parser: argparse.ArgumentParser,
-    commands: Mapping[str, Command | Group],
-    metavar: str,
-    words: Sequence[str],
-    full: bool,
-) -> None:
-    """Declare commands; only the one that is asked for is imported and declares its arguments."""
-    sub_parsers = parser.add_subparsers(metavar=metavar, required=True)
-    for name, command in commands.items():
-        sub_parser = sub_parsers.add_parser(
-            name,
-            help=command.help,
-            description=command.help,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        sub_parser.set_defaults(parser=sub_parser)
-        if words[:1] != [name] and not full:
-            continue
-        if isinstance(command, Group):
-            sub_parser.epilog = command.epilog
-            _add_commands(sub_parser, command.commands, command.metavar, words[1:], full)
-            continue
-        try:
-            module = _module(command)
-        except ContactStackError:
-            if full:
-                continue
-            raise
-        module.add_arguments(sub_parser)
-        sub_parser.set_defaults(main=module.main)
-
-
-def _module(command: Command) -> ModuleType:
-    """Import a command's module.
-
-    Raises:
-        ContactStackError: If a library of its extra is not installed.
-    """
-    try:
-        return importlib.import_module(command.module)
-    except ModuleNotFoundError as error:
-        library = (error.name or "").partition(".")[0]
-        if not command.extra or importlib.util.find_spec(library) is not None:
-            raise
-        raise ContactStackError(
-            f"'{library}' is not installed: pip install 'contact_stack[{command.extra}]'"
-        ) from error
 
 
 def _terminator() -> Callable[[int, FrameType | None], None]:

@@ -7,7 +7,7 @@ import argparse
 import shtab
 
 from contact_core.base.waiting import waiting_for
-from contact_stack import cli
+from contact_stack import commands
 
 EPILOG = """examples:
   contact-stack completion bash > ~/.local/share/bash-completion/completions/contact-stack
@@ -37,6 +37,6 @@ def main(args: argparse.Namespace) -> int:
         0.
     """
     with waiting_for("load all commands"):
-        parser = cli.build_parser((), full=True)
+        parser = commands.build_parser((), full=True)
     print(shtab.complete(parser, args.shell))
     return 0

@@ -11,6 +11,8 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from contact_stack.commands import build_parser
+
 FOLDER = Path(__file__).with_name("help")
 COLUMNS = 80
 
@@ -57,8 +59,6 @@ def _commands(
 
 def main() -> None:
     """Write all texts, and remove those of commands that are gone."""
-    from contact_stack.cli import build_parser
-
     os.environ["COLUMNS"] = str(COLUMNS)
     for file in FOLDER.glob("*.txt"):
         file.unlink()

@@ -11,7 +11,7 @@ from contact_core.base.errors import ContactStackError
 from contact_stack.checks import CheckStatus
 from contact_stack.checks.machine import compiled_kernels
 
-COMMAND = (sys.executable, "-m", "contact_experiments.precompile", "graph")
+COMMAND = (sys.executable, "-m", "contact_stack.precompile", "graph")
 USUAL = 120
 """How long it takes on two processors [s]."""
 

@@ -21,7 +21,6 @@ from contact_core.base.results import add_json_option, write_json
 from contact_experiments.bench import payload_error
 from contact_experiments.bench.fault_run import FaultRun, Tick
 from contact_experiments.fake import DRIVERS, FAULTS
-from contact_experiments.fake.faults import summary
 
 TRACKING = (Mode.TRACKING, Mode.CONSERVATIVE)
 
@@ -258,7 +257,7 @@ def page(text: str, outcomes: Sequence[Outcome]) -> str:
     Returns:
         The page with new tables.
     """
-    faults = "\n".join(f"| `{name}` | {summary(name)} |" for name in FAULTS)
+    faults = "\n".join(f"| `{name}` | {FAULTS[name].summary()} |" for name in FAULTS)
     listed = f"## The faults\n\n| fault | what happens |\n|---|---|\n{faults}"
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]

@@ -20,11 +20,11 @@ from tqdm import tqdm
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
+from contact_aware_control.reference.motion import Motion
 from contact_aware_control.safety.status import Status
 from contact_core.robot.robot import GRAVITY, Robot
 from contact_core.robot.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
-from contact_experiments.control.motion import Motion
 from contact_experiments.control.moving_ball import Stay
 from tamsi_sim.robot.plant import Plant
 

@@ -14,8 +14,9 @@ from contact_core.base.figures import save
 from contact_core.base.results import Columns, add_json_option, lines, write_json
 from contact_core.base.sweep import Sweep, add_worker_options, chosen_workers
 from contact_core.robot.scene_config import ENGINES
-from contact_experiments.push.cases import PushCase, draw_cases, run_case, summarize
-from contact_experiments.push.drawing import draw_push
+from contact_experiments.push.cases import draw_cases, run_case, summarize
+from contact_stack.demo.push_anything.drawing import draw_push
+from contact_stack.demo.push_anything.pusher import PushCase
 
 COLUMNS: Columns = (
     ("shape", "shape", 1.0, ""),

@@ -10,10 +10,10 @@ from typing import Any
 
 from contact_core.base.results import add_json_option, look_up, write_json
 from contact_core.base.sweep import Sweep, add_worker_options, chosen_workers
-from contact_experiments.robust.grid_figures import point_name
-from contact_experiments.robust.summary import summarize
-from contact_experiments.robust.sweep import GridPoint, plan_grid, plan_reference
+from contact_stack.robust.summary import summarize
 from robust_planner.examples import make_example
+from robust_planner.grid_figures import point_name
+from robust_planner.sweep import GridPoint, plan_grid, plan_reference
 
 RISK = 0.7
 """beta and theta of the grids for friction."""

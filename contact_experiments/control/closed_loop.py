@@ -30,6 +30,7 @@ from contact_aware_control.estimation import (
 from contact_aware_control.estimation.calibration import EXACT
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal
+from contact_aware_control.reference.motion import tool_at
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.tracking import pose_distance
 from contact_core.multibody.collision.shapes import PlacedShape
@@ -38,9 +39,8 @@ from contact_core.robot.description import RobotDescription
 from contact_core.robot.gripper import GripperCommand
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
-from contact_experiments.control.experiments import Experiment, MugPlacement
-from contact_experiments.control.motion import tool_at
-from contact_experiments.control.statistics import ContactSample, ExperimentData, summarize
+from contact_stack.demo.contact_tracking.experiments import Experiment, MugPlacement
+from contact_stack.demo.contact_tracking.statistics import ContactSample, ExperimentData, summarize
 from tamsi_sim.robot.plant import Plant
 from tamsi_sim.robot.report import DriverReport, TrueContact
 

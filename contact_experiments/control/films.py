@@ -20,8 +20,8 @@ from contact_core.multibody.collision.shapes import triangles_from_coal
 from contact_core.robot.description import read_urdf
 from contact_core.robot.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
-from contact_experiments.control.experiments import EXPERIMENTS
-from contact_experiments.control.variants import compared, controller_config
+from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
+from contact_stack.demo.contact_tracking.variants import compared, controller_config
 from tamsi_sim.robot.plant import Plant
 from tamsi_sim.robot.report import Truth
 

@@ -23,7 +23,6 @@ from contact_aware_control.estimation.config import ErrorsConfig
 from contact_core.base.figures import BLUE, GREY, FigureResult, add_legend, draw_limit, new_figure
 from contact_core.base.sweep import Sweep
 from contact_experiments.control.closed_loop import ClosedLoopRun
-from contact_experiments.control.experiments import EXPERIMENTS
 from contact_experiments.control.moving_ball import (
     BACKWARD,
     DOWNWARD,
@@ -34,15 +33,16 @@ from contact_experiments.control.moving_ball import (
     PushFigures,
     Stay,
 )
-from contact_experiments.control.statistics import rms
-from contact_experiments.control.variants import (
+from contact_experiments.control.wrong_arm import FAULTS, calibrate, run_touched, wrong_arm_figures
+from contact_experiments.papers.figure import spread
+from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
+from contact_stack.demo.contact_tracking.statistics import rms
+from contact_stack.demo.contact_tracking.variants import (
     VARIANTS,
     Variant,
     compared,
     controller_config,
 )
-from contact_experiments.control.wrong_arm import FAULTS, calibrate, run_touched, wrong_arm_figures
-from contact_experiments.papers.figure import spread
 
 PLACEMENT = "mug_placement"
 AS_DESCRIBED = "as described"

@@ -20,13 +20,13 @@ import pinocchio as pin
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.estimation import EstimatorConfig
 from contact_aware_control.reference import JointTrajectory
+from contact_aware_control.reference.motion import Motion
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_core.robot.scene_config import ObjectConfig
 from contact_experiments.control.closed_loop import ClosedLoopRun
-from contact_experiments.control.experiments import Experiment
-from contact_experiments.control.motion import Motion
-from contact_experiments.control.statistics import ExperimentData
+from contact_stack.demo.contact_tracking.experiments import Experiment
+from contact_stack.demo.contact_tracking.statistics import ExperimentData
 from tamsi_sim.robot.plant import Plant
 
 BALL = "ball"

@@ -33,16 +33,16 @@ from contact_core.base.sweep import Sweep
 from contact_experiments.bench.contacts import measure_speed
 from contact_experiments.bench.control_case import time_ticks
 from contact_experiments.control.closed_loop import TRUTH
-from contact_experiments.control.experiments import EXPERIMENTS
-from contact_experiments.control.run_figures import (
+from contact_experiments.control.trial import PARTICLE_FILTER, Trial, run_trial
+from contact_experiments.papers.figure import spread
+from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
+from contact_stack.demo.contact_tracking.run_figures import (
     draw_force,
     draw_range,
     draw_release,
     draw_tracking,
 )
-from contact_experiments.control.trial import PARTICLE_FILTER, Trial, run_trial
-from contact_experiments.control.variants import Variant, compared
-from contact_experiments.papers.figure import spread
+from contact_stack.demo.contact_tracking.variants import Variant, compared
 
 PLACEMENT, MOVING = "mug_placement", "mug_moving"
 BOUNDED = "null_space_bounded"

@@ -11,9 +11,9 @@ import numpy as np
 from contact_aware_control.estimation import EstimatorConfig
 from contact_core.base.errors import TrajectoryError
 from contact_experiments.control.closed_loop import ClosedLoopRun
-from contact_experiments.control.experiments import EXPERIMENTS
-from contact_experiments.control.statistics import ExperimentData, location_errors, releases
-from contact_experiments.control.variants import controller_config
+from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
+from contact_stack.demo.contact_tracking.statistics import ExperimentData, location_errors, releases
+from contact_stack.demo.contact_tracking.variants import controller_config
 
 PARTICLE_FILTER = EstimatorConfig().estimator
 SEPARATION = 0.2
@@ -33,7 +33,7 @@ class Trial:
         force: (n) norm of the total true contact force on the robot [N].
         location_error: (n) distance of the estimated contact from the true one [m]; infinite
             without an estimate, NaN where the force is too small to judge.
-        summary: See :func:`contact_experiments.control.statistics.summarize`, without what
+        summary: See :func:`contact_stack.demo.contact_tracking.statistics.summarize`, without what
             depends on the machine.
     """
 

@@ -21,7 +21,7 @@ from contact_core.robot.scene import Scene
 from contact_core.robot.scene_config import ObjectConfig
 from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.moving_ball import FIRST_HIT, RADIUS, Push, Stay
-from contact_experiments.control.statistics import ContactSample, ExperimentData
+from contact_stack.demo.contact_tracking.statistics import ContactSample, ExperimentData
 from tamsi_sim.robot.plant import Plant
 
 APPROACH = 0.5

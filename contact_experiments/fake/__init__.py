@@ -4,9 +4,19 @@ It shares no code with the driver profiles and none with the simulator, so that 
 wrong is not what it got wrong itself.
 """
 
+from contact_experiments.fake import driver_faults, lies
 from contact_experiments.fake.arm import FakeArm, Wall
 from contact_experiments.fake.drivers import DRIVERS
-from contact_experiments.fake.faults import FAULTS, Fault
-from contact_experiments.fake.robot import FakeConfig, FakeRobot
+from contact_experiments.fake.robot import FAULTS, FakeConfig, FakeRobot, Fault
 
-__all__ = ["DRIVERS", "FAULTS", "FakeArm", "FakeConfig", "FakeRobot", "Fault", "Wall"]
+__all__ = [
+    "DRIVERS",
+    "FAULTS",
+    "FakeArm",
+    "FakeConfig",
+    "FakeRobot",
+    "Fault",
+    "Wall",
+    "driver_faults",
+    "lies",
+]

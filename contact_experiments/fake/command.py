@@ -17,10 +17,9 @@ from std_msgs.msg import String
 from contact_core.base.errors import ConfigError, choices
 from contact_experiments.fake.arm import Wall
 from contact_experiments.fake.drivers import DRIVERS, KukaSunriseDriver
-from contact_experiments.fake.faults import FAULTS, summary
 from contact_experiments.fake.gripper import FAULTS as GRIPPER_FAULTS
 from contact_experiments.fake.gripper import FakeGripper, serve
-from contact_experiments.fake.robot import FakeConfig, FakeRobot
+from contact_experiments.fake.robot import FAULTS, FakeConfig, FakeRobot
 from contact_experiments.fake.robot_manager import DRIVES, RobotManager, Settings
 from contact_ros.border import vector
 from contact_ros.entry_point import freeze_garbage_collector, run
@@ -171,7 +170,7 @@ class FakeRobotNode(GuardedNode):
         now = time.time_ns() - self._loop.delay
         with self._lock:
             if self._fault and robot.time >= self._at:
-                self.get_logger().warning(f"{self._fault}: {summary(self._fault)}")
+                self.get_logger().warning(f"{self._fault}: {FAULTS[self._fault].summary()}")
                 robot.inject(self._fault, self._lasts)
                 self._fault = ""
             sent = robot.step_until(now)
@@ -236,7 +235,7 @@ def main(args: argparse.Namespace) -> int:
         ConfigError: If no driver is named, it has no such fault or manager, or its port is taken.
     """
     if args.list_faults:
-        listed = {name: summary(name) for name in FAULTS}
+        listed = {name: FAULTS[name].summary() for name in FAULTS}
         listed |= {f"{GRIPPER}: {name}": text for name, text in GRIPPER_FAULTS.items()}
         width = max(map(len, listed))
         print("\n".join(f"{name:{width}}  {text}" for name, text in listed.items()))

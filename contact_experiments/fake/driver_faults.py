@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,10 +18,7 @@ from contact_experiments.fake.drivers import (
     SAFETY_STOP,
     Reading,
 )
-from contact_experiments.fake.fault import Fault
-
-if TYPE_CHECKING:
-    from contact_experiments.fake.robot import FakeRobot
+from contact_experiments.fake.robot import FakeRobot, Fault
 
 ELSEWHERE = -0.3
 """How far the first joint is from where it was after a restart elsewhere [rad]."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from contact_experiments.fake.drivers import MONITORING_READY, Reading
-from contact_experiments.fake.fault import Fault
-
-if TYPE_CHECKING:
-    from contact_experiments.fake.robot import FakeRobot
+from contact_experiments.fake.robot import FakeRobot, Fault
 
 NANOSECONDS = 1_000_000_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from contact_experiments.fake.drivers import (
     NORMAL_OPERATION,
     Reading,
 )
-from contact_experiments.fake.faults import FAULTS, Fault
 
 START = (0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0)
 NANOSECONDS = 1_000_000_000
@@ -80,6 +79,62 @@ class Sent:
     topic: str
     message: Any
     publisher: int = 0
+
+
+class Fault:
+    """One thing that goes wrong. Its first line of documentation is what the command line says.
+
+    Attributes:
+        name: What it is called.
+        lasts: How long it does unless told otherwise [s].
+        robot: Whose fault it is.
+    """
+
+    name: ClassVar[str]
+    lasts: ClassVar[float] = math.inf
+
+    def __init_subclass__(cls) -> None:
+        """Count it among :data:`FAULTS`."""
+        FAULTS[cls.name] = cls
+
+    def __init__(self, robot: FakeRobot) -> None:
+        """Prepare.
+
+        Args:
+            robot: Whose fault it is.
+        """
+        self.robot = robot
+
+    def begin(self) -> None:
+        """Change the robot."""
+
+    def end(self) -> None:
+        """Change it back."""
+
+    def readings(self, reading: Reading) -> list[Reading]:
+        """Return what is published instead of a reading.
+
+        Args:
+            reading: What is true.
+        """
+        return [self.altered(reading)]
+
+    def altered(self, reading: Reading) -> Reading:
+        """Return one reading instead of another.
+
+        Args:
+            reading: What is true.
+        """
+        return reading
+
+    @classmethod
+    def summary(cls) -> str:
+        """Say in one sentence what goes wrong."""
+        return (cls.__doc__ or "").partition("\n")[0]
+
+
+FAULTS: dict[str, type[Fault]] = {}
+"""Every fault by its name."""
 
 
 class FakeRobot:

@@ -18,9 +18,9 @@ from contact_experiments.control.paper import PAPER as CONTACT_AWARE_CONTROL
 from contact_experiments.irs.paper import PAPER as BUNDLED_GRADIENTS
 from contact_experiments.papers.figure import Paper
 from contact_experiments.papers.page import picture_name, shown, write_page
-from contact_experiments.precompile import precompile_stack
 from contact_experiments.robust.paper import PAPER as CHANCE_CONSTRAINTS
 from contact_experiments.tamsi.paper import PAPER as TAMSI
+from contact_stack.precompile import precompile_stack
 
 PAPERS: Registry[Paper] = Registry(
     "paper",

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from contact_experiments.push.pusher import PushConditions
-from contact_experiments.push.scene import write_push_scene
-from contact_experiments.push.task import ANGLE, POSITION, THING, PushTask
+from contact_stack.demo.push_anything.pusher import PushConditions
+from contact_stack.demo.push_anything.scene import write_push_scene
+from contact_stack.demo.push_anything.task import ANGLE, POSITION, THING, PushTask
 from irs_planner.closed_loop import ClosedLoop
 from irs_planner.examples import build_problem
 from irs_planner.object_mover import MoverConfig, ObjectMover

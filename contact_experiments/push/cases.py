@@ -4,52 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.stats import binomtest
 
-from contact_core.base.seeds import generator
-from contact_experiments.push.pusher import PushConditions
 from contact_experiments.push.run import PushRun
-from contact_experiments.push.shapes import SHAPES
-from contact_experiments.push.task import PushTask
-
-SPREAD = 0.3
-"""Mass and friction are off by so much at most."""
-KICK = (0.1, math.radians(45.0))
-
-
-@dataclass(frozen=True)
-class PushCase:
-    """One push.
-
-    Attributes:
-        shape: What is pushed.
-        seed: Of start, goal, conditions and noise.
-        kicked: Whether it is kicked away in the middle.
-        engine: What simulates it.
-        whole_arm: Whether the planner knows the whole arm.
-    """
-
-    shape: str
-    seed: int
-    kicked: bool = False
-    engine: str = "tamsi"
-    whole_arm: bool = False
-
-    def draw(self) -> tuple[PushTask, PushConditions]:
-        """Return what is to be pushed where, and what the planner does not know."""
-        draw = generator(self.seed, f"push {self.shape}")
-        task = PushTask.draw(self.shape, draw)
-        mass, friction = draw.uniform(1.0 - SPREAD, 1.0 + SPREAD, size=2)
-        kick, turn = KICK if self.kicked else (0.0, 0.0)
-        conditions = PushConditions(
-            mass=float(mass), friction=float(friction), kick=kick, kick_turn=turn,
-            engine=self.engine, whole_arm=self.whole_arm,
-        )  # fmt: skip
-        return task, conditions
+from contact_stack.demo.push_anything.pusher import PushCase
+from contact_stack.demo.push_anything.shapes import SHAPES
 
 
 def draw_cases(

@@ -33,9 +33,15 @@ from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_experiments.push.arm_pusher import ArmPusher
-from contact_experiments.push.pusher import LOOK, PushConditions, Pusher
-from contact_experiments.push.scene import write_push_scene
-from contact_experiments.push.task import PUSHER_RADIUS, STARTS, THING, PushTask, seen_from_above
+from contact_stack.demo.push_anything.pusher import LOOK, PushConditions, Pusher
+from contact_stack.demo.push_anything.scene import write_push_scene
+from contact_stack.demo.push_anything.task import (
+    PUSHER_RADIUS,
+    STARTS,
+    THING,
+    PushTask,
+    seen_from_above,
+)
 from irs_planner.closed_loop import ClosedLoopSettings, Phase
 from tamsi_sim.robot.plant import Plant
 

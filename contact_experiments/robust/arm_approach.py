@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from contact_aware_control.reference.motion import tool_pose
 from contact_core.robot.scene import ROBOT, Scene
 from contact_core.robot.surface import combine
-from contact_experiments.control.motion import tool_pose
-from contact_experiments.control.statistics import ExperimentData
 from contact_experiments.robust.arm_course import UP, Following, felt_along
 from contact_experiments.robust.arm_runs import ArmCase, ArmTask
+from contact_stack.demo.contact_tracking.statistics import ExperimentData
 from robust_planner.config import ContinuationConfig, PlannerConfig
 from robust_planner.examples import Example
 from robust_planner.models import guided_tool

@@ -15,13 +15,13 @@ from scipy.interpolate import CubicSpline
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference import JointTrajectory
+from contact_aware_control.reference.motion import joints_along, tool_pose
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
-from contact_experiments.control.experiments import Experiment
-from contact_experiments.control.motion import joints_along, tool_pose
-from contact_experiments.control.statistics import ExperimentData
 from contact_experiments.robust.arm_runs import ArmCase, Execution
+from contact_stack.demo.contact_tracking.experiments import Experiment
+from contact_stack.demo.contact_tracking.statistics import ExperimentData
 from robust_planner.contact_model import DriveConfig
 from tamsi_sim.robot.plant import cartesian_impedance
 

@@ -13,22 +13,13 @@ from typing import Any
 import numpy as np
 
 from contact_core.robot.scene import Scene, write_scene
+from contact_stack.demo.sled.task import ALONG, RESTING, SAME_TIME, SCENE, SLIDING, carried_mass
 from robust_planner.examples import Example, sled
 from robust_planner.risk.failure import FailureRate
 from robust_planner.risk.risk_planner import RiskPlan, plan_example
 from robust_planner.risk.worlds import Normal, draw_worlds
 from robust_planner.trajectory import ContactTrajectory
-from tamsi_sim.robot.plant import Plant, cartesian_impedance
-
-SCENE = "slide_sled"
-SLIDING = "sliding"
-"""The surface of sled and table."""
-ALONG = 1
-"""The motion is along y of the base frame, the second entry of a wrench."""
-RESTING = 0.5
-"""Time without a wrench in which the jaws close and the sled comes to rest [s]."""
-SAME_TIME = 1e-6
-"""Sums of periods have no exact representation [s]."""
+from tamsi_sim.robot.plant import Plant
 
 
 @dataclass(frozen=True)
@@ -182,17 +173,6 @@ class ArmTask:
 
 def _tuples(course: np.ndarray) -> Any:
     return tuple(course.tolist() if course.ndim == 1 else map(tuple, course.tolist()))
-
-
-def carried_mass() -> float:
-    """Return the inertia of the arm along the motion, at its start [kg].
-
-    The arm offers no stiffness there, but its links have to be accelerated. The planner is told
-    that, but not that it changes on the way, nor about the friction in the arm's joints.
-    """
-    scene = Scene.load(SCENE)
-    start = np.array(scene.config.robot.initial_positions)
-    return float(cartesian_impedance(scene).tool_inertia(start)[ALONG, ALONG])
 
 
 class Slide(Execution):

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from contact_experiments.control.motion import tool_pose
-from contact_experiments.control.statistics import ExperimentData
+from contact_aware_control.reference.motion import tool_pose
 from contact_experiments.robust.arm_course import ACROSS, Course, Following
-from contact_experiments.robust.arm_runs import SCENE, SLIDE, ArmCase
+from contact_experiments.robust.arm_runs import SLIDE, ArmCase
+from contact_stack.demo.contact_tracking.statistics import ExperimentData
+from contact_stack.demo.sled.task import SCENE
 
 SLOWER = 4.0
 """How many times longer the motion takes than planned."""

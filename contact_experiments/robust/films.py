@@ -7,8 +7,8 @@ from matplotlib.patches import Rectangle
 
 from contact_core.base.figures import BLUE, RED, MovingFigure, new_figure
 from contact_core.base.sweep import Sweep
-from contact_experiments.robust.grid_figures import greek
 from contact_experiments.robust.paper_figures import EDGE, hopper_in_frames, rough_blocks
+from robust_planner.grid_figures import greek
 from robust_planner.models import joint_positions
 
 PAUSE = 0.5

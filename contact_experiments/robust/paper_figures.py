@@ -11,7 +11,10 @@ import numpy as np
 from contact_core.base.figures import FigureResult
 from contact_core.base.sweep import Sweep
 from contact_experiments.papers.figure import spread
-from contact_experiments.robust.grid_figures import (
+from robust_planner.config import PlannerConfig
+from robust_planner.evaluation.execution import FinalErrors, final_errors
+from robust_planner.examples import Example, make_example
+from robust_planner.grid_figures import (
     REFERENCE,
     Grid,
     curve_style,
@@ -19,19 +22,16 @@ from contact_experiments.robust.grid_figures import (
     plot_trade_off,
     point_name,
 )
-from contact_experiments.robust.plan_figures import (
+from robust_planner.plan_figures import (
     plot_final_blocks,
     plot_foot,
     plot_frames,
     plot_risks,
     plot_simulations,
 )
-from contact_experiments.robust.sweep import OURS, PLANNERS, GridPoint, plan_grid, plan_reference
-from robust_planner.config import PlannerConfig
-from robust_planner.evaluation.execution import FinalErrors, final_errors
-from robust_planner.examples import Example, make_example
 from robust_planner.report import mean_foot_height
 from robust_planner.result import RobustPlan
+from robust_planner.sweep import OURS, PLANNERS, GridPoint, plan_grid, plan_reference
 
 PATIENCE = 3600.0
 """Time budget of a plan; none of these needs it on a machine that is not overloaded [s]."""

@@ -11,11 +11,11 @@ from control_msgs.action import FollowJointTrajectory
 from contact_aware_control.estimation.identification import REST, Samples
 from contact_core.base.errors import CommunicationError
 from contact_core.robot.arm_state import ArmState
-from contact_experiments.control.recording import Motion, OnTime
 from contact_ros.client import GraphClient
 from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_ros.driver_profile.endpoints import StateReader
 from contact_ros.stamps import NANOSECONDS
+from contact_stack.calibrate.simulated import Motion, OnTime
 from contact_stack.demo.client_node import joint_goal
 
 ACTION = "follow_joint_trajectory"

@@ -11,7 +11,7 @@ from pathlib import Path
 from contact_stack.checks import Check, CheckStatus
 
 PACKAGES = ("contact_core", "tamsi_sim", "contact_aware_control")
-PRECOMPILE = "python -m contact_experiments.precompile"
+PRECOMPILE = "python -m contact_stack.precompile"
 CPUS_WANTED = 2
 GOVERNORS = "/sys/devices/system/cpu"
 

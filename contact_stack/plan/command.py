@@ -15,7 +15,6 @@ from tqdm import tqdm
 from contact_core.base.results import add_json_option, at_least, write_json
 from contact_core.base.sweep import Sweep, add_worker_options, chosen_workers
 from contact_core.base.waiting import waiting_for
-from contact_experiments.precompile import precompile_stack
 from contact_stack.plan.request import (
     OnIteration,
     PlanOutcome,
@@ -28,6 +27,7 @@ from contact_stack.plan.request import (
     read_goal_entry,
     states_of,
 )
+from contact_stack.precompile import precompile_stack
 from irs_planner import SMOOTHING_MODES, IrsProblem, example_names
 from irs_planner.examples import example_settings
 from irs_planner.smoothing_modes import DEFAULT_MODE

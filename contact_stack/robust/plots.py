@@ -7,9 +7,11 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from contact_core.base.figures import save_all
-from contact_experiments.robust import tamsi_world
-from contact_experiments.robust.grid_figures import Plans
-from contact_experiments.robust.plan_figures import (
+from contact_stack.robust import tamsi_world
+from robust_planner.evaluation.execution import final_errors, impacts
+from robust_planner.evaluation.time_stepping import Simulator, simulate_plan
+from robust_planner.grid_figures import Plans
+from robust_planner.plan_figures import (
     plot_approach,
     plot_controls,
     plot_foot,
@@ -18,8 +20,6 @@ from contact_experiments.robust.plan_figures import (
     plot_schedule,
     plot_simulations,
 )
-from robust_planner.evaluation.execution import final_errors, impacts
-from robust_planner.evaluation.time_stepping import Simulator, simulate_plan
 from robust_planner.planner import RobustAnswer, RobustRequest
 
 SIMULATORS: dict[str, Simulator] = {

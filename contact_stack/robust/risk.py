@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from contact_core.base.errors import ConfigError
 from contact_core.base.figures import add_legend, new_figure, save
 from contact_core.base.results import Rows, table, write_json
-from contact_experiments.robust import tamsi_judge
+from contact_stack.robust import tamsi_judge
 from robust_planner.examples import Example
 from robust_planner.risk.failure import FailureRate
 from robust_planner.risk.risk_planner import RiskPlan, failure_rate, simulator

@@ -5,9 +5,9 @@ contact-stack paper chance_constraints 5a --with examples/papers/03_own_planner.
 
 from dataclasses import replace
 
-from contact_experiments.robust.sweep import PLANNERS
 from robust_planner.config import UncertaintyConfig
 from robust_planner.planner import plan
+from robust_planner.sweep import PLANNERS
 
 LEAST = 0.05
 

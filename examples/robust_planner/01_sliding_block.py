@@ -5,9 +5,9 @@ Run with ``python examples/robust_planner/01_sliding_block.py [picture.png]``.
 
 import sys
 
-from contact_experiments.robust.plan_figures import plot_simulations
-from contact_experiments.robust.sweep import plan_reference
 from robust_planner import final_errors, make_example, plan
+from robust_planner.plan_figures import plot_simulations
+from robust_planner.sweep import plan_reference
 
 example = make_example("block")
 reference = plan_reference(example)

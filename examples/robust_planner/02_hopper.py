@@ -5,9 +5,9 @@ Run with ``python examples/robust_planner/02_hopper.py [picture.png]``.
 
 import sys
 
-from contact_experiments.robust.plan_figures import plot_frames
-from contact_experiments.robust.sweep import plan_reference
 from robust_planner import highest_force, make_example, mean_foot_height, plan
+from robust_planner.plan_figures import plot_frames
+from robust_planner.sweep import plan_reference
 
 example = make_example("hopper")
 reference = plan_reference(example)

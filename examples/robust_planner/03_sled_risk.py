@@ -6,9 +6,9 @@ Run with ``python examples/robust_planner/03_sled_risk.py [picture.png]``.
 import dataclasses
 import sys
 
-from contact_experiments.robust.plan_figures import plot_controls
-from contact_experiments.robust.sweep import plan_reference
 from robust_planner import RiskConfig, make_example, plan, violation_rate
+from robust_planner.plan_figures import plot_controls
+from robust_planner.sweep import plan_reference
 
 example = make_example("sled")
 reference = plan_reference(example)

@@ -5,10 +5,10 @@ Run with ``python examples/robust_planner/04_table_approach.py [picture.png]``.
 
 import sys
 
-from contact_experiments.robust import tamsi_world
-from contact_experiments.robust.plan_figures import plot_impacts
-from contact_experiments.robust.sweep import plan_reference
+from contact_stack.robust import tamsi_world
 from robust_planner import impacts, make_example, plan, simulate_plan
+from robust_planner.plan_figures import plot_impacts
+from robust_planner.sweep import plan_reference
 
 example = make_example("table_approach")
 problem = example.problem

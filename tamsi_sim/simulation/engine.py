@@ -98,6 +98,10 @@ class Engine:
         self.sensors = Sensors(built, time_step)
         self._start = self.save()
 
+    def twin(self) -> Engine:
+        """Return another engine of the same model and settings, at the model's start."""
+        return Engine(self.built, self.time_step, self.solver)
+
     def save(self) -> Snapshot:
         """Return the state and the inputs, to come back to by :meth:`restore`."""
         drives = Drives(*(array.copy() for array in self.drives))

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tamsi_sim.viewer.page import Picture, SimulationPage
-
-if TYPE_CHECKING:
-    from tamsi_sim.simulation.engine import Engine
+from tamsi_sim.viewer.page import Picture, Simulated, SimulationPage
 
 
 class LivePage(SimulationPage):
     """Shows an engine's latest state. Who opens the page is shown the state of that moment."""
 
-    def __init__(self, engine: Engine, port: int = 8080, collisions: bool = False) -> None:
+    def __init__(self, engine: Simulated, port: int = 8080, collisions: bool = False) -> None:
         """Open the page.
 
         Args:

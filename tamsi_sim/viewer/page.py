@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Protocol, Self
 
 import numpy as np
 import viser
 
 from contact_core.base.errors import whole_number
 from contact_core.model.drawing import ForceArrows, silence
+from tamsi_sim.arrays.data import Work
+from tamsi_sim.simulation.model import BuiltModel
+from tamsi_sim.simulation.observer import Observer
 from tamsi_sim.viewer.link_nodes import LinkNodes
-
-if TYPE_CHECKING:
-    from tamsi_sim.simulation.engine import Engine
 
 HOST = "127.0.0.1"
 PERIOD = 1.0 / 30.0  # between two pictures [s]
@@ -74,6 +74,21 @@ class Recording:
         return _inline(f'srcdoc="{html.escape(self.html)}"')
 
 
+class Simulated(Protocol):
+    """What pages know of an :class:`~tamsi_sim.simulation.engine.Engine`."""
+
+    built: BuiltModel
+    q: np.ndarray
+    work: Work
+
+    @property
+    def observer(self) -> Observer:
+        """Answers questions about the present state."""
+
+    def twin(self) -> Self:
+        """Return another simulation of the same model, at its start."""
+
+
 class SimulationPage(ABC):
     """A page with all links, and contact forces as arrows.
 
@@ -84,7 +99,7 @@ class SimulationPage(ABC):
         address: Where it is.
     """
 
-    def __init__(self, engine: Engine, port: int, collisions: bool) -> None:
+    def __init__(self, engine: Simulated, port: int, collisions: bool) -> None:
         """Open the page.
 
         Args:
@@ -96,7 +111,7 @@ class SimulationPage(ABC):
             ConfigError: If the port is no positive whole number.
         """
         port = whole_number(port, "port", least=1)
-        self._twin = type(engine)(engine.built, engine.time_step, engine.solver)
+        self._twin = engine.twin()
         with silence():
             self._server = viser.ViserServer(HOST, port, label="simulation", verbose=False)
         self.address = f"http://{HOST}:{self._server.get_port()}"

@@ -10,10 +10,9 @@ import numpy as np
 import viser
 
 from contact_core.base.errors import ConfigError, ModelError, choices
-from tamsi_sim.viewer.page import PERIOD, Picture, SimulationPage
+from tamsi_sim.viewer.page import PERIOD, Picture, Simulated, SimulationPage
 
 if TYPE_CHECKING:
-    from tamsi_sim.simulation.engine import Engine
     from tamsi_sim.simulation.records import Trajectory
 
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
@@ -23,7 +22,7 @@ class Player(SimulationPage):
     """Plays a trajectory, with the resultant contact force on each free body at its origin."""
 
     def __init__(
-        self, engine: Engine, trajectory: Trajectory, port: int = 8080, collisions: bool = False
+        self, engine: Simulated, trajectory: Trajectory, port: int = 8080, collisions: bool = False
     ) -> None:
         """Open the page at the trajectory's start.
 

@@ -1,7 +1,7 @@
 """The experiments in process: simulator, contact particle filter, controller.
 
 Forces are the simulator's ground truth, after the impact of each touch-down; see
-``contact_experiments.control.statistics`` for the definitions.
+``contact_stack.demo.contact_tracking.statistics`` for the definitions.
 """
 
 import itertools
@@ -14,8 +14,8 @@ from contact_aware_control.estimation.config import EstimatorConfig, ObserverCon
 from contact_aware_control.safety.status import Mode
 from contact_core.base.config import from_mapping
 from contact_experiments.control.closed_loop import TRUTH, ClosedLoopRun
-from contact_experiments.control.experiments import EXPERIMENTS
-from contact_experiments.control.statistics import trajectory_hash
+from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
+from contact_stack.demo.contact_tracking.statistics import trajectory_hash
 
 LIMIT = ControllerConfig().force.limit
 

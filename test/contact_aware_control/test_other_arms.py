@@ -17,7 +17,7 @@ from contact_aware_control.targets import PoseTarget, StreamConfig, StreamedTarg
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
-from contact_experiments.control.experiments import MugPlacement
+from contact_stack.demo.contact_tracking.experiments import MugPlacement
 
 TOOL_DOWN = {
     "fr3_wsg50": (0.0, -0.4, 0.0, -2.3, 0.0, 1.9, 0.0),

@@ -15,7 +15,7 @@ from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.base.config import from_mapping
 from contact_core.robot.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
-from contact_experiments.control.experiments import EXPERIMENTS
+from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
 
 SHOULDER, ELBOW = np.eye(7)[1], np.eye(7)[3]
 LIMIT = ControllerConfig().force.limit

@@ -1,7 +1,8 @@
 """The contact-aware controller where model, sensors and scene are not what it believes.
 
-Estimator in the loop, true forces, definitions of ``contact_experiments.control.statistics``. Each
-case is run on both of the paper's experiments.
+Estimator in the loop, true forces, definitions of
+``contact_stack.demo.contact_tracking.statistics``. Each case is run on both of the paper's
+experiments.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from contact_core.base.seeds import generator
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
-from contact_experiments.control.experiments import EXPERIMENTS
+from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
 
 LIMIT = ControllerConfig().force.limit
 GRAVITY_ERROR = np.array([0.0, 1.0, 0.0, -0.6, 0.0, 0.2, 0.0])

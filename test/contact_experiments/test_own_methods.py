@@ -9,9 +9,9 @@ import pytest
 
 from contact_core.base.sweep import Plugin, Sweep, Workers
 from contact_experiments.robust.paper_figures import block_study
-from contact_experiments.robust.sweep import OURS, PLANNERS, GridPoint, plan_grid
 from contact_experiments.tamsi.integrators.integrator import SCHEMES
 from contact_experiments.tamsi.paper.gripper_figures import GRIPPERS, convergence, velocities
+from robust_planner.sweep import OURS, PLANNERS, GridPoint, plan_grid
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "papers"
 

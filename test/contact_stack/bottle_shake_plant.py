@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
+from contact_aware_control.reference.motion import tool_pose
 from contact_core.robot.gripper import GripperCommand
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
-from contact_experiments.control.motion import tool_pose
 from contact_stack.demo.bottle_shake.joint_controller import inverse_dynamics, scene_for
 from contact_stack.demo.bottle_shake.procedure import GripConfig, Observation, Procedure
 from contact_stack.demo.bottle_shake.record import BottleRecord, BottleSample

@@ -10,10 +10,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from contact_aware_control.reference.motion import tool_pose
 from contact_core.base.errors import TrajectoryError
 from contact_core.robot.robot import GRAVITY, Robot
 from contact_core.robot.scene import Scene
-from contact_experiments.control.motion import tool_pose
 from contact_stack import cli
 from contact_stack.demo.bottle_shake.demo import draw_records
 from contact_stack.demo.bottle_shake.joint_controller import (

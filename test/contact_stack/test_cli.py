@@ -18,7 +18,7 @@ from command import WITHOUT_LAUNCH_ROS
 
 from contact_core.base.errors import ConfigError
 from contact_core.base.files import share
-from contact_stack import cli, help_texts
+from contact_stack import cli, commands, help_texts
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def wait_command(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     module = types.ModuleType("wait_command")
     module.add_arguments = lambda parser: parser.add_argument("--number", type=int)
     monkeypatch.setitem(sys.modules, "wait_command", module)
-    monkeypatch.setitem(cli.COMMANDS, "wait", cli.Command("wait_command", "wait"))
+    monkeypatch.setitem(commands.COMMANDS, "wait", commands.Command("wait_command", "wait"))
     return module
 
 
@@ -115,11 +115,11 @@ def test_every_help_says_how_with_examples(words: tuple[str, ...], capsys) -> No
     text = capsys.readouterr().out
     assert "examples:" in text
     if not words:
-        assert all(name in text for name in cli.COMMANDS)
+        assert all(name in text for name in commands.COMMANDS)
 
 
 def test_the_help_that_is_kept_is_what_the_commands_say() -> None:
-    said = help_texts.all_helps(cli.build_parser((), full=True))
+    said = help_texts.all_helps(commands.build_parser((), full=True))
     kept = help_texts.kept_helps()
     assert kept.keys() == said.keys()
     for words, text in said.items():
@@ -228,7 +228,7 @@ def test_json_goes_to_a_file_or_is_all_that_is_printed(launch_file, tmp_path, ca
 
 
 def test_json_is_the_same_option_everywhere() -> None:
-    parsers = [cli.build_parser((), full=True)]
+    parsers = [commands.build_parser((), full=True)]
     for parser in parsers:
         for action in parser._actions:
             if isinstance(action, argparse._SubParsersAction):

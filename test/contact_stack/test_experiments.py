@@ -9,15 +9,15 @@ import pytest
 
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.reference import JointTrajectory
+from contact_aware_control.reference.motion import tool_at
 from contact_core.multibody.collision.shapes import shape_to_coal
 from contact_core.robot.description import collision_shapes, read_urdf
 from contact_core.robot.inverse_kinematics import InverseKinematics
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
-from contact_experiments.control.experiments import EXPERIMENTS, Experiment, MugMoving
-from contact_experiments.control.motion import tool_at
-from contact_experiments.control.variants import VARIANTS
 from contact_stack.demo.contact_tracking.demo import GROUPS, launch_arguments, selected, verdict
+from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS, Experiment, MugMoving
+from contact_stack.demo.contact_tracking.variants import VARIANTS
 from contact_stack.launch import find_launch_file, parse
 
 SAMPLES = 60

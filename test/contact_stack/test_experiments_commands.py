@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from contact_stack import cli
+from contact_experiments.commands import EXPERIMENTS
+from contact_stack import cli, commands
 
 WORKS = "def add_arguments(parser): pass\ndef main(args): return 3\n"
 
@@ -21,8 +22,8 @@ def write_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
 
 def test_a_missing_library_is_named_with_what_installs_it(write_module, monkeypatch, capsys):
     write_module("peer_command", "import no_such_peer\n" + WORKS)
-    command = cli.Command("peer_command", "compare", cli.EXPERIMENTS)
-    monkeypatch.setitem(cli.COMMANDS, "compare", command)
+    command = commands.Command("peer_command", "compare", EXPERIMENTS)
+    monkeypatch.setitem(commands.COMMANDS, "compare", command)
     assert cli.main(["compare"]) == 2
     assert capsys.readouterr().err == (
         "contact-stack: 'no_such_peer' is not installed: pip install 'contact_stack[experiments]'\n"
@@ -31,8 +32,8 @@ def test_a_missing_library_is_named_with_what_installs_it(write_module, monkeypa
 
 def test_a_module_of_ours_that_is_missing_is_a_bug(write_module, monkeypatch):
     write_module("broken_command", "import contact_core.no_such_module\n" + WORKS)
-    command = cli.Command("broken_command", "compare", cli.EXPERIMENTS)
-    monkeypatch.setitem(cli.COMMANDS, "compare", command)
+    command = commands.Command("broken_command", "compare", EXPERIMENTS)
+    monkeypatch.setitem(commands.COMMANDS, "compare", command)
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         cli.main(["compare"])
 
@@ -41,11 +42,13 @@ def test_of_a_group_only_the_command_that_is_asked_for_is_imported(
     write_module, monkeypatch, capsys
 ):
     write_module("first_of_group", WORKS)
-    commands = {
-        "first": cli.Command("first_of_group", "the first"),
-        "second": cli.Command("no_such_command", "the second"),
+    both = {
+        "first": commands.Command("first_of_group", "the first"),
+        "second": commands.Command("no_such_command", "the second"),
     }
-    monkeypatch.setitem(cli.COMMANDS, "many", cli.Group("both", commands, "WHICH", "examples:"))
+    monkeypatch.setitem(
+        commands.COMMANDS, "many", commands.Group("both", both, "WHICH", "examples:")
+    )
     assert cli.main(["many", "first"]) == 3
     with pytest.raises(SystemExit):
         cli.main(["many", "--help"])
@@ -56,5 +59,5 @@ def test_of_a_group_only_the_command_that_is_asked_for_is_imported(
 
 def test_the_extra_of_the_commands_exists_under_both_names():
     setup = (Path(cli.__file__).parents[1] / "setup.py").read_text()
-    assert f'"{cli.EXPERIMENTS}": EXPERIMENTS' in setup
+    assert f'"{EXPERIMENTS}": EXPERIMENTS' in setup
     assert '"bench": EXPERIMENTS' in setup

@@ -15,8 +15,8 @@ import pytest
 from command import signal_another_thread
 
 from contact_experiments.bench import robust as bench
-from contact_experiments.robust.sweep import GridPoint
 from contact_stack import cli
+from robust_planner.sweep import GridPoint
 
 KEYS = [
     "problem", "status", "seconds", "cost", "merit", "max_speed", "friction_mid_N",

@@ -7,12 +7,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from contact_experiments.robust.sweep import plan_reference
-from contact_experiments.robust.tamsi_world import WorldError, can_simulate, simulate_plan
+from contact_stack.robust.tamsi_world import WorldError, can_simulate, simulate_plan
 from robust_planner.contact_model import GRAVITY
 from robust_planner.evaluation.execution import final_errors
 from robust_planner.examples import make_example
 from robust_planner.problem import RobustProblem
+from robust_planner.sweep import plan_reference
 from robust_planner.trajectory import ContactTrajectory
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from contact_core.base.errors import SecondGraphError
+from contact_experiments.bench.risk import execute
+from contact_experiments.robust import arm_graph
 from contact_experiments.robust.arm_runs import ArmCase, Execution
-from contact_stack.robust import arm_graph
-from contact_stack.robust.arm_benchmark import execute
 
 pytestmark = pytest.mark.graph
 

@@ -18,12 +18,13 @@ from own_domain import own_domain
 
 from contact_core.base.errors import CommunicationError
 from contact_core.robot.arm_state import ArmState, CommandMode
-from contact_experiments.robust.arm_runs import SCENE, SLIDE, ArmCase
+from contact_experiments.robust.arm_runs import SLIDE, ArmCase
 from contact_stack import cli
 from contact_stack.demo import command
 from contact_stack.demo.runner import run_graph
 from contact_stack.demo.sled.demo import SledPlans, SlideSled
 from contact_stack.demo.sled.node import rest_pose
+from contact_stack.demo.sled.task import SCENE
 from contact_stack.viewer.browser import PageOpener
 from robust_planner.trajectory import ContactTrajectory
 

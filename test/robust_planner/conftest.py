@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from contact_experiments.robust.sweep import plan_reference
 from robust_planner.examples import Example, make_example
 from robust_planner.result import RobustPlan
+from robust_planner.sweep import plan_reference
 
 
 @pytest.fixture(scope="session")

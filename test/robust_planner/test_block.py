@@ -8,13 +8,13 @@ import itertools
 import numpy as np
 import pytest
 
-from contact_experiments.robust.sweep import GridPoint, plan_grid
 from robust_planner.config import PlannerConfig, UncertaintyConfig
 from robust_planner.evaluation.execution import FinalErrors, final_errors
 from robust_planner.examples import Example
 from robust_planner.plan_warnings import PlanWarningKind
 from robust_planner.planner import plan
 from robust_planner.result import RobustPlan
+from robust_planner.sweep import GridPoint, plan_grid
 
 
 def planned(

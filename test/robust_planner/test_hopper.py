@@ -9,12 +9,12 @@ import pytest
 
 from contact_core.base.sweep import Sweep
 from contact_experiments.robust.paper_figures import figure_6bc, figure_7
-from contact_experiments.robust.sweep import GridPoint, plan_grid, plan_reference
 from robust_planner.chance_constraint import normal_quantile
 from robust_planner.evaluation.violation import highest_force
 from robust_planner.examples import Example, make_example
 from robust_planner.report import mean_foot_height
 from robust_planner.result import RobustPlan
+from robust_planner.sweep import GridPoint, plan_grid, plan_reference
 
 pytestmark = [pytest.mark.verify, pytest.mark.timeout(3600)]
 

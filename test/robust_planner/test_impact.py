@@ -8,15 +8,15 @@ import math
 import numpy as np
 import pytest
 
-from contact_experiments.robust.plan_figures import plot_approach, plot_impacts
-from contact_experiments.robust.sweep import plan_reference
 from robust_planner.config import UncertaintyConfig
 from robust_planner.contact_model import GRAVITY
 from robust_planner.evaluation.execution import impacts, touchdown
 from robust_planner.evaluation.time_stepping import simulate_plan
 from robust_planner.examples import Example, make_example
+from robust_planner.plan_figures import plot_approach, plot_impacts
 from robust_planner.planner import plan
 from robust_planner.result import RobustPlan
+from robust_planner.sweep import plan_reference
 
 
 @pytest.fixture(scope="module")

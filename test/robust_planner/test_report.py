@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from matplotlib.colors import to_rgba
 
-from contact_experiments.robust.grid_figures import plot_final_errors, plot_trade_off
-from contact_experiments.robust.plan_figures import (
+from robust_planner.evaluation.execution import final_errors
+from robust_planner.examples import Example
+from robust_planner.grid_figures import plot_final_errors, plot_trade_off
+from robust_planner.plan_figures import (
     COLOURS,
     plot_controls,
     plot_final_blocks,
@@ -18,12 +20,10 @@ from contact_experiments.robust.plan_figures import (
     plot_schedule,
     plot_simulations,
 )
-from contact_experiments.robust.sweep import GridPoint
-from robust_planner.evaluation.execution import final_errors
-from robust_planner.examples import Example
 from robust_planner.planner import merit
 from robust_planner.report import report
 from robust_planner.result import RobustPlan
+from robust_planner.sweep import GridPoint
 from robust_planner.trajectory import ContactState, contact_schedule
 
 KEYS = [

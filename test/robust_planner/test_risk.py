@@ -10,7 +10,7 @@ from scipy import integrate, stats
 
 from contact_core.base.errors import ConfigError
 from contact_core.base.planning import PlanStatus, StopCondition
-from contact_experiments.robust import tamsi_judge
+from contact_stack.robust import tamsi_judge
 from robust_planner import (
     FailureConfig,
     FailureRate,

@@ -9,11 +9,11 @@ from control_msgs.action import ParallelGripperCommand
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
+from contact_aware_control.reference.motion import tool_pose
 from contact_core.base.errors import CommunicationError
 from contact_core.robot.arm_state import ArmState, CommandMode
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
-from contact_experiments.control.motion import tool_pose
 from contact_ros.driver_profile import (
     OVERLAYS,
     CommandWriter,

@@ -14,10 +14,10 @@ from enum import StrEnum
 
 import numpy as np
 
+from contact_aware_control.reference.motion import tool_pose
 from contact_core.base.config import parameter
 from contact_core.base.low_pass import LowPass
 from contact_core.robot.robot import Robot
-from contact_experiments.control.motion import tool_pose
 from contact_stack.demo.bottle_shake.task import BottleStage, BottleTask, JointPath, JointSetpoint
 
 CLOSED, OPEN = 0.0, 0.055

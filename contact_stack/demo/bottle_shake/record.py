@@ -13,14 +13,14 @@ import numpy as np
 import pinocchio as pin
 from scipy.signal import savgol_filter
 
+from contact_aware_control.reference.motion import tilt
 from contact_core.robot.description import read_urdf
 from contact_core.robot.robot import GRAVITY
 from contact_core.robot.scene import ROBOT, Scene
 from contact_core.robot.surface import combine
-from contact_experiments.control.motion import tilt
-from contact_experiments.control.statistics import trajectory_hash
 from contact_stack.demo.bottle_shake.procedure import HELD, Verdict, needed_grip
 from contact_stack.demo.bottle_shake.task import BottleStage, BottleTask
+from contact_stack.demo.contact_tracking.statistics import trajectory_hash
 
 BOTTLE, FINGER = "bottle", "finger_left"
 OUT_OF_HAND = 0.05

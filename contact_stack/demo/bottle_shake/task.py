@@ -15,10 +15,10 @@ import pinocchio as pin
 from scipy.interpolate import CubicSpline
 
 from contact_aware_control.reference import PoseTrajectory
+from contact_aware_control.reference.motion import joints_along
 from contact_core.base.config import parameter
 from contact_core.base.errors import TrajectoryError
 from contact_core.robot.robot import Robot
-from contact_experiments.control.motion import joints_along
 
 APPROACHING = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
 """Rotation of the tool, to the world frame: it points along x, the fingers close along y."""

@@ -13,12 +13,12 @@ from contact_aware_control.node.config import ControllerNodeConfig
 from contact_core.base.config import from_mapping
 from contact_core.base.files import share
 from contact_core.base.results import Rows, table
-from contact_experiments.control.experiments import EXPERIMENTS
-from contact_experiments.control.run_figures import draw_experiment
-from contact_experiments.control.statistics import ExperimentData, summarize
-from contact_experiments.control.variants import VARIANTS, Variant
 from contact_stack.demo.client_node import NAME, Connection
+from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
 from contact_stack.demo.contact_tracking.node import ContactTrackingNode
+from contact_stack.demo.contact_tracking.run_figures import draw_experiment
+from contact_stack.demo.contact_tracking.statistics import ExperimentData, summarize
+from contact_stack.demo.contact_tracking.variants import VARIANTS, Variant
 from contact_stack.demo.runner import DRIVER, ENGINE, REALTIME, Demo, Option
 
 LAUNCH_ARGUMENTS = {

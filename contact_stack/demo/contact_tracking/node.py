@@ -12,12 +12,10 @@ from contact_stack_msgs.srv import SetPayload
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 
 from contact_aware_control.reference import PoseTrajectory
+from contact_aware_control.reference.motion import Motion, tool_at
 from contact_core.base.errors import CommunicationError, TrajectoryError
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
-from contact_experiments.control.experiments import Experiment, Release
-from contact_experiments.control.motion import Motion, tool_at
-from contact_experiments.control.statistics import ContactSample, ExperimentData
 from contact_ros.geometry import frame_pose, to_array
 from contact_ros.stamps import NANOSECONDS, to_time
 from contact_stack.demo.client_node import (
@@ -30,6 +28,8 @@ from contact_stack.demo.client_node import (
     joint_goal,
     pose_goal,
 )
+from contact_stack.demo.contact_tracking.experiments import Experiment, Release
+from contact_stack.demo.contact_tracking.statistics import ContactSample, ExperimentData
 
 
 class ContactTrackingNode(ClientNode[ExperimentData]):

@@ -12,14 +12,14 @@ from matplotlib.figure import Figure
 
 from contact_core.base.figures import BLUE, BROWN, draw_limit, dress, save
 from contact_core.robot.description import RobotDescription
-from contact_experiments.control.statistics import trajectory_hash
-from contact_experiments.push.cases import PushCase
-from contact_experiments.push.drawing import draw_push
-from contact_experiments.push.scene import write_push_scene
-from contact_experiments.push.shapes import SHAPES
-from contact_experiments.push.task import ANGLE, POSITION
 from contact_stack.demo.client_node import NAME, Connection
+from contact_stack.demo.contact_tracking.statistics import trajectory_hash
+from contact_stack.demo.push_anything.drawing import draw_push
 from contact_stack.demo.push_anything.node import PushAnythingNode, PushedData
+from contact_stack.demo.push_anything.pusher import PushCase
+from contact_stack.demo.push_anything.scene import write_push_scene
+from contact_stack.demo.push_anything.shapes import SHAPES
+from contact_stack.demo.push_anything.task import ANGLE, POSITION
 from contact_stack.demo.runner import DRIVER, REALTIME, Demo, Option
 
 ROBOT = "iiwa14_pusher"

@@ -9,12 +9,12 @@ from geometry_msgs.msg import PoseStamped
 
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
-from contact_experiments.push.pusher import LOOK, PushConditions, Pusher
-from contact_experiments.push.task import PUSHER, THING, PushTask, seen_from_above
 from contact_ros.geometry import frame_pose, to_pose
 from contact_ros.qos import signal_publisher
 from contact_ros.stamps import NANOSECONDS, to_time
 from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection, force_on
+from contact_stack.demo.push_anything.pusher import LOOK, PushConditions, Pusher
+from contact_stack.demo.push_anything.task import PUSHER, THING, PushTask, seen_from_above
 
 
 @dataclass(frozen=True)

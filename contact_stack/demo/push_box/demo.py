@@ -23,8 +23,8 @@ from contact_core.base.figures import (
     save,
 )
 from contact_core.base.results import Rows, table
-from contact_experiments.control.statistics import trajectory_hash
 from contact_stack.demo.client_node import NAME, Connection
+from contact_stack.demo.contact_tracking.statistics import trajectory_hash
 from contact_stack.demo.push_box.node import Push, PushData, PushNode, pusher_path
 from contact_stack.demo.push_box.task import PushTask
 from contact_stack.demo.runner import DRIVER, REALTIME, Demo, Option

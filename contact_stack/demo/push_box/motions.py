@@ -18,9 +18,9 @@ from scipy.interpolate import PchipInterpolator
 
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.reference import PoseTrajectory
+from contact_aware_control.reference.motion import tool_pose
 from contact_core.base.errors import TrajectoryError
 from contact_core.robot.robot import Robot
-from contact_experiments.control.motion import tool_pose
 from contact_stack.demo.push_box.task import PushTask
 
 CLEARANCE = 0.03

@@ -19,10 +19,9 @@ from contact_stack_msgs.action import FollowPoseTrajectory, PlanThroughContact
 from contact_stack_msgs.msg import LinkForceLimit
 
 from contact_aware_control.reference import PoseTrajectory
+from contact_aware_control.reference.motion import tool_pose
 from contact_core.base.errors import TrajectoryError
 from contact_core.robot.robot import Robot
-from contact_experiments.control.experiments import SETTLING
-from contact_experiments.control.motion import tool_pose
 from contact_ros.geometry import frame_pose, to_se3
 from contact_ros.stamps import NANOSECONDS
 from contact_stack.demo.client_node import (
@@ -35,6 +34,7 @@ from contact_stack.demo.client_node import (
     force_on,
     pose_goal,
 )
+from contact_stack.demo.contact_tracking.experiments import SETTLING
 from contact_stack.demo.push_box.motions import PushPlace, approach, push_motion, push_places
 from contact_stack.demo.push_box.task import BOX, EXAMPLE, PUSHER, Miss, PushTask
 from irs_planner.examples import load_example

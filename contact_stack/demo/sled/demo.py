@@ -16,12 +16,12 @@ from contact_core.base.errors import ConfigError
 from contact_core.base.figures import add_legend, draw_limit, new_figure, save
 from contact_core.base.results import Rows, table
 from contact_core.robot.scene import Scene, write_scene
-from contact_experiments.control.statistics import trajectory_hash
-from contact_experiments.robust.arm_runs import SCENE, SLIDING, carried_mass
 from contact_ros.driver_profile import overlay
 from contact_stack.demo.client_node import Connection
+from contact_stack.demo.contact_tracking.statistics import trajectory_hash
 from contact_stack.demo.runner import DRIVER, Demo
 from contact_stack.demo.sled.node import SledNode, Slide
+from contact_stack.demo.sled.task import SCENE, SLIDING, carried_mass
 from robust_planner.examples import Example, sled
 from robust_planner.planner import RobustRequest, answer
 from robust_planner.report import report

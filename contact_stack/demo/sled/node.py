@@ -13,11 +13,11 @@ from tf2_msgs.msg import TFMessage
 from contact_core.base.errors import CommunicationError
 from contact_core.robot.arm_state import ArmState, CommandMode
 from contact_core.robot.scene import Scene
-from contact_experiments.robust.arm_runs import ALONG, RESTING, SAME_TIME
 from contact_ros.driver_profile import OverlayWriter
 from contact_ros.geometry import frame_pose
 from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection
 from contact_stack.demo.setpoint_gate import SetpointGate
+from contact_stack.demo.sled.task import ALONG, RESTING, SAME_TIME
 
 SLED = "sled"
 STATE = "state"

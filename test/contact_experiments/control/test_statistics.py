@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_experiments.control.statistics import (
+from contact_stack.demo.contact_tracking.statistics import (
     ContactSample,
     ExperimentData,
     contact_segments,

@@ -15,7 +15,6 @@ from contact_core.robot.robot import Robot
 from contact_experiments.fake import DRIVERS, FAULTS, FakeConfig, FakeRobot, Wall
 from contact_experiments.fake.arm import STIFFNESS
 from contact_experiments.fake.drivers import COMMANDING_ACTIVE
-from contact_experiments.fake.faults import summary
 from contact_experiments.fake.robot import START
 
 FREE = FakeConfig(position_noise=0.0, torque_noise=0.0)
@@ -176,7 +175,7 @@ def test_commands_overlay_a_motion_only_in_a_session(driver: str) -> None:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_every_fault_shows_and_can_be_cured(name: str, sound: list[str]) -> None:
-    assert summary(name).endswith(".")
+    assert FAULTS[name].summary().endswith(".")
     robot, sent = motion(name)
     assert sent[:20] == sound[:20]
     assert sent[20:] != sound[20:]

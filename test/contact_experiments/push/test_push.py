@@ -7,11 +7,11 @@ import pinocchio as pin
 import pytest
 
 from contact_core.base.sweep import Sweep, Workers
-from contact_experiments.push.cases import PushCase, draw_cases, run_case, summarize
-from contact_experiments.push.pusher import PushConditions
+from contact_experiments.push.cases import draw_cases, run_case, summarize
 from contact_experiments.push.run import PushRun
-from contact_experiments.push.shapes import HEIGHT, SHAPES, Thing
-from contact_experiments.push.task import POSITION, PushTask
+from contact_stack.demo.push_anything.pusher import PushCase, PushConditions
+from contact_stack.demo.push_anything.shapes import HEIGHT, SHAPES, Thing
+from contact_stack.demo.push_anything.task import POSITION, PushTask
 
 
 def test_mass_is_distributed_as_formulas_say():

@@ -11,10 +11,10 @@ from contact_core.base.planning import PlanStatus
 from contact_core.base.sweep import Sweep
 from contact_experiments.robust import paper_figures
 from contact_experiments.robust.paper_figures import BETA, THETA_OF_FRAMES, hopper_study
-from contact_experiments.robust.sweep import GridPoint, plan_reference
 from robust_planner.config import NonlinearSolverConfig, PlannerConfig
 from robust_planner.examples import Example, make_example
 from robust_planner.result import RobustPlan
+from robust_planner.sweep import GridPoint, plan_reference
 
 UNSOLVED = 0.1
 

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from contact_core.base.planning import PlanStatus
-from contact_experiments.robust import tamsi_machine
-from contact_experiments.robust.tamsi_world import WorldError
+from contact_stack.robust import tamsi_machine
+from contact_stack.robust.tamsi_world import WorldError
 from robust_planner import (
     Normal,
     Uniform,

@@ -16,7 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from contact_core.base.figures import new_figure
-from contact_experiments.robust.grid_figures import (
+from robust_planner.contact_model import ContactModel
+from robust_planner.evaluation.execution import FinalErrors, Impacts, touchdown
+from robust_planner.grid_figures import (
     REFERENCE,
     Grid,
     Plans,
@@ -25,8 +27,6 @@ from contact_experiments.robust.grid_figures import (
     label,
     legend,
 )
-from robust_planner.contact_model import ContactModel
-from robust_planner.evaluation.execution import FinalErrors, Impacts, touchdown
 from robust_planner.models import joint_positions
 from robust_planner.result import RobustPlan
 from robust_planner.trajectory import ContactState, ContactTrajectory, contact_schedule

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from contact_experiments.push.shapes import Thing
+from contact_stack.demo.push_anything.shapes import Thing
 from irs_planner.object_mover import AIM, OVERLAP
 from irs_planner.problem import Bounds, IrsProblem, QuadraticCost, VarianceSchedule
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics

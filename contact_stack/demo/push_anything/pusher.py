@@ -13,9 +13,10 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.base.config import nested, parameter
+from contact_core.base.seeds import generator
 from contact_core.robot.scene_config import CameraConfig
-from contact_experiments.push.shapes import HEIGHT
-from contact_experiments.push.task import TABLE, THING, PushTask, seen_from_above
+from contact_stack.demo.push_anything.shapes import HEIGHT
+from contact_stack.demo.push_anything.task import TABLE, THING, PushTask, seen_from_above
 from irs_planner.closed_loop import ClosedLoop, ClosedLoopSettings, Phase
 from irs_planner.object_tracker import ObjectTracker, TrackerConfig
 from tamsi_sim.robot.camera import Camera
@@ -26,6 +27,10 @@ LOOK = 0.05
 """Between two looks [s]."""
 REST = 10
 """Looks at rest after which it counts."""
+
+SPREAD = 0.3
+"""Mass and friction are off by so much at most."""
+KICK = (0.1, math.radians(45.0))
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,37 @@ class PushConditions:
         False, "whether the planner knows the whole arm in 3-D, else a disc in the plane"
     )
     timeout: float = parameter(180.0, "when it has failed", unit="s", above=0.0)
+
+
+@dataclass(frozen=True)
+class PushCase:
+    """One push.
+
+    Attributes:
+        shape: What is pushed.
+        seed: Of start, goal, conditions and noise.
+        kicked: Whether it is kicked away in the middle.
+        engine: What simulates it.
+        whole_arm: Whether the planner knows the whole arm.
+    """
+
+    shape: str
+    seed: int
+    kicked: bool = False
+    engine: str = "tamsi"
+    whole_arm: bool = False
+
+    def draw(self) -> tuple[PushTask, PushConditions]:
+        """Return what is to be pushed where, and what the planner does not know."""
+        draw = generator(self.seed, f"push {self.shape}")
+        task = PushTask.draw(self.shape, draw)
+        mass, friction = draw.uniform(1.0 - SPREAD, 1.0 + SPREAD, size=2)
+        kick, turn = KICK if self.kicked else (0.0, 0.0)
+        conditions = PushConditions(
+            mass=float(mass), friction=float(friction), kick=kick, kick_turn=turn,
+            engine=self.engine, whole_arm=self.whole_arm,
+        )  # fmt: skip
+        return task, conditions
 
 
 class Pusher:

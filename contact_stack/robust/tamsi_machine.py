@@ -14,7 +14,7 @@ import pinocchio as pin
 
 from contact_core.robot.scene import Instance
 from contact_core.robot.surface import Surface
-from contact_experiments.robust.tamsi_world import (
+from contact_stack.robust.tamsi_world import (
     DISSIPATION,
     STIFFNESS,
     TIME_STEP,

@@ -15,11 +15,11 @@ from contact_core.base.registry import Registry
 from contact_core.base.results import Rows, add_json_option, at_least, table, write_json
 from contact_core.base.sweep import Sweep, add_worker_options, chosen_workers
 from contact_experiments.robust.arm_approach import APPROACH
+from contact_experiments.robust.arm_graph import run_on_graph
 from contact_experiments.robust.arm_insertion import INSERTION
 from contact_experiments.robust.arm_runs import SLIDE, ArmCase, ArmTask
 from contact_experiments.robust.arm_sled import TRACKED_SLIDE
 from contact_stack.kernels import compile_once
-from contact_stack.robust.arm_graph import run_on_graph
 from robust_planner.examples import Example
 from robust_planner.risk.risk_planner import RiskPlan
 

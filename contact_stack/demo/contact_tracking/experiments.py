@@ -15,11 +15,11 @@ import pinocchio as pin
 from scipy.interpolate import CubicSpline
 
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
+from contact_aware_control.reference.motion import Motion, joints_along, tilt
 from contact_core.multibody.collision.shapes import ShapeKind
 from contact_core.robot.description import collision_shapes, read_urdf
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
-from contact_experiments.control.motion import Motion, joints_along, tilt
 
 SETTLING = 0.5
 """Time that is watched after the end of a motion [s]."""

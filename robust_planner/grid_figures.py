@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from contact_core.base.figures import new_figure
-from contact_experiments.robust.sweep import GridPoint
 from robust_planner.evaluation.execution import FinalErrors
 from robust_planner.result import RobustPlan
+from robust_planner.sweep import GridPoint
 
 # Label of a curve -> plan.
 Plans = Mapping[str, RobustPlan]

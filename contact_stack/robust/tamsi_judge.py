@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_experiments.robust import tamsi_machine, tamsi_world
+from contact_stack.robust import tamsi_machine, tamsi_world
 from robust_planner.problem import RobustProblem
 from robust_planner.risk.batch import (
     SMALLEST_FORCE,

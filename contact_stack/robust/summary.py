@@ -9,7 +9,7 @@ import numpy as np
 
 from contact_core.base import results
 from contact_core.base.results import Rows, look_up
-from contact_experiments.robust.tamsi_world import can_simulate, simulate_plan
+from contact_stack.robust.tamsi_world import can_simulate, simulate_plan
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.execution import final_errors, impacts
 from robust_planner.evaluation.time_stepping import SteppedMotion

@@ -1,7 +1,7 @@
 """Compile every kernel once, so that no node ever waits for the compiler.
 
-``make setup`` runs ``python -m contact_experiments.precompile graph``, then ``others``; workers of
-a cluster call :func:`precompile_stack`.
+``make setup`` runs ``python -m contact_stack.precompile graph``, then ``others``; workers of a
+cluster call :func:`precompile_stack`.
 """
 
 from __future__ import annotations
@@ -10,18 +10,26 @@ import importlib
 import multiprocessing
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from importlib.metadata import entry_points
+
+GRAPH, OTHERS = "graph", "others"
 
 MODULES = {
-    "graph": ("tamsi_sim.precompile", "contact_aware_control.precompile"),
-    "others": (
-        "irs_planner.precompile",
-        "contact_experiments.tamsi.precompile",
-        "robust_planner.precompile",
-    ),
+    GRAPH: ("tamsi_sim.precompile", "contact_aware_control.precompile"),
+    OTHERS: ("irs_planner.precompile", "robust_planner.precompile"),
 }
 """What simulator, estimator and controller run, and the rest; the longest comes first.
 
 Each has a function ``precompile()``."""
+
+ELSEWHERE = "contact_stack.kernels"
+"""Entry-point group of such functions of other packages; they count among the rest."""
+
+
+def modules(group: str) -> tuple[str, ...]:
+    """Return the modules of a group of :data:`MODULES`, those of other packages included."""
+    others = entry_points(group=ELSEWHERE) if group == OTHERS else ()
+    return (*MODULES[group], *(point.module for point in others))
 
 
 def main(groups: list[str]) -> None:
@@ -30,7 +38,7 @@ def main(groups: list[str]) -> None:
     Args:
         groups: Of MODULES.
     """
-    names = [name for group in groups for name in MODULES[group]]
+    names = [name for group in groups for name in modules(group)]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(mp_context=context) as pool:
         list(pool.map(precompile_module, names))
@@ -38,8 +46,8 @@ def main(groups: list[str]) -> None:
 
 def precompile_stack() -> None:
     """Compile the kernels of all packages one after the other, in this process."""
-    for names in MODULES.values():
-        for name in names:
+    for group in MODULES:
+        for name in modules(group):
             precompile_module(name)
 
 
@@ -47,7 +55,7 @@ def precompile_module(name: str) -> None:
     """Compile the kernels of one package.
 
     Args:
-        name: Its module of :data:`MODULES`.
+        name: The module with its function ``precompile()``.
     """
     importlib.import_module(name).precompile()
 

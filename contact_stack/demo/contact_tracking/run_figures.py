@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from contact_core.base.figures import add_legend, draw_limit, name_phases, new_figure, save_all
-from contact_experiments.control.statistics import Course, contact_segments, releases
+from contact_stack.demo.contact_tracking.statistics import Course, contact_segments, releases
 
 SIZE = (9.0, 6.0)
 BEFORE_RELEASE, AFTER_RELEASE = 0.4, 0.6

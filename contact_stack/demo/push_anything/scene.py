@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from contact_core.robot.scene import write_scene
-from contact_experiments.push.pusher import PushConditions
-from contact_experiments.push.shapes import HEIGHT, Thing
-from contact_experiments.push.task import TABLE, THING, PushTask
+from contact_stack.demo.push_anything.pusher import PushConditions
+from contact_stack.demo.push_anything.shapes import HEIGHT, Thing
+from contact_stack.demo.push_anything.task import TABLE, THING, PushTask
 
 
 def write_push_scene(task: PushTask, conditions: PushConditions, folder: Path) -> Path:

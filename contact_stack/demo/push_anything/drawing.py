@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from contact_core.base.figures import BLUE, BROWN, GREEN, ORANGE, dress
-from contact_experiments.push.shapes import Part, Thing
-from contact_experiments.push.task import PushTask
+from contact_stack.demo.push_anything.shapes import Part, Thing
+from contact_stack.demo.push_anything.task import PushTask
 from irs_planner.scenes.planar_scene import Box, Circle
 
 OUTLINES = 8
