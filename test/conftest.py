@@ -31,7 +31,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Remember what passes from now on."""
+    """Remember what passes from now on, and take the signals that the starter may ignore."""
+    # Whoever starts a run in the background ignores some, and processes of tests would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
     if config.getoption("resume"):
         config.pluginmanager.register(_Resume(config))
 
