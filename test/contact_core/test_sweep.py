@@ -19,7 +19,7 @@ from contact_core.base.sweep import Plugin, Sweep, Workers
 FOUR = [(0,), (1,), (2,), (3,)]
 PLUGIN = """
 from contact_core.base.registry import Registry
-from contact_core import sweep
+from contact_core.base import sweep
 sweep.OWN = 7
 """
 
