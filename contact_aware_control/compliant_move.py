@@ -18,7 +18,7 @@ import numpy as np
 
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.reference import PoseStream
-from contact_aware_control.reference.stream import Bounds
+from contact_aware_control.reference.stream import MotionBounds
 from contact_aware_control.tool_force import force_along, hand_links
 from contact_core.base.errors import TrajectoryError
 from contact_core.base.low_pass import followed_share
@@ -68,7 +68,7 @@ class CompliantMove:
         travel: np.ndarray,
         speed: float,
         duration: float,
-        bounds: Bounds,
+        bounds: MotionBounds,
         period: float,
         force_limit: float,
     ) -> None:

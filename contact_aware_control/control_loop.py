@@ -39,7 +39,7 @@ from contact_aware_control.safety.state_checks import (
     is_finite,
     is_sound_state,
 )
-from contact_aware_control.safety.status import FOLLOWING, Finding, Link, Mode, Request, Status
+from contact_aware_control.safety.status import FOLLOWING, Finding, LinkState, Mode, Request, Status
 from contact_aware_control.safety.supervisor import Conditions, Supervisor, SupervisorState
 from contact_aware_control.safety.transition import DONE, Transition, TransitionState
 from contact_aware_control.yielding import Known, Move, Yielding, age
@@ -183,16 +183,16 @@ class ControlLoop:
             state.command, Bound.YIELDING, status, reflex, controller, time, rate, ghost=ghost
         )
         sent, refusal = None, ""
-        if supervisor.link is Link.SYNC:
+        if supervisor.link is LinkState.SYNC:
             # Where the robot is now, commands would begin.
             assert arm is not None
             (gate, follow), ramp_ticks, ghost = self._start(arm, state.sent), 0, None
             checks = replace(checks, command=None)
-        elif supervisor.link is Link.LOST:
+        elif supervisor.link is LinkState.LOST:
             gate = None if gate is None else self._gate.rest(gate)
         else:
             assert arm is not None
-            if gate is None or follow is None or state.supervisor.link is not Link.ARMED:
+            if gate is None or follow is None or state.supervisor.link is not LinkState.ARMED:
                 (gate, follow), ramp_ticks, ghost = self._start(arm, state.sent), 0, None
             ramp_ticks = 0 if mode is Mode.FAULT else ramp_ticks + 1
             anew = move.reference_time == 0.0 and not _continues(goal, state)
@@ -337,7 +337,7 @@ class ControlLoop:
                 continue
             supervisor = self._supervisor.accept_input(supervisor)
             checks, wrong, fresh = self._checks.check(checks, message, state.command)
-            if wrong is None and follow is not None and supervisor.link is Link.ARMED:
+            if wrong is None and follow is not None and supervisor.link is LinkState.ARMED:
                 follow, wrong = self._watch.check(follow, message, state.reflex.offset)
             if wrong is None and fresh:
                 arm = message
@@ -421,8 +421,9 @@ class ControlLoop:
         return Conditions(
             state_age=age(now, arm),
             arrived=arm is not state.arm,
-            continuous=state.supervisor.link is not Link.LOST or self._continues(state, arm),
-            knows_command=state.supervisor.link is Link.ARMED or self._tells_command(state, arm),
+            continuous=state.supervisor.link is not LinkState.LOST or self._continues(state, arm),
+            knows_command=state.supervisor.link is LinkState.ARMED
+            or self._tells_command(state, arm),
             hearing=abs(now - checks.heard) * NANOSECONDS <= self._patience,
             finding=heard.finding,
             contacts_age=age(now, report),
@@ -554,7 +555,7 @@ def _first_wrong(*statuses: Status) -> Status:
 def _loss(supervisor: SupervisorState) -> str:
     """Say why there is no link; empty if there is one."""
     loss = supervisor.loss
-    if loss is None or supervisor.link is Link.ARMED:
+    if loss is None or supervisor.link is LinkState.ARMED:
         return ""
-    after = f"after {loss.status.name}: " if supervisor.link is Link.SYNC else ""
+    after = f"after {loss.status.name}: " if supervisor.link is LinkState.SYNC else ""
     return after + loss.detail

@@ -16,7 +16,7 @@ import numpy as np
 
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.reference import PoseStream
-from contact_aware_control.reference.stream import Bounds
+from contact_aware_control.reference.stream import MotionBounds
 from contact_aware_control.tool_force import force_along, hand_links
 from contact_core.base.errors import TrajectoryError
 from contact_core.base.low_pass import followed_share
@@ -66,7 +66,7 @@ class GuardedMove:
         speed: float,
         distance: float,
         force: float,
-        bounds: Bounds,
+        bounds: MotionBounds,
         period: float,
     ) -> None:
         """Plan the motion.

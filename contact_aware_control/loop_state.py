@@ -13,7 +13,7 @@ from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.follow_watch import FollowState
 from contact_aware_control.safety.reflex import ReflexState
 from contact_aware_control.safety.state_checks import CheckState
-from contact_aware_control.safety.status import Finding, Link, Mode, Status
+from contact_aware_control.safety.status import Finding, LinkState, Mode, Status
 from contact_aware_control.safety.supervisor import SupervisorState
 from contact_aware_control.safety.transition import DONE, TransitionState
 from contact_core.robot.arm_state import ArmState
@@ -123,7 +123,7 @@ class LoopStatus:
     ticks: int
     deadline_misses: int
     rejected_messages: int
-    link: Link = Link.LOST
+    link: LinkState = LinkState.LOST
     detail: str = ""
     reference_rate: float = 0.0
 

@@ -19,7 +19,7 @@ from contact_aware_control.reference.base import (
     check_joint_positions,
     check_joint_speeds,
 )
-from contact_aware_control.reference.stream import Bounds, bounds_of
+from contact_aware_control.reference.stream import MotionBounds, bounds_of
 from contact_aware_control.safety.clearances import WorkspaceLimits
 from contact_aware_control.safety.status import FOLLOWING
 from contact_core.base.config import parameter
@@ -180,14 +180,16 @@ class StreamedTargets:
         self._robot = robot
         self._limits = TargetLimits(robot, config)
         fastest = config.limits.velocity_fraction * robot.velocity_limits
-        self._joints = Bounds(
+        self._joints = MotionBounds(
             np.minimum(stream.joint_speed, fastest),
             np.full(robot.n, stream.joint_acceleration),
             np.full(robot.n, stream.joint_jerk),
         )
         shift = bounds_of(3, (stream.speed, stream.acceleration, stream.jerk))
         turn = bounds_of(3, (stream.turn_speed, stream.turn_acceleration, stream.turn_jerk))
-        self.tool_bounds = Bounds(*(np.concatenate(pair) for pair in zip(shift, turn, strict=True)))
+        self.tool_bounds = MotionBounds(
+            *(np.concatenate(pair) for pair in zip(shift, turn, strict=True))
+        )
         self._timeout = config.safety.reference_timeout
         self._last: Target | None = None
         self._before: Target | None = None

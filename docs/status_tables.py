@@ -39,12 +39,12 @@ ADVICE = {
 ENUMS = {
     "estimator": "contact_aware_control.estimation.base.EstimatorStatus",
     "tare": "contact_aware_control.estimation.tare.TareStatus",
-    "gripper": "contact_stack.wsg50.device.Status",
+    "gripper": "contact_stack.wsg50.device.GripperStatus",
     "grip": "contact_ros.gripper.Ending",
     "step": "tamsi_sim.arrays.status.StepStatus",
     "simulation": "tamsi_sim.simulation.observer.WarningKind",
     "plan_warnings": "robust_planner.plan_warnings.PlanWarningKind",
-    "placement": "contact_stack.demo.bottle_shake.procedure.Verdict",
+    "placement": "contact_stack.demo.bottle_shake.procedure.PlacementVerdict",
     "reach": "contact_core.robot.inverse_kinematics.InverseKinematicsStatus",
     "programs": "contact_core.quadratic_program.problem.QuadraticProgramStatus",
 }
@@ -148,9 +148,9 @@ def text_of(member: Enum) -> str:
 
 
 def _modes(status: Iterable[str]) -> list[str]:
-    from contact_aware_control.safety.status import Link, Mode
+    from contact_aware_control.safety.status import LinkState, Mode
 
-    return [name for name in status if name in {*Mode.__members__, *Link.__members__}]
+    return [name for name in status if name in {*Mode.__members__, *LinkState.__members__}]
 
 
 def _motion_rows() -> Iterator[tuple[str, str, str]]:

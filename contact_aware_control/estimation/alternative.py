@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from contact_aware_control.estimation.likelihood import FrictionCones
+from contact_aware_control.estimation.likelihood import FrictionPyramids
 from contact_aware_control.estimation.located_contact import Region, contains, cost_at, descend
 from contact_aware_control.estimation.measurement import Measurement
 from contact_aware_control.estimation.particles import Particles
@@ -38,7 +38,7 @@ class Alternative:
     def __init__(
         self,
         surface: RobotSurface,
-        friction: FrictionCones,
+        friction: FrictionPyramids,
         distance: float,
         step: float,
         evidence_time: float,
@@ -124,7 +124,7 @@ def _best_elsewhere(
     placement: Placement,
     particles: Particles,
     measurement: Measurement,
-    friction: FrictionCones,
+    friction: FrictionPyramids,
     elsewhere: Region,
     step: float,
     shape: int,

@@ -10,7 +10,7 @@ import numpy as np
 from contact_aware_control.estimation import particles
 from contact_aware_control.estimation.alternative import Alternative
 from contact_aware_control.estimation.config import EstimateConfig, ParticleConfig
-from contact_aware_control.estimation.likelihood import FrictionCones, evaluate
+from contact_aware_control.estimation.likelihood import FrictionPyramids, evaluate
 from contact_aware_control.estimation.located_contact import LocatedContact
 from contact_aware_control.estimation.measurement import Measurement, Sample
 from contact_aware_control.estimation.modes import ModeFinder
@@ -91,7 +91,7 @@ class ContactParticleFilter:
         self._config = config
         self._estimate = estimate
         self._rng = rng
-        self._friction = FrictionCones(
+        self._friction = FrictionPyramids(
             config.friction, config.largest_friction, config.friction_surprise
         )
         self._particles = particles.new_particles(config.count)

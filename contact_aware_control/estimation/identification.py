@@ -34,7 +34,7 @@ LEAST_VARIATION = 0.3
 
 
 @dataclass(frozen=True)
-class Samples:
+class TorqueSamples:
     """What was recorded of an arm that nothing touched.
 
     Attributes:
@@ -50,7 +50,9 @@ class Samples:
     torque: np.ndarray
 
     @classmethod
-    def of(cls, states: Sequence[tuple[float, np.ndarray, np.ndarray, np.ndarray]]) -> Samples:
+    def of(
+        cls, states: Sequence[tuple[float, np.ndarray, np.ndarray, np.ndarray]]
+    ) -> TorqueSamples:
         """Put states together.
 
         Args:
@@ -127,7 +129,7 @@ def _append(times: list[float], points: list[np.ndarray], point: np.ndarray, spe
     points.append(point)
 
 
-def identify(robot: Robot, samples: Samples, config: EstimatorConfig) -> Identification:
+def identify(robot: Robot, samples: TorqueSamples, config: EstimatorConfig) -> Identification:
     """Find the errors of an arm's model.
 
     Args:
@@ -174,7 +176,7 @@ def _rms(values: np.ndarray) -> np.ndarray:
     return root
 
 
-def _stiffness(samples: Samples) -> np.ndarray:
+def _stiffness(samples: TorqueSamples) -> np.ndarray:
     """Fit (5), K (q_cmd - q) + tau_ext = 0 up to a constant, joint by joint, while all rest."""
     speed = np.gradient(samples.position, samples.time, axis=0)
     rests = np.all(np.abs(speed) < AT_REST, axis=1)

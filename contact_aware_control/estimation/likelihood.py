@@ -23,7 +23,7 @@ whose torque is this small, squared and relative. Links that fewer than three jo
 have such systems."""
 
 
-class FrictionCones(NamedTuple):
+class FrictionPyramids(NamedTuple):
     """Two friction pyramids: most contacts are inside the narrow one, all in the wide one.
 
     A wide pyramid alone would make more places explain a torque; a narrow one alone would
@@ -52,7 +52,7 @@ def best_force(
     nx: float,
     ny: float,
     nz: float,
-    friction: FrictionCones,
+    friction: FrictionPyramids,
 ) -> tuple[float, float, float, float]:
     """Fit the force at a point to the torque, and tell how much remains.
 
@@ -120,7 +120,7 @@ def fit_at(
     measurement: Measurement,
     placement: Placement,
     shape_joints: np.ndarray,
-    friction: FrictionCones,
+    friction: FrictionPyramids,
     shape: int,
     point: np.ndarray,
     normal: np.ndarray,
@@ -153,7 +153,7 @@ def evaluate(
     measurement: Measurement,
     placement: Placement,
     shape_joints: np.ndarray,
-    friction: FrictionCones,
+    friction: FrictionPyramids,
     shape: np.ndarray,
     point: np.ndarray,
     normal: np.ndarray,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_aware_control.estimation.likelihood import FrictionCones, best_force, fit_at
+from contact_aware_control.estimation.likelihood import FrictionPyramids, best_force, fit_at
 from contact_aware_control.estimation.measurement import (
     KnownContact,
     Measurement,
@@ -43,7 +43,7 @@ class LocatedContact:
     def __init__(
         self,
         surface: RobotSurface,
-        friction: FrictionCones,
+        friction: FrictionPyramids,
         slide_distance: float,
         rng: np.random.Generator,
     ) -> None:
@@ -200,7 +200,7 @@ def cost_at(
     surface: RobotSurface,
     placement: Placement,
     measurement: Measurement,
-    friction: FrictionCones,
+    friction: FrictionPyramids,
     shape: int,
     point: np.ndarray,
 ) -> float:
@@ -215,7 +215,7 @@ def descend(
     surface: RobotSurface,
     placement: Placement,
     measurement: Measurement,
-    friction: FrictionCones,
+    friction: FrictionPyramids,
     shape: int,
     point: np.ndarray,
     region: Region,

@@ -44,12 +44,12 @@ from contact_aware_control.reference import (
     PoseStream,
     PoseTrajectory,
 )
-from contact_aware_control.reference.stream import Approach, Bounds, MotionState
+from contact_aware_control.reference.stream import MotionBounds, MotionState, TargetMotion
 from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.follow_watch import FollowState
 from contact_aware_control.safety.reflex import ReflexState
 from contact_aware_control.safety.state_checks import CheckState
-from contact_aware_control.safety.status import Finding, Link, Mode, Request, Status
+from contact_aware_control.safety.status import Finding, LinkState, Mode, Request, Status
 from contact_aware_control.safety.supervisor import (
     Activity,
     Arming,
@@ -64,11 +64,11 @@ from contact_core.base.files import replacement
 from contact_core.robot.arm_state import ArmState, CommandMode, RobotCondition
 from contact_core.robot.description import JointFrictionConfig, JointsConfig, RobotDescription
 
-VERSION = 6
+VERSION = 7
 """Of the files written; 5 kept no joints of the robot, 4 lost what memories of forces are, 2 kept
 another state of the loop, 1 held pickled objects."""
 
-KNOWN_VERSIONS = (6,)
+KNOWN_VERSIONS = (7,)
 """Versions that can be read."""
 
 DATA: dict[str, type] = {
@@ -76,7 +76,7 @@ DATA: dict[str, type] = {
     for kind in (
         ArmState,
         Assignment,
-        Bounds,
+        MotionBounds,
         CheckState,
         ContactConstraint,
         ContactEstimate,
@@ -106,7 +106,7 @@ DATA: dict[str, type] = {
 """Dataclasses and named tuples, written field by field."""
 
 MOTIONS: dict[str, tuple[type, tuple[str, ...]]] = {
-    "Approach": (Approach, ("start", "velocity", "bounds", "position", "least")),
+    "TargetMotion": (TargetMotion, ("start", "velocity", "bounds", "position", "least")),
     "JointStream": (JointStream, ("approach",)),
     "JointTrajectory": (JointTrajectory, ("times", "positions", "velocities", "accelerations")),
     "PoseStream": (PoseStream, ("origin", "approach")),
@@ -116,7 +116,7 @@ MOTIONS: dict[str, tuple[type, tuple[str, ...]]] = {
 
 ENUMS: dict[str, type[Enum]] = {
     kind.__name__: kind
-    for kind in (Activity, Arming, CommandMode, Latch, Link, Mode, Pause, Request, Status)
+    for kind in (Activity, Arming, CommandMode, Latch, LinkState, Mode, Pause, Request, Status)
 }
 
 PAUSE_EVERY = 20

@@ -34,7 +34,7 @@ from contact_aware_control.node.messages import from_message
 from contact_aware_control.node.target_topics import TargetTopics
 from contact_aware_control.precompile import precompile_controller
 from contact_aware_control.safety.command_limits import GoalChecker
-from contact_aware_control.safety.status import Link, Mode, Request, Status
+from contact_aware_control.safety.status import LinkState, Mode, Request, Status
 from contact_aware_control.targets import StreamedTargets
 from contact_core.base.errors import ContactStackError
 from contact_core.robot.arm_state import ArmState, SoundCommand
@@ -313,7 +313,7 @@ class ControllerNode(ManagedNode):
             else:
                 self.get_logger().info("the fault was reset")
         elif before is not None and before.link is not status.link:
-            if status.link is Link.ARMED:
+            if status.link is LinkState.ARMED:
                 self.get_logger().info("the link to the robot is armed")
             elif status.mode is not Mode.INACTIVE:
                 self.get_logger().warning(f"the link to the robot is {status.link.name}: {text}")

@@ -47,7 +47,7 @@ from contact_aware_control.node.trajectory_goals import (
 )
 from contact_aware_control.reference import Goal
 from contact_aware_control.reference.base import GiveWay
-from contact_aware_control.reference.stream import Bounds
+from contact_aware_control.reference.stream import MotionBounds
 from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.command_limits import GoalChecker
 from contact_aware_control.safety.status import Mode, Status
@@ -181,7 +181,7 @@ class GoalServer:
         obstacle: Callable[[], str],
         defaults: GoalConfig,
         frames: BaseFrames,
-        bounds: Bounds,
+        bounds: MotionBounds,
         give_way: GiveWay,
         lockstep: bool,
     ) -> None:

@@ -25,7 +25,7 @@ from contact_aware_control.node.trajectory_goals import (
     Violation,
 )
 from contact_aware_control.reference import Goal, Guidance
-from contact_aware_control.reference.stream import FOR_EVER, Bounds
+from contact_aware_control.reference.stream import FOR_EVER, MotionBounds
 from contact_core.base.errors import choices
 from contact_core.robot.robot import Robot
 from contact_ros.border import number, vector
@@ -61,7 +61,7 @@ class TouchContext:
     robot: Robot
     frames: BaseFrames
     joint_names: Sequence[str]
-    bounds: Bounds
+    bounds: MotionBounds
     period: float
     defaults: GoalConfig
 

@@ -42,7 +42,7 @@ DIFFERENCE = 1e-6
 """Step of a finite difference [s]."""
 
 
-class Bounds(NamedTuple):
+class MotionBounds(NamedTuple):
     """Of a motion, (n) each.
 
     Attributes:
@@ -75,7 +75,7 @@ class MotionState(NamedTuple):
         return cls(position, np.zeros_like(position), np.zeros_like(position))
 
 
-class Approach:
+class TargetMotion:
     """A motion from a state to a target.
 
     Attributes:
@@ -90,7 +90,7 @@ class Approach:
         self,
         start: MotionState,
         velocity: np.ndarray,
-        bounds: Bounds,
+        bounds: MotionBounds,
         position: np.ndarray | None = None,
         least: float = 0.0,
     ) -> None:
@@ -156,12 +156,12 @@ class JointStream(JointReference):
 
     waits = False
 
-    def __init__(self, approach: Approach) -> None:
+    def __init__(self, approach: TargetMotion) -> None:
         """Take the motion."""
         self.approach = approach
 
     @classmethod
-    def at_rest(cls, position: np.ndarray, bounds: Bounds) -> JointStream:
+    def at_rest(cls, position: np.ndarray, bounds: MotionBounds) -> JointStream:
         """Return joints that stay.
 
         Args:
@@ -169,7 +169,7 @@ class JointStream(JointReference):
             bounds: Of their later motions: (n) [rad/s] and so on.
         """
         start = MotionState.at_rest(position)
-        return cls(Approach(start, start.velocity, bounds))
+        return cls(TargetMotion(start, start.velocity, bounds))
 
     @property
     def duration(self) -> float:
@@ -192,7 +192,7 @@ class JointStream(JointReference):
             least: Time that the motion takes at least [s].
         """
         start, bounds = self.approach.at(time), self.approach.bounds
-        return JointStream(Approach(start, velocity, bounds, position, least))
+        return JointStream(TargetMotion(start, velocity, bounds, position, least))
 
     def check(
         self,
@@ -217,13 +217,13 @@ class PoseStream(PoseReference):
 
     waits = False
 
-    def __init__(self, origin: pin.SE3, approach: Approach) -> None:
+    def __init__(self, origin: pin.SE3, approach: TargetMotion) -> None:
         """Take the motion."""
         self.origin = origin
         self.approach = approach
 
     @classmethod
-    def at_rest(cls, pose: pin.SE3, bounds: Bounds) -> PoseStream:
+    def at_rest(cls, pose: pin.SE3, bounds: MotionBounds) -> PoseStream:
         """Return a tool that stays.
 
         Args:
@@ -231,10 +231,12 @@ class PoseStream(PoseReference):
             bounds: Of its later motions: (6) [m/s, rad/s] and so on.
         """
         start = MotionState.at_rest(np.concatenate((pose.translation, np.zeros(3))))
-        return cls(pose.copy(), Approach(start, np.zeros(6), bounds))
+        return cls(pose.copy(), TargetMotion(start, np.zeros(6), bounds))
 
     @classmethod
-    def straight(cls, pose: pin.SE3, way: np.ndarray, speed: float, bounds: Bounds) -> PoseStream:
+    def straight(
+        cls, pose: pin.SE3, way: np.ndarray, speed: float, bounds: MotionBounds
+    ) -> PoseStream:
         """Return a tool that goes straight ahead.
 
         Args:
@@ -292,7 +294,7 @@ class PoseStream(PoseReference):
             wanted = np.concatenate((pose.translation, way))
             # The target turns in its own frame, the motion in the one where it begins.
             velocity = np.concatenate((velocity[:3], pin.Jlog3(pin.exp3(way)) @ velocity[3:]))
-        return PoseStream(now, Approach(start, velocity, self.approach.bounds, wanted, least))
+        return PoseStream(now, TargetMotion(start, velocity, self.approach.bounds, wanted, least))
 
     def check(
         self,
@@ -316,7 +318,7 @@ def _sizeable(values: np.ndarray) -> list[float]:
     return found
 
 
-def bounds_of(coordinates: int, values: Sequence[float]) -> Bounds:
+def bounds_of(coordinates: int, values: Sequence[float]) -> MotionBounds:
     """Return the same bounds for several coordinates.
 
     Args:
@@ -324,4 +326,4 @@ def bounds_of(coordinates: int, values: Sequence[float]) -> Bounds:
         values: Largest velocity, acceleration and jerk of the vector they make.
     """
     each = np.array(values) / np.sqrt(coordinates)
-    return Bounds(*(np.full(coordinates, value) for value in each))
+    return MotionBounds(*(np.full(coordinates, value) for value in each))

@@ -38,7 +38,7 @@ FOLLOWING = (Mode.TRACKING, Mode.CONSERVATIVE)
 """Modes in which a reference is followed."""
 
 
-class Link(IntEnum):
+class LinkState(IntEnum):
     """State of the link to the robot."""
 
     LOST = 0

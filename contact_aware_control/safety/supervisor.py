@@ -4,7 +4,7 @@ Five small machines run side by side; what happens is an :class:`Event`, and
 :data:`TRANSITIONS` says where each machine goes from there. The mode of a tick follows from
 their states and from what was received, in the order of :meth:`Supervisor.update`.
 
-Commands leave only while the :class:`Link` is ARMED. It is LOST when states are missing or
+Commands leave only while the :class:`LinkState` is ARMED. It is LOST when states are missing or
 not sound, goes through SYNC, where the command is read from the robot again, and is armed by
 itself at first, or after a short outage without a jump; otherwise by resume.
 
@@ -20,7 +20,7 @@ from enum import Enum, auto
 from typing import TypeVar, cast
 
 from contact_aware_control.config import SafetyConfig
-from contact_aware_control.safety.status import Finding, Link, Mode, Request, Status
+from contact_aware_control.safety.status import Finding, LinkState, Mode, Request, Status
 
 
 class Activity(Enum):
@@ -93,14 +93,14 @@ TRANSITIONS: dict[tuple[Enum, Event], Enum] = {
     (Activity.OFF, Event.ACTIVATE): Activity.ON,
     (Activity.ON, Event.DEACTIVATE): Activity.OFF,
     #
-    (Link.LOST, Event.STATE_SOUND): Link.SYNC,
-    (Link.SYNC, Event.STATE_LOST): Link.LOST,
-    (Link.SYNC, Event.ARM): Link.ARMED,
-    (Link.SYNC, Event.ACTIVATE): Link.LOST,
-    (Link.SYNC, Event.DEACTIVATE): Link.LOST,
-    (Link.ARMED, Event.STATE_LOST): Link.LOST,
-    (Link.ARMED, Event.ACTIVATE): Link.LOST,
-    (Link.ARMED, Event.DEACTIVATE): Link.LOST,
+    (LinkState.LOST, Event.STATE_SOUND): LinkState.SYNC,
+    (LinkState.SYNC, Event.STATE_LOST): LinkState.LOST,
+    (LinkState.SYNC, Event.ARM): LinkState.ARMED,
+    (LinkState.SYNC, Event.ACTIVATE): LinkState.LOST,
+    (LinkState.SYNC, Event.DEACTIVATE): LinkState.LOST,
+    (LinkState.ARMED, Event.STATE_LOST): LinkState.LOST,
+    (LinkState.ARMED, Event.ACTIVATE): LinkState.LOST,
+    (LinkState.ARMED, Event.DEACTIVATE): LinkState.LOST,
     #
     (Arming.FIRST, Event.ARM): Arming.SEAMLESS,
     (Arming.SEAMLESS, Event.BROKEN): Arming.ON_RESUME,
@@ -126,7 +126,7 @@ TRANSITIONS: dict[tuple[Enum, Event], Enum] = {
 }
 """(state of one machine, event) -> its next state; without an entry it stays."""
 
-REFUSED = frozenset({(Latch.PRESSED, Event.RESET), (Link.LOST, Event.RESUME)})
+REFUSED = frozenset({(Latch.PRESSED, Event.RESET), (LinkState.LOST, Event.RESUME)})
 """An event that one machine refuses changes none of them."""
 
 FAULTS = {
@@ -161,7 +161,7 @@ class SupervisorState:
     """
 
     activity: Activity = Activity.OFF
-    link: Link = Link.LOST
+    link: LinkState = LinkState.LOST
     settled: float = 0.0
     arming: Arming = Arming.FIRST
     loss: Finding | None = None
@@ -312,9 +312,9 @@ class Supervisor:
         state = self._watch_force(state, conditions.force_ratio)
         if state.fault is not None:
             return state, Mode.FAULT, state.fault
-        if state.link is Link.LOST:
+        if state.link is LinkState.LOST:
             return state, Mode.HOLD, lost
-        if state.link is Link.SYNC:
+        if state.link is LinkState.SYNC:
             waits = state.arming is Arming.ON_RESUME
             return state, Mode.HOLD, Status.NOT_ARMED if waits else lost
         return state, *self._decide(state, conditions)
@@ -327,11 +327,11 @@ class Supervisor:
             state = replace(_after(state, Event.STATE_LOST), loss=loss)
             short = conditions.finding is None and age <= self._config.recovery_window
             return state if short else _after(state, Event.BROKEN)
-        if state.link is Link.LOST and conditions.arrived:
+        if state.link is LinkState.LOST and conditions.arrived:
             state = replace(_after(state, Event.STATE_SOUND), settled=0.0)
             if not conditions.continuous:
                 state = _after(state, Event.BROKEN)
-        if state.link is Link.SYNC:
+        if state.link is LinkState.SYNC:
             state = replace(state, settled=state.settled + self._period)
             if state.arming is not Arming.ON_RESUME and self._knows_command(state, conditions):
                 state = _after(state, Event.ARM)
@@ -352,7 +352,7 @@ class Supervisor:
         if not conditions.hearing:
             silent = Status.WAITING_FOR_STATE if age == math.inf else Status.STATE_STALE
             return Finding(silent, f"no state for {age:.3f} s")
-        loss = state.loss if state.link is Link.LOST else None
+        loss = state.loss if state.link is LinkState.LOST else None
         if loss is not None and loss.status not in (Status.WAITING_FOR_STATE, Status.STATE_STALE):
             return loss
         return Finding(Status.STATE_FROZEN, f"the stamp has stood still for {age:.3f} s")

@@ -62,7 +62,7 @@ REMEDIES = ((), (Request.RESUME,), (Request.RESET,), (Request.RESUME,))
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class FaultOutcome:
     """What one fault did.
 
     Attributes:
@@ -100,7 +100,7 @@ class Outcome:
         return tuple(bound for bound in self.broken if bound not in known)
 
 
-def measure(driver: str, contact: bool, fault: str, seed: int = 0) -> Outcome:
+def measure(driver: str, contact: bool, fault: str, seed: int = 0) -> FaultOutcome:
     """Let one thing go wrong, then right again, and ask for the remedies in turn.
 
     Args:
@@ -139,7 +139,7 @@ def measure(driver: str, contact: bool, fault: str, seed: int = 0) -> Outcome:
         broken.append("force")
     if fault in LOST and (hold is None or hold > LOST_PERIODS):
         broken.append("hold")
-    return Outcome(
+    return FaultOutcome(
         driver,
         contact,
         fault,
@@ -195,7 +195,7 @@ def _largest_step(ticks: Sequence[Tick], allowed: np.ndarray) -> float:
     return largest
 
 
-def measure_all(cases: Sequence[tuple[str, bool, str]], processes: int) -> list[Outcome]:
+def measure_all(cases: Sequence[tuple[str, bool, str]], processes: int) -> list[FaultOutcome]:
     """Measure many cases, in their order.
 
     Args:
@@ -209,11 +209,11 @@ def measure_all(cases: Sequence[tuple[str, bool, str]], processes: int) -> list[
         return list(tqdm(pool.imap(_measure_case, cases, chunksize=8), total=len(cases)))
 
 
-def _measure_case(case: tuple[str, bool, str]) -> Outcome:
+def _measure_case(case: tuple[str, bool, str]) -> FaultOutcome:
     return measure(*case)
 
 
-def render(outcomes: Sequence[Outcome]) -> str:
+def render(outcomes: Sequence[FaultOutcome]) -> str:
     """Show outcomes as tables, one for each driver and situation.
 
     Args:
@@ -233,7 +233,7 @@ def render(outcomes: Sequence[Outcome]) -> str:
     return "\n\n".join(parts)
 
 
-def _row(outcome: Outcome) -> str:
+def _row(outcome: FaultOutcome) -> str:
     hold = "-" if outcome.hold is None else f"{1e3 * outcome.hold:.0f} ms"
     force = "-"
     if outcome.contact:
@@ -247,7 +247,7 @@ def _row(outcome: Outcome) -> str:
     )
 
 
-def page(text: str, outcomes: Sequence[Outcome]) -> str:
+def page(text: str, outcomes: Sequence[FaultOutcome]) -> str:
     """Put the tables into the page of the documentation.
 
     Args:
@@ -309,7 +309,7 @@ def main(args: argparse.Namespace) -> int:
         if args.page:
             text = args.page.read_text()
             args.page.write_text(payload_error.page(text, travels))
-    outcomes: list[Outcome] = []
+    outcomes: list[FaultOutcome] = []
     if faults:
         cases = list(product(args.driver or DRIVERS, (False, True), faults))
         outcomes = measure_all(cases, args.processes)

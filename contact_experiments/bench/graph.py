@@ -56,7 +56,7 @@ STOP_TIME = 20.0
 
 
 @dataclass(frozen=True)
-class Phase:
+class GraphPhase:
     """What was measured at the same time.
 
     Attributes:
@@ -191,7 +191,9 @@ class Meter:
         """Push the tool from now on with a force [N], world frame."""
         self._hand.publish(Vector3(x=x, y=y, z=z))
 
-    def measure(self, name: str, seconds: float, act: Callable[[], None] = lambda: None) -> Phase:
+    def measure(
+        self, name: str, seconds: float, act: Callable[[], None] = lambda: None
+    ) -> GraphPhase:
         """Measure for a while.
 
         Args:
@@ -214,7 +216,7 @@ class Meter:
         heard = list(self._heard)
         ticks = heard[-1].ticks - heard[0].ticks
         ages = np.array([status.state_age for status in heard])
-        return Phase(
+        return GraphPhase(
             name=name,
             ticks=ticks,
             missed=(heard[-1].deadline_misses - heard[0].deadline_misses) / ticks,
@@ -268,7 +270,7 @@ def times_of_messages(seconds: float) -> dict[str, float]:
         seconds: How long to listen.
 
     Returns:
-        The fields of Phase that begin with ``listener``, ``command`` and ``jitter`` [s].
+        The fields of GraphPhase that begin with ``listener``, ``command`` and ``jitter`` [s].
 
     Raises:
         CommunicationError: If nobody sends a state or a command.

@@ -28,8 +28,8 @@ from contact_experiments.control.moving_ball import (
     DOWNWARD,
     FORWARD,
     SIDEWAYS,
+    BallPush,
     BallRun,
-    Push,
     PushFigures,
     Stay,
 )
@@ -68,7 +68,7 @@ LEFT = 0.3
 
 
 @dataclass(frozen=True)
-class Effort:
+class GentleEffort:
     """How much is run.
 
     Attributes:
@@ -86,7 +86,7 @@ class Effort:
     speeds: tuple[float, ...] = SPEEDS
 
 
-FULL = Effort()
+FULL = GentleEffort()
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Press:
     on_cart: bool
 
 
-def wrong_arms(sweep: Sweep, effort: Effort = FULL) -> FigureResult:
+def wrong_arms(sweep: Sweep, effort: GentleEffort = FULL) -> FigureResult:
     """Contact force and free motion of the mug placement with arms that are not as described.
 
     Args:
@@ -162,7 +162,7 @@ def wrong_arms(sweep: Sweep, effort: Effort = FULL) -> FigureResult:
     }
 
 
-def touches(sweep: Sweep, effort: Effort = FULL) -> FigureResult:
+def touches(sweep: Sweep, effort: GentleEffort = FULL) -> FigureResult:
     """What the estimator feels while arms move that are not as described.
 
     Args:
@@ -204,7 +204,7 @@ def touches(sweep: Sweep, effort: Effort = FULL) -> FigureResult:
     return figure, numbers
 
 
-def moving_ball(sweep: Sweep, effort: Effort = FULL) -> FigureResult:
+def moving_ball(sweep: Sweep, effort: GentleEffort = FULL) -> FigureResult:
     """Forces of a ball that pushes the resting arm, and does not give way.
 
     Args:
@@ -323,7 +323,7 @@ def push(
         speed: Of the ball [m/s].
         seed: Of noise and particles.
     """
-    ball = Push(link, direction, speed)
+    ball = BallPush(link, direction, speed)
     run = BallRun(ball, Stay(), controller_config(values), seed=seed)
     _, figures = run.execute(ball.duration + AFTERWARDS)
     return figures

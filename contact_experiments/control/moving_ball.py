@@ -49,7 +49,7 @@ DOWNWARD = (0.0, 0.0, -1.0)
 
 
 @dataclass(frozen=True)
-class Push:
+class BallPush:
     """What the ball does.
 
     Attributes:
@@ -146,7 +146,7 @@ class BallRun:
 
     def __init__(
         self,
-        push: Push,
+        push: BallPush,
         experiment: Experiment | None = None,
         controller: ControllerConfig | None = None,
         *,

@@ -20,7 +20,7 @@ from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_core.robot.scene_config import ObjectConfig
 from contact_experiments.control.closed_loop import ClosedLoopRun
-from contact_experiments.control.moving_ball import FIRST_HIT, RADIUS, Push, Stay
+from contact_experiments.control.moving_ball import FIRST_HIT, RADIUS, BallPush, Stay
 from contact_stack.demo.contact_tracking.statistics import ContactSample, ExperimentData
 from tamsi_sim.robot.plant import Plant
 
@@ -64,7 +64,7 @@ class TwoHands:
 
     def __init__(
         self,
-        pushes: Sequence[Push],
+        pushes: Sequence[BallPush],
         controller: ControllerConfig | None = None,
         *,
         estimator: str = "contact_particle_filter",
@@ -123,18 +123,18 @@ class TwoHands:
             plant.engine.v[dof : dof + 3] = way * push.speed * _along(push)
 
 
-def _along(push: Push) -> np.ndarray:
+def _along(push: BallPush) -> np.ndarray:
     """Return the unit vector (3) of a hand's motion."""
     along: np.ndarray = np.array(push.direction) / np.linalg.norm(push.direction)
     return along
 
 
-def _withdrawal(push: Push) -> float:
+def _withdrawal(push: BallPush) -> float:
     """Return when a hand begins to withdraw [s]."""
     return APPROACH + push.stroke / push.speed + push.stay
 
 
-def _touching(robot: Robot, push: Push) -> np.ndarray:
+def _touching(robot: Robot, push: BallPush) -> np.ndarray:
     """Return where a hand's centre (3) is when it touches its link [m], by sphere tracing."""
     shapes = [s for s in robot.collision_shapes if s.body == push.link]
     placed = [(s.shape, robot.link_pose(push.link) * s.placement) for s in shapes]
@@ -148,7 +148,7 @@ def _touching(robot: Robot, push: Push) -> np.ndarray:
     return center
 
 
-def _figures(push: Push, data: ExperimentData) -> HandFigures:
+def _figures(push: BallPush, data: ExperimentData) -> HandFigures:
     touched = [[c for c in tick if c.link == push.link] for tick in data.contacts]
     force = np.array([np.linalg.norm(sum((c.force for c in t), np.zeros(3))) for t in touched])
     watched = (data.time > APPROACH + FIRST_HIT) & (data.time <= _withdrawal(push))

@@ -126,7 +126,7 @@ FAULTS: Mapping[str, ArmFaults] = {
 
 
 @dataclass
-class Touch:
+class FeltTouch:
     """A touch and what was felt of it.
 
     Attributes:
@@ -160,7 +160,7 @@ class WrongArmOutcome:
     """
 
     phantoms: float
-    touches: tuple[Touch, ...]
+    touches: tuple[FeltTouch, ...]
 
 
 def calibrate(
@@ -215,7 +215,7 @@ def run_touched(
     home = np.array(scene.config.robot.initial_positions)
     motion = excitation(robot, home, 0.5, 0.3, duration, seed + 500)
     rng = np.random.default_rng([seed, 13])
-    touches: list[Touch] = []
+    touches: list[FeltTouch] = []
     felt = free = 0
     for k in range(round((REST + duration) / PERIOD)):
         time = k * PERIOD
@@ -224,7 +224,7 @@ def run_touched(
         robot.update(report.position)
         if touched and (not touches or time - touches[-1].began >= TOUCH):
             link = links[len(touches) % len(links)]
-            touches.append(Touch(link, *draw_touch(robot, link, rng), time))
+            touches.append(FeltTouch(link, *draw_touch(robot, link, rng), time))
         torque = np.zeros(robot.n)
         if touched:
             now = touches[-1]
@@ -266,7 +266,7 @@ def draw_touch(robot: Robot, link: str, rng: np.random.Generator) -> tuple[np.nd
     return pose.actInv(np.array(to_world(placement, shape, x, y, z))), pose.rotation.T @ force
 
 
-def _note(touch: Touch, contact: ContactEstimate, point: np.ndarray, time: float) -> None:
+def _note(touch: FeltTouch, contact: ContactEstimate, point: np.ndarray, time: float) -> None:
     """Compare an estimate with the truth."""
     error = float(np.linalg.norm(contact.point_world - point))
     touch.felt_after = min(touch.felt_after, time - touch.began)

@@ -20,7 +20,7 @@ from contact_experiments.fake.drivers import DRIVERS, KukaSunriseDriver
 from contact_experiments.fake.gripper import FAULTS as GRIPPER_FAULTS
 from contact_experiments.fake.gripper import FakeGripper, serve
 from contact_experiments.fake.robot import FAULTS, FakeConfig, FakeRobot
-from contact_experiments.fake.robot_manager import DRIVES, RobotManager, Settings
+from contact_experiments.fake.robot_manager import DRIVES, DriverSettings, RobotManager
 from contact_ros.border import vector
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.guarded_node import GuardedNode
@@ -112,7 +112,7 @@ class FakeRobotNode(GuardedNode):
         assert self.executor is not None and self._manager is not None
         self.executor.add_node(self._manager)
 
-    def _start_as_told(self, settings: Settings) -> None:
+    def _start_as_told(self, settings: DriverSettings) -> None:
         """Be a robot with these settings, at rest where it was."""
         old = self._robot
         config = replace(

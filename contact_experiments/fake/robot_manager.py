@@ -26,7 +26,7 @@ SHORTEST, LONGEST = 1, 10
 
 
 @dataclass(frozen=True)
-class Settings:
+class DriverSettings:
     """What the driver is told.
 
     Attributes:
@@ -44,7 +44,7 @@ class RobotManager(ManagedNode):
     """Tells a driver when to begin, and with what."""
 
     def __init__(
-        self, namespace: str, begin: Callable[[Settings], None], end: Callable[[], None]
+        self, namespace: str, begin: Callable[[DriverSettings], None], end: Callable[[], None]
     ) -> None:
         """Wait to be configured and activated.
 
@@ -54,7 +54,7 @@ class RobotManager(ManagedNode):
             end: Called when it no longer is.
         """
         super().__init__(NAME, namespace=namespace)
-        self._settings, self._active = vars(Settings()), False
+        self._settings, self._active = vars(DriverSettings()), False
         self._begin, self._end = begin, end
         for name, value in self._settings.items():
             self.declare_parameter(name, value)
@@ -77,8 +77,8 @@ class RobotManager(ManagedNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Let the driver begin."""
-        names = Settings.__dataclass_fields__
-        settings = Settings(**{name: self._settings[name] for name in names})
+        names = DriverSettings.__dataclass_fields__
+        settings = DriverSettings(**{name: self._settings[name] for name in names})
         self._active = True
         self._begin(settings)
         return super().on_activate(state)

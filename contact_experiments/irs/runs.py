@@ -69,7 +69,7 @@ SYSTEMS: Mapping[str, System] = {
 
 
 @dataclass(frozen=True)
-class Run:
+class PlanRun:
     """One plan.
 
     Attributes:
@@ -95,7 +95,7 @@ class Run:
         return self.costs[-1]
 
 
-def run_system(system: str, mode: str, seed: int, samples: int = SAMPLES) -> Run:
+def run_system(system: str, mode: str, seed: int, samples: int = SAMPLES) -> PlanRun:
     """Plan with Algorithm 1 alone, for a fixed number of iterations.
 
     Args:
@@ -118,7 +118,7 @@ def run_system(system: str, mode: str, seed: int, samples: int = SAMPLES) -> Run
     )  # fmt: skip
     found = plan(wanted.problem(), settings)
     failures = sum(report.mpc_failures for report in found.iterations)
-    return Run(found.costs, found.states, found.status.name, failures)
+    return PlanRun(found.costs, found.states, found.status.name, failures)
 
 
 def run_all(
@@ -127,7 +127,7 @@ def run_all(
     modes: Sequence[str] = (),
     seeds: Sequence[int] = SEEDS,
     samples: int = SAMPLES,
-) -> dict[str, dict[str, list[Run]]]:
+) -> dict[str, dict[str, list[PlanRun]]]:
     """Plan systems in modes; those that take samples from several seeds.
 
     Args:
@@ -146,7 +146,7 @@ def run_all(
         for mode in modes or mode_names(SYSTEMS[system].problem().dynamics)
         for seed in (seeds if SMOOTHING_MODES[mode].sampled else seeds[:1])
     ]
-    found: dict[str, dict[str, list[Run]]] = {system: {} for system in systems}
+    found: dict[str, dict[str, list[PlanRun]]] = {system: {} for system in systems}
     for task, run in zip(tasks, sweep.run(run_system, tasks, "plans"), strict=True):
         found[task[0]].setdefault(task[1], []).append(run)
     return found

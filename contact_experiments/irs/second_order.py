@@ -18,7 +18,7 @@ from irs_planner.scenes.planar_scene import (
     Box,
     Circle,
     HalfPlane,
-    Link,
+    PlanarLink,
     PlanarRobot,
     PlanarScene,
     Polygon,
@@ -56,7 +56,7 @@ def object_urdfs(scene: PlanarScene) -> dict[str, str]:
     return urdfs
 
 
-def joint_name(link: Link) -> str:
+def joint_name(link: PlanarLink) -> str:
     """Return the name of the joint that moves a link."""
     return f"{link.name}_joint"
 

@@ -66,7 +66,7 @@ def arm_approach() -> Example:
     )
 
 
-class Approach(Following):
+class ApproachExecution(Following):
     """The tool goes down to the table; the box is left out."""
 
     scene = SCENE
@@ -101,7 +101,7 @@ def judge_approach(example: Example, measured: np.ndarray) -> tuple[float, bool]
 
     Args:
         example: The problem.
-        measured: See :meth:`Approach.measure`.
+        measured: See :meth:`ApproachExecution.measure`.
     """
     impact, gap, _ = measured.tolist()
     failure = example.failure
@@ -114,7 +114,7 @@ APPROACH = ArmTask(
     draws="runs of the arm",
     problem=arm_approach,
     course=lambda motion: motion.position[:, 0],
-    execution=Approach(),
+    execution=ApproachExecution(),
     judge=judge_approach,
     bound=lambda example: example.failure.impact_speed,
     drawn=("impact on the table [mm/s]", 1e3),

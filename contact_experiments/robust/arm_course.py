@@ -46,7 +46,7 @@ def felt_along(scene: Scene, direction: np.ndarray) -> tuple[float, DriveConfig]
     return mass, DriveConfig(stiffness=stiffness, damping=damping)
 
 
-class Course(Experiment):
+class CourseExperiment(Experiment):
     """The tool follows the course of a case, with constant orientation."""
 
     duration: ClassVar = 0.0
@@ -102,9 +102,9 @@ class Following(Execution):
             data: What came of it.
         """
 
-    def course(self, case: ArmCase, scene: Path) -> Course:
+    def course(self, case: ArmCase, scene: Path) -> CourseExperiment:
         """Return the motion of a case in the scene of its world."""
-        return Course(str(scene), case, self.directions)
+        return CourseExperiment(str(scene), case, self.directions)
 
     def simulate(self, case: ArmCase, scene: Path) -> np.ndarray:
         """Execute a case without a graph, see :meth:`Execution.simulate`."""

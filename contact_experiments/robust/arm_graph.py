@@ -13,7 +13,7 @@ from domain_coordinator import domain_id
 from contact_core.base.errors import SecondGraphError
 from contact_core.robot.scene import Scene
 from contact_experiments.robust.arm_course import Following
-from contact_experiments.robust.arm_runs import ArmCase, ArmTask, Execution, Slide
+from contact_experiments.robust.arm_runs import ArmCase, ArmTask, Execution, SlideExecution
 from contact_ros import network
 from contact_stack.demo.client_node import NAME
 from contact_stack.demo.contact_tracking.node import ContactTrackingNode
@@ -50,7 +50,7 @@ def run_on_graph(task: ArmTask, case: ArmCase) -> np.ndarray:
 
 
 def _execute(execution: Execution, case: ArmCase, scene: Path) -> np.ndarray:
-    if isinstance(execution, Slide):
+    if isinstance(execution, SlideExecution):
         return _slide(case, scene)
     assert isinstance(execution, Following)
     return _follow(execution, case, scene)

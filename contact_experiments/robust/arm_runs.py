@@ -175,7 +175,7 @@ def _tuples(course: np.ndarray) -> Any:
     return tuple(course.tolist() if course.ndim == 1 else map(tuple, course.tolist()))
 
 
-class Slide(Execution):
+class SlideExecution(Execution):
     """Wrenches laid over the arm's impedance push the sled."""
 
     scene = SCENE
@@ -212,7 +212,7 @@ def judge_slide(example: Example, ways: np.ndarray) -> tuple[float, bool]:
 
     Args:
         example: The problem.
-        ways: See :meth:`Slide.simulate`.
+        ways: See :meth:`SlideExecution.simulate`.
     """
     error = float(ways[-1] - example.robust_problem.goal[0])
     return error, abs(error) > example.failure.goal_tolerance[0]
@@ -224,7 +224,7 @@ SLIDE = ArmTask(
     draws="slides of the arm",
     problem=lambda: sled(carried_mass()),
     course=lambda motion: motion.control[:, 0],
-    execution=Slide(),
+    execution=SlideExecution(),
     judge=judge_slide,
     bound=lambda example: example.failure.goal_tolerance[0],
     drawn=("final error of the sled [mm]", 1e3),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from contact_aware_control.reference.motion import tool_pose
-from contact_experiments.robust.arm_course import ACROSS, Course, Following
+from contact_experiments.robust.arm_course import ACROSS, CourseExperiment, Following
 from contact_experiments.robust.arm_runs import SLIDE, ArmCase
 from contact_stack.demo.contact_tracking.statistics import ExperimentData
 from contact_stack.demo.sled.task import SCENE
@@ -34,7 +34,7 @@ class TrackedSlide(Following):
         for key in ("control_mode", "cartesian"):
             del values["robot"][key]
 
-    def course(self, case: ArmCase, scene: Path) -> Course:
+    def course(self, case: ArmCase, scene: Path) -> CourseExperiment:
         """Return the slower motion of a case, see :meth:`Following.course`."""
         time = tuple(SLOWER * moment for moment in case.time)
         return super().course(dataclasses.replace(case, time=time), scene)

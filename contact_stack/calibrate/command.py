@@ -18,7 +18,7 @@ from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.identification import (
     REST,
     Identification,
-    Samples,
+    TorqueSamples,
     excitation,
     identify,
 )
@@ -127,7 +127,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _record(
     args: argparse.Namespace, scene: Scene | None, joints: Sequence[str], motion: Motion
-) -> Samples:
+) -> TorqueSamples:
     """Move the arm, with a progress bar."""
     with tqdm(total=REST + args.duration, desc="calibrate", unit="s", bar_format=BAR) as bar:
 
@@ -184,7 +184,7 @@ def _figures(robot: Robot, found: Identification) -> dict[str, Any]:
 
 
 def _write(
-    path: Path, name: str, robot: Robot, samples: Samples, found: Identification
+    path: Path, name: str, robot: Robot, samples: TorqueSamples, found: Identification
 ) -> Iterator[Path]:
     """Write robot file, calibration and picture side by side."""
     basis = str(Path(name).resolve()) if name.endswith(".yaml") else name
@@ -200,7 +200,7 @@ def _write(
     yield save(_draw(robot, samples, found), path.with_suffix(".png"))
 
 
-def _draw(robot: Robot, samples: Samples, found: Identification) -> Figure:
+def _draw(robot: Robot, samples: TorqueSamples, found: Identification) -> Figure:
     """Draw what was measured of every joint, and what is left of it."""
     still = samples.time < REST
     figure, axes = plt.subplots(robot.n, 1, sharex=True, figsize=(7.0, 1.2 * robot.n))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
 
-from contact_aware_control.estimation.identification import REST, Samples
+from contact_aware_control.estimation.identification import REST, TorqueSamples
 from contact_core.base.errors import CommunicationError
 from contact_core.robot.arm_state import ArmState
 from contact_ros.client import GraphClient
@@ -25,7 +25,7 @@ SILENCE = 10.0
 
 def record_on_graph(
     driver: str, joints: Sequence[str], namespace: str, motion: Motion, on_time: OnTime
-) -> Samples:
+) -> TorqueSamples:
     """Move the arm of the running graph by its controller; Ctrl-C cancels the goal.
 
     Args:
@@ -75,4 +75,4 @@ def record_on_graph(
             raise
     if result.error_code != FollowJointTrajectory.Result.SUCCESSFUL:
         raise CommunicationError(f"the arm did not finish its motion: {result.error_string}")
-    return Samples.of(states)
+    return TorqueSamples.of(states)

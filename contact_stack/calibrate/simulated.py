@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from contact_aware_control.estimation.identification import REST, Samples
+from contact_aware_control.estimation.identification import REST, TorqueSamples
 from contact_aware_control.reference import JointTrajectory
 from contact_core.robot.scene import Scene
 from tamsi_sim.robot.plant import Plant
@@ -21,7 +21,9 @@ def ignore(time: float) -> None:
     """Let time pass unnoticed."""
 
 
-def record_simulated(scene: Scene, seed: int, motion: Motion, on_time: OnTime = ignore) -> Samples:
+def record_simulated(
+    scene: Scene, seed: int, motion: Motion, on_time: OnTime = ignore
+) -> TorqueSamples:
     """Move the arm of a scene that is simulated here.
 
     Args:
@@ -43,4 +45,4 @@ def record_simulated(scene: Scene, seed: int, motion: Motion, on_time: OnTime = 
         report = plant.tick(wanted.sample(time - REST) if time > REST else start)
         states.append((time, report.position, report.commanded_position, report.external_torque))
         on_time(time)
-    return Samples.of(states)
+    return TorqueSamples.of(states)

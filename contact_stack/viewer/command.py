@@ -12,7 +12,7 @@ from contact_stack.viewer.browser import ADDRESS, open_browser
 from contact_stack.viewer.cast import cast_of
 from contact_stack.viewer.film import Film, beside, read_film
 from contact_stack.viewer.page import Page
-from contact_stack.viewer.player import Player, export
+from contact_stack.viewer.player import RecordingPlayer, export
 
 HOST, PORT = "127.0.0.1", 8080
 FIRST_PORT, LAST_PORT = 1024, 65535
@@ -111,4 +111,4 @@ def show(film: Film, port: int, browser: bool) -> None:
         print(f"{ADDRESS.format(page.address)} (Ctrl-C ends it)", flush=True)
         if browser:
             open_browser(page.address)
-        Player(page, film).run()
+        RecordingPlayer(page, film).run()

@@ -28,7 +28,7 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from contact_ros.geometry import to_pose
-from contact_stack.viewer.controls import ARM, Grip, Settings
+from contact_stack.viewer.controls import ARM, ArmSettings, Grip
 from contact_stack.viewer.things import Place
 
 CONTROLLER, SIMULATOR = "contact_aware_controller", "tamsi_sim"
@@ -80,7 +80,7 @@ class GraphCommands:
         self._node, self._scene, self._base = node, scene, base
         self._widest, self._say = widest, say
         self.progress = ""
-        self.settings: Settings | None = None
+        self.settings: ArmSettings | None = None
         self._brought: ClientGoalHandle | None = None
         self._grip: Grip | None = None
         self._goal: pin.SE3 | None = None
@@ -235,7 +235,7 @@ class GraphCommands:
         match [parameter_value_to_python(value) for value in future.result().values]:
             case [str(name), float(limit)] if math.isfinite(limit):
                 self._asking.cancel()
-                self.settings = Settings(name, limit)
+                self.settings = ArmSettings(name, limit)
 
     def _hear(self, event: ParameterEvent) -> None:
         """Take over what somebody else has set; one's own echo would pull a slider back."""

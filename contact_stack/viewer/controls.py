@@ -50,7 +50,7 @@ class Grip:
     stiffness: float
 
 
-class Settings(NamedTuple):
+class ArmSettings(NamedTuple):
     """What is chosen for the arm.
 
     Attributes:
@@ -69,7 +69,7 @@ class Commands(ThingCommands, Protocol):
         settings: As the graph has them, or somebody else has changed them; None until it is known.
     """
 
-    settings: Settings | None
+    settings: ArmSettings | None
 
     def pull(self, grip: Grip | None) -> None:
         """Hold a link from now on, or none."""
@@ -126,7 +126,7 @@ class Controls:
         self._owner = server.client_id if isinstance(server, viser.ClientHandle) else None
         self._grip: Grip | None = None
         self._goal: viser.TransformControlsHandle | None = None
-        self._settings: Settings | None = None
+        self._settings: ArmSettings | None = None
         gui = server.gui
         self._simulated = simulated
         with gui.add_folder("touch", order=FIRST):

@@ -26,7 +26,7 @@ from contact_core.robot.robot import HELD_OBJECT
 from contact_stack.recording import read_recording
 from contact_stack.viewer.cast import CAST, Cast
 from contact_stack.viewer.listener import Listener
-from contact_stack.viewer.snapshot import Snapshot
+from contact_stack.viewer.snapshot import PageState
 
 RATE = 30.0
 """Pictures per second."""
@@ -49,7 +49,7 @@ class Film:
     """
 
     cast: Cast
-    pictures: Sequence[Snapshot]
+    pictures: Sequence[PageState]
     name: str = ""
 
     @property
@@ -57,7 +57,7 @@ class Film:
         """Time of the last picture [s]."""
         return self.pictures[-1].time
 
-    def at(self, time: float) -> Snapshot:
+    def at(self, time: float) -> PageState:
         """Return the picture of a time [s], the first or last one beyond them."""
         index = round(time * RATE)
         return self.pictures[min(max(index, 0), len(self.pictures) - 1)]
@@ -117,7 +117,7 @@ class OtherRun:
         self._began: float | None = None
         self._latest = 0.0
 
-    def accompany(self, now: Snapshot) -> None:
+    def accompany(self, now: PageState) -> None:
         """Show the other arm in a picture.
 
         Args:
@@ -155,7 +155,7 @@ class _Projector:
         self.schemas: dict[int, Schema] = {}
         self.channels: dict[int, Channel] = {}
         self.latest: dict[str, Message] = {}
-        self.pictures: list[Snapshot] = []
+        self.pictures: list[PageState] = []
         links = [frame.name for frame in pin.buildModelFromXML(cast.urdf).frames]
         limit = ControllerConfig().force.limit
         self._path, self._arm_joints = path, cast.arm_joints

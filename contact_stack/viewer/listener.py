@@ -25,7 +25,7 @@ from contact_ros.border import (
     vector,
 )
 from contact_ros.geometry import quaternion_to_array
-from contact_stack.viewer.snapshot import Snapshot
+from contact_stack.viewer.snapshot import PageState
 
 MODES = {
     ControllerStatus.INACTIVE: "INACTIVE",
@@ -58,7 +58,7 @@ class Listener:
             movable: Objects whose contacts are no contact of the robot with its environment.
             limit: Force limit until one is heard [N].
         """
-        self.now = Snapshot(force_limit=limit)
+        self.now = PageState(force_limit=limit)
         self._links, self._movable = links, movable
 
     def hear(self, topic: str, message: Any) -> None:

@@ -8,7 +8,7 @@ from collections import deque
 from operator import attrgetter
 
 from contact_stack.viewer.page import Page
-from contact_stack.viewer.snapshot import Snapshot
+from contact_stack.viewer.snapshot import PageState
 
 STEP = 0.1
 """Of the slider [s]."""
@@ -25,7 +25,7 @@ class LookBack:
             seconds: How far back it leads [s].
         """
         self._page, self._seconds = page, seconds
-        self._pictures: deque[Snapshot] = deque()
+        self._pictures: deque[PageState] = deque()
         self._back, self._at = 0.0, 0.0
         gui = page.server.gui
         with gui.add_folder("time", order=0.5):
@@ -37,7 +37,7 @@ class LookBack:
         """Show the present again."""
         self._slider.value = 0.0  # type: ignore[misc]
 
-    def show(self, now: Snapshot) -> None:
+    def show(self, now: PageState) -> None:
         """Remember the present, and show it or the moment that somebody has chosen.
 
         Args:
@@ -61,7 +61,7 @@ class LookBack:
         past = None if back == 0.0 else self._picture(self._at)
         self._page.draw(past or now, live=now)
 
-    def _picture(self, time: float) -> Snapshot:
+    def _picture(self, time: float) -> PageState:
         """Return the picture of a time [s], or the nearest that is left."""
         index = bisect_left(self._pictures, time, key=attrgetter("time"))
         return self._pictures[min(index, len(self._pictures) - 1)]

@@ -42,7 +42,7 @@ from contact_stack.viewer.listener import Listener
 from contact_stack.viewer.look_back import LookBack
 from contact_stack.viewer.offer import Offer
 from contact_stack.viewer.page import Page
-from contact_stack.viewer.reference import Reference
+from contact_stack.viewer.reference import ShownReference
 from contact_stack.viewer.serving import LOCAL
 
 HEARD = {
@@ -151,7 +151,7 @@ class ViewerNode(GuardedNode):
         cast = Cast(robot.urdf, robot.arm_joints, urdfs, movable)
         self._page = Page(cast, config.host, config.port, config.history)
         self._past = LookBack(self._page, config.memory)
-        self._reference = Reference(robot)
+        self._reference = ShownReference(robot)
         self._other = OtherRun(read_film(Path(config.beside), cast)) if config.beside else None
         self._extra: dict[str, Any] = {}
         # In any mode the latest sample is enough: the page is no participant.

@@ -12,7 +12,7 @@ from contact_aware_control.controllers import CONTROLLERS
 from contact_core.model.drawing import Canvas
 from contact_stack.viewer.controls import Commands, Controls
 from contact_stack.viewer.drawing import UrdfScene
-from contact_stack.viewer.things import Placing, Surroundings
+from contact_stack.viewer.things import Placing, SurroundingsControls
 
 DOOR, PLACING, SURROUNDINGS = 0.2, 4.0, 5.0
 """Order of the question for the token, which is the first, and of what is done with things."""
@@ -41,7 +41,7 @@ class Offer:
     simulated: bool = True
 
 
-class Hands:
+class UserControls:
     """The controls of all who look at a page, or of one of them."""
 
     def __init__(
@@ -67,7 +67,7 @@ class Hands:
             offer.simulated,
         )  # fmt: skip
         if offer.simulated:
-            Surroundings(canvas, commands, offer.obstacles, SURROUNDINGS)
+            SurroundingsControls(canvas, commands, offer.obstacles, SURROUNDINGS)
         self.placing: Placing | None = None
         if things:
             self.placing = Placing(

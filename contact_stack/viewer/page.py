@@ -17,10 +17,10 @@ from contact_aware_control.estimation.config import ParticleConfig
 from contact_core.model.drawing import Canvas, ForceArrows, silence
 from contact_stack.viewer.cast import Cast
 from contact_stack.viewer.drawing import FrictionCones, UrdfScene, light
-from contact_stack.viewer.offer import Door, Hands, Offer
+from contact_stack.viewer.offer import Door, Offer, UserControls
 from contact_stack.viewer.plots import Quantities, RollingPlot, TimelinePlot
 from contact_stack.viewer.serving import TITLE, served_our_way
-from contact_stack.viewer.snapshot import Snapshot
+from contact_stack.viewer.snapshot import PageState
 from contact_stack.viewer.things import PLACE_COLOR
 
 TRUE_COLOR = (217, 115, 13)
@@ -66,7 +66,7 @@ class Page:
         host: str,
         port: int,
         history: float = 0.0,
-        pictures: Sequence[Snapshot] = (),
+        pictures: Sequence[PageState] = (),
     ) -> None:
         """Open the page; the first free port from ``port`` on is taken.
 
@@ -140,7 +140,7 @@ class Page:
         self._plots_due = 0.0
         self.address = f"http://{host}:{self.server.get_port()}"
         self._urdfs, self._movable = cast.objects, cast.movable
-        self._hands: dict[int | None, Hands] = {}
+        self._hands: dict[int | None, UserControls] = {}
 
     def offer(self, offer: Offer, token: str = "") -> None:
         """Offer buttons, links that can be dragged, and what can be done with things.
@@ -159,9 +159,9 @@ class Page:
         Door(self.server, token, let_in)
         self.server.on_client_disconnect(self._leave)
 
-    def _hands_of(self, canvas: Canvas, offer: Offer) -> Hands:
+    def _hands_of(self, canvas: Canvas, offer: Offer) -> UserControls:
         things = {name: self._objects[name] for name in self._movable}
-        return Hands(canvas, offer, self._robot, things, self._copy_of)
+        return UserControls(canvas, offer, self._robot, things, self._copy_of)
 
     def _leave(self, client: viser.ClientHandle) -> None:
         """Let go of what somebody holds who has closed the page."""
@@ -193,7 +193,7 @@ class Page:
         """Whether a person wants to see the arm of the reference."""
         return bool(self._reference_shown.value)
 
-    def note(self, now: Snapshot) -> None:
+    def note(self, now: PageState) -> None:
         """Remember for the plots what nobody looks at.
 
         Args:
@@ -202,7 +202,7 @@ class Page:
         for plot in self._plots:
             plot.note(now)
 
-    def draw(self, now: Snapshot, live: Snapshot | None = None) -> None:
+    def draw(self, now: PageState, live: PageState | None = None) -> None:
         """Bring the page up to date.
 
         Args:
@@ -235,7 +235,7 @@ class Page:
                 plot.draw(live or now)
         self._status.content = _status_html(now)
 
-    def _draw_ghost(self, ghost: UrdfScene, now: Snapshot, arm: Sequence[float]) -> None:
+    def _draw_ghost(self, ghost: UrdfScene, now: PageState, arm: Sequence[float]) -> None:
         """Show an arm elsewhere, with the gripper as it is, if it is known where."""
         shown = len(arm) == len(self._arm_joints)
         ghost.show(shown)
@@ -283,7 +283,7 @@ def _plots() -> list[tuple[str, dict[str, uplot.Series], Quantities]]:
     ]
 
 
-def _status_html(now: Snapshot) -> str:
+def _status_html(now: PageState) -> str:
     """Return what is known in words; what others have sent is quoted."""
     color = STATE_COLORS[now.state]
     pace = "" if np.isnan(now.pace) else f", {now.pace:.2f} of real time"

@@ -25,7 +25,7 @@ CAPTION = (0.3, 0.0, 1.2)
 """Where time and force are written in an exported page, which has no room beside the scene [m]."""
 
 
-class Player:
+class RecordingPlayer:
     """Shows the pictures of a recording on a page, as a person asks.
 
     Attributes:

@@ -9,9 +9,9 @@ import numpy as np
 import viser
 from viser import uplot
 
-from contact_stack.viewer.snapshot import Snapshot
+from contact_stack.viewer.snapshot import PageState
 
-Quantities = Mapping[str, Callable[[Snapshot], float]]
+Quantities = Mapping[str, Callable[[PageState], float]]
 """Name of a curve -> its value."""
 
 MINIMUM_POINTS = 2
@@ -55,13 +55,13 @@ class Plot:
             order=LAST,
         )
 
-    def note(self, now: Snapshot) -> None:
+    def note(self, now: PageState) -> None:
         """Remember a point; of a recording they are known."""
 
-    def draw(self, now: Snapshot) -> None:
+    def draw(self, now: PageState) -> None:
         """Show what was noted up to now."""
 
-    def _values(self, picture: Snapshot) -> list[float]:
+    def _values(self, picture: PageState) -> list[float]:
         return [quantity(picture) for quantity in self._quantities.values()]
 
     def _send(self, *data: np.ndarray) -> None:
@@ -84,7 +84,7 @@ class RollingPlot(Plot):
         self._seconds = seconds
         self._points: deque[tuple[float, ...]] = deque()
 
-    def note(self, now: Snapshot) -> None:
+    def note(self, now: PageState) -> None:
         """Remember a point, if there is news; a time before the last one starts the plot anew."""
         if self._points and now.time == self._points[-1][0]:
             return
@@ -94,7 +94,7 @@ class RollingPlot(Plot):
         while self._points[0][0] < now.time - self._seconds:
             self._points.popleft()
 
-    def draw(self, now: Snapshot) -> None:
+    def draw(self, now: PageState) -> None:
         """Show the last seconds."""
         if len(self._points) >= MINIMUM_POINTS:
             self._send(*np.array(self._points).T)
@@ -109,7 +109,7 @@ class TimelinePlot(Plot):
         title: str,
         curves: Mapping[str, uplot.Series],
         quantities: Quantities,
-        pictures: Sequence[Snapshot],
+        pictures: Sequence[PageState],
     ) -> None:
         """Plot all pictures, see :class:`Plot`."""
         needle = uplot.Series(stroke=NOW_COLOR, width=1)
@@ -117,10 +117,10 @@ class TimelinePlot(Plot):
         values = np.array([(picture.time, *self._values(picture)) for picture in pictures])
         starts = np.arange(0, len(values), 1 + len(values) // MOST_POINTS)
         self._curves = np.maximum.reduceat(values, starts).T
-        self._shown: Snapshot | None = None
+        self._shown: PageState | None = None
         self.draw(pictures[0])
 
-    def draw(self, now: Snapshot) -> None:
+    def draw(self, now: PageState) -> None:
         """Move the needle."""
         if now is self._shown:
             return

@@ -21,7 +21,7 @@ TOLERANCE, STEPS = 1e-3, 20
 """Of the arm that is drawn at a pose of the tool [m, rad], and how hard it is sought."""
 
 
-class Reference:
+class ShownReference:
     """The latest reference, of a pose of the tool or of the joints."""
 
     def __init__(self, robot: RobotDescription) -> None:

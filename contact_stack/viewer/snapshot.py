@@ -9,7 +9,7 @@ import numpy as np
 
 
 @dataclass
-class Snapshot:
+class PageState:
     """The latest of everything the page shows; replaced piece by piece as news arrive.
 
     Attributes:

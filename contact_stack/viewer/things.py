@@ -53,7 +53,7 @@ class ThingCommands(Protocol):
         """Have a thing pushed to a place, or pushed no longer."""
 
 
-class Surroundings:
+class SurroundingsControls:
     """Sliders for friction, stiffness and the height of an obstacle."""
 
     def __init__(

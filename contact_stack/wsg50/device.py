@@ -21,7 +21,7 @@ from contact_core.robot.gripper import GripperCommand
 from contact_ros.border import MessageError
 from contact_stack.wsg50 import gcl
 from contact_stack.wsg50.gcl import Answer, GripState, Line
-from contact_stack.wsg50.link import Link
+from contact_stack.wsg50.link import GripperConnection
 
 QUERIES = ("POS", "SPEED", "FORCE", "GRIPSTATE")
 SETTINGS = {
@@ -44,7 +44,7 @@ FAREWELL = 0.3
 """How long an answer to BYE is waited for [s]."""
 
 
-class Status(Enum):
+class GripperStatus(Enum):
     """How the gripper is; the value says what to do about it."""
 
     READY = "ready"
@@ -59,7 +59,7 @@ class Status(Enum):
         return self.value
 
 
-class Outcome(Enum):
+class CommandOutcome(Enum):
     """How the gripper's own command ended."""
 
     DONE = "finished"
@@ -68,7 +68,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True)
-class Reading:
+class GripperReading:
     """What the gripper says of itself, for one finger.
 
     Attributes:
@@ -98,7 +98,7 @@ class _Job:
     command: GripperCommand | None = None
     done: Callable[[str], None] = lambda problem: None
     acknowledged: bool = False
-    outcome: Outcome | None = None
+    outcome: CommandOutcome | None = None
     problem: str = ""
     number: int = 0
 
@@ -113,7 +113,7 @@ class Wsg50:
 
     def __init__(
         self,
-        link: Link,
+        link: GripperConnection,
         reject: Callable[[str], None],
         timeout: float = 0.5,
         retry: float = 1.0,
@@ -136,12 +136,12 @@ class Wsg50:
         self._asked = 0.0
         self._next_attempt = 0.0
         self._number = 0
-        self._reading: Reading | None = None
+        self._reading: GripperReading | None = None
         self._job: _Job | None = None
         self._stopping: float | None = None
         self._stopped_for = ""
         self._command: GripperCommand | None = None
-        self._end: tuple[GripperCommand | None, Outcome] | None = None
+        self._end: tuple[GripperCommand | None, CommandOutcome] | None = None
         self._requests: deque[tuple[str, Callable[[str], None]]] = deque()
         self._referenced = True
         self._force_held: float | None = None
@@ -149,21 +149,23 @@ class Wsg50:
         self.problem = ""
 
     @property
-    def reading(self) -> Reading | None:
+    def reading(self) -> GripperReading | None:
         """The latest reading; None without a connection."""
         return self._reading
 
     @property
-    def status(self) -> Status:
+    def status(self) -> GripperStatus:
         """How the gripper is."""
         reading = self._reading
         if reading is None:
-            return Status.NO_CONNECTION
+            return GripperStatus.NO_CONNECTION
         if reading.state is GripState.ERROR:
-            return Status.STOPPED
+            return GripperStatus.STOPPED
         if not self._referenced:
-            return Status.NOT_REFERENCED
-        return Status.PART_LOST if reading.state is GripState.PART_LOST else Status.READY
+            return GripperStatus.NOT_REFERENCED
+        return (
+            GripperStatus.PART_LOST if reading.state is GripState.PART_LOST else GripperStatus.READY
+        )
 
     def refusal(self, command: GripperCommand) -> str:
         """Say why a command cannot be followed now.
@@ -175,7 +177,7 @@ class Wsg50:
             The reason; empty if it can.
         """
         reading = self._reading
-        if reading is None or self.status not in (Status.READY, Status.PART_LOST):
+        if reading is None or self.status not in (GripperStatus.READY, GripperStatus.PART_LOST):
             return f"the gripper is {self.status.remedy}"
         if command.max_effort < gcl.WEAKEST:
             return f"effort is {command.max_effort:g} N (valid: from {gcl.WEAKEST:g})"
@@ -201,7 +203,7 @@ class Wsg50:
         else:
             done(f"{MOST_REQUESTS} requests wait already")
 
-    def tick(self, now: float, command: GripperCommand | None) -> Reading | None:
+    def tick(self, now: float, command: GripperCommand | None) -> GripperReading | None:
         """Listen, and say what is to be said.
 
         Args:
@@ -224,7 +226,7 @@ class Wsg50:
         finally:
             self._refuse_requests()
 
-    def outcome(self, command: GripperCommand) -> Outcome | None:
+    def outcome(self, command: GripperCommand) -> CommandOutcome | None:
         """Say how a command ended; the latest reading says where.
 
         Args:
@@ -258,7 +260,7 @@ class Wsg50:
         self._lines, self._values = gcl.LineReader(), {}
         self._ask(now, {word: f"{word}={value:.1f}" for word, value in SETTINGS.items()})
 
-    def _talk(self, now: float, command: GripperCommand | None) -> Reading | None:
+    def _talk(self, now: float, command: GripperCommand | None) -> GripperReading | None:
         for text in self._lines.read(self._link.receive()):
             try:
                 self._hear(gcl.parse(text))
@@ -282,12 +284,12 @@ class Wsg50:
         for line in lines.values():
             self._link.send(line)
 
-    def _read(self) -> Reading | None:
+    def _read(self) -> GripperReading | None:
         """Make a reading of the values, if they are all there."""
         if not all(word in self._values for word in QUERIES):
             return None
         position, velocity, force, state = (self._values[word] for word in QUERIES)
-        self._reading = Reading(
+        self._reading = GripperReading(
             position / gcl.MILLIMETRES,
             velocity / gcl.MILLIMETRES,
             0.0 - abs(force),
@@ -309,15 +311,15 @@ class Wsg50:
             raise CommunicationError(f"the gripper refuses {word}: {gcl.error_name(line.number)}")
         elif word == "STOP" and self._stopping is not None:
             self._stopping = None
-            self._finish(Outcome.FAILED, self._stopped_for)
+            self._finish(CommandOutcome.FAILED, self._stopped_for)
         elif job is None or word not in ("", job.word):
             raise MessageError(f"{line.answer.value} {word}, which was not asked for")
         elif line.answer is Answer.ACKNOWLEDGED:
             job.acknowledged = True
             if job.word == "FSACK":
-                self._note(job, Outcome.DONE)
+                self._note(job, CommandOutcome.DONE)
         elif line.answer is Answer.FINISHED and job.acknowledged:
-            self._note(job, Outcome.DONE)
+            self._note(job, CommandOutcome.DONE)
         elif (
             line.answer is Answer.ERROR
             and self._stopping is None
@@ -326,7 +328,7 @@ class Wsg50:
             # Before its own acknowledgement an abortion is that of the command before.
             self._note_error(job, int(line.number))
 
-    def _note(self, job: _Job, outcome: Outcome, problem: str = "") -> None:
+    def _note(self, job: _Job, outcome: CommandOutcome, problem: str = "") -> None:
         if job.outcome is None:
             job.number = self._number
         job.outcome, job.problem = outcome, problem
@@ -335,20 +337,20 @@ class Wsg50:
         if code == gcl.NOT_INITIALIZED:
             self._referenced = False
         if code == gcl.AXIS_BLOCKED:
-            self._note(job, Outcome.BLOCKED)
+            self._note(job, CommandOutcome.BLOCKED)
         elif code == gcl.CMD_FAILED and job.word == "GRIP":
-            self._note(job, Outcome.DONE)  # no part where one might have been
+            self._note(job, CommandOutcome.DONE)  # no part where one might have been
         else:
-            self._note(job, Outcome.FAILED, f"{job.word}: {gcl.error_name(code)}")
+            self._note(job, CommandOutcome.FAILED, f"{job.word}: {gcl.error_name(code)}")
 
-    def _finish(self, outcome: Outcome, problem: str = "") -> None:
+    def _finish(self, outcome: CommandOutcome, problem: str = "") -> None:
         """End the job, if there is one."""
         job, self._job = self._job, None
         if job is None:
             return
-        if outcome is Outcome.DONE and job.word == "HOME":
+        if outcome is CommandOutcome.DONE and job.word == "HOME":
             self._referenced = True
-        if outcome is Outcome.DONE and job.word == "GRIP" and job.command is not None:
+        if outcome is CommandOutcome.DONE and job.word == "GRIP" and job.command is not None:
             self._force_held = min(job.command.max_effort, gcl.STRONGEST)
         self.problem = job.problem or self.problem
         self._end = job.command, outcome
@@ -383,13 +385,13 @@ class Wsg50:
             word, done = self._requests.popleft()
             self._start(_Job(word, now, now + HOMING_TIME, None, done), f"{word}()")
 
-    def _follow(self, now: float, command: GripperCommand, reading: Reading) -> None:
+    def _follow(self, now: float, command: GripperCommand, reading: GripperReading) -> None:
         stated = math.isfinite(command.max_speed)
         speed = min(command.max_speed if stated else self._speed, gcl.FASTEST)
         way = command.position - reading.position
         if reading.state is GripState.HOLDING:
             if way <= 0.0:
-                self._end = command, Outcome.BLOCKED
+                self._end = command, CommandOutcome.BLOCKED
                 return
             word, line = "RELEASE", gcl.release(way, speed)
         elif way > 0.0:
@@ -413,9 +415,9 @@ class Wsg50:
         self.problem = reason
         self._reading = self._stopping = self._command = self._force_held = None
         self._waiting = set()
-        self._finish(Outcome.FAILED, reason)
+        self._finish(CommandOutcome.FAILED, reason)
 
     def _refuse_requests(self) -> None:
         """Answer requests that nobody can carry out."""
         while self._requests and not self._link.connected:
-            self._requests.popleft()[1](f"the gripper is {Status.NO_CONNECTION.remedy}")
+            self._requests.popleft()[1](f"the gripper is {GripperStatus.NO_CONNECTION.remedy}")

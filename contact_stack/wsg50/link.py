@@ -13,7 +13,7 @@ LARGEST_READ = 16_384
 """At most so much is read at a time [bytes]: a gripper that floods us cannot keep us busy."""
 
 
-class Link:
+class GripperConnection:
     """A client of the gripper's server."""
 
     def __init__(self, host: str, port: int) -> None:

@@ -28,13 +28,13 @@ from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher
 from contact_ros.stamps import to_time
 from contact_stack.wsg50 import gcl
-from contact_stack.wsg50.device import Outcome, Reading, Status, Wsg50
+from contact_stack.wsg50.device import CommandOutcome, GripperReading, GripperStatus, Wsg50
 from contact_stack.wsg50.gcl import GripState
-from contact_stack.wsg50.link import Link
+from contact_stack.wsg50.link import GripperConnection
 
 NAME = "wsg50"
 
-LEVELS = {Status.READY: Level.OK, Status.PART_LOST: Level.WARN}
+LEVELS = {GripperStatus.READY: Level.OK, GripperStatus.PART_LOST: Level.WARN}
 """How bad a status is; the others are errors."""
 
 
@@ -84,13 +84,13 @@ class Wsg50Node(GuardedNode):
             raise ConfigError(f"the robot {description.name} has no gripper (see robot)")
         self._address = f"{config.host}:{config.port}"
         self._device = Wsg50(
-            Link(config.host, config.port),
+            GripperConnection(config.host, config.port),
             self._reject,
             config.timeout,
             config.retry,
             config.speed,
         )
-        self._status = Status.NO_CONNECTION
+        self._status = GripperStatus.NO_CONNECTION
         self._announcement = announce_robot(self, description)
         self._states = self.create_publisher(
             JointState, "gripper/joint_states", signal_publisher(lockstep=False)
@@ -145,7 +145,7 @@ class Wsg50Node(GuardedNode):
         if abs(state.position[0] - command.position) < REACHED:
             return Ending.REACHED
         held = reading.state is GripState.HOLDING
-        return Ending.STALLED if held or outcome is Outcome.BLOCKED else Ending.FAILED
+        return Ending.STALLED if held or outcome is CommandOutcome.BLOCKED else Ending.FAILED
 
     def _say_change(self) -> None:
         status = self._device.status
@@ -197,7 +197,7 @@ def main() -> int:
     return run(Wsg50Node)
 
 
-def _values(reading: Reading) -> dict[str, object]:
+def _values(reading: GripperReading) -> dict[str, object]:
     return {
         "grip": reading.state.name.lower(),
         "opening_mm": f"{gcl.MILLIMETRES * reading.position:.1f}",

@@ -6,7 +6,7 @@ from irs_planner import (
     Bounds,
     Circle,
     IrsProblem,
-    Link,
+    PlanarLink,
     PlanarObject,
     PlanarQuasiDynamics,
     PlanarRobot,
@@ -18,7 +18,7 @@ from irs_planner import (
 )
 
 disc = PlanarObject("disc", 1.0, 0.01, 0.5, (Circle(0.1),))
-slider = Link("slider", "prismatic_y", 500.0, shapes=(Circle(0.05),))
+slider = PlanarLink("slider", "prismatic_y", 500.0, shapes=(Circle(0.05),))
 scene = PlanarScene((0.0, 0.0), (disc,), (PlanarRobot("robot", 0.5, links=(slider,)),))
 
 cost = QuadraticCost(np.array([10.0, 0, 0, 0]), np.array([100.0, 0, 0, 0]), np.array([10.0]))

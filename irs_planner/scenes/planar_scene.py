@@ -108,7 +108,7 @@ class PlanarObject:
 
 
 @dataclass(frozen=True)
-class Link:
+class PlanarLink:
     """A robot link and the joint that moves it, one state each.
 
     A prismatic joint slides along the y or z axis of the link's origin frame.
@@ -148,7 +148,7 @@ class PlanarRobot:
         (0.0, 0.0, 0.0), "y, z [m], angle [rad] of the base in the world", size=3
     )
     base_shapes: tuple[Shape, ...] = ()
-    links: tuple[Link, ...] = ()
+    links: tuple[PlanarLink, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class PlanarScene:
     fixtures: tuple[Fixture, ...] = ()
 
     @property
-    def links(self) -> tuple[Link, ...]:
+    def links(self) -> tuple[PlanarLink, ...]:
         """All links of all robots, in the order of the robot joints."""
         return tuple(link for robot in self.robots for link in robot.links)
 
@@ -282,8 +282,8 @@ def _fixture(values: Any, where: str) -> Fixture:
     return _read(Fixture, values, where, shapes=_shape)
 
 
-def _link(values: Any, where: str) -> Link:
-    return _read(Link, values, where, shapes=_shape)
+def _link(values: Any, where: str) -> PlanarLink:
+    return _read(PlanarLink, values, where, shapes=_shape)
 
 
 def _robot(values: Any, where: str) -> PlanarRobot:

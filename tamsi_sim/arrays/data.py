@@ -19,7 +19,7 @@ from contact_core.multibody.collision.arrays import (
     Rules,
     Scratch,
     ShapePoses,
-    Sweep,
+    SweptHulls,
 )
 from contact_core.multibody.collision.convex_mesh import Meshes
 from contact_core.multibody.rigid_body.arrays import (
@@ -306,7 +306,7 @@ class Work(NamedTuple):
     kinematics: Kinematics
     dynamics: BodyDynamics
     poses: ShapePoses
-    sweep: Sweep
+    sweep: SweptHulls
     pairs: Pairs
     contacts: Contacts
     scratch: Scratch

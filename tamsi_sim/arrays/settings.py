@@ -20,7 +20,7 @@ class FrictionLaw(IntEnum):
     QUADRATIC = 1
 
 
-class Settings(NamedTuple):
+class SchemeSettings(NamedTuple):
     """Scalars of the scheme.
 
     Attributes:
@@ -52,14 +52,14 @@ class Settings(NamedTuple):
     midpoint: int
 
 
-def scheme_settings(solver: SolverConfig, time_step: float) -> Settings:
+def scheme_settings(solver: SolverConfig, time_step: float) -> SchemeSettings:
     """Return the scalars the kernels read.
 
     Args:
         solver: Settings of the scheme.
         time_step: h [s].
     """
-    return Settings(
+    return SchemeSettings(
         time_step=float(time_step),
         stiction_velocity=solver.stiction_velocity,
         relative_tolerance=solver.relative_tolerance,

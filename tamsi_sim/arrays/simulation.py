@@ -30,7 +30,7 @@ from contact_core.multibody.collision.arrays import (
     Rules,
     Scratch,
     ShapePoses,
-    Sweep,
+    SweptHulls,
 )
 from contact_core.multibody.collision.convex_mesh import Meshes
 from contact_core.multibody.rigid_body.arrays import (
@@ -56,7 +56,7 @@ from tamsi_sim.arrays.data import (
     Newton,
     Work,
 )
-from tamsi_sim.arrays.settings import Settings
+from tamsi_sim.arrays.settings import SchemeSettings
 
 
 @structref.register
@@ -73,7 +73,7 @@ class Simulation(structref.StructRefProxy):
     """
 
     phases: np.ndarray
-    settings: Settings
+    settings: SchemeSettings
     bodies: Bodies
     inertias: Inertias
     joints: Joints
@@ -91,7 +91,7 @@ class Simulation(structref.StructRefProxy):
     kinematics: Kinematics
     dynamics: BodyDynamics
     poses: ShapePoses
-    sweep: Sweep
+    sweep: SweptHulls
     pairs: Pairs
     contacts: Contacts
     scratch: Scratch
@@ -128,7 +128,7 @@ def _borrow(context: Any, builder: Any, handle: Any, value: Any, name: str) -> A
 
 
 @kernel
-def _bundle(phases: np.ndarray, settings: Settings, model: Model, work: Work) -> Simulation:
+def _bundle(phases: np.ndarray, settings: SchemeSettings, model: Model, work: Work) -> Simulation:
     return Simulation(
         phases,
         settings,
@@ -172,7 +172,7 @@ _kernels: dict[int, Any] = {}
 _addresses = np.zeros(STEP + 1, dtype=np.int64)
 
 
-def make_simulation(model: Model, work: Work, settings: Settings) -> Simulation:
+def make_simulation(model: Model, work: Work, settings: SchemeSettings) -> Simulation:
     """Bundle model, workspace and settings for the kernels.
 
     Args:

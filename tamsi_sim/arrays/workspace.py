@@ -14,7 +14,7 @@ from contact_core.multibody.collision.arrays import (
     Pairs,
     Scratch,
     ShapePoses,
-    Sweep,
+    SweptHulls,
     allocate_polytope,
 )
 from contact_core.multibody.rigid_body.arrays import BodyDynamics, Jacobian, Kinematics, State
@@ -150,7 +150,7 @@ def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
             momentum=zeros(6),
         ),
         poses=ShapePoses(zeros((ns, 3, 3)), zeros((ns, 3)), zeros((nh, 3))),
-        sweep=Sweep(
+        sweep=SweptHulls(
             number=_indices(1),
             order=np.arange(nh),
             ends=zeros((nh, 2)),

@@ -51,7 +51,7 @@ class _Grip:
     heard: int
 
 
-class Hands:
+class HandForces:
     """What is pushed and pulled at the moment."""
 
     def __init__(

@@ -58,7 +58,7 @@ from tamsi_sim.node.driver_faults import (
     GuardLimits,
 )
 from tamsi_sim.node.gripper import Standstill
-from tamsi_sim.node.hand import Hands
+from tamsi_sim.node.hand import HandForces
 from tamsi_sim.node.truth_topics import CameraTopic, TruthTopics
 from tamsi_sim.robot.plant import Plant
 from tamsi_sim.robot.report import DriverReport
@@ -185,7 +185,7 @@ class SimulatorNode(ManagedNode):
             self.get_namespace(),
             self._arm.gravity_torque,
         )
-        self._hands = Hands(self, NAME, self._arm, self._lock, lambda: self._stamp)
+        self._hands = HandForces(self, NAME, self._arm, self._lock, lambda: self._stamp)
         lowest, highest = self._arm.position_limits
         self._faults = DriverFaults(
             config.driver_faults,

@@ -14,7 +14,7 @@ from contact_core.robot.scene_config import CameraConfig
 
 
 @dataclass(frozen=True)
-class Picture:
+class CameraView:
     """What a camera saw.
 
     Attributes:
@@ -40,9 +40,9 @@ class Camera:
         self._generator = generator(seed, "camera")
         self._scale = np.repeat([config.noise, config.turn_noise], 3)
         self._next: int | None = None
-        self._under_way: deque[Picture] = deque()
+        self._under_way: deque[CameraView] = deque()
 
-    def see(self, now: int, look: Callable[[], Mapping[str, pin.SE3]]) -> list[Picture]:
+    def see(self, now: int, look: Callable[[], Mapping[str, pin.SE3]]) -> list[CameraView]:
         """Take a picture if it is time.
 
         Args:
@@ -56,7 +56,7 @@ class Camera:
         if now >= due:
             period = round(1e9 / self._config.rate)
             self._next = (due if due + period > now else now) + period
-            picture = Picture(now, {name: self._blur(pose) for name, pose in look().items()})
+            picture = CameraView(now, {name: self._blur(pose) for name, pose in look().items()})
             if self._generator.random() >= self._config.dropouts:
                 self._under_way.append(picture)
         arrived = []

@@ -10,7 +10,7 @@ from contact_core.base.kernel import inlined_kernel, inner_kernel, leaf_kernel
 from contact_core.multibody.collision.arrays import NORMAL, Contacts, Pairs
 from contact_core.multibody.rigid_body.arrays import Jacobian
 from tamsi_sim.arrays.data import ContactForces
-from tamsi_sim.arrays.settings import FrictionLaw, Settings
+from tamsi_sim.arrays.settings import FrictionLaw, SchemeSettings
 
 QUADRATIC = int(FrictionLaw.QUADRATIC)
 
@@ -78,7 +78,7 @@ def update_contact_forces(
     pairs: Pairs,
     contacts: Contacts,
     jacobian: Jacobian,
-    settings: Settings,
+    settings: SchemeSettings,
     forces: ContactForces,
     v: np.ndarray,
     count: int,
@@ -105,7 +105,7 @@ def update_contact_forces(
 def update_contact_force(
     pairs: Pairs,
     contacts: Contacts,
-    settings: Settings,
+    settings: SchemeSettings,
     forces: ContactForces,
     c: int,
     h: float,

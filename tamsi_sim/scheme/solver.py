@@ -23,7 +23,7 @@ from tamsi_sim.arrays.data import (
     JointForces,
     Newton,
 )
-from tamsi_sim.arrays.settings import Settings
+from tamsi_sim.arrays.settings import SchemeSettings
 from tamsi_sim.arrays.simulation import SOLVE, Simulation, phase
 from tamsi_sim.scheme.closures import assemble_closures
 from tamsi_sim.scheme.contact import project, update_contact_force
@@ -122,7 +122,7 @@ def _update_forces(
     drives: Drives,
     q: np.ndarray,
     islands: Islands,
-    settings: Settings,
+    settings: SchemeSettings,
     v: np.ndarray,
     contact_forces: ContactForces,
     joint_forces: JointForces,
@@ -238,7 +238,7 @@ def _limit_update(
     islands: Islands,
     joints: Joints,
     joint_forces: JointForces,
-    settings: Settings,
+    settings: SchemeSettings,
     newton: Newton,
     forces: ContactForces,
     island: int,

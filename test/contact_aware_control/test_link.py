@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from link_bench import LinkBench
 
-from contact_aware_control.safety.status import Link, Mode, Request, Status
+from contact_aware_control.safety.status import LinkState, Mode, Request, Status
 from contact_core.robot.arm_state import RobotCondition
 from contact_experiments.fake.arm import STIFFNESS, Wall
 
@@ -98,7 +98,7 @@ def test_each_fault_is_held_named_and_resumed(driver, fault, name, periods):
     assert name in run.names()
     assert "CONTACTS_STALE" not in run.names()
     # After the loss nothing is sent, so that the robot meets no old command.
-    lost = next(k for k, status in enumerate(run.status) if status.link is not Link.ARMED)
+    lost = next(k for k, status in enumerate(run.status) if status.link is not LinkState.ARMED)
     assert all(command is None for command in run.commands[lost:])
     run.run(1.5)
     assert run.last.status is Status.NOT_ARMED
@@ -142,7 +142,7 @@ def test_commands_begin_where_the_driver_holds_the_arm(driver, touches, fault):
         run.run(0.5)
     run.robot.inject(fault)
     run.run(0.05)
-    assert run.last.link is Link.LOST
+    assert run.last.link is LinkState.LOST
     while run.commands[-1] is None:
         assert len(run.status) < 1000
         run.run(0.005)
@@ -157,7 +157,7 @@ def test_resume_is_refused_while_the_state_is_not_sound(fault):
     run.run(0.3)
     assert not run.ask(Request.RESUME)
     run.run(0.05)
-    assert run.last.link is Link.LOST
+    assert run.last.link is LinkState.LOST
     assert run.last.detail
 
 
@@ -172,7 +172,7 @@ def test_a_robot_that_is_not_well_at_the_start_is_never_commanded(fault):
     assert run.last.status is not Status.OK
     # Nobody has been surprised yet: it is armed by itself.
     run.run(0.2)
-    assert run.last.link is Link.ARMED
+    assert run.last.link is LinkState.ARMED
 
 
 @pytest.mark.verify

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from contact_aware_control.config import SafetyConfig
-from contact_aware_control.safety.status import Finding, Link, Mode, Request, Status
+from contact_aware_control.safety.status import Finding, LinkState, Mode, Request, Status
 from contact_aware_control.safety.supervisor import (
     FAULTS,
     REFUSED,
@@ -109,12 +109,12 @@ def test_short_outage_ends_by_itself(supervisor):
 
 def test_long_outage_waits_for_resume(supervisor):
     assert supervisor.update(replace(GOOD, state_age=1.5)) == (Mode.HOLD, Status.STATE_STALE)
-    assert supervisor.state.link is Link.LOST
+    assert supervisor.state.link is LinkState.LOST
     assert supervisor.update(GOOD) == (Mode.HOLD, Status.NOT_ARMED)
-    assert supervisor.state.link is Link.SYNC
+    assert supervisor.state.link is LinkState.SYNC
     assert supervisor.resume()
     assert supervisor.update(GOOD) == (Mode.TRACKING, Status.OK)
-    assert supervisor.state.link is Link.ARMED
+    assert supervisor.state.link is LinkState.ARMED
 
 
 def test_resume_during_an_outage_is_refused(supervisor):
@@ -248,7 +248,7 @@ def test_numbers_are_those_of_the_message():
         for line in text.splitlines()
         if line.startswith("uint8 ") and "=" in line
     )
-    expected = {member.name: str(int(member)) for member in [*Mode, *Link, *Status]}
+    expected = {member.name: str(int(member)) for member in [*Mode, *LinkState, *Status]}
     assert constants == expected
 
 
@@ -344,7 +344,7 @@ def test_the_table_leads_nowhere_but_within_one_machine():
     for (state, _), following in TRANSITIONS.items():
         assert type(state) is type(following)
         assert state is not following
-    for machine in (Activity, Link, Arming, Pause, Latch):
+    for machine in (Activity, LinkState, Arming, Pause, Latch):
         entered = {state for state in TRANSITIONS.values() if isinstance(state, machine)}
         left = {state for state, _ in TRANSITIONS if isinstance(state, machine)}
         assert entered == left == set(machine)

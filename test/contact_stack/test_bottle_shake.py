@@ -25,8 +25,8 @@ from contact_stack.demo.bottle_shake.procedure import (
     GripRegulator,
     LoadSensor,
     Observation,
+    PlacementVerdict,
     Procedure,
-    Verdict,
     needed_grip,
 )
 from contact_stack.demo.bottle_shake.record import Bottle, summarize_bottle
@@ -193,18 +193,30 @@ HELD = (BottleStage.LIFT, BottleStage.SHAKE, BottleStage.CARRY)
 @pytest.mark.parametrize(
     ("load", "grip", "verdict"),
     [
-        (lambda s: WEIGHT * (s in HELD), lambda s: 1.0, Verdict.PLACED),
-        (lambda s: 0.0, lambda s: 0.0, Verdict.NOT_GRASPED),
-        (lambda s: WEIGHT * (s in HELD), lambda s: s is not BottleStage.CARRY, Verdict.DROPPED),
-        (lambda s: WEIGHT * (s in (*HELD, BottleStage.LOWER)), lambda s: 1.0, Verdict.NO_SUPPORT),
-        (lambda s: WEIGHT * (s in (*HELD, BottleStage.RETREAT)), lambda s: 1.0, Verdict.STUCK),
+        (lambda s: WEIGHT * (s in HELD), lambda s: 1.0, PlacementVerdict.PLACED),
+        (lambda s: 0.0, lambda s: 0.0, PlacementVerdict.NOT_GRASPED),
+        (
+            lambda s: WEIGHT * (s in HELD),
+            lambda s: s is not BottleStage.CARRY,
+            PlacementVerdict.DROPPED,
+        ),
+        (
+            lambda s: WEIGHT * (s in (*HELD, BottleStage.LOWER)),
+            lambda s: 1.0,
+            PlacementVerdict.NO_SUPPORT,
+        ),
+        (
+            lambda s: WEIGHT * (s in (*HELD, BottleStage.RETREAT)),
+            lambda s: 1.0,
+            PlacementVerdict.STUCK,
+        ),
     ],
 )
 def test_placement_is_judged_by_force(
     scene: Scene,
     load: Callable[[BottleStage], float],
     grip: Callable[[BottleStage], float],
-    verdict: Verdict,
+    verdict: PlacementVerdict,
 ) -> None:
     assert feel(scene, load, grip).verdict is verdict
 

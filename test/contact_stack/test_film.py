@@ -18,8 +18,8 @@ from contact_stack.recording import recover
 from contact_stack.viewer.cast import cast_of
 from contact_stack.viewer.command import film_page
 from contact_stack.viewer.film import RATE, Film, OtherRun, beside, read_film
-from contact_stack.viewer.player import Player
-from contact_stack.viewer.snapshot import Snapshot
+from contact_stack.viewer.player import RecordingPlayer
+from contact_stack.viewer.snapshot import PageState
 
 JOINT_STATE = "string[] name\nfloat64[] position"
 JOINT = "lbr_A2"
@@ -94,7 +94,7 @@ def test_the_timeline_leads_both_ways(recording):
     page = film_page(film, 8450)
     try:
         start = shown(page)
-        player = Player(page, film)
+        player = RecordingPlayer(page, film)
         player.advance(1.5)
         assert player.time == 1.5
         forth = shown(page)
@@ -124,9 +124,9 @@ def test_an_export_is_one_file_that_needs_nobody(recording, tmp_path, capsys):
 def test_another_run_is_shown_as_far_as_it_was_when_it_moved_that_long():
     cast = cast_of("", "iiwa14_wsg50")
 
-    def run(begins: int, count: int) -> list[Snapshot]:
+    def run(begins: int, count: int) -> list[PageState]:
         return [
-            Snapshot(time=k / RATE, joints={JOINT: max(k - begins, 0.0)},
+            PageState(time=k / RATE, joints={JOINT: max(k - begins, 0.0)},
                      state="TRACKING" if k >= begins else "HOLD")
             for k in range(count)
         ]  # fmt: skip

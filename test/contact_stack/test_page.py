@@ -24,14 +24,14 @@ from contact_core.robot.robot import Robot
 from contact_ros.border import MessageError
 from contact_ros.geometry import to_pose
 from contact_stack.viewer.cast import cast_of
-from contact_stack.viewer.controls import Settings
+from contact_stack.viewer.controls import ArmSettings
 from contact_stack.viewer.listener import Listener
 from contact_stack.viewer.look_back import LookBack
 from contact_stack.viewer.node import Pace
 from contact_stack.viewer.offer import Offer
 from contact_stack.viewer.page import Page
-from contact_stack.viewer.reference import Reference
-from contact_stack.viewer.snapshot import Snapshot
+from contact_stack.viewer.reference import ShownReference
+from contact_stack.viewer.snapshot import PageState
 
 Q = np.array([0.1, 0.5, -0.2, -1.3, 0.2, 0.9, 0.1])
 LINK = "lbr_link_4"
@@ -57,7 +57,7 @@ def robot():
 @pytest.fixture
 def page(robot):
     page = Page(cast_of("", "iiwa14_wsg50"), "127.0.0.1", 8400, history=10)
-    page.draw(Snapshot(joints=dict(zip(robot.arm_joints, Q, strict=True))))
+    page.draw(PageState(joints=dict(zip(robot.arm_joints, Q, strict=True))))
     yield page
     page.close()
 
@@ -172,7 +172,7 @@ def test_a_link_is_held_where_the_mouse_took_it(page, asked, robot):
     assert (name, grip.link) == ("pull", LINK)
     np.testing.assert_allclose(grip.point, [0.05, 0.0, 0.1], atol=1e-6)
     np.testing.assert_allclose(grip.hand, hand)
-    page.draw(Snapshot(joints=dict(zip(robot.arm_joints, Q, strict=True))))
+    page.draw(PageState(joints=dict(zip(robot.arm_joints, Q, strict=True))))
     # The arrow goes from the point to the hand.
     np.testing.assert_allclose(visit(page.address).arrows["/hand"], [[held, hand]], atol=1e-5)
     drag(page, "end", tuple(held), tuple(hand))
@@ -194,12 +194,12 @@ def test_the_goal_of_the_tool_begins_at_the_tool_and_ends_with_it(page, asked, r
 def test_settings_are_shown_as_the_graph_has_them_and_not_asked_for_again(page, asked):
     controls = page._hands[None].controls
     assert (controls._controller.value, controls._limit.value) == ("qp", 15.0)
-    asked.settings = Settings("greedy", 25.0)
-    page.draw(Snapshot())
+    asked.settings = ArmSettings("greedy", 25.0)
+    page.draw(PageState())
     assert (controls._controller.value, controls._limit.value) == ("greedy", 25.0)
     controls._limit.value = 30.0
-    asked.settings = Settings("impedance", 25.0)
-    page.draw(Snapshot())
+    asked.settings = ArmSettings("impedance", 25.0)
+    page.draw(PageState())
     assert (controls._controller.value, controls._limit.value) == ("impedance", 30.0)
     assert asked.calls == []
 
@@ -211,14 +211,14 @@ def test_who_only_looks_finds_nothing_to_press(page):
 
 
 def test_what_the_controller_says_is_shown_with_its_remedy_and_quoted(page):
-    page.draw(Snapshot(state="FAULT", status="STOPPED", remedy="call reset <b>", pace=0.5))
+    page.draw(PageState(state="FAULT", status="STOPPED", remedy="call reset <b>", pace=0.5))
     status = visit(page.address).status
     assert "FAULT: STOPPED</strong> at 0.00 s, 0.50 of real time" in status
     assert "call reset &lt;b&gt;" in status
 
 
 def test_the_commanded_arm_and_friction_cones_are_shown_on_request(page, robot):
-    pushed = Snapshot(
+    pushed = PageState(
         joints=dict(zip(robot.arm_joints, Q, strict=True)),
         command=(Q + 0.1).tolist(),
         estimated_points=[np.array([0.5, 0.0, 0.5])],
@@ -291,7 +291,7 @@ def test_the_page_looks_back_while_the_robot_goes_on(page, monkeypatch):
 
     def wait_until(time):
         for k in range(30):
-            past.show(Snapshot(time=round(time - 1.0 + (k + 1) / 30.0, 6)))
+            past.show(PageState(time=round(time - 1.0 + (k + 1) / 30.0, 6)))
         return drawn[-1]
 
     wait_until(1.0)
@@ -303,12 +303,12 @@ def test_the_page_looks_back_while_the_robot_goes_on(page, monkeypatch):
     past.go_live()
     assert wait_until(5.0) == (5.0, 5.0)
     past._slider.value = -1.0
-    past.show(Snapshot(time=0.5))  # a new start
+    past.show(PageState(time=0.5))  # a new start
     assert drawn[-1] == (0.5, 0.5)
 
 
 def test_the_reference_arm_has_its_tool_where_the_motion_has_it(robot):
-    arm, reference = Robot.from_description(robot), Reference(robot)
+    arm, reference = Robot.from_description(robot), ShownReference(robot)
     joints = dict(zip(robot.arm_joints, Q, strict=True))
     assert reference.arm(joints) == ()
     arm.update(Q)
@@ -327,7 +327,7 @@ def test_the_reference_arm_has_its_tool_where_the_motion_has_it(robot):
 def test_an_arm_is_drawn_where_the_reference_is(page, robot):
     joints = dict(zip(robot.arm_joints, Q, strict=True))
     page._reference_shown.value = True
-    page.draw(Snapshot(joints=joints, reference=(Q + 0.2).tolist()))
+    page.draw(PageState(joints=joints, reference=(Q + 0.2).tolist()))
     poses = visit(page.address).poses
     first = pin.rpy.matrixToRpy(poses["/reference/lbr_A1"].rotation)[2]
     assert first == pytest.approx(Q[0] + 0.2, abs=1e-4)
@@ -336,10 +336,10 @@ def test_an_arm_is_drawn_where_the_reference_is(page, robot):
 def test_of_another_arm_those_links_are_seen_that_are_elsewhere(page, robot):
     joints = dict(zip(robot.arm_joints, Q, strict=True))
     third = robot.arm_joints[2]
-    page.draw(Snapshot(joints=joints, beside={**joints, third: joints[third] + 0.3}))
+    page.draw(PageState(joints=joints, beside={**joints, third: joints[third] + 0.3}))
     seen = {node.name.split("/")[-1]: node.visible for node in page._beside._joints}
     assert [seen[name] for name in robot.arm_joints] == [False] * 2 + [True] * 5
-    page.draw(Snapshot(joints=joints, beside=joints))
+    page.draw(PageState(joints=joints, beside=joints))
     assert not any(node.visible for node in page._beside._joints)
 
 
@@ -348,7 +348,7 @@ def table():
     """A page of a box that may be pushed over a table, and what is asked there."""
     page = Page(cast_of("push_box"), "127.0.0.1", 8400, history=10.0)
     position, turned = np.array([0.56, -0.09, 0.25]), np.array([0.0, 0.0, 0.6, 0.8])
-    page.draw(Snapshot(objects={"box": (position, turned)}))
+    page.draw(PageState(objects={"box": (position, turned)}))
     asked = Asked()
     asked.progress = "pushing, 30 mm and 4 degrees to go"
     page.offer(Offer(asked, "pusher", (), 15.0, ("table",)))
@@ -373,7 +373,7 @@ def test_a_thing_is_asked_for_where_a_person_has_clicked(table):
     np.testing.assert_allclose([place.x, place.y, place.yaw], [0.6, -0.2, yaw], atol=1e-6)
     copy = visit(page.address).poses["/copy"]
     np.testing.assert_allclose(copy.translation, [0.6, -0.2, 0.25], atol=1e-6)
-    page.draw(Snapshot())
+    page.draw(PageState())
     assert placing._says.content == asked.progress
     placing._ask(False)
     assert asked.calls[-1] == ("bring", None)

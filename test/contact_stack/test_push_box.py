@@ -15,13 +15,13 @@ from contact_stack.demo.push_box.motions import (
     push_places,
     tool_pose_before,
 )
-from contact_stack.demo.push_box.task import BOX, PushTask
+from contact_stack.demo.push_box.task import BOX, BoxTask
 from irs_planner import load_example
 
 
 @pytest.fixture(scope="module")
 def task():
-    return PushTask()
+    return BoxTask()
 
 
 def test_the_goal_is_at_least_150_mm_and_30_degrees_away(task):

@@ -10,10 +10,10 @@ from types import ModuleType
 
 import pytest
 
-from contact_aware_control.safety.status import Link, Mode, Status
+from contact_aware_control.safety.status import LinkState, Mode, Status
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-STATUS_NAME = re.compile(r"(Status|WarningKind|Verdict|Ending|Mode|Link)$")
+STATUS_NAME = re.compile(r"(Status|WarningKind|Verdict|Ending|Mode|LinkState)$")
 NOT_SAID = {
     "CommandMode": "what a robot is commanded by",
     "CheckStatus": "every check of the doctor prints its own remedy",
@@ -81,7 +81,7 @@ def test_what_is_wrong_has_a_meaning_and_a_remedy(page: str) -> None:
         meaning, remedy = rows[status.name].split(" | ")
         assert meaning
         assert remedy == status.remedy
-    assert {*Mode.__members__, *Link.__members__} < set(re.findall(r"\| `(\w+)` \|", page))
+    assert {*Mode.__members__, *LinkState.__members__} < set(re.findall(r"\| `(\w+)` \|", page))
 
 
 def test_every_error_says_what_it_means_and_what_to_do(page: str, hook: ModuleType) -> None:

@@ -10,9 +10,9 @@ import pytest
 from contact_core.robot.gripper import GripperCommand
 from contact_experiments.fake.gripper import ERROR, FAULTS, HOLDING, FakeGripper
 from contact_ros.border import MessageError
-from contact_stack.wsg50.device import Outcome, Reading, Status, Wsg50
+from contact_stack.wsg50.device import CommandOutcome, GripperReading, GripperStatus, Wsg50
 from contact_stack.wsg50.gcl import Answer, GripState, Line, LineReader, parse
-from contact_stack.wsg50.link import Link
+from contact_stack.wsg50.link import GripperConnection
 
 CLOSE = GripperCommand(0.0, 20.0, 0.1)
 OPEN = GripperCommand(0.05, 20.0, 0.1)
@@ -65,7 +65,10 @@ class Bench:
         self.gripper = gripper
         self.rejected: list[str] = []
         self.device = Wsg50(
-            Link("127.0.0.1", gripper.port), self.rejected.append, timeout=0.3, retry=0.05
+            GripperConnection("127.0.0.1", gripper.port),
+            self.rejected.append,
+            timeout=0.3,
+            retry=0.05,
         )
 
     def until(self, condition: Callable[[], object], command: GripperCommand | None = None) -> None:
@@ -76,7 +79,7 @@ class Bench:
             self.device.tick(time.monotonic(), command)
             time.sleep(0.002)
 
-    def follow(self, command: GripperCommand) -> tuple[Outcome, Reading]:
+    def follow(self, command: GripperCommand) -> tuple[CommandOutcome, GripperReading]:
         """Follow a command to its end."""
         assert self.device.refusal(command) == ""
         self.until(lambda: self.device.outcome(command), command)
@@ -105,7 +108,7 @@ def bench(gripper: FakeGripper) -> Iterator[Bench]:
 def test_it_opens_and_closes_where_nothing_is(bench: Bench) -> None:
     for position in (0.05, 0.02, 0.0, 0.03):
         outcome, reading = bench.follow(GripperCommand(position, 20.0, 0.1))
-        assert outcome is Outcome.DONE
+        assert outcome is CommandOutcome.DONE
         assert reading.position == pytest.approx(position, abs=6e-4)
     assert not bench.rejected
 
@@ -113,10 +116,10 @@ def test_it_opens_and_closes_where_nothing_is(bench: Bench) -> None:
 def test_a_part_is_held_and_let_go_of(bench: Bench) -> None:
     bench.gripper.part = 40.0
     outcome, reading = bench.follow(CLOSE)
-    assert (outcome, reading.state) == (Outcome.DONE, GripState.HOLDING)
+    assert (outcome, reading.state) == (CommandOutcome.DONE, GripState.HOLDING)
     assert reading.position == pytest.approx(0.02, abs=1e-4)
     assert reading.effort == pytest.approx(-20.0)
-    assert bench.follow(GripperCommand(0.0, 25.0))[0] is Outcome.BLOCKED
+    assert bench.follow(GripperCommand(0.0, 25.0))[0] is CommandOutcome.BLOCKED
     assert "holds something with 20 N" in bench.device.refusal(GripperCommand(0.0, 10.0))
     outcome, reading = bench.follow(OPEN)
     assert reading.position == pytest.approx(0.05, abs=1e-4)
@@ -127,7 +130,7 @@ def test_a_newer_command_stops_the_one_before(bench: Bench) -> None:
     slow = GripperCommand(0.0, 20.0, 0.005)
     bench.until(lambda: bench.gripper.state == 1, slow)
     outcome, reading = bench.follow(OPEN)
-    assert outcome is Outcome.DONE
+    assert outcome is CommandOutcome.DONE
     assert reading.position == pytest.approx(0.05, abs=1e-4)
     assert "STOP()" in bench.gripper.heard
 
@@ -136,8 +139,8 @@ def test_a_part_that_is_lost_is_told(bench: Bench) -> None:
     bench.gripper.part = 40.0
     bench.follow(CLOSE)
     bench.gripper.fault = "loses_part"
-    bench.until(lambda: bench.device.status is Status.PART_LOST)
-    assert bench.follow(OPEN)[0] is Outcome.DONE
+    bench.until(lambda: bench.device.status is GripperStatus.PART_LOST)
+    assert bench.follow(OPEN)[0] is CommandOutcome.DONE
 
 
 def test_nothing_moves_before_it_is_referenced_on_request() -> None:
@@ -145,28 +148,28 @@ def test_nothing_moves_before_it_is_referenced_on_request() -> None:
     gripper.start()
     bench = Bench(gripper)
     bench.until(lambda: bench.device.reading)
-    assert bench.follow(OPEN)[0] is Outcome.FAILED
-    assert bench.device.status is Status.NOT_REFERENCED
+    assert bench.follow(OPEN)[0] is CommandOutcome.FAILED
+    assert bench.device.status is GripperStatus.NOT_REFERENCED
     assert "wsg50/home" in bench.device.refusal(OPEN)
     answers: list[str] = []
     bench.device.ask("HOME", answers.append)
     bench.until(lambda: answers)
     assert answers == [""]
-    assert bench.follow(GripperCommand(0.02, 20.0))[0] is Outcome.DONE
+    assert bench.follow(GripperCommand(0.02, 20.0))[0] is CommandOutcome.DONE
     bench.device.leave()
     gripper.stop()
 
 
 def test_a_gripper_that_stopped_waits_for_an_acknowledgement(bench: Bench) -> None:
     bench.gripper.fault = "fast_stop"
-    bench.until(lambda: bench.device.status is Status.STOPPED)
+    bench.until(lambda: bench.device.status is GripperStatus.STOPPED)
     assert "wsg50/acknowledge" in bench.device.refusal(OPEN)
     answers: list[str] = []
     bench.device.ask("FSACK", answers.append)
     bench.until(lambda: answers)
     assert answers == [""]
-    assert bench.device.status is Status.READY
-    assert bench.follow(OPEN)[0] is Outcome.DONE
+    assert bench.device.status is GripperStatus.READY
+    assert bench.follow(OPEN)[0] is CommandOutcome.DONE
 
 
 def test_who_takes_leave_leaves_the_gripper_as_it_is(bench: Bench) -> None:
@@ -179,7 +182,7 @@ def test_who_takes_leave_leaves_the_gripper_as_it_is(bench: Bench) -> None:
 def test_a_gripper_that_died_comes_back_stopped_and_with_our_settings(bench: Bench) -> None:
     port = bench.gripper.port
     bench.gripper.stop()
-    bench.until(lambda: bench.device.status is Status.NO_CONNECTION, OPEN)
+    bench.until(lambda: bench.device.status is GripperStatus.NO_CONNECTION, OPEN)
     answers: list[str] = []
     bench.device.ask("HOME", answers.append)
     bench.until(lambda: answers)
@@ -187,7 +190,7 @@ def test_a_gripper_that_died_comes_back_stopped_and_with_our_settings(bench: Ben
     again = FakeGripper(port)
     again.state = ERROR
     again.start()
-    bench.until(lambda: bench.device.status is Status.STOPPED)
+    bench.until(lambda: bench.device.status is GripperStatus.STOPPED)
     assert again.heard == ["PWT=220.0", "CLT=2.0"]
     bench.device.leave()
     again.stop()
@@ -196,7 +199,7 @@ def test_a_gripper_that_died_comes_back_stopped_and_with_our_settings(bench: Ben
 @pytest.mark.parametrize("fault", ["nan", "absurd", "silent", "half_lines", "hangs_up"])
 def test_a_gripper_that_makes_no_sense_is_not_connected(bench: Bench, fault: str) -> None:
     bench.gripper.fault = fault
-    bench.until(lambda: bench.device.status is Status.NO_CONNECTION)
+    bench.until(lambda: bench.device.status is GripperStatus.NO_CONNECTION)
     assert "not connected" in bench.device.refusal(OPEN)
     bench.gripper.fault = ""
     bench.until(lambda: bench.device.reading is not None)
@@ -206,7 +209,7 @@ def test_a_gripper_that_makes_no_sense_is_not_connected(bench: Bench, fault: str
 def test_noise_on_the_line_does_no_harm(bench: Bench, fault: str) -> None:
     bench.gripper.fault = fault
     for command in (CLOSE, OPEN):
-        assert bench.follow(command)[0] is Outcome.DONE
+        assert bench.follow(command)[0] is CommandOutcome.DONE
     assert bool(bench.rejected) == (fault != "pieces")
 
 
@@ -215,7 +218,7 @@ def test_a_motion_that_never_ends_is_given_up(
 ) -> None:
     monkeypatch.setattr("contact_stack.wsg50.device.PATIENCE", 0.1)
     bench.gripper.fault = "stuck"
-    assert bench.follow(OPEN)[0] is Outcome.FAILED
+    assert bench.follow(OPEN)[0] is CommandOutcome.FAILED
     assert "MOVE took longer" in bench.device.problem
 
 

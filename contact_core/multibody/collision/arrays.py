@@ -95,7 +95,7 @@ class Rules(NamedTuple):
     rolling: np.ndarray
 
 
-class Sweep(NamedTuple):
+class SweptHulls(NamedTuple):
     """The broad phase: hulls in the order in which a plane sweeps over them.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from contact_core.base.kernel import inlined_kernel
-from contact_core.multibody.collision.arrays import Geometry, Hulls, ShapePoses, Shapes, Sweep
+from contact_core.multibody.collision.arrays import Geometry, Hulls, ShapePoses, Shapes, SweptHulls
 from contact_core.multibody.collision.collide_points import to_shape
 from contact_core.multibody.collision.shapes import ShapeKind
 from contact_core.multibody.collision.signed_distance import signed_distance
@@ -66,7 +66,7 @@ def place_hulls(hulls: Hulls, kinematics: Kinematics, poses: ShapePoses) -> None
 
 @inlined_kernel
 def find_close_hulls(
-    hulls: Hulls, rules: np.ndarray, centers: np.ndarray, radius: np.ndarray, sweep: Sweep
+    hulls: Hulls, rules: np.ndarray, centers: np.ndarray, radius: np.ndarray, sweep: SweptHulls
 ) -> bool:
     """Sweep and prune: find the hulls that may touch, and whose spheres overlap.
 
@@ -109,7 +109,7 @@ def find_close_hulls(
 
 
 @inlined_kernel
-def _sort_ends(centers: np.ndarray, radius: np.ndarray, sweep: Sweep) -> None:
+def _sort_ends(centers: np.ndarray, radius: np.ndarray, sweep: SweptHulls) -> None:
     """Sort the hulls along the axis on which they are spread most; they hardly move in a step."""
     axis, most = 0, -1.0
     for i in range(3):
@@ -141,7 +141,7 @@ def _overlap(a: np.ndarray, b: np.ndarray, reach: float) -> bool:
 
 
 @inlined_kernel
-def _sort_partners(sweep: Sweep, found: int) -> None:
+def _sort_partners(sweep: SweptHulls, found: int) -> None:
     """List what is close to each hull."""
     first, partner = sweep.first, sweep.partner
     for hull in range(first.shape[0] - 1):

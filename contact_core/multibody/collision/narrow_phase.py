@@ -21,7 +21,7 @@ from contact_core.multibody.collision.arrays import (
     Scratch,
     ShapePoses,
     Shapes,
-    Sweep,
+    SweptHulls,
 )
 from contact_core.multibody.collision.broad_phase import (
     find_close_hulls,
@@ -88,7 +88,7 @@ def update_contacts(
     rules: Rules,
     kinematics: Kinematics,
     poses: ShapePoses,
-    sweep: Sweep,
+    sweep: SweptHulls,
     pairs: Pairs,
     contacts: Contacts,
     scratch: Scratch,

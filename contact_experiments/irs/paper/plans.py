@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from contact_core.base.figures import FigureResult
 from contact_core.base.sweep import Sweep
-from contact_experiments.irs.runs import SEEDS, SYSTEMS, Run, run_all
+from contact_experiments.irs.runs import SEEDS, SYSTEMS, PlanRun, run_all
 from contact_experiments.papers.figure import spread
 from irs_planner.plots.drawing import PlanarDrawing
 from irs_planner.plots.figures import ZERO, draw_costs, frame_costs, name_lines, plot_costs
@@ -38,7 +38,7 @@ def figure_1(sweep: Sweep, systems: Sequence[str] = DRAWN) -> FigureResult:
     }
 
 
-def _left(system: str, run: Run) -> dict[str, float]:
+def _left(system: str, run: PlanRun) -> dict[str, float]:
     """Return how far the object ends from its goal."""
     error = run.states[-1] - SYSTEMS[system].problem().goal
     return {
@@ -47,7 +47,7 @@ def _left(system: str, run: Run) -> dict[str, float]:
     }
 
 
-def _draw_motions(found: Mapping[str, Mapping[str, Sequence[Run]]]) -> Figure:
+def _draw_motions(found: Mapping[str, Mapping[str, Sequence[PlanRun]]]) -> Figure:
     columns = min(2, len(found))
     figure = Figure(figsize=(7.0 * columns, 3.5 * -(-len(found) // columns)), layout="constrained")
     blocks = figure.subfigures(-(-len(found) // columns), columns, squeeze=False, wspace=0.03)
@@ -96,7 +96,7 @@ def figure_9(
     return figure, numbers
 
 
-def _costs(runs: Sequence[Run]) -> dict[str, Any]:
+def _costs(runs: Sequence[PlanRun]) -> dict[str, Any]:
     best, final = [run.best for run in runs], [run.final for run in runs]
     return {
         "initial": runs[0].costs[0],

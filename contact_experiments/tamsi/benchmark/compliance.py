@@ -24,7 +24,7 @@ LONGEST = 0.2  # [s]
 
 
 @dataclass(frozen=True)
-class Contacts:
+class ContactAgreement:
     """What two simulators have to agree in.
 
     Attributes:
@@ -36,7 +36,7 @@ class Contacts:
     count: float
 
     @staticmethod
-    def of(depths: list[np.ndarray]) -> Contacts:
+    def of(depths: list[np.ndarray]) -> ContactAgreement:
         """Summarise the depths of contact points in several states.
 
         Args:
@@ -45,9 +45,9 @@ class Contacts:
         touching = [depth[depth > 0.0] for depth in depths]
         every = np.concatenate(touching) if touching else np.zeros(0)
         count = float(np.mean([len(depth) for depth in touching])) if touching else 0.0
-        return Contacts(float(np.median(every)) if len(every) else 0.0, count)
+        return ContactAgreement(float(np.median(every)) if len(every) else 0.0, count)
 
-    def close_to(self, other: Contacts) -> bool:
+    def close_to(self, other: ContactAgreement) -> bool:
         """Return whether depth and number are those of another simulator, but for CLOSE."""
         pairs = ((self.depth, other.depth), (self.count, other.count))
         return all(abs(own - its) <= CLOSE * its for own, its in pairs)
@@ -64,8 +64,8 @@ class Fit:
     """
 
     time_constant: float
-    contacts: Contacts
-    target: Contacts
+    contacts: ContactAgreement
+    target: ContactAgreement
 
     @property
     def equal(self) -> bool:
@@ -79,7 +79,7 @@ class Fit:
 
 
 def fit_time_constant(
-    target: Contacts, contacts_at: Callable[[float], Contacts], time_step: float
+    target: ContactAgreement, contacts_at: Callable[[float], ContactAgreement], time_step: float
 ) -> Fit:
     """Find the time constant at which the median depth is ours.
 

@@ -15,7 +15,7 @@ from contact_core.robot.scene_config import SolverConfig
 from contact_experiments import INSTALL_PEERS
 from contact_experiments.tamsi.benchmark.compliance import (
     SAMPLES,
-    Contacts,
+    ContactAgreement,
     fit_time_constant,
 )
 from contact_experiments.tamsi.benchmark.scene import BenchmarkScene
@@ -237,7 +237,7 @@ class MujocoRunner(SceneRunner):
             total += self._data.ncon
         return total / self._scene.steps
 
-    def depths(self) -> Contacts:
+    def depths(self) -> ContactAgreement:
         """Return what the contacts of the second half of the run are like."""
         self.restart()
         wanted, found = _sampled(self._scene.steps), []
@@ -246,10 +246,10 @@ class MujocoRunner(SceneRunner):
             self._mujoco.mj_step(self._model, self._data)
             if k in wanted:
                 found.append(-np.array(self._data.contact.dist))
-        return Contacts.of(found)
+        return ContactAgreement.of(found)
 
 
-def our_depths(scene: BenchmarkScene) -> Contacts:
+def our_depths(scene: BenchmarkScene) -> ContactAgreement:
     """Return what our contacts in the second half of a scene are like."""
     engine, wanted, found = scene.engine(SolverConfig()), _sampled(scene.steps), []
     for k in range(scene.steps):
@@ -258,7 +258,7 @@ def our_depths(scene: BenchmarkScene) -> Contacts:
         if k in wanted:
             contacts = engine.work.contacts
             found.append(contacts.depth[: contacts.number[0]].copy())
-    return Contacts.of(found)
+    return ContactAgreement.of(found)
 
 
 def _sampled(steps: int) -> set[int]:

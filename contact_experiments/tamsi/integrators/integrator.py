@@ -135,7 +135,7 @@ class IntegratorConfig:
 
 
 @dataclass(frozen=True)
-class Effort:
+class SolverEffort:
     """What a solution has cost.
 
     Attributes:
@@ -305,10 +305,10 @@ class Integrator:
         return status, positions, velocities
 
     @property
-    def effort(self) -> Effort:
+    def effort(self) -> SolverEffort:
         """What the solution has cost so far."""
         count = [int(value) for value in self._memory.counters]
-        return Effort(
+        return SolverEffort(
             evaluations=count[data.EVALUATIONS],
             jacobians=count[data.JACOBIANS],
             factorizations=count[data.FACTORIZATIONS],

@@ -41,7 +41,7 @@ REFERENCE_STEP = 1e-7  # [s]
 
 
 @dataclass(frozen=True)
-class Trial:
+class ShakeTrial:
     """One simulation of the shaken gripper.
 
     Attributes:
@@ -68,7 +68,9 @@ class Trial:
         return not self.failed and self.slip < HELD
 
 
-def trial(integrator: str, time_step: float, stiffness: float, duration: float = SHAKING) -> Trial:
+def trial(
+    integrator: str, time_step: float, stiffness: float, duration: float = SHAKING
+) -> ShakeTrial:
     """Shake the gripper once.
 
     Args:
@@ -88,7 +90,7 @@ def trial(integrator: str, time_step: float, stiffness: float, duration: float =
     relative = positions[:, first : first + 3].copy()
     relative[:, 2] -= positions[:, engine.built.joints["lift"]]
     slip = np.linalg.norm(relative - relative[0], axis=1)
-    return Trial(
+    return ShakeTrial(
         integrator=integrator,
         time_step=time_step,
         stiffness=stiffness,
@@ -99,7 +101,7 @@ def trial(integrator: str, time_step: float, stiffness: float, duration: float =
     )
 
 
-def plot_robustness(trials: Sequence[Trial]) -> Figure:
+def plot_robustness(trials: Sequence[ShakeTrial]) -> Figure:
     """Plot how far the mug slips in the shaken gripper, by step and stiffness (Fig. 6).
 
     Args:
@@ -132,7 +134,7 @@ def plot_robustness(trials: Sequence[Trial]) -> Figure:
     return figure
 
 
-def _mark(axes: Axes, trial: Trial, x: int, y: int) -> None:
+def _mark(axes: Axes, trial: ShakeTrial, x: int, y: int) -> None:
     """Write what became of the mug and, where normal forces are explicit, h sqrt(k/m)."""
     text = f"{1e3 * trial.slip:.0f} mm" if trial.held else "lost"
     if trial.normal_ratio > 0.0:

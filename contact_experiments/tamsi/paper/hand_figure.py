@@ -22,7 +22,7 @@ from contact_experiments.tamsi.integrators.integrator import SCHEMES, Integrator
 from contact_experiments.tamsi.paper.hand_drawing import HandDrawing
 from contact_experiments.tamsi.paper.speed import (
     TAMSI,
-    Run,
+    SimulationRun,
     interleaved_rounds,
     median_round,
     ratios,
@@ -128,7 +128,9 @@ def turn_mug(case: AllegroHand, duration: float = DURATION) -> Reorientation:
     )
 
 
-def plot_turning(run: Reorientation, costs: Mapping[float, Sequence[Run]] | None = None) -> Figure:
+def plot_turning(
+    run: Reorientation, costs: Mapping[float, Sequence[SimulationRun]] | None = None
+) -> Figure:
     """Draw the hand at both ends and in the middle of a swing, and the run over time.
 
     Args:
@@ -162,7 +164,7 @@ def plot_turning(run: Reorientation, costs: Mapping[float, Sequence[Run]] | None
     return figure
 
 
-def _compare(axes: Axes, costs: Mapping[float, Sequence[Run]]) -> None:
+def _compare(axes: Axes, costs: Mapping[float, Sequence[SimulationRun]]) -> None:
     """Draw CPU time per simulated time against the step, TAMSI's first."""
     dress(axes)
     steps = 1e3 * np.array(list(costs))

@@ -19,7 +19,7 @@ from contact_core.robot.surface import Surface
 from contact_experiments.papers.figure import spread
 from contact_experiments.tamsi.cases import MUG, ParallelGripper, StickSlipBox
 from contact_experiments.tamsi.integrators.excitation import Excitation
-from contact_experiments.tamsi.integrators.integrator import Effort, make_integrator
+from contact_experiments.tamsi.integrators.integrator import SolverEffort, make_integrator
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import build_model
@@ -77,8 +77,8 @@ class LineSearchGain:
 
     scene: str
     time_step: float
-    without: Effort
-    with_tals: Effort
+    without: SolverEffort
+    with_tals: SolverEffort
     finished: bool
 
     @property
@@ -95,7 +95,7 @@ class LineSearchGain:
 
 def run(
     scene: str, integrator: str, time_step: float, duration: float = DURATION
-) -> tuple[Effort, bool]:
+) -> tuple[SolverEffort, bool]:
     """Run a scene once.
 
     Args:

@@ -18,9 +18,9 @@ from contact_experiments.papers.figure import spread
 from contact_experiments.tamsi.cases import Case, ParallelGripper
 from contact_experiments.tamsi.integrators.integrator import (
     SCHEMES,
-    Effort,
     Integrator,
     IntegratorConfig,
+    SolverEffort,
     make_integrator,
 )
 from tamsi_sim.arrays.status import StepStatus
@@ -41,7 +41,7 @@ GRIPPERS = {
 
 
 @dataclass(frozen=True)
-class Run:
+class SimulationRun:
     """One simulation.
 
     Attributes:
@@ -55,13 +55,13 @@ class Run:
     integrator: str
     simulated: np.ndarray
     cpu: np.ndarray
-    effort: Effort
+    effort: SolverEffort
     finished: bool
 
 
 def run(
     integrator: str, case: Case, duration: float, config: IntegratorConfig | None = None
-) -> Run:
+) -> SimulationRun:
     """Simulate once, and look at the clock now and then.
 
     Args:
@@ -90,7 +90,9 @@ def run(
         cpu.append(cpu[-1] + time.thread_time_ns() - start)
         simulated.append(moved.time)
     finished = status == StepStatus.OK
-    return Run(integrator, np.array(simulated), 1e-9 * np.array(cpu), moved.effort, finished)
+    return SimulationRun(
+        integrator, np.array(simulated), 1e-9 * np.array(cpu), moved.effort, finished
+    )
 
 
 def interleaved_rounds(
@@ -100,7 +102,7 @@ def interleaved_rounds(
     duration: float,
     what: str,
     config: IntegratorConfig | None = None,
-) -> list[list[Run]]:
+) -> list[list[SimulationRun]]:
     """Run all integrators in turn, several times, so that a busy machine hits all of them.
 
     Args:
@@ -124,12 +126,12 @@ def run_round(
     duration: float,
     config: IntegratorConfig | None,
     number: int,
-) -> list[Run]:
+) -> list[SimulationRun]:
     """Run all integrators in turn, as one of the rounds of :func:`interleaved_rounds`."""
     return [run(name, case, duration, config) for name in integrators]
 
 
-def median_round(rounds: Sequence[list[Run]]) -> list[Run]:
+def median_round(rounds: Sequence[list[SimulationRun]]) -> list[SimulationRun]:
     """Return the round whose first integrator took the median time.
 
     Args:
@@ -139,7 +141,7 @@ def median_round(rounds: Sequence[list[Run]]) -> list[Run]:
     return rounds[int(np.argsort(totals)[len(totals) // 2])]
 
 
-def ratios(rounds: Sequence[list[Run]]) -> dict[str, dict[str, float]]:
+def ratios(rounds: Sequence[list[SimulationRun]]) -> dict[str, dict[str, float]]:
     """Compare the integrators with the first, within each round.
 
     Args:
@@ -155,7 +157,7 @@ def ratios(rounds: Sequence[list[Run]]) -> dict[str, dict[str, float]]:
     }
 
 
-def plot_speed(runs: Mapping[str, Sequence[Run]]) -> Figure:
+def plot_speed(runs: Mapping[str, Sequence[SimulationRun]]) -> Figure:
     """Plot simulated time against CPU time (Fig. 7).
 
     Args:

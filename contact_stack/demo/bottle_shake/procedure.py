@@ -43,7 +43,7 @@ NEXT = dict(itertools.pairwise(BottleStage))
 HELD = (BottleStage.LIFT, BottleStage.SHAKE, BottleStage.CARRY)
 
 
-class Verdict(StrEnum):
+class PlacementVerdict(StrEnum):
     """What the forces say about the placement."""
 
     PLACED = "placed: the table took the weight, and the hand left without it"
@@ -130,7 +130,7 @@ class Procedure:
         """
         self.stage = BottleStage.APPROACH
         self.load = np.zeros(3)
-        self.verdict: Verdict | None = None
+        self.verdict: PlacementVerdict | None = None
         self._robot, self._task, self._period, self._feedback = robot, task, period, feedback
         self._paths: dict[BottleStage, JointPath] = {}
         q = np.array(q_start)
@@ -173,7 +173,7 @@ class Procedure:
         elapsed = 1e-9 * (seen.stamp - self._began)
         self._weigh(elapsed)
         if self._lost(seen):
-            self._end(Verdict.DROPPED, elapsed)
+            self._end(PlacementVerdict.DROPPED, elapsed)
         elif self._stage_is_over(elapsed, seen):
             self._advance(seen.stamp, elapsed)
             elapsed = 0.0
@@ -222,9 +222,9 @@ class Procedure:
         """Begin the next stage, or end with what the forces say."""
         over = self.stage
         if self._feedback and over is BottleStage.GRASP and self._felt <= GRASPED_TIME:
-            self._end(Verdict.NOT_GRASPED, elapsed)
+            self._end(PlacementVerdict.NOT_GRASPED, elapsed)
         elif self._feedback and over is BottleStage.LOWER and not self._standing():
-            self._end(Verdict.NO_SUPPORT, elapsed)
+            self._end(PlacementVerdict.NO_SUPPORT, elapsed)
         elif over is BottleStage.RETREAT:
             self._end(self._judge(), elapsed)
         else:
@@ -238,13 +238,13 @@ class Procedure:
                 keyframes = self._task.leaving(tool)
                 self._paths[BottleStage.RETREAT] = JointPath(self._robot, self._resting, keyframes)
 
-    def _judge(self) -> Verdict:
+    def _judge(self) -> PlacementVerdict:
         if not self._feedback:
-            return Verdict.UNKNOWN
+            return PlacementVerdict.UNKNOWN
         free = float(np.linalg.norm(self.load)) < CARRIED_SHARE * self.weight
-        return Verdict.PLACED if free else Verdict.STUCK
+        return PlacementVerdict.PLACED if free else PlacementVerdict.STUCK
 
-    def _end(self, verdict: Verdict, elapsed: float) -> None:
+    def _end(self, verdict: PlacementVerdict, elapsed: float) -> None:
         """Hold still where the arm is led to now, with the gripper as it is."""
         self._resting = self._setpoint(elapsed).position
         self.verdict, self.stage = verdict, BottleStage.END

@@ -18,7 +18,7 @@ from contact_core.robot.description import read_urdf
 from contact_core.robot.robot import GRAVITY
 from contact_core.robot.scene import ROBOT, Scene
 from contact_core.robot.surface import combine
-from contact_stack.demo.bottle_shake.procedure import HELD, Verdict, needed_grip
+from contact_stack.demo.bottle_shake.procedure import HELD, PlacementVerdict, needed_grip
 from contact_stack.demo.bottle_shake.task import BottleStage, BottleTask
 from contact_stack.demo.contact_tracking.statistics import trajectory_hash
 
@@ -70,7 +70,7 @@ class BottleRecord:
 
     samples: Sequence[BottleSample]
     period: float
-    verdict: Verdict
+    verdict: PlacementVerdict
     wall_time: float
 
     @property

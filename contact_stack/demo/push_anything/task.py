@@ -15,7 +15,7 @@ from contact_stack.demo.push_anything.shapes import Thing
 from irs_planner.object_mover import AIM, OVERLAP
 from irs_planner.problem import Bounds, IrsProblem, QuadraticCost, VarianceSchedule
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
-from irs_planner.scenes.planar_scene import Circle, Link, PlanarRobot, PlanarScene
+from irs_planner.scenes.planar_scene import Circle, PlanarLink, PlanarRobot, PlanarScene
 
 THING, PUSHER = "thing", "pusher"
 """Names of what is pushed, and of the link that pushes."""
@@ -98,8 +98,10 @@ class PushTask:
         """
         far = REACH[1][1]
         links = (
-            Link("azimuth", "revolute", STIFFNESS * far**2),
-            Link("distance", "prismatic_y", STIFFNESS, "azimuth", shapes=(Circle(PUSHER_RADIUS),)),
+            PlanarLink("azimuth", "revolute", STIFFNESS * far**2),
+            PlanarLink(
+                "distance", "prismatic_y", STIFFNESS, "azimuth", shapes=(Circle(PUSHER_RADIUS),)
+            ),
         )
         scene = PlanarScene(
             (0.0, 0.0), (self.thing.planar(),), (PlanarRobot("pusher", 0.6, links=links),)

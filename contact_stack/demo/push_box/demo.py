@@ -25,8 +25,8 @@ from contact_core.base.figures import (
 from contact_core.base.results import Rows, table
 from contact_stack.demo.client_node import NAME, Connection
 from contact_stack.demo.contact_tracking.statistics import trajectory_hash
-from contact_stack.demo.push_box.node import Push, PushData, PushNode, pusher_path
-from contact_stack.demo.push_box.task import PushTask
+from contact_stack.demo.push_box.node import PushAttempt, PushData, PushNode, pusher_path
+from contact_stack.demo.push_box.task import BoxTask
 from contact_stack.demo.runner import DRIVER, REALTIME, Demo, Option
 from irs_planner.smoothing_modes import DEFAULT_MODE, SMOOTHING_MODES
 
@@ -60,7 +60,7 @@ class PushBox(Demo[PushData]):
     def __init__(self, args: argparse.Namespace) -> None:
         """Take the options, see :meth:`Demo.__init__`."""
         super().__init__(args)
-        self._task = PushTask()
+        self._task = BoxTask()
         # The graph with the planner has no choice of engine.
         self.engine = self._task.model.scene.scene.config.engine
         self._attempts: int = args.attempts
@@ -137,7 +137,7 @@ def report(summary: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _push(push: Push) -> dict[str, Any]:
+def _push(push: PushAttempt) -> dict[str, Any]:
     assert push.after is not None
     return {
         "status": push.plan.status_name,
@@ -150,7 +150,7 @@ def _push(push: Push) -> dict[str, Any]:
     }
 
 
-def draw_push(data: PushData, task: PushTask, path: Path) -> Path:
+def draw_push(data: PushData, task: BoxTask, path: Path) -> Path:
     """Draw the box from above, its distance from the goal, and the force over time, as PNG."""
     figure = Figure(figsize=(11, 5.2), layout="constrained")
     grid = figure.add_gridspec(3, 2, width_ratios=(1.25, 1.0))
@@ -180,7 +180,7 @@ def draw_push(data: PushData, task: PushTask, path: Path) -> Path:
     return save(figure, path)
 
 
-def _draw_above(axes: Axes, data: PushData, task: PushTask) -> None:
+def _draw_above(axes: Axes, data: PushData, task: BoxTask) -> None:
     """Draw outlines of the box and the path of the pusher, seen from above."""
     size = task.half_extents
     for number, push in enumerate(data.pushes):

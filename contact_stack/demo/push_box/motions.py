@@ -21,7 +21,7 @@ from contact_aware_control.reference import PoseTrajectory
 from contact_aware_control.reference.motion import tool_pose
 from contact_core.base.errors import TrajectoryError
 from contact_core.robot.robot import Robot
-from contact_stack.demo.push_box.task import PushTask
+from contact_stack.demo.push_box.task import BoxTask
 
 CLEARANCE = 0.03
 """Between pusher and box, beside and above it [m]."""
@@ -51,7 +51,7 @@ class PushPlace:
     left: float
 
 
-def push_places(task: PushTask, box: pin.SE3) -> list[PushPlace]:
+def push_places(task: BoxTask, box: pin.SE3) -> list[PushPlace]:
     """Return the places around the box, the most promising one first.
 
     With an ellipsoidal limit surface a slow push v along n with the lever l turns the box by
@@ -81,7 +81,7 @@ def push_places(task: PushTask, box: pin.SE3) -> list[PushPlace]:
     return sorted(places, key=lambda place: place.left)
 
 
-def tool_pose_before(task: PushTask, box: pin.SE3, place: PushPlace) -> pin.SE3:
+def tool_pose_before(task: BoxTask, box: pin.SE3, place: PushPlace) -> pin.SE3:
     """Return the pose of the tool, world frame, from which a push at a place of the box begins."""
     position = box.act(place.point - (task.pusher_radius + CLEARANCE) * place.direction)
     yaw = np.arctan2(position[1], position[0])
@@ -89,7 +89,7 @@ def tool_pose_before(task: PushTask, box: pin.SE3, place: PushPlace) -> pin.SE3:
 
 
 def approach(
-    task: PushTask,
+    task: BoxTask,
     robot: Robot,
     joints: np.ndarray,
     command: np.ndarray,
@@ -164,7 +164,7 @@ def _faces(width: float, depth: float) -> Iterator[tuple[np.ndarray, np.ndarray]
             yield np.array([offset * width, side * depth, 0.0]), np.array([0.0, -side, 0.0])
 
 
-def _retreats(task: PushTask, start: pin.SE3, box: pin.SE3) -> Iterator[PoseTrajectory]:
+def _retreats(task: BoxTask, start: pin.SE3, box: pin.SE3) -> Iterator[PoseTrajectory]:
     """Yield ways from beside the box to above its height: away and then up, or both at once."""
     height = box.translation[2] + task.half_extents[2] + task.pusher_radius + CLEARANCE
     outwards = (start.translation - box.translation) * np.array([1.0, 1.0, 0.0])

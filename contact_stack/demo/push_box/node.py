@@ -36,7 +36,7 @@ from contact_stack.demo.client_node import (
 )
 from contact_stack.demo.contact_tracking.experiments import SETTLING
 from contact_stack.demo.push_box.motions import PushPlace, approach, push_motion, push_places
-from contact_stack.demo.push_box.task import BOX, EXAMPLE, PUSHER, Miss, PushTask
+from contact_stack.demo.push_box.task import BOX, EXAMPLE, PUSHER, BoxTask, Miss
 from irs_planner.examples import load_example
 from irs_planner.smoothing_modes import DEFAULT_MODE, SMOOTHING_MODES
 
@@ -56,7 +56,7 @@ GOOD_OR_REFUSED = (
 
 
 @dataclass
-class Push:
+class PushAttempt:
     """One plan and what became of it.
 
     Attributes:
@@ -99,7 +99,7 @@ class PushData:
         wall_time: Real time the run took [s].
     """
 
-    pushes: list[Push]
+    pushes: list[PushAttempt]
     start: int
     time: np.ndarray
     joints: np.ndarray
@@ -121,7 +121,7 @@ class PushNode(ClientNode[PushData]):
     """
 
     def __init__(
-        self, task: PushTask, attempts: int, mode: str, seed: int, connection: Connection
+        self, task: BoxTask, attempts: int, mode: str, seed: int, connection: Connection
     ) -> None:
         """Connect to the graph.
 
@@ -133,7 +133,7 @@ class PushNode(ClientNode[PushData]):
             connection: How to take part in the graph.
         """
         super().__init__(connection)
-        self.pushes: list[Push] = []
+        self.pushes: list[PushAttempt] = []
         self._finished = False
         self._task, self._attempts, self._seed = task, attempts, seed
         self._robot = Robot.from_description(task.model.scene.scene.robot)
@@ -228,7 +228,7 @@ class PushNode(ClientNode[PushData]):
         commands = np.array([point.positions for point in plan.commanded.points])
         motion = push_motion(self._robot, commands, self._task.model.time_step)
         start = self._follow(motion, plan.planned_contact)
-        self.pushes.append(Push(start, self._motion_end, plan, before))
+        self.pushes.append(PushAttempt(start, self._motion_end, plan, before))
 
     def _follow(
         self, motion: PoseTrajectory, planned_contact: Sequence[LinkForceLimit] = ()
@@ -257,7 +257,7 @@ class PushNode(ClientNode[PushData]):
         return np.array(self._latest(CLOCK).position[: self._robot.n])
 
 
-def pusher_path(task: PushTask, joints: np.ndarray) -> np.ndarray:
+def pusher_path(task: BoxTask, joints: np.ndarray) -> np.ndarray:
     """Return the path of the pusher (ticks, 3), world frame [m], at joint positions (ticks, n)."""
     robot = Robot.from_description(task.model.scene.scene.robot)
     return np.array([tool_pose(robot, q[: robot.n]).translation for q in joints])

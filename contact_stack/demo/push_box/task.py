@@ -29,7 +29,7 @@ class Miss:
     angle: float
 
 
-class PushTask:
+class BoxTask:
     """The box has to be brought to a pose; scene and goal are those of the planner's example.
 
     Attributes:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from contact_aware_control.estimation.alternative import Alternative
-from contact_aware_control.estimation.likelihood import FrictionCones, evaluate
+from contact_aware_control.estimation.likelihood import FrictionPyramids, evaluate
 from contact_aware_control.estimation.measurement import Torques
 from contact_aware_control.estimation.particles import new_particles, scatter
 from contact_aware_control.estimation.surface import (
@@ -16,7 +16,7 @@ from contact_aware_control.estimation.surface import (
 
 Q = np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3])
 WIDTH = 0.5
-FRICTION = FrictionCones(usual=WIDTH, largest=WIDTH, surprise=0.0)
+FRICTION = FrictionPyramids(usual=WIDTH, largest=WIDTH, surprise=0.0)
 DISTANCE = 0.08
 
 

@@ -9,7 +9,7 @@ from contact_aware_control.estimation import EstimatorConfig, make_estimator
 from contact_aware_control.estimation.config import ErrorsConfig
 from contact_aware_control.estimation.identification import (
     REST,
-    Samples,
+    TorqueSamples,
     excitation,
     identify,
 )
@@ -57,7 +57,7 @@ def record(scene, motion, seed, push=None):
         command = motion.sample(max(0.0, k * PERIOD - REST))
         report = plant.tick(command)
         rows.append((k * PERIOD, report.position, command, report.external_torque))
-    return Samples(*(np.array(values) for values in zip(*rows, strict=True)))
+    return TorqueSamples(*(np.array(values) for values in zip(*rows, strict=True)))
 
 
 @pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.verify)])

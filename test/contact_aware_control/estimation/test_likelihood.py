@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import nnls
 
 from contact_aware_control.estimation.likelihood import (
-    FrictionCones,
+    FrictionPyramids,
     best_force,
     evaluate,
     tangents,
@@ -15,7 +15,7 @@ from contact_aware_control.estimation.particles import new_particles, scatter
 from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
 
 WIDTH = 0.5
-FRICTION = FrictionCones(usual=WIDTH, largest=WIDTH, surprise=0.0)
+FRICTION = FrictionPyramids(usual=WIDTH, largest=WIDTH, surprise=0.0)
 
 
 def test_cost_and_force_against_numpy_and_nnls(robot):

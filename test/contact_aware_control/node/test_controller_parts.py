@@ -6,7 +6,7 @@ import pytest
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.node.controller_parts import answer_to, shared_targets
-from contact_aware_control.safety.status import Finding, Link, Request, Status
+from contact_aware_control.safety.status import Finding, LinkState, Request, Status
 from contact_aware_control.safety.supervisor import (
     Activity,
     Arming,
@@ -15,10 +15,10 @@ from contact_aware_control.safety.supervisor import (
     SupervisorState,
 )
 
-ACTIVE = SupervisorState(Activity.ON, Link.ARMED, arming=Arming.SEAMLESS)
+ACTIVE = SupervisorState(Activity.ON, LinkState.ARMED, arming=Arming.SEAMLESS)
 SILENT = Finding(Status.STATE_STALE, "no state for 1.200 s")
-LOST = SupervisorState(Activity.ON, Link.LOST, arming=Arming.ON_RESUME, loss=SILENT)
-BACK = SupervisorState(Activity.ON, Link.SYNC, arming=Arming.ON_RESUME, loss=SILENT)
+LOST = SupervisorState(Activity.ON, LinkState.LOST, arming=Arming.ON_RESUME, loss=SILENT)
+BACK = SupervisorState(Activity.ON, LinkState.SYNC, arming=Arming.ON_RESUME, loss=SILENT)
 WAITING = SupervisorState(Activity.ON)
 OFF = SupervisorState()
 

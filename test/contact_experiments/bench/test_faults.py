@@ -16,7 +16,7 @@ from contact_experiments.bench.faults import (
     LOST_PERIODS,
     SILENT,
     TRACKING,
-    Outcome,
+    FaultOutcome,
     measure,
     page,
     render,
@@ -71,7 +71,7 @@ def test_a_torque_of_the_wrong_sign_does_not_press_harder() -> None:
 
 
 def test_a_bound_that_does_not_hold_is_known_for_that_case_alone() -> None:
-    bad = Outcome(
+    bad = FaultOutcome(
         "kuka_drivers", True, "position_mode", None, 0.1, 2.0, 10.0, 90.0, (), "", "", ("force",)
     )
     assert bad.unexpected == ()
@@ -81,8 +81,8 @@ def test_a_bound_that_does_not_hold_is_known_for_that_case_alone() -> None:
 
 
 def test_a_broken_bound_is_named_in_the_table() -> None:
-    good = Outcome("lbr_fri", True, "late", None, 0.1, 0.2, 10.0, 11.0, (), "", "", ())
-    bad = Outcome(
+    good = FaultOutcome("lbr_fri", True, "late", None, 0.1, 0.2, 10.0, 11.0, (), "", "", ())
+    bad = FaultOutcome(
         "lbr_fri",
         True,
         "dies",

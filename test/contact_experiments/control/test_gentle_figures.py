@@ -9,12 +9,12 @@ from contact_aware_control.config import ControllerConfig
 from contact_core.base.results import look_up
 from contact_core.base.sweep import Sweep
 from contact_experiments.control import gentle_figures
-from contact_experiments.control.gentle_figures import Effort, Press, press
+from contact_experiments.control.gentle_figures import GentleEffort, Press, press
 from contact_experiments.control.moving_ball import FORWARD, SIDEWAYS, PushFigures
 from contact_experiments.control.paper import PAPER
 from contact_experiments.control.wrong_arm import (
     FAULTS,
-    Touch,
+    FeltTouch,
     WrongArmOutcome,
     run_touched,
     wrong_arm_figures,
@@ -29,7 +29,7 @@ def made_up_press(arm, seed, calibrated, values):
 
 
 def made_up_touch(faults, seed, calibrated):
-    touch = Touch("lbr_link_6", np.zeros(3), np.ones(3), 0.0, 0.05, 100, 0, [0.01] * 100)
+    touch = FeltTouch("lbr_link_6", np.zeros(3), np.ones(3), 0.0, 0.05, 100, 0, [0.01] * 100)
     return WrongArmOutcome(0.0, (touch,))
 
 
@@ -43,7 +43,7 @@ def test_every_claim_finds_its_number(name, monkeypatch):
     monkeypatch.setattr(gentle_figures, "press", made_up_press)
     monkeypatch.setattr(gentle_figures, "run_touched", made_up_touch)
     monkeypatch.setattr(gentle_figures, "push", made_up_push)
-    figure, numbers = PAPER.figures[name].make(Sweep(show=False), Effort())
+    figure, numbers = PAPER.figures[name].make(Sweep(show=False), GentleEffort())
     for claim in PAPER.figures[name].claims:
         assert shown(claim, numbers)
         assert look_up(numbers, claim.key) is not None or "50 cm/s" in claim.key
@@ -52,7 +52,7 @@ def test_every_claim_finds_its_number(name, monkeypatch):
 
 def test_only_pushes_to_which_a_link_can_yield_are_judged(monkeypatch):
     monkeypatch.setattr(gentle_figures, "push", made_up_push)
-    effort = Effort(directions=(FORWARD, SIDEWAYS), speeds=(0.25, 0.5))
+    effort = GentleEffort(directions=(FORWARD, SIDEWAYS), speeds=(0.25, 0.5))
     _, numbers = gentle_figures.moving_ball(Sweep(show=False), effort)
     assert numbers["qp"]["50 cm/s"]["pushes"] == 0
     assert numbers["qp"]["25 cm/s"]["pushes"] == 2 * len(effort.links)

@@ -10,8 +10,8 @@ from contact_experiments.control.moving_ball import (
     BACKWARD,
     DOWNWARD,
     SIDEWAYS,
+    BallPush,
     BallRun,
-    Push,
     SlowMotion,
 )
 
@@ -21,7 +21,7 @@ RETURN = 0.2
 
 
 def pushed(link, direction, speed, estimator=TRUTH, **options):
-    push = Push(f"lbr_link_{link}", direction, speed)
+    push = BallPush(f"lbr_link_{link}", direction, speed)
     return BallRun(push, estimator=estimator, **options).execute()[1]
 
 
@@ -106,7 +106,7 @@ def test_arm_on_its_way_gives_way_as_well():
 
 def test_arm_floats_with_a_ball_beyond_its_leash():
     """Uncalibrated: the command yields by 5 cm, then the springs let go, and it says why."""
-    run = BallRun(Push("lbr_link_6", SIDEWAYS, 0.1), estimator=TRUTH, calibrated=False)
+    run = BallRun(BallPush("lbr_link_6", SIDEWAYS, 0.1), estimator=TRUTH, calibrated=False)
     _, figures = run.execute()
     assert "AMBIGUOUS_LOAD" in figures.statuses
     assert figures.displacement > 0.15

@@ -3,7 +3,7 @@
 import pytest
 
 from contact_aware_control.config import ControllerConfig
-from contact_experiments.control.moving_ball import BACKWARD, DOWNWARD, SIDEWAYS, Push
+from contact_experiments.control.moving_ball import BACKWARD, DOWNWARD, SIDEWAYS, BallPush
 from contact_experiments.control.two_hands import TwoHands
 
 LIMIT = ControllerConfig().force.limit
@@ -19,7 +19,7 @@ LIMIT = ControllerConfig().force.limit
 )
 def test_arm_gives_way_to_both(hands):
     """The median within 1.5 times the limit; the rest as for one hand."""
-    pushes = [Push(f"lbr_link_{link}", way, 0.05, stroke=0.1, stay=0.5) for link, way in hands]
+    pushes = [BallPush(f"lbr_link_{link}", way, 0.05, stroke=0.1, stay=0.5) for link, way in hands]
     data, figures = TwoHands(pushes).execute()
     touched = [{contact.link for contact in tick} for tick in data.contacts]
     assert {push.link for push in pushes} in touched

@@ -14,7 +14,7 @@ from contact_core.base.sweep import Plugin, Sweep, Workers
 from contact_experiments.irs.paper import PAPER
 from contact_experiments.irs.paper.orders import section_vi_e
 from contact_experiments.irs.paper.plans import figure_1, figure_9
-from contact_experiments.irs.runs import Run, run_system
+from contact_experiments.irs.runs import PlanRun, run_system
 from contact_experiments.papers.command import PAPERS
 from irs_planner import SMOOTHING_MODES
 
@@ -99,7 +99,9 @@ class Pretended:
 
     def run(self, function, tasks, label="", one_at_a_time=False):
         if function is run_system:
-            return [Run((4.0, 2.0 + seed, 3.0), np.zeros((2, 3)), "", 0) for _, _, seed, _ in tasks]
+            return [
+                PlanRun((4.0, 2.0 + seed, 3.0), np.zeros((2, 3)), "", 0) for _, _, seed, _ in tasks
+            ]
         assert one_at_a_time
         return [3.6 if "second" in task[0] else 0.1 for task in tasks]
 

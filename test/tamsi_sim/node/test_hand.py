@@ -13,7 +13,7 @@ from geometry_msgs.msg import Point, Vector3
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 from contact_ros.border import MessageError
-from tamsi_sim.node.hand import DAMPING_TIME, PATIENCE, STRONGEST_PULL, Hands
+from tamsi_sim.node.hand import DAMPING_TIME, PATIENCE, STRONGEST_PULL, HandForces
 
 Q = np.array([0.1, 0.5, -0.2, -1.3, 0.2, 0.9, 0.1])
 STILL = np.zeros(7)
@@ -29,7 +29,7 @@ class Bench:
         self.robot = Robot.from_description(description)
         self.robot.update(Q)
         own = Robot.from_description(description)
-        self.hands = Hands(node, "tamsi_sim", own, threading.Lock(), lambda: self.now)
+        self.hands = HandForces(node, "tamsi_sim", own, threading.Lock(), lambda: self.now)
 
     def subscribe(self, kind, topic, callback, qos):
         self.listeners[topic] = callback

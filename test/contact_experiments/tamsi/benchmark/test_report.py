@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from contact_experiments.tamsi.benchmark.compliance import Contacts, Fit
+from contact_experiments.tamsi.benchmark.compliance import ContactAgreement, Fit
 from contact_experiments.tamsi.benchmark.measure import SceneResult, measure
 from contact_experiments.tamsi.benchmark.report import (
     HEADER,
@@ -83,9 +83,9 @@ def test_rows_are_as_wide_as_the_header(result):
 def test_a_row_of_unequal_physics_has_a_star(result):
     """MuJoCo at the same median depth, once on as many contact points and once on twice as many."""
     costs = {**result.microseconds, "mujoco": np.array([1.0, 2.0, 4.0])}
-    ours = Contacts(1e-4, 10.0)
+    ours = ContactAgreement(1e-4, 10.0)
     for count, equal in ((11.0, True), (20.0, False)):
-        fit = Fit(4e-3, Contacts(1.1e-4, count), ours)
+        fit = Fit(4e-3, ContactAgreement(1.1e-4, count), ours)
         shown = dataclasses.replace(result, fit=fit, microseconds=costs)
         assert ("*" not in row(shown)) == equal
         assert len(row(shown)) == len(HEADER)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_experiments.tamsi.integrators.integrator import Effort
+from contact_experiments.tamsi.integrators.integrator import SolverEffort
 from contact_experiments.tamsi.paper.box_figures import INTEGRATORS as IMPLICIT
 from contact_experiments.tamsi.paper.box_figures import (
     ResidualHistory,
@@ -13,15 +13,15 @@ from contact_experiments.tamsi.paper.box_figures import (
 )
 from contact_experiments.tamsi.paper.gripper_figures import (
     Convergence,
-    Trial,
+    ShakeTrial,
     plot_convergence,
     plot_robustness,
 )
 from contact_experiments.tamsi.paper.moving_configuration import SCENES, LineSearchGain, plot_gains
-from contact_experiments.tamsi.paper.speed import INTEGRATORS, Run, plot_speed
+from contact_experiments.tamsi.paper.speed import INTEGRATORS, SimulationRun, plot_speed
 
 STEPS = (1e-3, 1e-2)
-EFFORT = Effort(100, 1, 1, 10, 10, 0, 0, 4, 4, 1, 1e-3)
+EFFORT = SolverEffort(100, 1, 1, 10, 10, 0, 0, 4, 4, 1, 1e-3)
 
 
 def histories():
@@ -37,7 +37,7 @@ def points():
 
 def trials():
     return [
-        Trial(name, h, k, False, 0, 0.02 if held else 5.0, 0.0 if held else 12.0)
+        ShakeTrial(name, h, k, False, 0, 0.02 if held else 5.0, 0.0 if held else 12.0)
         for name, held in (("tamsi", True), ("semi_implicit", False))
         for h in STEPS
         for k in (1e3, 1e4)
@@ -46,7 +46,7 @@ def trials():
 
 def runs():
     line = np.array([0.0, 1.0])
-    return {"soft": [Run(name, line, line, EFFORT, True) for name in INTEGRATORS]}
+    return {"soft": [SimulationRun(name, line, line, EFFORT, True) for name in INTEGRATORS]}
 
 
 def studies():

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from contact_experiments.tamsi.cases import AllegroHand, ParallelGripper
-from contact_experiments.tamsi.integrators.integrator import Effort
+from contact_experiments.tamsi.integrators.integrator import SolverEffort
 from contact_experiments.tamsi.paper import hand_figure
 from contact_experiments.tamsi.paper.hand_figure import LOOSE
-from contact_experiments.tamsi.paper.speed import GRIPPERS, INTEGRATORS, Run, ratios, run
+from contact_experiments.tamsi.paper.speed import GRIPPERS, INTEGRATORS, SimulationRun, ratios, run
 
-EFFORT = Effort(*[0] * 10, smallest_step=1.0)
+EFFORT = SolverEffort(*[0] * 10, smallest_step=1.0)
 
 
 @pytest.mark.parametrize("name", INTEGRATORS)
@@ -34,7 +34,7 @@ def test_ratios_are_taken_within_a_round():
     """A round on a machine that is twice as slow has the same ratios."""
     rounds = [
         [
-            Run(name, np.array([0.0, 1.0]), np.array([0.0, slow * cpu]), EFFORT, True)
+            SimulationRun(name, np.array([0.0, 1.0]), np.array([0.0, slow * cpu]), EFFORT, True)
             for name, cpu in zip(INTEGRATORS, (1.0, 10.0, 20.0), strict=True)
         ]
         for slow in (1.0, 2.0, 5.0)
