@@ -14,7 +14,7 @@ import numpy as np
 from contact_core.base.kernel import kernel
 from contact_core.robot.robot import Robot
 
-LEAST_LEVER = 0.05
+MIN_LEVER = 0.05
 """No lever arm is taken to be shorter, so that noise at the wrist is no force [m]."""
 
 
@@ -97,7 +97,7 @@ def _lever_arms(
     point = np.zeros(3)
     offset = np.empty(3)
     for k in range(n):
-        arms[k] = LEAST_LEVER
+        arms[k] = MIN_LEVER
         x, y, z = frames[k, 4, 0], frames[k, 4, 1], frames[k, 4, 2]
         c, s = math.cos(q[k]), math.sin(q[k])
         d = 1.0 - c

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from contact_core.base.errors import CommunicationError
 from contact_ros.diagnostics import Health, Level
 
-MOST_NUMBERS = 100_000
+MAX_NUMBERS = 100_000
 """Most numbers in one array of a request or goal."""
 
-MOST_ITEMS = 20_000
+MAX_ITEMS = 20_000
 """Most messages and strings in a request or goal, at any depth; a trajectory has 2 per point."""
 
 NUMBERS = frozenset(
@@ -35,25 +35,25 @@ NUMBERS = frozenset(
 )
 """Types of fields that are single numbers."""
 
-LONGEST_TEXT = 4096
+MAX_TEXT = 4096
 """Longest text in a request or goal [characters]."""
 
-MOST_NAMES = 256
+MAX_NAMES = 256
 """Most names of one kind that a node remembers."""
 
-LARGEST_POSITION = 1e3
+MAX_POSITION = 1e3
 """Largest plausible position of a joint, a point or a frame [rad or m]."""
 
-LARGEST_FORCE = 1e5
+MAX_FORCE = 1e5
 """Largest plausible force or torque [N or Nm]."""
 
-LARGEST_NUMBER = 1e9
+MAX_NUMBER = 1e9
 """Largest plausible number of a planning goal, in any unit."""
 
-LONGEST_STEP = 10.0
+MAX_STEP = 10.0
 """Longest plausible time step of a plan [s]."""
 
-LONGEST_REASON = 400
+MAX_REASON = 400
 """What is longer is cut in log and report [characters]."""
 
 LOG_PERIOD = 5.0
@@ -174,7 +174,7 @@ def named_numbers(
         MessageError: If there are too many, not as many numbers as names, or one is not finite
             or larger.
     """
-    at_most(names, MOST_NAMES, "names")
+    at_most(names, MAX_NAMES, "names")
     if len(names) != len(values):
         raise MessageError(f"{field} has {len(values)} values for {len(names)} names")
     return dict(zip(names, numbers(values, field, largest).tolist(), strict=True))
@@ -193,9 +193,9 @@ def joint_positions(message: Any, known: Mapping[str, float]) -> dict[str, float
     Raises:
         MessageError: See :func:`named_numbers`; or there are too many joints in all.
     """
-    moved = named_numbers(message.name, message.position, "position", LARGEST_POSITION)
+    moved = named_numbers(message.name, message.position, "position", MAX_POSITION)
     joints = {**known, **moved}
-    at_most(joints, MOST_NAMES, "joints")
+    at_most(joints, MAX_NAMES, "joints")
     return joints
 
 
@@ -229,15 +229,15 @@ def check_sizes(message: Any) -> None:
     while pending:
         name, value = pending.pop()
         if isinstance(value, array | np.ndarray):
-            at_most(value, MOST_NUMBERS, name)
+            at_most(value, MAX_NUMBERS, name)
             continue
         items += 1
-        if items > MOST_ITEMS:
-            raise MessageError(f"the message has more than {MOST_ITEMS} items")
+        if items > MAX_ITEMS:
+            raise MessageError(f"the message has more than {MAX_ITEMS} items")
         if isinstance(value, str | bytes):
-            at_most(value, LONGEST_TEXT, name)
+            at_most(value, MAX_TEXT, name)
         elif isinstance(value, list):
-            at_most(value, MOST_ITEMS, name)
+            at_most(value, MAX_ITEMS, name)
             pending += ((name, item) for item in value if not isinstance(item, int | float))
         else:
             pending += ((field, getattr(value, field)) for field in _sized_fields(value.__class__))
@@ -300,7 +300,7 @@ class Rejections:
             reason: Why it was rejected.
         """
         self._count += 1
-        self._reason = reason[:LONGEST_REASON]
+        self._reason = reason[:MAX_REASON]
         now = self._clock()
         if self._logged is None or now - self._logged >= LOG_PERIOD * 1e9:
             self._logged = now
@@ -364,7 +364,7 @@ class InternalErrors:
             error: What was raised.
         """
         self.count += 1
-        self.latest = f"{where}: {type(error).__name__}: {error}"[:LONGEST_REASON]
+        self.latest = f"{where}: {type(error).__name__}: {error}"[:MAX_REASON]
         frame = traceback.extract_tb(error.__traceback__)[-1:]
         place = (type(error), *((frame[0].filename, frame[0].lineno) if frame else ("", 0)))
         if place not in self._places and len(self._places) < PLACES:

@@ -130,7 +130,7 @@ REPORTS = 5
 FORGET = 10.0
 """A node that was silent for so long is forgotten [s]."""
 
-MOST_SENDERS = 256
+MAX_SENDERS = 256
 """Number of nodes whose clocks are watched; more are not listened to."""
 
 SECONDS = 1e-9
@@ -164,9 +164,9 @@ class ClockOffsets:
             sent: When, on the sender's clock [ns].
             now: When it was heard, on ours [ns].
         """
-        if sender not in self._offsets and len(self._offsets) >= MOST_SENDERS:
+        if sender not in self._offsets and len(self._offsets) >= MAX_SENDERS:
             self._forget(now)
-            if len(self._offsets) >= MOST_SENDERS:
+            if len(self._offsets) >= MAX_SENDERS:
                 return
         offsets = self._offsets.setdefault(sender, deque(maxlen=REPORTS))
         offsets.append((sent - now) * SECONDS)

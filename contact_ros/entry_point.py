@@ -20,7 +20,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
 from contact_core.base.errors import ContactStackError
-from contact_core.base.signals import LONGEST_WAIT, end_with_parent, stop_signals
+from contact_core.base.signals import MAX_WAIT, end_with_parent, stop_signals
 from contact_ros import network
 from contact_ros.arguments import check_files, useless_remaps
 from contact_ros.guarded_node import GuardedExecutor
@@ -116,7 +116,7 @@ def _spin(node: Node, stop: _StopSignals) -> None:
     executor.add_node(node)
     try:
         while not stop.requested:
-            executor.spin_once(timeout_sec=LONGEST_WAIT)
+            executor.spin_once(timeout_sec=MAX_WAIT)
     finally:
         executor.remove_node(node)
         executor.shutdown()

@@ -58,13 +58,13 @@ from contact_ros.border import (
 )
 from contact_ros.diagnostics import Health
 
-LARGEST_MESSAGE = 65_536
+MAX_MESSAGE = 65_536
 """Size above which a message is not taken apart [bytes], unless its reader says otherwise."""
 
 WORDS = frozenset({"message", "error_string", "remedy"})
 """Fields of an answer for the reason of a refusal."""
 
-MOST_ANSWERS = 10
+MAX_ANSWERS = 10
 """Requests of one service that are answered at a time: as many as wait in its queue."""
 
 
@@ -145,7 +145,7 @@ class GuardedNode(Node):
         callback: Callable[[Any], None],
         *args: Any,
         raw: bool = False,
-        largest: int = LARGEST_MESSAGE,
+        largest: int = MAX_MESSAGE,
         **kwargs: Any,
     ) -> Any:
         """Subscribe; see :class:`rclpy.node.Node`.
@@ -236,7 +236,7 @@ class GuardedNode(Node):
         for service in services:
             try:
                 with service.handle:
-                    for _ in range(MOST_ANSWERS):
+                    for _ in range(MAX_ANSWERS):
                         request, header = service.handle.service_take_request(
                             service.srv_type.Request
                         )
@@ -455,7 +455,7 @@ class PolledActionServer(ActionServer):
 
         The cancel callback must not wait for anything.
         """
-        for _ in range(MOST_ANSWERS):
+        for _ in range(MAX_ANSWERS):
             with self._lock:
                 taken = self._handle.take_cancel_request(
                     self._action_type.Impl.CancelGoalService.Request

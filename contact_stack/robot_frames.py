@@ -25,7 +25,7 @@ from tf2_msgs.msg import TFMessage
 from contact_core.base.config import nested, parameter
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.description import RobotDescription
-from contact_ros.border import LARGEST_POSITION, named_numbers
+from contact_ros.border import MAX_POSITION, named_numbers
 from contact_ros.diagnostics import Diagnostics
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
@@ -101,7 +101,7 @@ class RobotTree:
 TF_TOPIC = "/tf"
 TF = QoSProfile(depth=100)
 
-LARGEST_TF = 1_000_000
+MAX_TF = 1_000_000
 """Size of a message of other nodes' frames that is still looked at [bytes]."""
 
 LOOKS = 4
@@ -149,7 +149,7 @@ class RivalFrames(RivalReport):
             others.remove(ours)
         if others and self._subscription is None:
             self._subscription = self._node.create_subscription(
-                TFMessage, TF_TOPIC, self._listen, TF, largest=LARGEST_TF
+                TFMessage, TF_TOPIC, self._listen, TF, largest=MAX_TF
             )
         elif not others and self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
@@ -215,7 +215,7 @@ class RobotFramesNode(GuardedNode):
         self._tree.move(dict(zip(self._arm_joints, state.position.tolist(), strict=True)))
 
     def _gripper(self, message: JointState) -> None:
-        self._tree.move(named_numbers(message.name, message.position, "position", LARGEST_POSITION))
+        self._tree.move(named_numbers(message.name, message.position, "position", MAX_POSITION))
 
     def _publish(self) -> None:
         if self._stamp is not None:

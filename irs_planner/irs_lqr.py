@@ -301,7 +301,7 @@ class IterateHistory:
 
 
 SHRINK, GROW = 0.5, 1.5
-SMALLEST = 1e-3  # of the first radius
+MIN_RADIUS = 1e-3  # of the first radius
 
 
 def refine(
@@ -329,7 +329,7 @@ def refine(
     radius = settings.trust_radius
     first_scale = problem.schedule.scale(len(progress.reports) + 1)
     for _ in range(settings.refinements):
-        if stop.reason is not None or radius < SMALLEST * settings.trust_radius:
+        if stop.reason is not None or radius < MIN_RADIUS * settings.trust_radius:
             return
         best = progress.best
         scale = max(problem.schedule.floor, first_scale * radius / settings.trust_radius)

@@ -15,8 +15,8 @@ from scipy import special
 
 from contact_core.base.errors import ConfigError
 
-SMALLEST_RISK = 0.5
-LARGEST_RISK = 0.999
+MIN_RISK = 0.5
+MAX_RISK = 0.999
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ def chance_bounds(beta: float, theta: float) -> ChanceBounds:
             "(valid: beta + theta >= 1)"
         )
     for name, risk in (("beta", beta), ("theta", theta)):
-        if not SMALLEST_RISK <= risk <= LARGEST_RISK:
+        if not MIN_RISK <= risk <= MAX_RISK:
             raise ConfigError(
-                f"risk bound {name} is {risk!r} (valid: >= {SMALLEST_RISK}, <= {LARGEST_RISK})"
+                f"risk bound {name} is {risk!r} (valid: >= {MIN_RISK}, <= {MAX_RISK})"
             )
     return ChanceBounds(normal_quantile(beta), normal_quantile(theta))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from contact_core.base.config import nested, parameter
-from robust_planner.chance_constraint import LARGEST_RISK, SMALLEST_RISK
+from robust_planner.chance_constraint import MAX_RISK, MIN_RISK
 
 UNCERTAINTY_KINDS = ("none", "friction", "distance")
 MODES = ("physical", "paper")
@@ -58,14 +58,14 @@ class RiskConfig:
     beta: float = parameter(
         0.5,
         "Accepted probability that the function is negative.",
-        low=SMALLEST_RISK,
-        high=LARGEST_RISK,
+        low=MIN_RISK,
+        high=MAX_RISK,
     )
     theta: float = parameter(
         0.5,
         "Accepted probability that it is positive while its multiplier is.",
-        low=SMALLEST_RISK,
-        high=LARGEST_RISK,
+        low=MIN_RISK,
+        high=MAX_RISK,
     )
 
 
@@ -105,7 +105,7 @@ class ContinuationConfig:
         "theta of chance constraints under which an expected residual alone is approached; they "
         "are dropped in the last stage. 0 for none.",
         low=0.0,
-        high=LARGEST_RISK,
+        high=MAX_RISK,
     )
     weight_fractions: tuple[float, ...] = parameter(
         (1e-3, 1e-2, 0.1, 1.0),

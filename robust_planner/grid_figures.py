@@ -26,7 +26,7 @@ REFERENCE: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 1
 COST_ALONE: dict[str, Any] = {"color": "crimson"}
 
 # Risk bounds at the ends of the colour map.
-LOWEST_RISK, HIGHEST_RISK = 0.45, 1.0
+MIN_RISK, MAX_RISK = 0.45, 1.0
 
 
 def label(axes: Axes, title: str, x: str, y: str) -> None:
@@ -79,14 +79,14 @@ def curve_style(point: GridPoint, parameter: str = "theta") -> dict[str, Any]:
     risk = getattr(point, parameter)
     if risk is None:
         return COST_ALONE
-    share = (risk - LOWEST_RISK) / (HIGHEST_RISK - LOWEST_RISK)
+    share = (risk - MIN_RISK) / (MAX_RISK - MIN_RISK)
     return {"color": colormaps["viridis"](share)}
 
 
 Grid = Mapping[GridPoint, RobustPlan]
 
 # A merit below is zero to the accuracy of the solver.
-SMALLEST_MERIT = 1e-12
+MIN_MERIT = 1e-12
 
 
 def plot_trade_off(
@@ -110,13 +110,13 @@ def plot_trade_off(
     """
     figure, ((merits, robustness),) = new_figure(1, 2, (11.0, 4.2), sharex=True)
     solved = {point: plan for point, plan in grid.items() if plan.solved}
-    floored = {point: max(plan.merit, SMALLEST_MERIT) for point, plan in solved.items()}
+    floored = {point: max(plan.merit, MIN_MERIT) for point, plan in solved.items()}
     _curves(merits, floored, "sigma", "theta")
     _curves(robustness, {point: measure(plan) for point, plan in solved.items()}, "sigma", "theta")
-    merits.axhline(max(reference.merit, SMALLEST_MERIT), label="reference", **REFERENCE)
+    merits.axhline(max(reference.merit, MIN_MERIT), label="reference", **REFERENCE)
     robustness.axhline(measure(reference), label="reference", **REFERENCE)
     merits.set(xscale="log", yscale="log")
-    floor = f"merit, eq. (4), at least {SMALLEST_MERIT:g}"
+    floor = f"merit, eq. (4), at least {MIN_MERIT:g}"
     label(merits, "infeasibility under the mean", f"sigma [{unit}]", floor)
     label(robustness, "robustness", f"sigma [{unit}]", name)
     legend(robustness, loc="upper left", bbox_to_anchor=(1.0, 1.0))

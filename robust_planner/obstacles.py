@@ -10,7 +10,7 @@ import numpy as np
 
 from contact_core.base.errors import ConfigError
 
-SMALLEST_DISTANCE = 1e-9
+MIN_DISTANCE = 1e-9
 """To a corner [m]; keeps the derivatives of a distance finite there."""
 
 
@@ -90,7 +90,7 @@ def signed_distance(
         nearest = casadi.logic_and(
             casadi.dot(casadi.DM(before), way) > 0.0, casadi.dot(casadi.DM(after), way) < 0.0
         )
-        length = casadi.sqrt(casadi.dot(way, way) + SMALLEST_DISTANCE**2)
+        length = casadi.sqrt(casadi.dot(way, way) + MIN_DISTANCE**2)
         distance = casadi.if_else(nearest, length, distance)
         normal = casadi.if_else(nearest, way / length, normal)
     return distance, normal

@@ -7,20 +7,20 @@ from enum import Enum
 
 import numpy as np
 
-from robust_planner.chance_constraint import SMALLEST_RISK, chance_bounds
+from robust_planner.chance_constraint import MIN_RISK, chance_bounds
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.violation import highest_force
 from robust_planner.problem import RobustProblem
 from robust_planner.trajectory import ContactTrajectory
 
 # Relaxations that start larger than this led into infeasible basins.
-LARGEST_RELAXATION = 0.1
+MAX_RELAXATION = 0.1
 # A plan that dissipates less than this share of the expected power has no friction to speak of.
-SMALLEST_FRICTION_SHARE = 0.5
+MIN_FRICTION_SHARE = 0.5
 # A plan whose forces act further away than so many deviations hangs in the air.
-LARGEST_DEVIATIONS = 4.0
+MAX_DEVIATIONS = 4.0
 # With less expected power nothing slides [W, summed over knots].
-SMALLEST_POWER = 1e-3
+MIN_POWER = 1e-3
 
 
 class PlanWarningKind(Enum):
@@ -36,7 +36,7 @@ class PlanWarningKind(Enum):
     )
     VACUOUS_BOUND = "a risk bound of 0.5 is no safety statement: read the violation rate instead"
     RELAXATION_START = (
-        f"relaxation starts above {LARGEST_RELAXATION:g}, which can end in an infeasible basin; "
+        f"relaxation starts above {MAX_RELAXATION:g}, which can end in an infeasible basin; "
         "start lower"
     )
     SLIP_SCALE = (
@@ -80,7 +80,7 @@ def warn_of_parameters(problem: RobustProblem, config: PlannerConfig) -> list[Pl
     """
     warnings = []
     continuation = config.continuation
-    if continuation.method == "relaxation" and continuation.relaxations[0] > LARGEST_RELAXATION:
+    if continuation.method == "relaxation" and continuation.relaxations[0] > MAX_RELAXATION:
         warnings.append(
             PlanWarning(PlanWarningKind.RELAXATION_START, f"s = {continuation.relaxations[0]:g}")
         )
@@ -100,7 +100,7 @@ def warn_of_parameters(problem: RobustProblem, config: PlannerConfig) -> list[Pl
         if friction and kappa_theta * sigma >= mu:
             values = f"kappa_theta sigma = {kappa_theta * sigma:.3g}, mu = {mu:g}"
             warnings.append(PlanWarning(PlanWarningKind.BOUND_INACTIVE, values))
-        if SMALLEST_RISK in (beta, theta):
+        if MIN_RISK in (beta, theta):
             warnings.append(
                 PlanWarning(PlanWarningKind.VACUOUS_BOUND, f"beta = {beta:g}, theta = {theta:g}")
             )
@@ -127,8 +127,8 @@ def warn_of_plan(
     # Shares of power, so that knots at rest do not count.
     dissipated = float(np.sum(trajectory.tangent_force.sum(axis=2) * trajectory.slip))
     expected = float(np.sum(problem.friction * trajectory.normal_force * trajectory.slip))
-    share = dissipated / max(expected, SMALLEST_POWER)
-    if expected < SMALLEST_POWER or share >= SMALLEST_FRICTION_SHARE:
+    share = dissipated / max(expected, MIN_POWER)
+    if expected < MIN_POWER or share >= MIN_FRICTION_SHARE:
         return []
     return [PlanWarning(PlanWarningKind.SLIP_SCALE, f"{100 * share:.0f} % of the expected power")]
 
@@ -137,7 +137,7 @@ def _warn_of_distance(
     trajectory: ContactTrajectory, problem: RobustProblem, sigma: float
 ) -> list[PlanWarning]:
     highest = highest_force(trajectory, problem)
-    if highest <= LARGEST_DEVIATIONS * sigma:
+    if highest <= MAX_DEVIATIONS * sigma:
         return []
     return [
         PlanWarning(

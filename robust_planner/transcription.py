@@ -27,8 +27,8 @@ from robust_planner.problem import RobustProblem
 from robust_planner.program import KnotLayout, StagedProgram, knot_layout
 
 # Bounds that no sensible plan meets; they keep the interior-point method from drifting away.
-LARGEST_FORCE = 1e4  # [N, Nm]
-LARGEST_SLIP = 1e3  # [m/s]
+MAX_FORCE = 1e4  # [N, Nm]
+MAX_SLIP = 1e3  # [m/s]
 # kappa_v of the paper, and the smallest: below, slip hardly costs anything.
 PUBLISHED_SLIP_SCALE = 1.0  # [N s/m]
 
@@ -207,8 +207,8 @@ def _variable_bounds(
     upper[:, layout.control] = limits.control
     lower = -upper
     lower[:, layout.contact] = 0.0
-    upper[:, layout.contact] = LARGEST_FORCE
-    upper[:, layout.slip] = LARGEST_SLIP
+    upper[:, layout.contact] = MAX_FORCE
+    upper[:, layout.slip] = MAX_SLIP
     lower[:, layout.step] = config.time_step.shortest * problem.time_step
     upper[:, layout.step] = config.time_step.longest * problem.time_step
     # The first knot has no past in which forces acted, the last no future to control.

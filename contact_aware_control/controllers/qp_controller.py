@@ -61,7 +61,7 @@ from contact_core.robot.robot import Robot
 IN_CONTACT = 4.0
 """A force that is bounded bounds the way back, too: there it may be so much faster."""
 
-MOST_DOUBTED = 4.0
+MAX_DOUBTED = 4.0
 """A contact at a doubtful place is taken to have a lever arm of at least this share^-1."""
 
 REJOINED = 1e-3
@@ -252,7 +252,7 @@ class CondensedQpController(Controller):
         """Return one contact for all torque that no located contact explains, and its reach.
 
         Its force is the estimated one, within bounds: the least force that explains the torque,
-        of a contact with the links up to the estimated one, and MOST_DOUBTED times that. The
+        of a contact with the links up to the estimated one, and MAX_DOUBTED times that. The
         estimate may jump from tick to tick, the scale of a force must not: it is low-passed.
         """
         torque = inputs.torque
@@ -274,7 +274,7 @@ class CondensedQpController(Controller):
         anywhere, there = (
             self._levers.least_force(inputs.position, torque, count) for count in (None, links)
         )
-        now = anywhere / max(min(max(claimed, there), MOST_DOUBTED * there), TINY)
+        now = anywhere / max(min(max(claimed, there), MAX_DOUBTED * there), TINY)
         reach = now if math.isnan(reach) else reach + self._reach_gain * (now - reach)
         return self._selection.unlocated(torque, anywhere / max(reach, TINY), link, limit), reach
 

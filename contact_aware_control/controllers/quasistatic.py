@@ -29,7 +29,7 @@ LEAD = 2.0
 carry what accelerates and damps the arm, too."""
 
 
-LARGEST = 10.0
+MAX_EXCESS = 10.0
 """So many force limits a force may change by, or differ from its model."""
 
 
@@ -150,7 +150,7 @@ class ForcePrediction:
 
     An estimator that has not found the place of a contact yet may report any force: then
     nothing is corrected, and the larger of model and measurement counts. A difference of more than
-    LARGEST force limits counts as that many.
+    MAX_EXCESS force limits counts as that many.
     """
 
     def __init__(self, config: ForceConfig, period: float, damping: JointDamping) -> None:
@@ -198,7 +198,7 @@ class ForcePrediction:
         for i, (contact, memory) in enumerate(zip(contacts.active, contacts.memories, strict=True)):
             bias, rate, lagging, last = memory
             if contact.trusted and last == last:
-                moved[i] += softness[i] * _within(LARGEST * contact.limit, contact.force - last)
+                moved[i] += softness[i] * _within(MAX_EXCESS * contact.limit, contact.force - last)
             rate += self._rate_gain * (float(moved[i]) / self._period - rate)
             modelled = float(predicted[i] + slowness[i] * rate)
             if lagging != lagging:
@@ -206,7 +206,7 @@ class ForcePrediction:
             lagging += self._lag_gain * (modelled - lagging)
             if contact.trusted:
                 difference = contact.force - lagging - bias
-                bias += self._gain * _within(LARGEST * contact.limit, difference)
+                bias += self._gain * _within(MAX_EXCESS * contact.limit, difference)
                 most = contact.force + LEAD * contact.limit
                 predicted[i] = min(modelled + bias, most)
             else:

@@ -29,7 +29,7 @@ HELD_OUT = 0.25
 AT_REST = 5e-3
 """Speed below which a joint rests [rad/s]."""
 
-LEAST_VARIATION = 0.3
+MIN_VARIATION = 0.3
 """Spring torque that has to vary so much for a joint's stiffness to be told [Nm]."""
 
 
@@ -184,7 +184,7 @@ def _stiffness(samples: TorqueSamples) -> np.ndarray:
     if len(torque) < 2:
         return np.full(samples.torque.shape[1], np.nan)
     deflection, torque = deflection - deflection.mean(axis=0), torque - torque.mean(axis=0)
-    loaded = torque.std(axis=0) > LEAST_VARIATION
+    loaded = torque.std(axis=0) > MIN_VARIATION
     with np.errstate(invalid="ignore", divide="ignore"):
         found = np.sum(torque**2, axis=0) / np.sum(torque * deflection, axis=0)
     return np.where(loaded & np.isfinite(found), found, np.nan)

@@ -16,7 +16,7 @@ from contact_core.robot.robot import Robot
 LEFT = 0.3
 """Share of an error that is left, at most, once the torque is read the right way."""
 
-LEAST = 5.0
+MIN_WEIGHT_ERROR = 5.0
 """Smallest error of a joint that a watch takes for one of sign or kind [Nm]."""
 
 PATIENCE = 500_000_000
@@ -146,7 +146,7 @@ class JointTorqueWatch:
             return
         gravity = self._robot.gravity_torque(state.position)
         found = None
-        if np.abs(weight_error(torque, external, gravity)).max() > LEAST:
+        if np.abs(weight_error(torque, external, gravity)).max() > MIN_WEIGHT_ERROR:
             found = better_reading(torque, external, gravity, self._reading)
         if found is None or self._since is None or state.stamp < self._since:
             self._since = None if found is None else state.stamp

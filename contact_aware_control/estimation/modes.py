@@ -17,7 +17,7 @@ from contact_aware_control.estimation.surface import (
 )
 from contact_core.base.kernel import kernel
 
-MOST_MODES = 4
+MAX_MODES = 4
 """Modes reported at most; lighter ones are dropped."""
 
 LEADERS = 48
@@ -47,8 +47,8 @@ class ModeFinder:
         self._config = config
         self._particles = new_particles(count)
         self._members = np.zeros(count, dtype=np.int64)
-        self._centers = np.zeros((MOST_MODES, 3))
-        self._weights = np.zeros(MOST_MODES)
+        self._centers = np.zeros((MAX_MODES, 3))
+        self._weights = np.zeros(MAX_MODES)
         self._share = np.zeros(surface.kind.size)
         self._count = 0
         self.main = 0
@@ -153,8 +153,8 @@ def find_modes(
         particles: The weighted set.
         radius: Of a mode [m].
         smallest_weight: Lighter modes are not reported, unless there is no other.
-        center: (MOST_MODES, 3) written: weighted mean of the members, world frame [m].
-        weight: (MOST_MODES) written: share of the total weight.
+        center: (MAX_MODES, 3) written: weighted mean of the members, world frame [m].
+        weight: (MAX_MODES) written: share of the total weight.
         members: (N) written: mode of each particle, -1 for none.
 
     Returns:
@@ -164,7 +164,7 @@ def find_modes(
     stride = max(1, count // LEADERS)
     members[:] = -1
     square = radius * radius
-    for mode in range(MOST_MODES):
+    for mode in range(MAX_MODES):
         best, leader = 0.0, -1
         for i in range(0, count, stride):
             if members[i] >= 0:
@@ -184,7 +184,7 @@ def find_modes(
                 members[j] = mode
                 for k in range(3):
                     center[mode, k] += particles.weight[j] / best * particles.point_world[j, k]
-    return MOST_MODES
+    return MAX_MODES
 
 
 @kernel

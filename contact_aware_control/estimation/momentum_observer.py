@@ -16,7 +16,7 @@ from contact_aware_control.estimation.config import ObserverConfig
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
 
-LONGEST_GAP = 0.05
+MAX_GAP = 0.05
 """After a longer time [s] without a sample the observer begins anew."""
 
 
@@ -63,7 +63,7 @@ class MomentumObserver:
             # Later ones are compared with it: one from the future must not make them all too old.
             self._stamp = state.stamp
             return None
-        if period is None or period > LONGEST_GAP:
+        if period is None or period > MAX_GAP:
             self._begin(state, torque)
         else:
             self._advance(state, torque, period)

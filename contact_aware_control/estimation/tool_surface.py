@@ -16,13 +16,13 @@ from contact_core.base.errors import ModelError, choices
 from contact_core.multibody.collision.shapes import PlacedShape, Shape, ShapeKind
 from contact_core.robot.robot import HELD_OBJECT, Robot
 
-MOST_HELD = 4
+MAX_HELD_SHAPES = 4
 """Shapes that a held object may consist of."""
 
 HOLDABLE = (ShapeKind.SPHERE, ShapeKind.BOX, ShapeKind.CAPSULE, ShapeKind.CYLINDER)
 """What these may be."""
 
-LEAST_MOTION = 1e-4
+MIN_MOTION = 1e-4
 """Less motion of the fingers [m] makes no difference to where they are touched."""
 
 NOTHING = Shape(ShapeKind.SPHERE)
@@ -64,11 +64,11 @@ class ToolSurface:
         }
         self._closed = {link: robot.in_joint(link) for link in self._fingers}
         ways = [PlacedShape("way", link, NOTHING, HERE) for link in self._fingers]
-        held = [PlacedShape("held", HELD_OBJECT, NOTHING, HERE)] * MOST_HELD
+        held = [PlacedShape("held", HELD_OBJECT, NOTHING, HERE)] * MAX_HELD_SHAPES
         self._shapes = [*moved, *ways, *held]
         self.surface, self.links = surface_of_robot(robot, links, [*ways, *held])
         self._touchable = self.surface.candidate.copy()
-        self._touchable[-MOST_HELD:] = True
+        self._touchable[-MAX_HELD_SHAPES:] = True
         fingers = [*self._fingers, ""][0]
         bodies = [fingers if link in self._fingers else link for link in self.links]
         names = list(dict.fromkeys(bodies))
@@ -81,7 +81,7 @@ class ToolSurface:
         Args:
             position: Of the joint that opens the gripper [m].
         """
-        if not self._fingers or abs(position - self._position) < LEAST_MOTION:
+        if not self._fingers or abs(position - self._position) < MIN_MOTION:
             return
         self._position = position
         self._robot.set_gripper(position)
@@ -96,8 +96,8 @@ class ToolSurface:
         Args:
             shapes: What :func:`check_held` has passed; each is placed in the tool's frame.
         """
-        first = len(self._shapes) - MOST_HELD
-        empty = [PlacedShape("held", HELD_OBJECT, NOTHING, HERE)] * (MOST_HELD - len(shapes))
+        first = len(self._shapes) - MAX_HELD_SHAPES
+        empty = [PlacedShape("held", HELD_OBJECT, NOTHING, HERE)] * (MAX_HELD_SHAPES - len(shapes))
         self._shapes[first:] = [*shapes, *empty]
         self._write(range(first, len(self._shapes)))
 
@@ -144,8 +144,10 @@ def check_held(shapes: Sequence[PlacedShape]) -> None:
     Raises:
         ModelError: If there are too many, or one of a kind or size that cannot be touched.
     """
-    if len(shapes) > MOST_HELD:
-        raise ModelError(f"a held object has {len(shapes)} shapes (valid: at most {MOST_HELD})")
+    if len(shapes) > MAX_HELD_SHAPES:
+        raise ModelError(
+            f"a held object has {len(shapes)} shapes (valid: at most {MAX_HELD_SHAPES})"
+        )
     for placed in shapes:
         kind = placed.shape.kind
         if kind not in HOLDABLE:

@@ -14,7 +14,7 @@ from contact_aware_control.estimation.torque_errors import TorqueErrors
 from contact_core.multibody.collision.shapes import PlacedShape
 from contact_core.robot.robot import Robot
 
-LONGEST_PERIOD = 0.1
+MAX_PERIOD = 0.1
 """A longer time [s] between samples is taken as this long by filters and tare."""
 
 MEAN_SHARE = 0.1
@@ -206,4 +206,4 @@ class TorqueBalance:
         before, self._last_ns = self._last_ns, stamp_ns
         if before is None:
             return 0.0
-        return min(1e-9 * (stamp_ns - before), LONGEST_PERIOD) if stamp_ns > before else None
+        return min(1e-9 * (stamp_ns - before), MAX_PERIOD) if stamp_ns > before else None

@@ -55,7 +55,7 @@ from contact_ros.stamps import to_nanoseconds, to_time
 
 NAME = "contact_aware_controller"
 
-MOST_STATES = 50
+MAX_STATES = 50
 """At most this many joint states are kept for a tick: those of a quarter of a second."""
 
 
@@ -83,7 +83,7 @@ class ControllerNode(ManagedNode):
         self._loop_clock = LoopClock(lambda: int(self.get_clock().now().nanoseconds))
         self._lock = threading.Lock()
         self._state: ArmState | None = None
-        self._states: deque[ArmState] = deque(maxlen=MOST_STATES)
+        self._states: deque[ArmState] = deque(maxlen=MAX_STATES)
         self._sent = 0
         self._report: ContactReport | None = None
         self._rejected = 0

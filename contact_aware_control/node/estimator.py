@@ -30,8 +30,8 @@ from contact_core.base.errors import ConfigError, choices
 from contact_core.robot.arm_state import ArmState, TorqueKind
 from contact_core.robot.robot import Robot
 from contact_ros.border import (
-    LARGEST_FORCE,
-    LARGEST_POSITION,
+    MAX_FORCE,
+    MAX_POSITION,
     MessageError,
     named_numbers,
     number,
@@ -58,13 +58,13 @@ PARTICLE_PERIOD = 33_000_000
 HEAVIEST = 20.0
 """Largest mass of a payload that is believed [kg], as of one held at the start."""
 
-FARTHEST_CENTER = 2.0
+MAX_CENTER = 2.0
 """Farthest coordinate of its centre of mass that is believed [m]."""
 
 BELIEVED = {
-    "position": LARGEST_POSITION,
-    "external_torque": LARGEST_FORCE,
-    "joint_torque": LARGEST_FORCE,
+    "position": MAX_POSITION,
+    "external_torque": MAX_FORCE,
+    "joint_torque": MAX_FORCE,
 }
 """Field of a state -> largest magnitude an estimate can be made from [rad or Nm]."""
 
@@ -234,7 +234,7 @@ class EstimatorNode(GuardedNode):
             self._inputs.put("state", state.stamp, state)
 
     def _gripper_moved(self, message: JointState) -> None:
-        moved = named_numbers(message.name, message.position, "position", LARGEST_POSITION)
+        moved = named_numbers(message.name, message.position, "position", MAX_POSITION)
         if self._participant is None:
             self._open(moved)
         else:
@@ -301,7 +301,7 @@ class EstimatorNode(GuardedNode):
         self, request: SetPayload.Request, response: SetPayload.Response
     ) -> SetPayload.Response:
         mass = number(request.mass, "mass [kg]", 0.0, HEAVIEST)
-        center = vector(request.center_of_mass, "center_of_mass [m]", FARTHEST_CENTER)
+        center = vector(request.center_of_mass, "center_of_mass [m]", MAX_CENTER)
         start = to_nanoseconds(request.start) or self._stamp
         shapes = held_shapes(request)
         with self._lock:

@@ -20,7 +20,7 @@ from contact_aware_control.reference.base import GiveWay
 from contact_core.base.errors import TrajectoryError
 from contact_ros.real_time import keep_up_with_main_thread
 
-MOST_WAITING = 10
+MAX_WAITING = 10
 """Goals that are checked or wait for it at a time; more are refused."""
 
 Work = Callable[[GiveWay], TrajectoryGoal]
@@ -140,9 +140,9 @@ class GoalChecks:
         Raises:
             TrajectoryError: If too many are waiting.
         """
-        if len(self._waiting) >= MOST_WAITING:
+        if len(self._waiting) >= MAX_WAITING:
             raise TrajectoryError(
-                f"{len(self._waiting)} goals are being checked (valid: at most {MOST_WAITING}); "
+                f"{len(self._waiting)} goals are being checked (valid: at most {MAX_WAITING}); "
                 "wait for their results"
             )
         goal = WaitingGoal(handle, ready)

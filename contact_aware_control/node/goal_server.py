@@ -69,7 +69,7 @@ HOLDING_STATUSES = (
 )
 """Statuses that explain why an arm is not where it should be."""
 
-FARTHEST_START = 3600.0
+MAX_START = 3600.0
 """How far ahead a goal's start may lie [s]."""
 
 STANDSTILL = 0.02
@@ -425,10 +425,10 @@ class GoalServer:
         start = self._local_time(goal.start) if goal.start else now
         if start < now - LATEST_START * 1e9:
             raise OldStampError(f"the start lies {1e-9 * (now - start):.3f} s in the past")
-        if start > now + FARTHEST_START * 1e9:
+        if start > now + MAX_START * 1e9:
             raise TrajectoryError(
                 f"the start lies {1e-9 * (start - now):.0f} s ahead (valid: at most "
-                f"{FARTHEST_START:g} s)"
+                f"{MAX_START:g} s)"
             )
         present = self._command()
         if start <= now:

@@ -13,12 +13,12 @@ from shape_msgs.msg import SolidPrimitive
 from contact_aware_control.contact import ContactEstimate, ContactMode, ContactReport
 from contact_aware_control.estimation.base import EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.tare import TareStatus
-from contact_aware_control.estimation.tool_surface import MOST_HELD
+from contact_aware_control.estimation.tool_surface import MAX_HELD_SHAPES
 from contact_core.multibody.collision.shapes import PlacedShape, Shape, ShapeKind
 from contact_core.robot.robot import HELD_OBJECT, Robot
 from contact_ros.border import (
-    LARGEST_FORCE,
-    LARGEST_POSITION,
+    MAX_FORCE,
+    MAX_POSITION,
     MessageError,
     at_most,
     number,
@@ -28,23 +28,23 @@ from contact_ros.border import (
 from contact_ros.geometry import checked_pose, to_point, to_vector
 from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
 
-MOST_CONTACTS = 16
+MAX_CONTACTS = 16
 """Most contacts of a message, which is rejected as a whole with more: each costs the tick time,
 and who reports so many on one arm is not to be trusted with any. The estimator finds two."""
 
-MOST_MODES = 64
+MAX_MODES = 64
 """Most places where one contact may be as well."""
 
-MOST_SAMPLES = 1e9
+MAX_SAMPLES = 1e9
 """Largest plausible effective sample size."""
 
-LONGEST_NORMAL = 1.01
+MAX_NORMAL = 1.01
 """Largest component of a normal, which is a unit vector."""
 
 HEAVIEST = 100.0
 """Largest mass on the arm that is believed, with either sign [kg]."""
 
-LARGEST_HELD = 2.0
+MAX_HELD_SIZE = 2.0
 """Largest distance and length of a held object that are believed [m]."""
 
 STATES = {
@@ -95,13 +95,11 @@ def from_message(message: ContactArray, robot: Robot, stamp: int) -> ContactRepo
         MessageError: If there are too many contacts, or a number is not plausible.
         ModelError: If a contact is on a link that the robot does not have.
     """
-    at_most(message.contacts, MOST_CONTACTS, "contacts")
+    at_most(message.contacts, MAX_CONTACTS, "contacts")
     contacts = tuple(_from_contact(contact, robot) for contact in message.contacts)
     told = len(message.external_torque_free) == robot.n
     free_torque = (
-        numbers(message.external_torque_free, "external_torque_free", LARGEST_FORCE)
-        if told
-        else None
+        numbers(message.external_torque_free, "external_torque_free", MAX_FORCE) if told else None
     )
     load = number(message.undeclared_load, "undeclared_load", -HEAVIEST, HEAVIEST)
     return ContactReport(stamp, contacts, free_torque, message.calibrated, load)
@@ -120,18 +118,18 @@ def held_shapes(request: SetPayload.Request) -> tuple[PlacedShape, ...]:
         MessageError: If there are too many, not as many poses, or one is of another kind.
     """
     shapes, poses = request.shapes, request.shape_poses
-    at_most(shapes, MOST_HELD, "shapes")
+    at_most(shapes, MAX_HELD_SHAPES, "shapes")
     if len(shapes) != len(poses):
         raise MessageError(f"{len(poses)} shape_poses for {len(shapes)} shapes")
     pairs = zip(shapes, poses, strict=True)
     return tuple(
-        PlacedShape("held", HELD_OBJECT, _shape(s), checked_pose(p, "a shape", LARGEST_HELD))
+        PlacedShape("held", HELD_OBJECT, _shape(s), checked_pose(p, "a shape", MAX_HELD_SIZE))
         for s, p in pairs
     )
 
 
 def _shape(message: SolidPrimitive) -> Shape:
-    sizes = numbers(message.dimensions, "dimensions [m]", LARGEST_HELD).tolist()
+    sizes = numbers(message.dimensions, "dimensions [m]", MAX_HELD_SIZE).tolist()
     match message.type, sizes:
         case SolidPrimitive.BOX, [x, y, z]:
             return Shape(ShapeKind.BOX, (0.5 * x, 0.5 * y, 0.5 * z))
@@ -170,22 +168,22 @@ def _to_contact(contact: ContactEstimate) -> Contact:
 
 
 def _from_contact(message: Contact, robot: Robot) -> ContactEstimate:
-    at_most(message.modes, MOST_MODES, "modes")
+    at_most(message.modes, MAX_MODES, "modes")
     return ContactEstimate(
         number=message.id,
         link=message.link,
         joints_moving=robot.joints_moving(message.link),
-        point_world=vector(message.point, "point", LARGEST_POSITION),
-        point_link=vector(message.point_link, "point_link", LARGEST_POSITION),
-        normal_world=vector(message.normal, "normal", LONGEST_NORMAL),
-        force_world=vector(message.force, "force", LARGEST_FORCE),
-        point_covariance=_covariance(message, "point_covariance", LARGEST_POSITION),
-        force_covariance=_covariance(message, "force_covariance", LARGEST_FORCE),
-        residual=number(message.residual, "residual", 0.0, LARGEST_FORCE) ** 2,
+        point_world=vector(message.point, "point", MAX_POSITION),
+        point_link=vector(message.point_link, "point_link", MAX_POSITION),
+        normal_world=vector(message.normal, "normal", MAX_NORMAL),
+        force_world=vector(message.force, "force", MAX_FORCE),
+        point_covariance=_covariance(message, "point_covariance", MAX_POSITION),
+        force_covariance=_covariance(message, "force_covariance", MAX_FORCE),
+        residual=number(message.residual, "residual", 0.0, MAX_FORCE) ** 2,
         effective_sample_size=number(
-            message.effective_sample_size, "effective_sample_size", 0.0, MOST_SAMPLES
+            message.effective_sample_size, "effective_sample_size", 0.0, MAX_SAMPLES
         ),
-        spread=number(message.spread, "spread", 0.0, LARGEST_POSITION),
+        spread=number(message.spread, "spread", 0.0, MAX_POSITION),
         identifiable=message.identifiable,
         same_wrench=message.same_wrench,
         ambiguous=message.ambiguous,
@@ -193,8 +191,8 @@ def _from_contact(message: Contact, robot: Robot) -> ContactEstimate:
         modes=tuple(
             ContactMode(
                 mode.link,
-                vector(mode.point, "point of a mode", LARGEST_POSITION),
-                number(mode.weight, "weight of a mode", 0.0, MOST_SAMPLES),
+                vector(mode.point, "point of a mode", MAX_POSITION),
+                number(mode.weight, "weight of a mode", 0.0, MAX_SAMPLES),
             )
             for mode in message.modes
         ),

@@ -27,7 +27,7 @@ from contact_ros.geometry import BaseFrames, checked_pose
 from contact_ros.qos import signal_subscription
 from contact_ros.stamps import to_nanoseconds
 
-LARGEST = 100.0
+MAX_TARGET = 100.0
 """No place or velocity of a target is larger [m, rad, m/s, rad/s]."""
 
 
@@ -114,7 +114,7 @@ class TargetTopics:
                 return None
             if len(values) != len(order):
                 raise TrajectoryError(f"{len(values)} {field} for {len(order)} joints")
-            return numbers(values, field, LARGEST)[order]
+            return numbers(values, field, MAX_TARGET)[order]
 
         return JointTarget(
             self._stamp(message),
@@ -125,13 +125,13 @@ class TargetTopics:
     def _pose(self, message: PoseStamped) -> PoseTarget:
         frame = self._frames.pose(message.header.frame_id)
         return PoseTarget(
-            self._stamp(message), frame * checked_pose(message.pose, "the target", LARGEST)
+            self._stamp(message), frame * checked_pose(message.pose, "the target", MAX_TARGET)
         )
 
     def _twist(self, message: TwistStamped) -> PoseTarget:
         name, twist = message.header.frame_id, message.twist
-        linear = vector(twist.linear, "linear", LARGEST)
-        angular = vector(twist.angular, "angular", LARGEST)
+        linear = vector(twist.linear, "linear", MAX_TARGET)
+        angular = vector(twist.angular, "angular", MAX_TARGET)
         in_tool = name == self._tool
         if not in_tool:
             axes = self._frames.pose(name, self._tool).rotation

@@ -35,7 +35,7 @@ GuardedResult = GuardedMoveAction.Result
 CompliantResult = CompliantMoveAction.Result
 GuideResult = HandGuide.Result
 
-FASTEST, FARTHEST, STRONGEST, LONGEST = 1.0, 3.0, 500.0, 3600.0
+MAX_SPEED, MAX_DISTANCE, MAX_FORCE, MAX_DURATION = 1.0, 3.0, 500.0, 3600.0
 """Largest speed [m/s], distance [m], force [N] and duration [s]."""
 
 SOFTEST = 100.0
@@ -142,9 +142,9 @@ class GuardedGoal(TouchGoal):
             context.robot,
             command,
             direction @ context.axes(request.frame, command),
-            number(request.speed, "speed", 0.0, FASTEST),
-            number(request.distance, "distance", 0.0, FARTHEST),
-            number(request.force, "force", 0.0, STRONGEST),
+            number(request.speed, "speed", 0.0, MAX_SPEED),
+            number(request.distance, "distance", 0.0, MAX_DISTANCE),
+            number(request.force, "force", 0.0, MAX_FORCE),
             context.bounds,
             context.period,
         )
@@ -209,13 +209,13 @@ class CompliantGoal(TouchGoal):
             command,
             context.axes(request.frame, command),
             vector(request.compliance, "compliance", SOFTEST),
-            vector(request.force, "force", STRONGEST),
-            vector(request.travel, "travel", FARTHEST),
-            number(request.speed, "speed", 0.0, FASTEST),
-            number(request.duration, "duration", 0.0, LONGEST),
+            vector(request.force, "force", MAX_FORCE),
+            vector(request.travel, "travel", MAX_DISTANCE),
+            number(request.speed, "speed", 0.0, MAX_SPEED),
+            number(request.duration, "duration", 0.0, MAX_DURATION),
             context.bounds,
             context.period,
-            number(request.force_limit, "force_limit", 0.0, STRONGEST),
+            number(request.force_limit, "force_limit", 0.0, MAX_FORCE),
         )
         self.goal = Goal(self._move.reference, self._move.force_limits)
         self.patience = context.defaults.patience
@@ -277,8 +277,8 @@ class GuidedGoal(TouchGoal):
         if unknown:
             raise JointNamesError(f"unknown joints {unknown} ({choices(self._names)})")
         free = np.array([not request.joints or name in request.joints for name in self._names])
-        force = number(request.force, "force", 0.0, STRONGEST) or FELT
-        duration = number(request.duration, "duration", 0.0, LONGEST) or FOR_EVER
+        force = number(request.force, "force", 0.0, MAX_FORCE) or FELT
+        duration = number(request.duration, "duration", 0.0, MAX_DURATION) or FOR_EVER
         limits = dict.fromkeys(context.robot.link_names, force)
         self.goal = Goal(Guidance(command, free, force, duration), limits)
         self.patience = context.defaults.patience

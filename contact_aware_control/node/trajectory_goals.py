@@ -22,20 +22,20 @@ from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_core.base.errors import TrajectoryError, choices
 from contact_core.robot.robot import Robot
-from contact_ros.border import LARGEST_POSITION
+from contact_ros.border import MAX_POSITION
 from contact_ros.geometry import BaseFrames, checked_pose, to_pose
 from contact_ros.stamps import to_duration, to_nanoseconds, to_time
 
 JointResult = FollowJointTrajectory.Result
 PoseResult = FollowPoseTrajectory.Result
 
-MOST_POINTS = 5000
+MAX_POINTS = 5000
 """Most points of a joint trajectory."""
 
-MOST_POSES = 500
+MAX_POSES = 500
 """Most poses of a tool trajectory; each needs inverse kinematics twenty times."""
 
-LONGEST_MOTION = 600.0
+MAX_MOTION = 600.0
 """Longest motion [s]: it is checked on a fine grid before it begins."""
 
 
@@ -231,7 +231,7 @@ class JointGoal(TrajectoryGoal):
         trajectory = request.trajectory
         order = joint_order(trajectory.joint_names, joint_names)
         points = trajectory.points
-        times = _times(points, MOST_POINTS)
+        times = _times(points, MAX_POINTS)
         self._names = tuple(joint_names)
         self._path_tolerance = _tolerances(request.path_tolerance, joint_names, math.inf)
         self._goal_tolerance = _tolerances(request.goal_tolerance, joint_names, defaults.joint)
@@ -371,10 +371,10 @@ class PoseGoal(TrajectoryGoal):
                 f"unknown tool frame '{request.tool_frame}' (valid: {robot.tool_link})"
             )
         points = request.trajectory.points
-        times = _times(points, MOST_POSES)
+        times = _times(points, MAX_POSES)
         frame = frames.pose(request.trajectory.header.frame_id)
         poses = [
-            frame * checked_pose(point.pose, f"pose {i}", LARGEST_POSITION)
+            frame * checked_pose(point.pose, f"pose {i}", MAX_POSITION)
             for i, point in enumerate(points)
         ]
         self._given = PoseTrajectory(times, poses)
@@ -495,9 +495,9 @@ def _times(points: Sequence[Any], most: int) -> list[float]:
     if len(points) > most:
         raise TrajectoryError(f"the trajectory has {len(points)} points (valid: at most {most})")
     times = [1e-9 * to_nanoseconds(point.time_from_start) for point in points]
-    if times and max(times) > LONGEST_MOTION:
+    if times and max(times) > MAX_MOTION:
         raise TrajectoryError(
-            f"the trajectory takes {max(times):g} s (valid: at most {LONGEST_MOTION:g} s)"
+            f"the trajectory takes {max(times):g} s (valid: at most {MAX_MOTION:g} s)"
         )
     return times
 

@@ -22,7 +22,7 @@ STANDARD_OUTPUT = "-"
 _json_output: ContextVar[TextIO | None] = ContextVar("_json_output", default=None)
 
 LABEL_WIDTH, COLUMN_WIDTH = 40, 20
-SMALLEST_SHOWN = 1e-5
+MIN_SHOWN = 1e-5
 """What is nearer to zero is shown as zero, unless a table says otherwise."""
 
 Rows = Sequence[tuple[str, str, float, str]]
@@ -106,7 +106,7 @@ def table(
     head: str = "",
     width: int = COLUMN_WIDTH,
     digits: int = 3,
-    smallest: float = SMALLEST_SHOWN,
+    smallest: float = MIN_SHOWN,
 ) -> list[str]:
     """Render the most telling figures of several summaries side by side, as lines of text.
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LONGEST_WAIT = 0.1
+MAX_WAIT = 0.1
 """How long the main thread may sleep at one go [s].
 
 It alone answers signals, but the system may hand one to any thread, as it does with the second of

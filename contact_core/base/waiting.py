@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
-from contact_core.base.signals import LONGEST_WAIT
+from contact_core.base.signals import MAX_WAIT
 
 LONG = 2.0
 """From when on a wait is shown [s]."""
@@ -35,4 +35,4 @@ def waiting_for(what: str) -> Iterator[None]:
         finally:
             over.set()
             # Whoever is interrupted while drawing a bar keeps the lock of all bars.
-            clock.join(LONGEST_WAIT)
+            clock.join(MAX_WAIT)

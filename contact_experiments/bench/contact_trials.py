@@ -44,7 +44,7 @@ CLOSE_FORCE = 0.3
 WIDEST = 0.055
 """Opening of the gripper at most [m]."""
 
-MOST_DRAWS = 10_000
+MAX_DRAWS = 10_000
 """Points drawn until one is on the tool."""
 
 SETTLED = 0.03
@@ -227,7 +227,7 @@ class TrialRobot:
         self.estimator.set_gripper(opening)
         self.estimator.set_payload(0.0, np.zeros(3), self._stamp, held)
         placement = self._placed(tool.surface)
-        for _ in range(MOST_DRAWS):
+        for _ in range(MAX_DRAWS):
             shape, *at = sample(tool.surface, placement, self.rng)
             if tool.links[shape] in links:
                 break

@@ -99,7 +99,7 @@ SPEED: Columns = (
     ("particles/s", "particles_per_second", 1.0, ".3g"),
 )
 
-LARGEST_SHOWN = 10.0
+MAX_SHOWN = 10.0
 """Errors [cm, N] are drawn up to here; also those of contacts that are not found."""
 
 
@@ -340,14 +340,14 @@ def plot(rows: Sequence[Figures], pairs: Sequence[Figures], path: Path) -> None:
     for i, noise in enumerate(sorted({r["setting"]["noise"] for r in usual})):
         chosen = [r for r in usual if r["setting"]["noise"] == noise]
         at = numbers + 0.25 * (i - 1)
-        location = np.minimum([100 * r["location_p50"] for r in chosen], LARGEST_SHOWN)
-        force = np.minimum([r["force_p50"] for r in chosen], LARGEST_SHOWN)
+        location = np.minimum([100 * r["location_p50"] for r in chosen], MAX_SHOWN)
+        force = np.minimum([r["force_p50"] for r in chosen], MAX_SHOWN)
         axes[0, 0].bar(at, location, 0.23, label=f"{noise} Nm")
         axes[0, 1].bar(at, force, 0.23, label=f"{noise} Nm")
         axes[1, 0].bar(at, [100 * r["identifiable"] for r in chosen], 0.23, label=f"{noise} Nm")
     titles = (
-        (axes[0, 0], "median location error [cm], cut off", LARGEST_SHOWN),
-        (axes[0, 1], "median force error [N], cut off", LARGEST_SHOWN),
+        (axes[0, 0], "median location error [cm], cut off", MAX_SHOWN),
+        (axes[0, 1], "median force error [N], cut off", MAX_SHOWN),
         (axes[1, 0], "called identifiable [%]", 100.0),
     )
     for axis, title, top in titles:

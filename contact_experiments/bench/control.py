@@ -15,7 +15,7 @@ from contact_core.base.figures import BLUE, new_figure, save
 from contact_core.base.results import Columns, add_json_option, lines, write_json
 from contact_experiments.bench import solvers
 from contact_experiments.bench.control_case import (
-    MOST_CONTACTS,
+    MAX_CONTACTS,
     Timing,
     time_ticks,
 )
@@ -89,7 +89,7 @@ def main(args: argparse.Namespace) -> int:
         *solvers.measure_solvers("random", solvers.random_problems(round(10000 * share))),
     ]
     print(render_solvers(solved), flush=True)
-    numbers = tqdm(range(MOST_CONTACTS + 1), "ticks, by number of contacts", leave=False)
+    numbers = tqdm(range(MAX_CONTACTS + 1), "ticks, by number of contacts", leave=False)
     ticks = {n: time_ticks(n, round(6000 * share)) for n in numbers}
     print(render_ticks(ticks), flush=True)
     kinds = [(rate, idle) for rate in RATES for idle in (False, True)]

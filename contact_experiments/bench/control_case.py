@@ -30,8 +30,8 @@ START = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 MOTION_TIME = 4.0
 MOTION = 0.15
 LINKS = ("lbr_link_4", "lbr_link_5", "lbr_link_6", "lbr_link_7")
-MOST_CONTACTS = len(LINKS)
-LARGEST_COSINE = 0.8
+MAX_CONTACTS = len(LINKS)
+MAX_COSINE = 0.8
 """Contacts whose joint torques are closer to parallel would be merged to one."""
 
 WARM_UP = 300
@@ -98,7 +98,7 @@ class ControlCase:
         """Set up.
 
         Args:
-            contacts: Number of contacts, 0 ... MOST_CONTACTS.
+            contacts: Number of contacts, 0 ... MAX_CONTACTS.
             seed: Seed of places, forces and noise.
             config: The controller's parameters.
         """
@@ -156,8 +156,8 @@ class ControlCase:
 
     def _choose(self, count: int) -> list[tuple[str, np.ndarray, np.ndarray]]:
         """Return links, points in the link and directions that are told apart by the joints."""
-        if not 0 <= count <= MOST_CONTACTS:
-            raise ConfigError(f"{count} contacts (valid: 0 to {MOST_CONTACTS})")
+        if not 0 <= count <= MAX_CONTACTS:
+            raise ConfigError(f"{count} contacts (valid: 0 to {MAX_CONTACTS})")
         self._robot.update(START)
         places: list[tuple[str, np.ndarray, np.ndarray]] = []
         rows: list[np.ndarray] = []
@@ -169,7 +169,7 @@ class ControlCase:
             world = self._robot.link_pose(link).act(point)
             row = self._robot.torque_of_force(link, world, direction)
             row /= np.linalg.norm(row)
-            if all(abs(row @ other) < LARGEST_COSINE for other in rows):
+            if all(abs(row @ other) < MAX_COSINE for other in rows):
                 places.append((link, point, direction))
                 rows.append(row)
         return places

@@ -9,12 +9,12 @@ import numpy as np
 
 from contact_aware_control import ControllerConfig
 from contact_core.base.config import from_mapping
-from contact_experiments.bench.control_case import MOST_CONTACTS, ControlCase, Timing
+from contact_experiments.bench.control_case import MAX_CONTACTS, ControlCase, Timing
 from contact_ros.entry_point import freeze_garbage_collector
 from contact_ros.loop import FixedRateLoop
 from contact_ros.real_time import RealTimeConfig, RealTimeReport, enter_real_time
 
-LOOP_CONTACTS = MOST_CONTACTS
+LOOP_CONTACTS = MAX_CONTACTS
 """Contacts of the loop that runs in real time."""
 
 

@@ -22,7 +22,7 @@ from contact_core.quadratic_program import (
     QuadraticProgramSolution,
     make_solver,
 )
-from contact_experiments.bench.control_case import MOST_CONTACTS, ControlCase, Timing, durations
+from contact_experiments.bench.control_case import MAX_CONTACTS, ControlCase, Timing, durations
 
 JOINTS = 7
 ORACLE = "quadprog"
@@ -41,9 +41,9 @@ def controller_problems(count: int) -> list[QuadraticProgram]:
         The problems.
     """
     with _noted() as problems:
-        for contacts in range(MOST_CONTACTS + 1):
+        for contacts in range(MAX_CONTACTS + 1):
             case = ControlCase(contacts)
-            for inputs in case.many(count // (MOST_CONTACTS + 1)):
+            for inputs in case.many(count // (MAX_CONTACTS + 1)):
                 case.tick(inputs)
     return problems
 

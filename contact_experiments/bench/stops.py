@@ -44,7 +44,7 @@ START_TIME = 60.0
 """Time for the graph to start, and for a busy one to answer [s]."""
 LONG, SWING = 590.0, 0.2
 """Duration of the goals [s], and how far joint 1 moves in them [rad]."""
-MOST_POINTS = 5000
+MAX_POINTS = 5000
 """Points of the largest goal."""
 ASKERS = 2
 """Processes that ask the controller for much."""
@@ -278,7 +278,7 @@ def ask(ended: Any, answered: Any, name: str) -> int:
         names = list(joints.name)
         q = np.array([joints.position[names.index(joint)] for joint in JOINTS])
         # Only after everything else it turns out to be beyond a limit.
-        goals = [motion(q, points, 4.0) for points in (2, 1000, MOST_POINTS)]
+        goals = [motion(q, points, 4.0) for points in (2, 1000, MAX_POINTS)]
         for k, goal in enumerate(itertools.cycle(goals)):
             if ended.is_set():
                 break

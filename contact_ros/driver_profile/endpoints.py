@@ -79,10 +79,10 @@ class RobotSide:
         self._on_command(command)
 
 
-MOST_NAMES = 16
+MAX_NAMES = 16
 """So many joints of others are named."""
 
-MOST_STAMPS = 1000
+MAX_STAMPS = 1000
 """So many of the latest stamps of a topic are looked at."""
 
 STALE_AFTER = 1.0
@@ -122,7 +122,7 @@ class StampOrder:
     def __init__(self) -> None:
         """Start without a message."""
         self._last: int | None = None
-        self._steps: deque[float] = deque(maxlen=MOST_STAMPS)
+        self._steps: deque[float] = deque(maxlen=MAX_STAMPS)
 
     def heard(self, message: Any) -> None:
         """Take note of a message; one without a header tells nothing."""
@@ -232,7 +232,7 @@ class StateReader:
 
     def _message(self, topic: str, message: Any) -> None:
         if not self._profile.concerns(topic, message):
-            self.others = ", ".join(message.name[:MOST_NAMES])
+            self.others = ", ".join(message.name[:MAX_NAMES])
             return
         self._sources[topic].heard(message)
         try:

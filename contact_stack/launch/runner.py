@@ -20,7 +20,7 @@ from typing import Any, Self, TextIO
 import yaml
 
 from contact_core.base.errors import LaunchError, SecondGraphError
-from contact_core.base.signals import LONGEST_WAIT, deferred, interrupts_blocked
+from contact_core.base.signals import MAX_WAIT, deferred, interrupts_blocked
 from contact_core.base.waiting import waiting_for
 from contact_stack.launch.guard import MARK, guarded
 from contact_stack.launch.parser import LaunchPlan, NodeAction
@@ -149,7 +149,7 @@ class NodeGraph:
         with self._changed:
             while not self._is_over():
                 self._restart()
-                self._changed.wait(LONGEST_WAIT)
+                self._changed.wait(MAX_WAIT)
 
     def stop(self) -> None:
         """Stop all nodes: politely first, and after some seconds by force."""

@@ -20,7 +20,7 @@ from contact_core.base.config import nested, parameter
 from contact_core.base.errors import ContactStackError
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
-from contact_ros.border import LARGEST_FORCE, MessageError, ending, numbers
+from contact_ros.border import MAX_FORCE, MessageError, ending, numbers
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
@@ -128,7 +128,7 @@ class PreflightNode(GuardedNode):
             self._states.append(state)
 
     def _contacts_arrived(self, message: ContactArray) -> None:
-        torque = numbers(message.external_torque_free, "external_torque_free", LARGEST_FORCE)
+        torque = numbers(message.external_torque_free, "external_torque_free", MAX_FORCE)
         if torque.size != self._robot.n:
             raise MessageError(f"external_torque_free has {torque.size} values")
         if message.state != ContactArray.UNTARED:

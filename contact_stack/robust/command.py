@@ -16,7 +16,7 @@ from contact_core.base.config import from_mapping
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.planning import PlanStatus
 from contact_core.base.results import STANDARD_OUTPUT, add_json_option, at_least, write_json
-from contact_core.base.signals import LONGEST_WAIT
+from contact_core.base.signals import MAX_WAIT
 from contact_core.base.waiting import waiting_for
 from contact_stack.robust.plots import draw
 from contact_stack.robust.risk import (
@@ -191,7 +191,7 @@ def _plan(request: RobustRequest) -> RobustAnswer:
         planned = worker.submit(answer, request, _bar_updater(bar), interrupted.is_set)
         try:
             while not planned.done():
-                wait([planned], LONGEST_WAIT)
+                wait([planned], MAX_WAIT)
             return planned.result()
         except KeyboardInterrupt:
             interrupted.set()

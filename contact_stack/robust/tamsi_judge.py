@@ -7,8 +7,8 @@ import numpy as np
 from contact_stack.robust import tamsi_machine, tamsi_world
 from robust_planner.problem import RobustProblem
 from robust_planner.risk.batch import (
-    SMALLEST_FORCE,
-    SMALLEST_WAY,
+    MIN_FORCE,
+    MIN_WAY,
     BatchMotion,
     WorldsSimulator,
 )
@@ -59,7 +59,7 @@ def simulate_worlds(problem: RobustProblem, controls: np.ndarray, worlds: Worlds
     position = np.stack([run.position for run in runs])
     velocity = np.stack([run.velocity for run in runs])
     normal = np.stack([run.normal_force for run in runs])
-    touches = normal > SMALLEST_FORCE
+    touches = normal > MIN_FORCE
     height = np.asarray(problem.model.distance(position.reshape(-1, position.shape[2]).T))
     gap = height.reshape(touches.shape) - worlds.height[:, None, None]
     begins = touches[:, 2:] & ~touches[:, 1:-1]
@@ -87,5 +87,5 @@ def _touching_speed(gap: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         velocity: Upwards at the start of the step before it, and of all others (n, m + 1, 1) [m/s].
     """
     before, speed = -velocity[:, :-1], -velocity[:, 1:]
-    inside = np.clip(-gap / np.maximum(tamsi_world.TIME_STEP * speed, SMALLEST_WAY), 0.0, 1.0)
+    inside = np.clip(-gap / np.maximum(tamsi_world.TIME_STEP * speed, MIN_WAY), 0.0, 1.0)
     return np.maximum(speed + inside * (before - speed), 0.0)

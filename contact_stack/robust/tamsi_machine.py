@@ -34,7 +34,7 @@ from tamsi_sim.simulation.model import build_model
 MACHINE = "machine"
 SAMPLE = 5
 """Time steps from one look at the contacts to the next."""
-SMALLEST_BALL = 1e-4
+MIN_BALL = 1e-4
 """Radius of the balls that stand for points [m]."""
 DOWN = (0.0, 0.0, -GRAVITY)
 HALF_DEPTH = 1.0
@@ -209,7 +209,7 @@ def _with_balls(source: Source, mass: float) -> str:
         shape = ElementTree.SubElement(links[link_name], "collision", name=name)
         ElementTree.SubElement(shape, "origin", xyz=" ".join(map(repr, map(float, point))))
         geometry = ElementTree.SubElement(shape, "geometry")
-        ElementTree.SubElement(geometry, "sphere", radius=repr(max(radius, SMALLEST_BALL)))
+        ElementTree.SubElement(geometry, "sphere", radius=repr(max(radius, MIN_BALL)))
     return ElementTree.tostring(robot, encoding="unicode")
 
 

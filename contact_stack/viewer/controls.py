@@ -20,7 +20,7 @@ from contact_stack.viewer.things import ThingCommands
 HAND_COLOR = (120, 60, 160)
 SOFTEST, STIFFEST, SPRING = 50.0, 1000.0, 300.0
 """Stiffness of the hand's spring [N/m]: its range, and at the start."""
-LARGEST_LIMIT = 40.0
+MAX_LIMIT = 40.0
 """End of the slider of the force limit [N]."""
 ARM = ("hold", "resume", "stop", "reset")
 SIMULATION = ("pause", "go on", "step", "start again")
@@ -140,7 +140,7 @@ class Controls:
             arm = gui.add_button_group("", ARM)
             arm.on_click(lambda event: commands.ask_arm(str(event.target.value)))
             self._controller = gui.add_dropdown("controller", tuple(controllers))
-            self._limit = gui.add_slider("force limit [N]", 1.0, LARGEST_LIMIT, 0.5, limit)
+            self._limit = gui.add_slider("force limit [N]", 1.0, MAX_LIMIT, 0.5, limit)
             self._controller.on_update(by_hand(lambda name: commands.choose_controller(str(name))))
             self._limit.on_update(by_hand(lambda value: commands.limit_force(float(value))))
             fingers = gui.add_button_group("gripper", ("open", "close"))

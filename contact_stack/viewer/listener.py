@@ -14,9 +14,9 @@ from contact_stack_msgs.msg import ControllerStatus
 
 from contact_core.base.errors import choices
 from contact_ros.border import (
-    LARGEST_FORCE,
-    LARGEST_POSITION,
-    MOST_NAMES,
+    MAX_FORCE,
+    MAX_NAMES,
+    MAX_POSITION,
     MessageError,
     at_most,
     named_numbers,
@@ -74,7 +74,7 @@ class Listener:
         self.TOPICS[topic](self, message)
 
     def _joints(self, message: Any) -> None:
-        self.move(named_numbers(message.name, message.position, "position", LARGEST_POSITION))
+        self.move(named_numbers(message.name, message.position, "position", MAX_POSITION))
 
     def move(self, positions: Mapping[str, float]) -> None:
         """Move joints.
@@ -86,13 +86,13 @@ class Listener:
             MessageError: If these are more names than any robot has.
         """
         joints = {**self.now.joints, **positions}
-        at_most(joints, MOST_NAMES, "joints")
+        at_most(joints, MAX_NAMES, "joints")
         self.now.joints = joints
 
     def _objects(self, message: Any) -> None:
         self.now.objects = {
             frame.child_frame_id: (
-                vector(frame.transform.translation, "translation", LARGEST_POSITION),
+                vector(frame.transform.translation, "translation", MAX_POSITION),
                 numbers(quaternion_to_array(frame.transform.rotation).tolist(), "rotation", 1.01),
             )
             for frame in message.transforms
@@ -123,8 +123,8 @@ class Listener:
                 f"(valid: at most {MAX_POINTS} of {POINT})"
             )
         points = np.frombuffer(bytes(message.data), "<f4").reshape(-1, 3)
-        if not (np.abs(points) <= LARGEST_POSITION).all():
-            raise MessageError(f"points are not within {LARGEST_POSITION:g} m")
+        if not (np.abs(points) <= MAX_POSITION).all():
+            raise MessageError(f"points are not within {MAX_POSITION:g} m")
         self.now.particles = points
 
     def _called(self, link: str) -> str:
@@ -134,15 +134,15 @@ class Listener:
     def _status(self, message: Any) -> None:
         if message.mode not in MODES:
             raise MessageError(f"mode is {message.mode} ({choices(MODES)})")
-        limits = numbers(message.force_limit, "force_limit", LARGEST_FORCE)
+        limits = numbers(message.force_limit, "force_limit", MAX_FORCE)
         self.now.force_limit = max(limits.tolist(), default=self.now.force_limit)
         self.now.position_error = _error(message, "position_error")
         self.now.rotation_error = _error(message, "rotation_error")
         self.now.state = MODES[message.mode]
         self.now.status = "" if message.status == ControllerStatus.OK else message.status_name
         self.now.remedy = message.remedy
-        at_most(message.joint_command, MOST_NAMES, "joint_command")
-        command = numbers(message.joint_command, "joint_command", LARGEST_POSITION)
+        at_most(message.joint_command, MAX_NAMES, "joint_command")
+        command = numbers(message.joint_command, "joint_command", MAX_POSITION)
         self.now.command = command.tolist()
 
     TOPICS: ClassVar[Mapping[str, Callable[[Listener, Any], None]]] = {
@@ -159,14 +159,14 @@ class Listener:
 
 
 def _points_and_forces(contacts: Sequence[Any]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    at_most(contacts, MOST_NAMES, "contacts")
+    at_most(contacts, MAX_NAMES, "contacts")
     return (
-        [vector(contact.point, "point", LARGEST_POSITION) for contact in contacts],
-        [vector(contact.force, "force", LARGEST_FORCE) for contact in contacts],
+        [vector(contact.point, "point", MAX_POSITION) for contact in contacts],
+        [vector(contact.force, "force", MAX_FORCE) for contact in contacts],
     )
 
 
 def _error(message: Any, field: str) -> float:
     """Return an error of the status, NaN where there is no reference."""
     value = float(getattr(message, field))
-    return value if math.isnan(value) else number(value, field, 0.0, LARGEST_POSITION)
+    return value if math.isnan(value) else number(value, field, 0.0, MAX_POSITION)

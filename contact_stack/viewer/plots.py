@@ -15,7 +15,7 @@ Quantities = Mapping[str, Callable[[PageState], float]]
 """Name of a curve -> its value."""
 
 MINIMUM_POINTS = 2
-MOST_POINTS = 1000
+MAX_POINTS = 1000
 """In a plot of a whole recording; of those that share a point the largest is drawn."""
 LAST = 10.0
 """Order of plots on the page: below everything else."""
@@ -115,7 +115,7 @@ class TimelinePlot(Plot):
         needle = uplot.Series(stroke=NOW_COLOR, width=1)
         super().__init__(server, title, {**curves, NOW: needle}, quantities)
         values = np.array([(picture.time, *self._values(picture)) for picture in pictures])
-        starts = np.arange(0, len(values), 1 + len(values) // MOST_POINTS)
+        starts = np.arange(0, len(values), 1 + len(values) // MAX_POINTS)
         self._curves = np.maximum.reduceat(values, starts).T
         self._shown: PageState | None = None
         self.draw(pictures[0])

@@ -12,7 +12,7 @@ import pinocchio as pin
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.inverse_kinematics import InverseKinematics
 from contact_core.robot.robot import Robot
-from contact_ros.border import LARGEST_POSITION, named_numbers, numbers, vector
+from contact_ros.border import MAX_POSITION, named_numbers, numbers, vector
 from contact_ros.geometry import quaternion_to_array
 
 OVER = 0.5
@@ -52,13 +52,13 @@ class ShownReference:
         """
         desired = message.feedback.desired
         if topic.startswith("follow_pose"):
-            xyz = vector(desired.position, "desired.position", LARGEST_POSITION)
+            xyz = vector(desired.position, "desired.position", MAX_POSITION)
             values = quaternion_to_array(desired.orientation).tolist()
             turn = pin.Quaternion(numbers(values, "desired.orientation", 1.01))
             self._latest = pin.SE3(turn.normalized().matrix(), xyz)
         else:
             names, values = message.feedback.joint_names, desired.positions
-            self._latest = named_numbers(names, values, "desired.positions", LARGEST_POSITION)
+            self._latest = named_numbers(names, values, "desired.positions", MAX_POSITION)
         self._heard = time.monotonic()
 
     def arm(self, joints: Mapping[str, float]) -> Sequence[float]:

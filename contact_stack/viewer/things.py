@@ -14,7 +14,7 @@ from contact_core.model.drawing import Canvas
 from contact_stack.viewer.drawing import UrdfScene
 
 PLACE_COLOR = (0.2, 0.7, 0.35)
-MOST_FRICTION, SOFTEST, STIFFEST, HIGHEST = 3.0, 0.1, 5.0, 0.2
+MAX_FRICTION, SOFTEST, STIFFEST, MAX_HEIGHT = 3.0, 0.1, 5.0, 0.2
 """Ends of the sliders: friction and stiffness relative to the scene's, height [m]."""
 GIZMO = 0.15
 """Size of the handles at a place [m]."""
@@ -75,7 +75,7 @@ class SurroundingsControls:
         with gui.add_folder("surroundings", order=order, expand_by_default=False):
             inputs: dict[str, Any] = {
                 "friction": gui.add_slider(
-                    "friction", 0.0, MOST_FRICTION, 0.05, 1.0,
+                    "friction", 0.0, MAX_FRICTION, 0.05, 1.0,
                     hint="Of everything, relative to the scene's.",
                 ),
                 "stiffness": gui.add_slider(
@@ -86,7 +86,7 @@ class SurroundingsControls:
             if obstacles:
                 inputs["obstacle"] = gui.add_dropdown("obstacle", tuple(obstacles))
                 inputs["height"] = gui.add_slider(
-                    "height [m]", -HIGHEST, HIGHEST, 0.005, 0.0,
+                    "height [m]", -MAX_HEIGHT, MAX_HEIGHT, 0.005, 0.0,
                     hint="How much higher it stands than in the scene.",
                 )  # fmt: skip
 

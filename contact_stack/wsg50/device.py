@@ -38,7 +38,7 @@ PATIENCE = 3.0
 HOMING_TIME = 30.0
 """How long the fingers may take to find their stop [s]."""
 
-MOST_REQUESTS = 10
+MAX_REQUESTS = 10
 
 FAREWELL = 0.3
 """How long an answer to BYE is waited for [s]."""
@@ -198,10 +198,10 @@ class Wsg50:
             word: The command.
             done: Called by a later tick with what went wrong; empty if nothing did.
         """
-        if len(self._requests) < MOST_REQUESTS:
+        if len(self._requests) < MAX_REQUESTS:
             self._requests.append((word, done))
         else:
-            done(f"{MOST_REQUESTS} requests wait already")
+            done(f"{MAX_REQUESTS} requests wait already")
 
     def tick(self, now: float, command: GripperCommand | None) -> GripperReading | None:
         """Listen, and say what is to be said.

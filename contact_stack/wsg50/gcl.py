@@ -15,7 +15,7 @@ from enum import Enum, IntEnum
 
 from contact_ros.border import MessageError, number
 
-LONGEST_LINE = 200
+MAX_LINE = 200
 """What is longer is no line of the gripper [bytes]."""
 
 MILLIMETRES = 2000.0
@@ -188,9 +188,9 @@ class LineReader:
             # The end of a line that was too long.
             del lines[0]
             self._skipping = False
-        if len(self._rest) > LONGEST_LINE:
+        if len(self._rest) > MAX_LINE:
             if not self._skipping:
-                lines.append(self._rest[:LONGEST_LINE])
+                lines.append(self._rest[:MAX_LINE])
             self._rest, self._skipping = b"", True
         return [text for line in lines if (text := line.decode("ascii", "replace").strip())]
 

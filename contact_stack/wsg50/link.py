@@ -9,7 +9,7 @@ from contact_core.base.errors import CommunicationError
 CONNECT_TIMEOUT = 1.0
 """How long an attempt to connect may take [s]."""
 
-LARGEST_READ = 16_384
+MAX_READ = 16_384
 """At most so much is read at a time [bytes]: a gripper that floods us cannot keep us busy."""
 
 
@@ -68,7 +68,7 @@ class GripperConnection:
         """
         assert self._socket is not None
         try:
-            data = self._socket.recv(LARGEST_READ)
+            data = self._socket.recv(MAX_READ)
         except BlockingIOError:
             return b""
         except OSError as error:

@@ -90,7 +90,7 @@ MAX_ITERATIONS = 100
 # Stop at a duality gap of this fraction of the cost, at this fraction of the first gradient, and
 # at this bound residual.
 TOLERANCE = 1e-9
-SMALLEST_COST = 1e-9
+MIN_COST = 1e-9
 # Slacks start at least this far inside, and steps stop this fraction short of the boundary.
 FIRST_SLACK = 1e-2
 FRACTION_TO_BOUNDARY = 0.995
@@ -118,14 +118,14 @@ def solve_interior_point(
     roll_out(problem, start, memory)
     # The duality gap, one product per bound, starts as large as the cost itself.
     count = len(bounds.limit) - first
-    cost = max(_cost(problem, start, memory), SMALLEST_COST)
+    cost = max(_cost(problem, start, memory), MIN_COST)
     _first_slacks(bounds, first, cost / count, memory)
     # What is left of the gradient of the Lagrangian: it is linear in the iterate.
     stationarity = 1.0
     for iteration in range(MAX_ITERATIONS):
         mean, residual = _measure(bounds, first, memory)
         # The first guess may have cost far more than any solution does.
-        cost = max(_cost(problem, start, memory), SMALLEST_COST)
+        cost = max(_cost(problem, start, memory), MIN_COST)
         if max(count * mean / cost, residual, stationarity) <= TOLERANCE:
             return OPTIMAL, iteration
         _condense(bounds, first, 0.0, 0.0, memory)

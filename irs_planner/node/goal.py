@@ -10,7 +10,7 @@ import numpy as np
 
 from contact_core.base.config import nested, parameter
 from contact_core.base.errors import ConfigError, choices
-from contact_ros.border import LARGEST_NUMBER, LONGEST_STEP, check_numbers
+from contact_ros.border import MAX_NUMBER, MAX_STEP, check_numbers
 from irs_planner.batch import PlanTask
 from irs_planner.dynamics import Dynamics
 from irs_planner.examples import (
@@ -98,7 +98,7 @@ def read_goal(
         ContactStackError: If anything in the goal is malformed or not supported; the
             message names the field, the value and what is valid.
     """
-    check_numbers(goal, LARGEST_NUMBER)
+    check_numbers(goal, MAX_NUMBER)
     _check_name(goal)
     example = _with_times(_own_config(goal), goal, config.limits)
     dynamics = _dynamics(example, goal.dynamics, bool(goal.example))
@@ -164,7 +164,7 @@ def _bare_config(goal: Any) -> ExampleConfig:
 
 def _with_times(config: ExampleConfig, goal: Any, limits: GoalLimitsConfig) -> ExampleConfig:
     check_at_most("horizon", goal.horizon, limits.horizon)
-    time_step = read_number(goal, "time_step", high=LONGEST_STEP)
+    time_step = read_number(goal, "time_step", high=MAX_STEP)
     return replace(
         config,
         horizon=goal.horizon or config.horizon,

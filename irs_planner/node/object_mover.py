@@ -23,9 +23,9 @@ from contact_core.base.config import nested, parameter
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.planning import PlanStatus, StopCondition
 from contact_ros.border import (
-    LARGEST_NUMBER,
-    LARGEST_POSITION,
-    MOST_NAMES,
+    MAX_NAMES,
+    MAX_NUMBER,
+    MAX_POSITION,
     MessageError,
     at_most,
     check_numbers,
@@ -141,10 +141,10 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         seen = dict(self._seen)
         for item in message.transforms:
             name = item.child_frame_id
-            pose = checked_pose(item.transform, name, LARGEST_POSITION)
+            pose = checked_pose(item.transform, name, MAX_POSITION)
             stamp = to_nanoseconds(item.header.stamp)
             seen[name] = Seen(item.header.frame_id, stamp, pose, time.monotonic())
-        at_most(seen, MOST_NAMES, "objects")
+        at_most(seen, MAX_NAMES, "objects")
         self._seen = seen
 
     def hear_joints(self, message: JointState) -> None:
@@ -171,7 +171,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
 
     def read(self, goal: Any) -> ObjectMover:
         """Check a goal, see :meth:`GoalPlanner.read`."""
-        check_numbers(goal, LARGEST_NUMBER)
+        check_numbers(goal, MAX_NUMBER)
         names = list(goal.names)
         if len(set(names)) < len(names):
             raise ConfigError(f"names has one of {choices(names)} twice")

@@ -21,7 +21,7 @@ DECREMENT = 1e-16
 ROUNDING = 1e-13
 # A step goes this share of the way to where a slack would be 0.
 BOUNDARY = 0.99
-SHORTEST = 1e-12
+MIN_LENGTH = 1e-12
 
 
 @kernel
@@ -71,7 +71,7 @@ def solve_barrier(
             fall += rate[i] / slack[i]
             if rate[i] < 0.0:
                 length = min(length, -BOUNDARY * slack[i] / rate[i])
-        while length > SHORTEST:
+        while length > MIN_LENGTH:
             change = length * (slope + weight * fall) + 0.5 * length**2 * curvature
             for i in range(rate.shape[0]):
                 change -= weight * math.log(1.0 + length * rate[i] / slack[i])

@@ -11,7 +11,7 @@ from irs_planner.search.search_model import ROOM, SearchModel
 LEAD_STEPS = 8
 CLOSE_STEPS = 10
 GRASPS_A_PART = 32
-LARGEST_STEPS = 10.0
+MAX_STEPS = 10.0
 """Limit of one step of inverse kinematics, in largest steps of the joints."""
 
 SQUEEZING = 0.25
@@ -186,7 +186,7 @@ def _approach(
         np.ascontiguousarray(-model.errors(states, model.problem.goal)[:, outputs]),
         slope[..., model.joints] / model.problem.tolerance[outputs, np.newaxis],
         moved.astype(float),
-        LARGEST_STEPS * model.step,
+        MAX_STEPS * model.step,
         joints,
     )
     np.clip(joints, *model.limits, out=joints)

@@ -17,7 +17,7 @@ from irs_planner.search.search_model import ROOM, SearchModel
 
 ATTEMPTS = 300
 SHORTCUTS = 60
-LONGEST_EDGE = 15.0
+MAX_EDGE = 15.0
 """In largest steps of the joints, as everything here."""
 MARGIN = 8.0
 """How far beyond the box around both ends a path may go."""
@@ -201,7 +201,7 @@ class _FreeSpace:
             parent = self._nearest(tree, sample)
             origin = tree[parent][0]
             distance = np.abs((sample - origin) / step).max()
-            new = origin + (sample - origin) * min(1.0, LONGEST_EDGE / distance)
+            new = origin + (sample - origin) * min(1.0, MAX_EDGE / distance)
             if not self._free(origin, new):
                 continue
             tree.append((new, parent))

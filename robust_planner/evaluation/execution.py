@@ -99,7 +99,7 @@ def predicted_spread(trajectory: ContactTrajectory, problem: RobustProblem, sigm
 
 
 # Smaller forces are no contact [N].
-SMALLEST_FORCE = 1e-3
+MIN_FORCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def impacts(
 
 def touchdown(run: SteppedMotion) -> int | None:
     """Return the last sample before the first contact, None if there is none."""
-    acting = np.flatnonzero(run.normal_force.sum(axis=1) > SMALLEST_FORCE)
+    acting = np.flatnonzero(run.normal_force.sum(axis=1) > MIN_FORCE)
     return int(acting[0]) - 1 if acting.size else None
 
 

@@ -14,7 +14,7 @@ from robust_planner.problem import RobustProblem
 from robust_planner.trajectory import ContactTrajectory
 
 # Entries of the pivot column below this do not block.
-SMALLEST_PIVOT = 1e-11
+MIN_PIVOT = 1e-11
 
 
 class ComplementarityError(ContactStackError):
@@ -72,7 +72,7 @@ def _pivot(tableau: np.ndarray, row: int, column: int) -> None:
 def _blocking_row(tableau: np.ndarray, column: int, basis: np.ndarray, artificial: int) -> int:
     """Return the row whose variable reaches zero first, the artificial one in a tie."""
     size = len(tableau)
-    rows = np.flatnonzero(tableau[:, column] > SMALLEST_PIVOT)
+    rows = np.flatnonzero(tableau[:, column] > MIN_PIVOT)
     if rows.size == 0:
         raise ComplementarityError("the problem has no solution: Lemke's method ended on a ray")
     keys = np.hstack([tableau[rows, -1:], tableau[rows, :size]]) / tableau[rows, column, None]

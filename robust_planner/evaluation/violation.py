@@ -18,7 +18,7 @@ from robust_planner.problem import RobustProblem
 from robust_planner.trajectory import ContactTrajectory
 
 # Smaller forces do not act [N].
-SMALLEST_FORCE = 1e-3
+MIN_FORCE = 1e-3
 # Tolerance of the checks: solver accuracy is no violation [-] and [m].
 FRICTION_TOLERANCE = 1e-6
 DISTANCE_TOLERANCE = 1e-6
@@ -108,7 +108,7 @@ def steepest_force(trajectory: ContactTrajectory) -> float:
     """
     tangent = trajectory.tangent_force.sum(axis=2)
     normal = trajectory.normal_force
-    acting = tangent > SMALLEST_FORCE
+    acting = tangent > MIN_FORCE
     if not np.any(acting):
         return 0.0
     with np.errstate(divide="ignore"):
@@ -125,7 +125,7 @@ def highest_force(trajectory: ContactTrajectory, problem: RobustProblem) -> floa
     Returns:
         The height [m]; -inf if no force acts.
     """
-    acting = trajectory.normal_force > SMALLEST_FORCE
+    acting = trajectory.normal_force > MIN_FORCE
     return float(np.max(trajectory.distance(problem.model)[acting], initial=-np.inf))
 
 

@@ -16,7 +16,7 @@ from contact_stack_msgs.msg import UncertainParameter
 from contact_core.base.config import from_mapping, parameter
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.planning import PlanStatus
-from contact_ros.border import LARGEST_NUMBER, LONGEST_STEP, check_numbers
+from contact_ros.border import MAX_NUMBER, MAX_STEP, check_numbers
 from contact_ros.planning_server import GoalRefusedError
 from contact_ros.stamps import to_nanoseconds
 from robust_planner.config import PlannerConfig
@@ -41,7 +41,7 @@ class PlanServerConfig:
 Goal = PlanRobustContact.Goal
 
 KINDS = {UncertainParameter.FRICTION: "friction", UncertainParameter.DISTANCE: "distance"}
-SMALLEST_SLIP_SCALE = 1.0
+MIN_SLIP_SCALE = 1.0
 """Smallest kappa_v [N s/m], that of the paper."""
 
 COMPLEMENTARITY = ("strict", "relaxed", "penalty")
@@ -80,7 +80,7 @@ def read_goal(goal: Any, limits: PlanServerConfig) -> RobustGoal:
         ContactStackError: If a value is malformed or out of range, or if the planner cannot
             do what is asked for.
     """
-    check_numbers(goal, LARGEST_NUMBER)
+    check_numbers(goal, MAX_NUMBER)
     _refuse_unsupported(goal, limits)
     example = find_problem(goal.problem)
     example = _with_states(example, goal)
@@ -227,10 +227,10 @@ def _with_time(
     own = example.problem.duration / (knots - 1)
     if low == high == 0.0:
         return _with_problems(example, knots=knots), {}
-    if not 0.0 < low <= high <= LONGEST_STEP:
+    if not 0.0 < low <= high <= MAX_STEP:
         raise ConfigError(
             f"time_step_min is {low!r} s and time_step_max is {high!r} s "
-            f"(valid: both 0, or 0 < time_step_min <= time_step_max <= {LONGEST_STEP:g} s)"
+            f"(valid: both 0, or 0 < time_step_min <= time_step_max <= {MAX_STEP:g} s)"
         )
     nominal = min(max(own, low), high)
     steps = {"free": low < high, "shortest": low / nominal, "longest": high / nominal}
@@ -266,9 +266,9 @@ def _slip_scale(goal: Any) -> float:
             f"slip_scale is {goal.slip_scale!r}, which has no effect in mode 'paper' and without "
             "uncertain friction (valid: 0)"
         )
-    if not goal.slip_scale >= SMALLEST_SLIP_SCALE:
+    if not goal.slip_scale >= MIN_SLIP_SCALE:
         raise ConfigError(
-            f"slip_scale is {goal.slip_scale!r} (valid: 0, or >= {SMALLEST_SLIP_SCALE:g} N s/m)"
+            f"slip_scale is {goal.slip_scale!r} (valid: 0, or >= {MIN_SLIP_SCALE:g} N s/m)"
         )
     return float(goal.slip_scale / sigmas[0])
 

@@ -19,15 +19,15 @@ import casadi
 import numpy as np
 
 from contact_core.base.kernel import inner_kernel, kernel
-from robust_planner.evaluation.time_stepping import SMALLEST_PIVOT
+from robust_planner.evaluation.time_stepping import MIN_PIVOT
 from robust_planner.problem import TOUCHING, RobustProblem
 from robust_planner.risk.worlds import Worlds, starts
 
-SMALLEST_FORCE = 1e-3
+MIN_FORCE = 1e-3
 """With less force nothing touches [N]."""
-SMALLEST_WAY = 1e-12
+MIN_WAY = 1e-12
 """In a step [m]; keeps a quotient finite."""
-SMALLEST_DAMPING = 1e-9
+MIN_DAMPING = 1e-9
 """Of the factor 1 + d w of a force; keeps a quotient finite."""
 CORRECTIONS = 2
 """Of the damping in a step; one is not that of ``tamsi_sim`` by some percent of an impact."""
@@ -166,7 +166,7 @@ class _Stepper:
     def _compliance(self, normal: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         """Return how fast each contact point (n, nc) yields per impulse [1/kg]."""
         towards = -np.einsum("nci,ni->nc", normal, velocity)
-        damping = np.maximum(1.0 + self._dissipation * towards, SMALLEST_DAMPING)
+        damping = np.maximum(1.0 + self._dissipation * towards, MIN_DAMPING)
         return 1.0 / (self._step**2 * self._stiffness * damping)
 
 
@@ -189,8 +189,8 @@ def _impact_speeds(
     speed = np.einsum("nci,ni->nc", normal, before)
     # What the step would have ended with, had this point not been stopped.
     free = np.einsum("nci,ni->nc", normal, after) - own * impulse
-    moment = np.clip(gaps / np.maximum(-step * free, SMALLEST_WAY), 0.0, 1.0)
-    touches = (impulse > SMALLEST_FORCE * step) & (gaps >= -TOUCHING)
+    moment = np.clip(gaps / np.maximum(-step * free, MIN_WAY), 0.0, 1.0)
+    touches = (impulse > MIN_FORCE * step) & (gaps >= -TOUCHING)
     return np.where(touches, np.maximum(-(speed + moment * (free - speed)), 0.0), 0.0)
 
 
@@ -296,7 +296,7 @@ def _solve_lcps(matrices: np.ndarray, offsets: np.ndarray) -> np.ndarray:
             entering = leaving + size if leaving < size else leaving - size
             row = -1
             for i in range(size):
-                if tableau[i, entering] <= SMALLEST_PIVOT:
+                if tableau[i, entering] <= MIN_PIVOT:
                     continue
                 if row < 0 or _precedes(tableau, basis, i, row, entering):
                     row = i

@@ -47,7 +47,7 @@ from robust_planner.risk.worlds import (
 )
 from robust_planner.trajectory import ContactTrajectory
 
-SMALLEST_RISK, LARGEST_RISK = 0.001, 0.5
+MIN_RISK, MAX_RISK = 0.001, 0.5
 TAIL = 0.9
 """Share of the risk that is first left outside the worlds that are planned for."""
 
@@ -201,8 +201,8 @@ def check_risk(
             nothing is uncertain or counts as a failure, or not validly, or if worlds are drawn
             in which the model starts inside an obstacle.
     """
-    if not SMALLEST_RISK <= risk <= LARGEST_RISK:
-        raise ConfigError(f"risk is {risk!r} (valid: >= {SMALLEST_RISK:g}, <= {LARGEST_RISK:g})")
+    if not MIN_RISK <= risk <= MAX_RISK:
+        raise ConfigError(f"risk is {risk!r} (valid: >= {MIN_RISK:g}, <= {MAX_RISK:g})")
     if not uncertain:
         known = choices(quantities(problem.model))
         raise ConfigError(f"'{problem.name}' does not say what is uncertain ({known})")

@@ -19,9 +19,9 @@ from robust_planner.contact_model import ContactModel
 from robust_planner.evaluation.time_stepping import raised
 from robust_planner.problem import RobustProblem
 
-SMALLEST_MASS = 0.01
+MIN_MASS = 0.01
 """No drawn factor on the mass is smaller."""
-SMALLEST_FRICTION = 1e-6
+MIN_FRICTION = 1e-6
 """Of a problem that is planned or simulated for one world."""
 SAME_PLACE = 1e-9
 """What lies on a surface is not inside [m]."""
@@ -309,7 +309,7 @@ def worlds_at(
     return Worlds(
         friction=np.maximum(values["friction"], 0.0),
         height=values["height"],
-        mass=np.maximum(values["mass"], SMALLEST_MASS),
+        mass=np.maximum(values["mass"], MIN_MASS),
         offset=columns(_offsets(model)),
         shift=columns(_shifts(model)),
     )
@@ -380,5 +380,5 @@ def in_world(problem: RobustProblem, worlds: Worlds, index: int) -> RobustProble
         problem,
         model=dataclasses.replace(model, mass_matrix=inertia, bias_force=bias),
         start=tuple(starts(problem, level)[0].tolist()),
-        friction=max(float(worlds.friction[index]), SMALLEST_FRICTION),
+        friction=max(float(worlds.friction[index]), MIN_FRICTION),
     )

@@ -12,7 +12,7 @@ from geometry_msgs.msg import Vector3
 
 from contact_core.base.errors import choices
 from contact_core.robot.robot import Robot
-from contact_ros.border import LARGEST_POSITION, MessageError, number, vector
+from contact_ros.border import MAX_POSITION, MessageError, number, vector
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.stamps import NANOSECONDS
 
@@ -121,8 +121,8 @@ class HandForces:
             raise MessageError(f"pull: no link '{pull.link}' ({choices(self._robot.link_names)})")
         grip = _Grip(
             pull.link,
-            vector(pull.point, "point", LARGEST_POSITION),
-            vector(pull.hand, "hand", LARGEST_POSITION),
+            vector(pull.point, "point", MAX_POSITION),
+            vector(pull.hand, "hand", MAX_POSITION),
             number(pull.stiffness, "stiffness", 0.0, STIFFEST_PULL),
             self._now(),
         )

@@ -69,12 +69,12 @@ COMMAND = "a command"
 CLOCK_TOPIC = "/clock"
 NOT_ACTIVE = "the simulator is not active: activate it first"
 
-FARTHEST_COMMAND = 100.0
+MAX_COMMAND = 100.0
 """Farthest commanded position that is believed [rad]; the driver's guard has its own limits."""
 NEAR = 0.03
 """How far a command may be from the present one just after a new start [rad]."""
 
-LONGEST_WAIT = 3600.0
+MAX_WAIT = 3600.0
 """So long a timer waits at most before it looks whether the next tick is due [s]."""
 
 
@@ -239,7 +239,7 @@ class SimulatorNode(ManagedNode):
         )
         freeze_garbage_collector()
         self._pace_timer = self.create_timer(
-            LONGEST_WAIT,
+            MAX_WAIT,
             self._go_on_when_due,
             clock=Clock(clock_type=ClockType.STEADY_TIME),
             autostart=False,
@@ -313,7 +313,7 @@ class SimulatorNode(ManagedNode):
 
     def _take(self, position: np.ndarray, overlay: np.ndarray | None) -> None:
         """Take over a command, unless a fault of the driver keeps it from the arm."""
-        numbers(position.tolist(), "commanded position", FARTHEST_COMMAND)
+        numbers(position.tolist(), "commanded position", MAX_COMMAND)
         with self._lock:
             if not self._is_old(position) and (
                 self._barrier is not None or self._faults.accepts(position)
@@ -345,7 +345,7 @@ class SimulatorNode(ManagedNode):
     def _go_on_when_due(self) -> None:
         wait = self._due - time.monotonic()
         if wait > 0.0:
-            self._pace_timer.timer_period_ns = round(min(wait, LONGEST_WAIT) * NANOSECONDS)
+            self._pace_timer.timer_period_ns = round(min(wait, MAX_WAIT) * NANOSECONDS)
             self._pace_timer.reset()
             return
         self._pace_timer.cancel()

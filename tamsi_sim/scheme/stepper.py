@@ -41,7 +41,7 @@ from tamsi_sim.scheme.joint_forces import bend, update_friction
 from tamsi_sim.scheme.solver import solve
 
 OK = int(StepStatus.OK)
-LARGEST = 1e100
+MAX_MAGNITUDE = 1e100
 """Of a state: its square still is a number."""
 EFFORT, TARGET, FEEDFORWARD = 0, 1, 2
 """What the inputs of a rollout are."""
@@ -413,7 +413,7 @@ def _finite(q: np.ndarray, v: np.ndarray) -> bool:
         total += abs(v[i])
     for i in range(q.shape[0]):
         total += abs(q[i])
-    return total < LARGEST
+    return total < MAX_MAGNITUDE
 
 
 @inlined_kernel

@@ -18,7 +18,7 @@ from tamsi_sim.arrays.workspace import dense_mass_matrix, make_work, usual_room
 from tamsi_sim.scheme.stepper import evaluate_now
 from tamsi_sim.simulation.model import BuiltModel
 
-LARGEST_START = (1e-3, 1e-2)
+MAX_START = (1e-3, 1e-2)
 """How far what is held together may be apart at the start [m, rad]."""
 RIGID = 1e3
 """h^2 k / m of a closure without a stiffness of its own: it gives by 1e-8 m under its own weight at
@@ -179,7 +179,7 @@ def _tree(built: BuiltModel, body: int) -> int:
 def _check_gap(name: str, closure: Closure, a: pin.SE3, b: pin.SE3) -> None:
     distance = float(np.linalg.norm(a.translation - b.translation))
     angle = float(np.linalg.norm(pin.log3(a.rotation @ b.rotation.T)))
-    most, widest = LARGEST_START
+    most, widest = MAX_START
     if distance > most or (closure.weld and angle > widest):
         turned = f" and turned by {angle:.3g} rad" if closure.weld else ""
         limit = f" and {widest:g} rad" if closure.weld else ""

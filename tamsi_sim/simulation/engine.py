@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from tamsi_sim.viewer.live_page import LivePage
     from tamsi_sim.viewer.player import Player
 
-LONGEST_STEP = 10.0  # [s]
-MOST_STEPS = 1_000_000
+MAX_STEP = 10.0  # [s]
+MAX_STEPS = 1_000_000
 """That are recorded at once: their states have to be kept."""
 
 
@@ -73,8 +73,8 @@ class Engine:
             ConfigError: If the time step is not a positive number.
         """
         time_step = real_number(time_step, "time_step", "> 0 s", above=0.0)
-        if time_step > LONGEST_STEP:
-            raise ConfigError(f"time_step must be <= {LONGEST_STEP:g} s, got {time_step:g}")
+        if time_step > MAX_STEP:
+            raise ConfigError(f"time_step must be <= {MAX_STEP:g} s, got {time_step:g}")
         solver = solver or SolverConfig()
         contacts = min(built.usual_contacts, built.contact_limit(solver))
         room = usual_room(built.arrays, max(1, contacts))
@@ -334,8 +334,8 @@ class Engine:
             ConfigError: If the duration is negative or not finite.
         """
         steps = real_number(duration, "duration", ">= 0 s") / self.time_step
-        if not 0.0 <= steps <= MOST_STEPS:
-            longest = MOST_STEPS * self.time_step
+        if not 0.0 <= steps <= MAX_STEPS:
+            longest = MAX_STEPS * self.time_step
             raise ConfigError(f"duration must be >= 0 s and <= {longest:g} s, got {duration!r}")
         return self._record(np.tile(self.applied, (round(steps), 1)), True)
 

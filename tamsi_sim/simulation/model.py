@@ -33,7 +33,7 @@ END_STOP_DISSIPATION = 1.0
 # Contact points of one pair of shapes, at most: a patch, and its deepest point. Most pairs do
 # not touch at once; these are what a shape has among many others, counted once, and what a
 # scene has room for at least.
-POINTS_PER_PAIR, POINTS_PER_SHAPE, LEAST_POINTS = POINTS + 1, 8, 512
+POINTS_PER_PAIR, POINTS_PER_SHAPE, MIN_POINTS = POINTS + 1, 8, 512
 EARTH = (0.0, 0.0, -9.81)
 Item = TypeVar("Item")
 
@@ -110,7 +110,7 @@ class BuiltModel:
     def usual_contacts(self) -> int:
         """How many contact points to have room for; it grows with the number of shapes."""
         moving = int(np.count_nonzero(self.arrays.geometry.body >= 0))
-        return max(LEAST_POINTS, POINTS_PER_SHAPE * moving)
+        return max(MIN_POINTS, POINTS_PER_SHAPE * moving)
 
 
 def build_model(

@@ -35,7 +35,7 @@ from tamsi_sim.scheme.stepper import evaluate_now
 from tamsi_sim.simulation.model import BuiltModel
 
 # A pair of shapes that starts deeper than this share of the thinner one was placed by mistake.
-DEEPEST_START = 0.25
+MAX_START = 0.25
 
 
 @dataclass(frozen=True)
@@ -285,9 +285,9 @@ class Observer:
         """Return what may be wrong now; empty if nothing is."""
         built, most = self._built, self._solver.max_contacts
         found = [
-            Warning(WarningKind.DEEP_PENETRATION, p.subject, p.depth, DEEPEST_START * p.thickness)
+            Warning(WarningKind.DEEP_PENETRATION, p.subject, p.depth, MAX_START * p.thickness)
             for p in self.penetrations()
-            if p.depth > DEEPEST_START * p.thickness
+            if p.depth > MAX_START * p.thickness
         ]
         for name, dof in built.joints.items():
             speed, limit = abs(float(self._state.v[dof])), float(built.velocities[dof])
@@ -307,7 +307,7 @@ class Observer:
         """
         self.check_finite()
         for p in self.penetrations():
-            limit = DEEPEST_START * p.thickness
+            limit = MAX_START * p.thickness
             if p.depth > limit:
                 raise ModelError(
                     f"{p.subject} start {1e3 * p.depth:.3g} mm inside each other "

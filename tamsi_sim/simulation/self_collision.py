@@ -13,7 +13,7 @@ from contact_core.robot.surface import Material
 from tamsi_sim.simulation.contact_rules import PASS, find_rules
 from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import BuiltModel
-from tamsi_sim.simulation.observer import DEEPEST_START
+from tamsi_sim.simulation.observer import MAX_START
 
 
 def leave_out(built: BuiltModel, apart: Callable[[int, int], bool]) -> BuiltModel:
@@ -87,7 +87,7 @@ def _deep_starts(
         owner, other = (owners[shape] for shape in p.shapes)
         root = roots.get(owner, {})
         one_root = owner == other and owner in roots and root[p.a.body] == root[p.b.body]
-        if one_root and p.depth > DEEPEST_START * p.thickness:
+        if one_root and p.depth > MAX_START * p.thickness:
             found[frozenset(((owner, p.a.body), (owner, p.b.body)))] = p.subject
     if found:
         warnings.warn(

@@ -13,7 +13,7 @@ from contact_core.base.errors import ConfigError, real_number
 from contact_core.base.low_pass import LowPass
 from contact_core.base.seeds import generator
 
-MOST_DELAYED = 100_000
+MAX_DELAYED = 100_000
 """Samples that are kept."""
 
 
@@ -79,9 +79,9 @@ class SensorChannel:
         for name in ("bias", "noise"):
             if np.shape(values := getattr(noise, name)) not in ((), (1,), (size,)):
                 raise ConfigError(f"{name} must be 1 or {size} values, got {values}")
-        if not noise.delay / period < MOST_DELAYED:
+        if not noise.delay / period < MAX_DELAYED:
             raise ConfigError(
-                f"delay must be < {MOST_DELAYED * period:g} s at a period of {period:g} s, "
+                f"delay must be < {MAX_DELAYED * period:g} s at a period of {period:g} s, "
                 f"got {noise.delay:g}"
             )
         self._noise, self._period = noise, period

@@ -235,7 +235,7 @@ def _placed(built: BuiltModel, work: Work, instance: str, link: str) -> tuple[in
     return body, pin.SE3(kinematics.rotation[body], kinematics.position[body]) * pose
 
 
-MOST_STEPS = 1_000_000
+MAX_STEPS = 1_000_000
 """From one sample to the next."""
 
 
@@ -323,7 +323,7 @@ class Sensors(Mapping[str, np.ndarray]):
         sensor.check(self._built)
         h = self._time_step
         given = h if period is None else real_number(period, f"period of sensor '{name}'")
-        steps = round(max(0.0, min(given / h, MOST_STEPS)))
+        steps = round(max(0.0, min(given / h, MAX_STEPS)))
         if steps < 1 or abs(steps * h - given) > 1e-9:
             raise ConfigError(
                 f"period of sensor '{name}' must be a multiple of {h:g} s, got {given:g}"

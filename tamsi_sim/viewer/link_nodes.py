@@ -22,7 +22,7 @@ COLORS: tuple[Color, ...] = (
     (0.20, 0.51, 0.74), (0.89, 0.55, 0.16), (0.33, 0.63, 0.35), (0.78, 0.31, 0.33),
     (0.55, 0.42, 0.68), (0.55, 0.45, 0.38),
 )  # fmt: skip
-FURTHEST = 10.0  # what reaches further from the origin is not looked at from the start [m]
+MAX_DISTANCE = 10.0  # what reaches further from the origin is not looked at from the start [m]
 
 
 class LinkNodes:
@@ -80,7 +80,7 @@ class LinkNodes:
             ((poses[instance, shape.body] * shape.placement).translation, radius)
             for instance, shape, radius in zip(built.instances, built.shapes, radii, strict=True)
         ]
-        near = [ball for ball in balls if np.linalg.norm(ball[0]) + ball[1] < FURTHEST]
+        near = [ball for ball in balls if np.linalg.norm(ball[0]) + ball[1] < MAX_DISTANCE]
         near = near or [(np.zeros(3), 1.0)]
         low = np.min([center - radius for center, radius in near], axis=0)
         return low, np.max([center + radius for center, radius in near], axis=0)

@@ -9,7 +9,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from contact_ros.diagnostics import (
     FORGET,
-    MOST_SENDERS,
+    MAX_SENDERS,
     AgeMonitor,
     ClockMonitor,
     ClockOffsets,
@@ -118,7 +118,7 @@ def test_many_senders_cost_no_time() -> None:
     offsets.heard("ours", 5_000_000_000, 0)
     for k in range(200_000):
         offsets.heard(f"sender {k}", 1_000_000_000, k)
-    assert len(offsets.beyond(200_000)) == MOST_SENDERS
+    assert len(offsets.beyond(200_000)) == MAX_SENDERS
     assert "ours" in offsets.beyond(200_000)
     later = 60_000_000_000
     offsets.heard("new", later + 2_000_000_000, later)

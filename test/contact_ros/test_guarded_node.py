@@ -28,10 +28,10 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from contact_core.base.errors import CommunicationError, ConfigError
-from contact_ros.border import LONGEST_TEXT, MessageError, ending, number
+from contact_ros.border import MAX_TEXT, MessageError, ending, number
 from contact_ros.diagnostics import Health, Level
 from contact_ros.guarded_node import (
-    LARGEST_MESSAGE,
+    MAX_MESSAGE,
     GuardedExecutor,
     GuardedNode,
     PolledActionServer,
@@ -133,7 +133,7 @@ def test_our_own_mistake_is_an_error_that_stays(listener: Listener) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"\0\1\0\0\xff\xff\xff\xff", b"x" * 100, b"\0\1\0\0" + bytes(LARGEST_MESSAGE)],
+    [b"", b"\0\1\0\0\xff\xff\xff\xff", b"x" * 100, b"\0\1\0\0" + bytes(MAX_MESSAGE)],
 )
 def test_what_is_no_message_or_too_large_is_rejected(listener: Listener, data: bytes) -> None:
     listener.subscription.callback(data)
@@ -205,7 +205,7 @@ def test_a_parameter_callback_that_fails_refuses(listener: Listener) -> None:
 
 def test_a_request_is_measured_before_it_is_read(listener: Listener) -> None:
     service = next(s for s in listener.services if s.srv_type is SetParameters)
-    name = "x" * (LONGEST_TEXT + 1)
+    name = "x" * (MAX_TEXT + 1)
     answer = service.callback(
         SetParameters.Request(parameters=[Parameter(name=name)]), SetParameters.Response()
     )

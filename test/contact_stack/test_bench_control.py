@@ -9,12 +9,12 @@ import pytest
 from contact_core.base.errors import ConfigError
 from contact_core.quadratic_program import SOLVERS, DualActiveSetSolver
 from contact_experiments.bench import solvers
-from contact_experiments.bench.control_case import MOST_CONTACTS, ControlCase, Timing
+from contact_experiments.bench.control_case import MAX_CONTACTS, ControlCase, Timing
 from contact_experiments.bench.loop_timing import measure_loop
 from contact_stack import cli
 
 
-@pytest.mark.parametrize("contacts", range(MOST_CONTACTS + 1))
+@pytest.mark.parametrize("contacts", range(MAX_CONTACTS + 1))
 def test_the_controller_sees_every_contact(contacts):
     case = ControlCase(contacts)
     seen = [len(case.tick(inputs)) for inputs in case.many(50)]
@@ -23,7 +23,7 @@ def test_the_controller_sees_every_contact(contacts):
 
 def test_more_contacts_than_there_are_places_are_refused():
     with pytest.raises(ConfigError, match="0 to 4"):
-        ControlCase(MOST_CONTACTS + 1)
+        ControlCase(MAX_CONTACTS + 1)
 
 
 def test_solvers_agree_with_the_oracle():
@@ -42,7 +42,7 @@ def test_problems_are_the_controllers_own():
     noted = solvers.controller_problems(100)
     assert len(noted) >= 100
     assert SOLVERS["dual_active_set"] is DualActiveSetSolver
-    assert {p.constraints for p in noted} >= set(range(MOST_CONTACTS + 1))
+    assert {p.constraints for p in noted} >= set(range(MAX_CONTACTS + 1))
 
 
 def test_percentiles():
@@ -73,5 +73,5 @@ def test_quick_benchmark(tmp_path):
     files = ["--json", str(tmp_path / "a.json"), "--plot", str(tmp_path / "a.png")]
     assert cli.main(["bench", "control", "--quick", *files]) == 0
     result = json.loads((tmp_path / "a.json").read_text())
-    assert len(result["ticks"]) == MOST_CONTACTS + 1
+    assert len(result["ticks"]) == MAX_CONTACTS + 1
     assert (tmp_path / "a.png").stat().st_size > 1000

@@ -30,7 +30,7 @@ STRINGS = st.one_of(
 )
 
 SIZES = st.sampled_from([*[0, 1, 2, 3, 6, 7, 8, 9, 16, 17, 64] * 4, 300, 2000, 20_000])
-MOST_DISTINCT = 3
+MAX_DISTINCT = 3
 """So many items of an array differ; the others repeat them."""
 
 BOXED = 200
@@ -79,13 +79,13 @@ def _repeated(items: list[Any], size: int) -> list[Any]:
 
 def _arrays(kind: str, depth: int, bound: int | None) -> st.SearchStrategy[list[Any]]:
     most = bound if bound is not None else (BOXED if "/" in kind else 20_000)
-    few = st.lists(values(kind, depth), min_size=1, max_size=MOST_DISTINCT)
+    few = st.lists(values(kind, depth), min_size=1, max_size=MAX_DISTINCT)
     sizes = st.sampled_from([0, 1, 2]) if depth > 1 else SIZES
     return st.builds(lambda items, size: _repeated(items, min(size, most)), few, sizes)
 
 
 def _fixed(kind: str, size: int, depth: int) -> st.SearchStrategy[Any]:
-    few = st.lists(values(kind, depth), min_size=1, max_size=MOST_DISTINCT)
+    few = st.lists(values(kind, depth), min_size=1, max_size=MAX_DISTINCT)
     return few.map(lambda items: _repeated(items, size))
 
 

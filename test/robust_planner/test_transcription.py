@@ -19,7 +19,7 @@ from robust_planner.examples import Example
 from robust_planner.expected_residual import expected_squared_residual
 from robust_planner.problem import RobustProblem
 from robust_planner.program import knot_layout
-from robust_planner.transcription import LARGEST_FORCE, LARGEST_SLIP, transcribe
+from robust_planner.transcription import MAX_FORCE, MAX_SLIP, transcribe
 
 SIGMA, ALPHA = 0.2, 3.0
 NORMAL, FRICTION_FORCE, SLIP = 8.0, 1.5, 0.4
@@ -113,6 +113,6 @@ def test_forces_and_slip_are_bounded(block: Example) -> None:
     """Far beyond sensible plans; without, the interior-point method drifts away."""
     program = transcribe(block.problem, PlannerConfig(), "relaxation", robust=False)
     layout = knot_layout(block.problem.model, free_time_step=False)
-    assert np.all(program.upper[1:, layout.normal] == LARGEST_FORCE)
-    assert np.all(program.upper[1:, layout.slip] == LARGEST_SLIP)
+    assert np.all(program.upper[1:, layout.normal] == MAX_FORCE)
+    assert np.all(program.upper[1:, layout.slip] == MAX_SLIP)
     assert np.all(program.upper[0, layout.contact] == 0.0)

@@ -158,7 +158,7 @@ ENGINE = {
     "sensors.add": (NAMES, SENSORS, FAULTS, NUMBERS, COUNTS),
     "write": (("q", "v", "applied", "target", "stiffness", "damping"), NUMBERS),
 }
-MOST_CALLS = 12
+MAX_CALLS = 12
 
 
 def argument(name, size):
@@ -267,7 +267,7 @@ call = st.lists(numbers, min_size=15, max_size=15)
     max_examples=500, deadline=None, database=None, derandomize=True,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
-@given(st.lists(call, min_size=1, max_size=8), st.lists(call, max_size=MOST_CALLS))
+@given(st.lists(call, min_size=1, max_size=8), st.lists(call, max_size=MAX_CALLS))
 def test_thousands_of_calls(building, striking):
     run(building, striking)
 

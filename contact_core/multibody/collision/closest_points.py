@@ -20,7 +20,7 @@ from contact_core.multibody.collision.penetration import APART, add_corner, pene
 TOLERANCE = 1e-9
 # Shapes that are nearer count as overlapping [m].
 TOUCHING = 1e-9
-MOST_CORNERS = 64
+MAX_CORNERS = 64
 # By so much shapes are moved into or out of each other where rounding decides [m].
 NUDGE = 1e-6
 
@@ -72,14 +72,14 @@ def _separation(shapes: Shapes, polytope: Polytope, a: int, b: int) -> tuple[flo
     x, y, z = unit_vector(q[0] - p[0], q[1] - p[1], q[2] - p[2])
     add_corner(shapes, polytope, a, b, 0, x, y, z)
     count, weights = 1, (1.0, 0.0, 0.0, 0.0)
-    for corner in range(MOST_CORNERS):
+    for corner in range(MAX_CORNERS):
         x, y, z = _blend(polytope.point, count, weights, 0)
         distance = math.sqrt(x * x + y * y + z * z)
         if distance <= TOUCHING:
             break
         x, y, z = x / distance, y / distance, z / distance
         along = add_corner(shapes, polytope, a, b, count, -x, -y, -z)
-        if distance + along <= TOLERANCE or corner + 1 == MOST_CORNERS:
+        if distance + along <= TOLERANCE or corner + 1 == MAX_CORNERS:
             return distance, (-x, -y, -z), _blend(polytope.point, count, weights, 3)
         inside, weights = _weights(polytope.point, count + 1)
         if inside:

@@ -20,7 +20,7 @@ CLOSE = 0.2
 FOUND = 0.02
 """And the depth by this share when the search ends."""
 HALVINGS = 12
-LONGEST = 0.2  # [s]
+MAX_TIME_CONSTANT = 0.2  # [s]
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ def fit_time_constant(
         time_step: h [s]; MuJoCo is stable from a time constant of 2 h on.
 
     Returns:
-        The closest one between 2 h and LONGEST: the depth grows with the time constant.
+        The closest one between 2 h and MAX_TIME_CONSTANT: the depth grows with the time constant.
     """
-    lower, upper = 2.0 * time_step, LONGEST
+    lower, upper = 2.0 * time_step, MAX_TIME_CONSTANT
     best = Fit(lower, contacts_at(lower), target)
     if best.contacts.depth >= target.depth:
         return best

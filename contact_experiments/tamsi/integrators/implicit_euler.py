@@ -15,8 +15,8 @@ from tamsi_sim.scheme.stepper import move_targets
 
 # The step that error control chooses, relative to the last one.
 SAFETY = 0.9
-SMALLEST_CHANGE = 0.1
-LARGEST_CHANGE = 5.0
+MIN_CHANGE = 0.1
+MAX_CHANGE = 5.0
 # A failed step is halved, and the step behind a success is allowed to be twice as long.
 HALF = 0.5
 TWICE = 2.0
@@ -84,7 +84,7 @@ def _accepts(options: Options, memory: Memory, error: float, h: float, left: flo
     if options.error_control == 1:
         # The local error of a first-order method grows with h^2.
         change = SAFETY * math.sqrt(options.accuracy / max(error, 1e-30))
-        change = min(max(change, SMALLEST_CHANGE), LARGEST_CHANGE)
+        change = min(max(change, MIN_CHANGE), MAX_CHANGE)
         if error > options.accuracy and h > options.min_step:
             memory.counters[data.REJECTIONS] += 1
             clock[data.NEXT_STEP] = change * h
@@ -92,7 +92,7 @@ def _accepts(options: Options, memory: Memory, error: float, h: float, left: flo
     # A step cut short by the end of the span says little about the next one.
     if h < left or change * h > clock[data.NEXT_STEP]:
         clock[data.NEXT_STEP] = change * h
-    clock[data.SMALLEST_STEP] = min(clock[data.SMALLEST_STEP], h)
+    clock[data.MIN_STEP] = min(clock[data.MIN_STEP], h)
     memory.counters[data.STEPS] += 1
     return True
 

@@ -319,7 +319,7 @@ class Integrator:
             limited=count[data.LIMITED],
             landings=count[data.LANDINGS],
             missed=count[data.MISSED],
-            smallest_step=float(self._memory.clock[data.SMALLEST_STEP]),
+            smallest_step=float(self._memory.clock[data.MIN_STEP]),
         )
 
     @property

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from contact_aware_control.estimation.modes import (
-    MOST_MODES,
+    MAX_MODES,
     find_modes,
     main_shape,
     mode_covariances,
@@ -80,7 +80,7 @@ def two_clusters(share):
 
 def test_modes_are_found_with_their_weights():
     particles = two_clusters(0.3)
-    centers, weights = np.zeros((MOST_MODES, 3)), np.zeros(MOST_MODES)
+    centers, weights = np.zeros((MAX_MODES, 3)), np.zeros(MAX_MODES)
     members = np.zeros(400, dtype=np.int64)
     assert find_modes(particles, 0.06, 0.05, centers, weights, members) == 2
     np.testing.assert_allclose(weights[:2], [0.7, 0.3], atol=0.01)

@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 
 from contact_aware_control.estimation.surface import hidden, new_placement, place, project, to_world
-from contact_aware_control.estimation.tool_surface import MOST_HELD, ToolSurface, check_held
+from contact_aware_control.estimation.tool_surface import MAX_HELD_SHAPES, ToolSurface, check_held
 from contact_core.base.errors import ModelError
 from contact_core.multibody.collision.shapes import PlacedShape, Shape, ShapeKind
 from contact_core.robot.description import RobotDescription
@@ -95,7 +95,7 @@ def test_links_that_may_not_be_touched_stay_out(tool):
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        ([held()] * (MOST_HELD + 1), "has 5 shapes"),
+        ([held()] * (MAX_HELD_SHAPES + 1), "has 5 shapes"),
         ([held(ShapeKind.HALF_SPACE)], "cannot be a half_space"),
         ([held(size=(0.0, 0.0, 0.0))], "sizes must be positive"),
         ([held(size=(0.1, -0.05, 0.0))], "sizes must be positive"),

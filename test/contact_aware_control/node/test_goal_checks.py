@@ -13,7 +13,7 @@ import rclpy
 from rclpy.node import Node
 
 from contact_aware_control.node.goal_checks import (
-    MOST_WAITING,
+    MAX_WAITING,
     CanceledError,
     GoalChecks,
     WaitingGoal,
@@ -113,7 +113,7 @@ def test_a_mistake_in_a_check_reaches_who_waits(checks: GoalChecks) -> None:
 
 
 def test_goals_that_are_too_many_are_refused(checks: GoalChecks) -> None:
-    goals = [checks.begin(handle(), for_ever, ready=True) for _ in range(MOST_WAITING)]
+    goals = [checks.begin(handle(), for_ever, ready=True) for _ in range(MAX_WAITING)]
     with pytest.raises(TrajectoryError, match="10 goals are being checked"):
         checks.begin(handle(), for_ever, ready=True)
     checks.look(lambda: "stop")

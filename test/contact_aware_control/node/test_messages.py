@@ -11,7 +11,7 @@ from builtin_interfaces.msg import Duration
 from contact_stack_msgs.msg import Contact, ContactArray, ContactMode
 from geometry_msgs.msg import Point, Vector3
 
-from contact_aware_control.node.messages import MOST_CONTACTS, from_message
+from contact_aware_control.node.messages import MAX_CONTACTS, from_message
 from contact_core.base.errors import ContactStackError
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
@@ -60,7 +60,7 @@ def test_an_absurd_number_rejects_the_message(robot: Robot, field: str) -> None:
 
 def test_too_many_contacts_are_rejected_before_any_is_read(robot: Robot) -> None:
     """2000 of them cost the controller 169 ms in every tick."""
-    most = ContactArray(contacts=[contact()] * MOST_CONTACTS)
+    most = ContactArray(contacts=[contact()] * MAX_CONTACTS)
     assert len(from_message(most, robot, 0).contacts) == 16
     message = ContactArray(contacts=[contact()] * 2000)
     start = time.perf_counter()
