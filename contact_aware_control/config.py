@@ -379,7 +379,7 @@ class SafetyConfig:
     )
     float_force: float = parameter(
         60.0,
-        "an arm that follows nothing, or is at the end of its leash, goes along with what presses "
+        "an arm that follows nothing, or is at its deviation bound, goes along with what presses "
         "harder on its springs; loads below it are held. The least force that explains the "
         "springs: at the elbow of an iiwa twice as much",
         unit="N",

@@ -29,8 +29,8 @@ from contact_aware_control.reference.base import Goal
 from contact_aware_control.reference.clock import ReferenceClock
 from contact_aware_control.safety.command_gate import Bound, CommandGate, GateState
 from contact_aware_control.safety.command_limits import CommandGuard
+from contact_aware_control.safety.deviation_bound import DeviationBound
 from contact_aware_control.safety.follow_watch import FollowState, FollowWatch
-from contact_aware_control.safety.leash import Leash
 from contact_aware_control.safety.reflex import Reflex, ReflexState
 from contact_aware_control.safety.state_checks import (
     CheckState,
@@ -114,14 +114,14 @@ class ControlLoop:
         self._fastest = Bound.TRACKING if self._controller.bounds_step else Bound.NONE
         self._clock = ReferenceClock(config.governor, config.period)
         self._transition = Transition(robot.n, config.transition, config.period)
-        self._leash = Leash(
+        self._deviation_bound = DeviationBound(
             robot,
             config.safety.leash,
             min(1.0, config.limits.braking_rate * config.period),
             config.force.contact_off,
         )
         self._yielding = Yielding(
-            robot, config, self._controller, self._gate, self._guard, self._leash
+            robot, config, self._controller, self._gate, self._guard, self._deviation_bound
         )
         self._reflex = Reflex(robot, config.reflex, robot.stiffness, config.period)
 
@@ -153,7 +153,7 @@ class ControlLoop:
                 goal=None,
                 ramp_ticks=0,
                 sent=None,
-                ghost=None,
+                nominal=None,
             )
         return replace(state, supervisor=supervisor), done
 
@@ -174,32 +174,32 @@ class ControlLoop:
         )
         heard = self._receive(state, inputs)
         arm, checks, follow = heard.arm, heard.checks, heard.follow
-        gate, ramp_ticks, ghost = state.gate, state.ramp_ticks, state.ghost
+        gate, ramp_ticks, nominal = state.gate, state.ramp_ticks, state.nominal
         goal, controller, time, rate = self._take(state, inputs.goal)
         reflex, exceeded = self._watch_torque(state, inputs.now, arm, heard.report, goal)
         conditions = self._conditions(state, inputs.now, heard, goal, reflex, exceeded)
         supervisor, mode, status = self._supervisor.update(heard.supervisor, conditions)
         move = Move(
-            state.command, Bound.YIELDING, status, reflex, controller, time, rate, ghost=ghost
+            state.command, Bound.YIELDING, status, reflex, controller, time, rate, nominal=nominal
         )
         sent, refusal = None, ""
         if supervisor.link is LinkState.SYNC:
             # Where the robot is now, commands would begin.
             assert arm is not None
-            (gate, follow), ramp_ticks, ghost = self._start(arm, state.sent), 0, None
+            (gate, follow), ramp_ticks, nominal = self._start(arm, state.sent), 0, None
             checks = replace(checks, command=None)
         elif supervisor.link is LinkState.LOST:
             gate = None if gate is None else self._gate.rest(gate)
         else:
             assert arm is not None
             if gate is None or follow is None or state.supervisor.link is not LinkState.ARMED:
-                (gate, follow), ramp_ticks, ghost = self._start(arm, state.sent), 0, None
+                (gate, follow), ramp_ticks, nominal = self._start(arm, state.sent), 0, None
             ramp_ticks = 0 if mode is Mode.FAULT else ramp_ticks + 1
             anew = move.reference_time == 0.0 and not _continues(goal, state)
             begins = (mode in FOLLOWING) != (state.mode in FOLLOWING) or anew
             fresh = age(inputs.now, heard.report) <= self.config.safety.contacts_timeout
             report = heard.report if fresh else None
-            leashed = self._leash.holds(report)
+            bounded = self._deviation_bound.holds(report)
             known = Known(
                 inputs.now,
                 arm,
@@ -209,11 +209,11 @@ class ControlLoop:
                 mode,
                 begins,
                 ramp_ticks,
-                ghost,
-                leashed,
+                nominal,
+                bounded,
                 state.vouched,
             )
-            move = move._replace(command=gate.command, ghost=ghost)
+            move = move._replace(command=gate.command, nominal=nominal)
             move = self._move(state.transition, known, move)
             assert move.command is not None
             gate, sent, refusal = self._gate.judge(
@@ -247,7 +247,7 @@ class ControlLoop:
             deadline_misses=state.deadline_misses + late,
             ramp_ticks=ramp_ticks,
             sent=state.sent if sent is None else sent.position,
-            ghost=move.ghost,
+            nominal=move.nominal,
             vouched=move.vouched,
         )
         return state, sent, _status(state, move, refusal)
@@ -286,9 +286,11 @@ class ControlLoop:
         start, tool = command, self._guard.tool_at(command)
         if self._controller.bounds_step:
             rate = self._clock.rate(rate, known.goal, time, command, tool)
-        pressed = move.reflex.unexplained_force > 0.0 or self._leash.is_pulled(known.report)
-        if known.leashed and pressed and known.ghost is not None and known.goal.refreshed is None:
-            rate = min(rate, self._leash.rate(command, known.ghost))
+        pressed = move.reflex.unexplained_force > 0.0 or self._deviation_bound.is_pulled(
+            known.report
+        )
+        if known.bounded and pressed and known.nominal is not None and known.goal.refreshed is None:
+            rate = min(rate, self._deviation_bound.rate(command, known.nominal))
         fraction = self._step_fraction(self._yielding.is_blind(known), known.ramp_ticks)
         lower, upper = self._gate.room(gate, position, self._fastest, fraction)
         told = self._yielding.told(known, move, rate, lower, upper)
@@ -297,7 +299,7 @@ class ControlLoop:
         if output.status is Status.QP_FAILED:
             status = _first_wrong(move.status, output.status)
             move = move._replace(command=self._yielding.relax(known, move.reflex), status=status)
-            return self._yielding.on_leash(known, move)
+            return self._yielding.within_bound(known, move)
         after = DONE
         # A baseline asks for a place, not for a speed: joined smoothly it would swing about it.
         if not output.contact_links and self._controller.limits_force:
@@ -320,10 +322,10 @@ class ControlLoop:
             reference_rate=rate,
             transition=after,
             output=output,
-            ghost=output.ghost,
+            nominal=output.nominal,
         )
-        if output.ghost is not None:
-            move = self._yielding.on_leash(known, move)
+        if output.nominal is not None:
+            move = self._yielding.within_bound(known, move)
         return move._replace(status=_first_wrong(move.status, output.status, slowed))
 
     def _receive(self, state: LoopState, inputs: LoopInputs) -> _Heard:

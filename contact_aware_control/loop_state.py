@@ -65,7 +65,7 @@ class LoopState:
         deadline_misses: Number of ticks that came more than half a period late.
         ramp_ticks: Number of ticks since the slow start began.
         sent: (n) the last command that left [rad]; None if none has since the activation.
-        ghost: (n) the command that there would be without contacts [rad]; None: the present one.
+        nominal: (n) the command that there would be without contacts [rad]; None: the present one.
         vouched: (n) how far contacts that were vouched for have taken the command from it [rad];
             None: not at all.
     """
@@ -88,7 +88,7 @@ class LoopState:
     deadline_misses: int = 0
     ramp_ticks: int = 0
     sent: np.ndarray | None = None
-    ghost: np.ndarray | None = None
+    nominal: np.ndarray | None = None
     vouched: np.ndarray | None = None
 
     @property

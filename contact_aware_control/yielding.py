@@ -1,4 +1,4 @@
-"""How the command yields: to forces above their limits, within its leash, and to a hand that leads.
+"""How the command yields: to forces above limits, within a deviation bound, and to a hand.
 
 :class:`Known` is what a tick starts from and :class:`Move` what it comes to; the control loop makes
 the one and passes the other on.
@@ -26,7 +26,7 @@ from contact_aware_control.loop_state import NANOSECONDS
 from contact_aware_control.reference.base import Goal, Guidance
 from contact_aware_control.safety.command_gate import Bound, CommandGate, GateState
 from contact_aware_control.safety.command_limits import CommandGuard
-from contact_aware_control.safety.leash import Leash
+from contact_aware_control.safety.deviation_bound import DeviationBound
 from contact_aware_control.safety.reflex import ReflexState
 from contact_aware_control.safety.status import FOLLOWING, Mode, Status
 from contact_aware_control.safety.transition import DONE, TransitionState
@@ -34,8 +34,8 @@ from contact_core.base.low_pass import followed_share
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
 
-LEASHED = (Status.OK, Status.CONTACT_UNIDENTIFIABLE)
-"""What the leash explains better."""
+BOUNDED = (Status.OK, Status.CONTACT_UNIDENTIFIABLE)
+"""What the deviation bound explains better."""
 
 
 class Known(NamedTuple):
@@ -50,8 +50,8 @@ class Known(NamedTuple):
         mode: Of the tick.
         begins: Whether something else is wanted from this tick on.
         ramp_ticks: Number of ticks since the slow start began.
-        ghost: (n) the command that there would be without contacts [rad]; None: the present one.
-        leashed: Whether nothing vouches for the contacts.
+        nominal: (n) the command that there would be without contacts [rad]; None: the present one.
+        bounded: Whether nothing vouches for the contacts.
         vouched: (n) how far contacts that were vouched for have taken the command from the one
             without any [rad]; None: not at all.
     """
@@ -64,8 +64,8 @@ class Known(NamedTuple):
     mode: Mode
     begins: bool
     ramp_ticks: int
-    ghost: np.ndarray | None
-    leashed: bool
+    nominal: np.ndarray | None
+    bounded: bool
     vouched: np.ndarray | None
 
     @property
@@ -91,7 +91,7 @@ class Move(NamedTuple):
         transition: From one motion to the next, if one is under way.
         rate: How fast reference time passed in this tick; 0 where nothing is followed.
         output: The controller's; None where nothing is followed.
-        ghost: (n) the command that there would be now without contacts [rad]; None: this one.
+        nominal: (n) the command that there would be now without contacts [rad]; None: this one.
         vouched: (n) how far contacts that are vouched for have taken the command from it [rad];
             None: not at all.
     """
@@ -106,7 +106,7 @@ class Move(NamedTuple):
     transition: TransitionState = DONE
     rate: float = 0.0
     output: ControllerOutput | None = None
-    ghost: np.ndarray | None = None
+    nominal: np.ndarray | None = None
     vouched: np.ndarray | None = None
 
 
@@ -120,7 +120,7 @@ class Yielding:
         controller: Controller,
         gate: CommandGate,
         guard: CommandGuard,
-        leash: Leash,
+        deviation_bound: DeviationBound,
     ) -> None:
         """Take what a command is made and bounded by.
 
@@ -130,14 +130,14 @@ class Yielding:
             controller: Knows the contacts.
             gate: Knows how fast a command may be.
             guard: Knows workspace and self-collision.
-            leash: How far a command may yield to what may be no contact.
+            deviation_bound: How far a command may yield to what may be no contact.
         """
         self._n = robot.n
         self._config = config
         self._controller = controller
         self._gate = gate
         self._guard = guard
-        self._leash = leash
+        self._deviation_bound = deviation_bound
         self._softness = 1.0 / robot.stiffness
         self._release_share = followed_share(config.period, config.force.release_time)
         self._levers = LeverArms(robot, config.reflex.held_reach)
@@ -154,7 +154,7 @@ class Yielding:
             What is wanted now; with the same command where nothing presses.
         """
         command = known.gate.command
-        doubted = known.guidance is not None and known.leashed
+        doubted = known.guidance is not None and known.bounded
         if doubted or (np.abs(known.arm.external_torque) > self._most_torque).any():
             # A phantom must not lead the arm: what presses shows in the springs, too.
             return move._replace(command=self._floats(known, move))
@@ -169,9 +169,9 @@ class Yielding:
             move = move._replace(command=guarded)
         if move.command is command and self._floats(known, move) is command:
             return move
-        return self.on_leash(known, move)
+        return self.within_bound(known, move)
 
-    def on_leash(self, known: Known, move: Move) -> Move:
+    def within_bound(self, known: Known, move: Move) -> Move:
         """Hold back a command that yields to what may be no contact, and say so.
 
         Args:
@@ -183,24 +183,26 @@ class Yielding:
         """
         command = move.command
         assert command is not None
-        before = known.gate.command if known.ghost is None else known.ghost
-        ghost = before if move.ghost is None else move.ghost
-        # Where nothing is followed, the first command that yields leaves the ghost behind.
-        move, held = move._replace(ghost=ghost), False
-        if known.leashed:
-            pulled = move.reflex.unexplained_force > 0.0 or self._leash.is_pulled(known.report)
+        before = known.gate.command if known.nominal is None else known.nominal
+        nominal = before if move.nominal is None else move.nominal
+        # Where nothing is followed, the first command that yields leaves the nominal one behind.
+        move, held = move._replace(nominal=nominal), False
+        if known.bounded:
+            pulled = move.reflex.unexplained_force > 0.0 or self._deviation_bound.is_pulled(
+                known.report
+            )
             vouched = _shrunk(known.vouched, known.gate.command - before) if pulled else None
             shift = np.zeros(self._n) if vouched is None else vouched
-            command, held = self._leash.limit(
-                known.gate.command, (before + shift, ghost + shift), command, pulled
+            command, held = self._deviation_bound.limit(
+                known.gate.command, (before + shift, nominal + shift), command, pulled
             )
             move = move._replace(vouched=vouched)
         else:
-            move = move._replace(vouched=command - ghost)
+            move = move._replace(vouched=command - nominal)
         if held:
             room = self._gate.room(known.gate, known.arm.position, move.bound)
             command = known.gate.command + np.clip(command - known.gate.command, *room)
-            status = Status.AMBIGUOUS_LOAD if move.status in LEASHED else move.status
+            status = Status.AMBIGUOUS_LOAD if move.status in BOUNDED else move.status
             move = move._replace(command=command, status=status)
         if held or known.mode not in FOLLOWING or known.guidance is not None:
             move = move._replace(command=self._floats(known, move))
@@ -254,7 +256,7 @@ class Yielding:
             conservative=known.mode is Mode.CONSERVATIVE,
             unexplained_force=move.reflex.unexplained_force,
             rate=rate,
-            ghost=known.ghost,
+            nominal=known.nominal,
             torque=self._free_torque(known, move.reflex),
             widest=self._widest(known, move.reflex),
         )

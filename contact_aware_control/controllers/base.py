@@ -53,7 +53,7 @@ class ControllerInput(NamedTuple):
         unexplained_force: What the torques prove beyond the contacts [N]; then the torques
             themselves are bounded.
         rate: How fast reference time passes; 1 as programmed.
-        ghost: (n) the command that there would be without contacts [rad]; None: the present one.
+        nominal: (n) the command that there would be without contacts [rad]; None: the present one.
     """
 
     time: float
@@ -65,7 +65,7 @@ class ControllerInput(NamedTuple):
     conservative: bool = False
     unexplained_force: float = 0.0
     rate: float = 1.0
-    ghost: np.ndarray | None = None
+    nominal: np.ndarray | None = None
     torque: np.ndarray | None = None
     widest: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -88,7 +88,7 @@ class ControllerOutput:
         iterations: Of the QP solver.
         position_error: Distance of the measured tool to the reference [m].
         rotation_error: Angle of the measured tool to the reference [rad].
-        ghost: (n) the command that there would be now without contacts [rad]; None: this one.
+        nominal: (n) the command that there would be now without contacts [rad]; None: this one.
         yields: Whether the wider bounds for giving way are needed.
     """
 
@@ -104,7 +104,7 @@ class ControllerOutput:
     iterations: int = 0
     position_error: float = math.nan
     rotation_error: float = math.nan
-    ghost: np.ndarray | None = None
+    nominal: np.ndarray | None = None
     yields: bool = False
 
 

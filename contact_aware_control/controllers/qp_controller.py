@@ -148,11 +148,11 @@ class CondensedQpController(Controller):
                 position_error=position_error,
                 rotation_error=rotation_error,
             )
-        ghost = None
-        if len(bound) or inputs.ghost is not None:
-            ghost = self._ghost(task, inputs)
-            if not len(bound) and np.abs(command + solution.x - ghost).max() < REJOINED:
-                ghost = None
+        nominal = None
+        if len(bound) or inputs.nominal is not None:
+            nominal = self._nominal(task, inputs)
+            if not len(bound) and np.abs(command + solution.x - nominal).max() < REJOINED:
+                nominal = None
         predicted = force - model.force_map @ solution.x
         contacts = contacts._replace(predicted=tuple(predicted.tolist()))
         return ControllerState(state.assignment, contacts, remembered), ControllerOutput(
@@ -168,7 +168,7 @@ class CondensedQpController(Controller):
             iterations=solution.iterations,
             position_error=position_error,
             rotation_error=rotation_error,
-            ghost=ghost,
+            nominal=nominal,
             yields=wide
             and bool(np.any(solution.x < inputs.lower) or np.any(solution.x > inputs.upper)),
         )
@@ -214,17 +214,17 @@ class CondensedQpController(Controller):
         force, contacts = self._prediction.predict(model, contacts, inputs.position, inputs.command)
         return contacts, model, force
 
-    def _ghost(self, task: TrackingTask, inputs: ControllerInput) -> np.ndarray:
+    def _nominal(self, task: TrackingTask, inputs: ControllerInput) -> np.ndarray:
         """Return the next command (n) that there would be without contacts [rad]."""
-        ghost = inputs.command if inputs.ghost is None else inputs.ghost
+        nominal = inputs.command if inputs.nominal is None else inputs.nominal
         hessian, gradient = self._objective(
-            task, self._free, inputs._replace(command=ghost, ghost=None), 0.0
+            task, self._free, inputs._replace(command=nominal, nominal=None), 0.0
         )
         nothing = self._free.force_map, np.zeros(0)
         solution = self._solver.solve(
             QuadraticProgram(hessian, gradient, *nothing, -self._step, self._step)
         )
-        following: np.ndarray = ghost + solution.x if solution.optimal else ghost
+        following: np.ndarray = nominal + solution.x if solution.optimal else nominal
         return following
 
     def _contacts(
@@ -317,7 +317,7 @@ class CondensedQpController(Controller):
 
     def _return_share(self, model: QuasistaticModel, inputs: ControllerInput) -> float:
         """Return how fast the way back to the path may be, over its bounds in free space."""
-        if inputs.ghost is None:
+        if inputs.nominal is None:
             return math.inf
         return IN_CONTACT if model.contacts else 1.0
 

@@ -278,10 +278,10 @@ class ClosedLoopRun:
         # Without a new command the robot holds the last one.
         wanted = measurement.commanded_position if command is None else command.position
         if goal is not None:
-            ghost = self._loop_state.ghost
+            nominal = self._loop_state.nominal
             self.status.append(status)
             self.commands.append(wanted)
-            self.nominal.append(wanted if ghost is None else ghost)
+            self.nominal.append(wanted if nominal is None else nominal)
         estimates = tuple(
             ContactSample(c.link, c.point_world, c.force_world, c.identifiable) for c in contacts
         )

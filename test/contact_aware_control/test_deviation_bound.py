@@ -1,4 +1,4 @@
-"""What may be no contact takes the arm no farther than its leash, and is named."""
+"""What may be no contact takes the arm no farther than its bound, and is named."""
 
 import dataclasses
 
@@ -8,17 +8,17 @@ from phantom_bench import PhantomBench, course, stay, sweep
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactReport
-from contact_aware_control.safety.leash import Leash
+from contact_aware_control.safety.deviation_bound import DeviationBound
 
 LENGTH = ControllerConfig().safety.leash
 LOADS = [[0.0, 40.0, 0.0, -20.0, 0.0, 0.0, 0.0], [15.0, 0.0, 15.0, 0.0, 5.0, 0.0, 0.0]]
 UNWATCHED = {"plausibility": {"follow_time": 10.0}}
-"""The check of springs and torques would stop most phantoms before the leash does."""
+"""The check of springs and torques would stop most phantoms before the bound does."""
 
 
 @pytest.fixture
-def leash(robot):
-    return Leash(robot, LENGTH, 0.025, 2.0)
+def bound(robot):
+    return DeviationBound(robot, LENGTH, 0.025, 2.0)
 
 
 def nowhere(home):
@@ -39,7 +39,7 @@ def test_no_phantom_takes_the_arm_from_its_path(goal, seed):
 
 
 def test_phantom_would_take_a_calibrated_arm_farther():
-    """What the leash is for, and that nothing else holds the arm in these tests."""
+    """What the bound is for, and that nothing else holds the arm in these tests."""
     bench = PhantomBench(course(0), goal=sweep, calibrated=True, **UNWATCHED)
     bench.run(8.0)
     assert max(bench.away) > LENGTH
@@ -57,12 +57,12 @@ def test_load_that_nobody_declared_does_not_sink(goal, load):
     assert "AMBIGUOUS_LOAD" in bench.names
 
 
-def test_only_a_calibrated_report_of_a_sure_contact_frees_the_arm(leash, contact):
+def test_only_a_calibrated_report_of_a_sure_contact_frees_the_arm(bound, contact):
     sure = contact([0.0, 0.0, 20.0], [0.5, 0.0, 0.5])
     doubtful = dataclasses.replace(sure, ambiguous=True)
     weak = contact([0.0, 0.0, 1.0], [0.5, 0.0, 0.5])
-    assert not leash.holds(ContactReport(0, [sure], calibrated=True))
-    assert not leash.holds(ContactReport(0, [doubtful, sure], calibrated=True))
+    assert not bound.holds(ContactReport(0, [sure], calibrated=True))
+    assert not bound.holds(ContactReport(0, [doubtful, sure], calibrated=True))
     for report in (
         None,
         ContactReport(0, [sure]),
@@ -70,49 +70,51 @@ def test_only_a_calibrated_report_of_a_sure_contact_frees_the_arm(leash, contact
         ContactReport(0, [doubtful], calibrated=True),
         ContactReport(0, [doubtful, weak], calibrated=True),
     ):
-        assert leash.holds(report)
+        assert bound.holds(report)
 
 
-def test_distance_is_bounded_whatever_is_wanted(leash):
-    """Random wishes, and a ghost that wanders: the way back is free, the way out is not."""
+def test_distance_is_bounded_whatever_is_wanted(bound):
+    """Random wishes, a nominal command that wanders: the way back is free, the way out is not."""
     random = np.random.default_rng(5)
     home = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
-    command, ghost = home, home
+    command, nominal = home, home
     for _ in range(2000):
-        following = ghost + random.uniform(-1.0, 1.0, 7) * 1e-3
+        following = nominal + random.uniform(-1.0, 1.0, 7) * 1e-3
         wanted = command + random.uniform(-1.0, 1.3, 7) * 4e-3
-        before = leash.distance(command, ghost)
-        passed, held = leash.limit(command, (ghost, following), wanted, pulled=True)
-        after = leash.distance(passed, following)
+        before = bound.distance(command, nominal)
+        passed, held = bound.limit(command, (nominal, following), wanted, pulled=True)
+        after = bound.distance(passed, following)
         assert after <= LENGTH + 1e-4
         assert held or passed is wanted
         assert held or after <= before + 0.025 * (LENGTH - before) + 3e-3
-        command, ghost = passed, following
-    back, held = leash.limit(command, (ghost, ghost), 0.5 * (command + ghost), pulled=False)
+        command, nominal = passed, following
+    back, held = bound.limit(command, (nominal, nominal), 0.5 * (command + nominal), pulled=False)
     assert not held
-    assert leash.distance(back, ghost) < leash.distance(command, ghost)
+    assert bound.distance(back, nominal) < bound.distance(command, nominal)
 
 
-def test_arm_that_is_far_away_already_is_not_pulled_back(leash):
+def test_arm_that_is_far_away_already_is_not_pulled_back(bound):
     """It has yielded to a contact that was none of doubt then; it may stay, or come back."""
-    ghost = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
-    command = ghost + 0.3 * np.eye(7)[0]
-    stayed, held = leash.limit(command, (ghost, ghost), command + 0.01 * np.eye(7)[0], pulled=False)
+    nominal = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
+    command = nominal + 0.3 * np.eye(7)[0]
+    stayed, held = bound.limit(
+        command, (nominal, nominal), command + 0.01 * np.eye(7)[0], pulled=False
+    )
     assert held
     np.testing.assert_array_equal(stayed, command)
-    _, held = leash.limit(command, (ghost, ghost), command - 0.01 * np.eye(7)[0], pulled=False)
+    _, held = bound.limit(command, (nominal, nominal), command - 0.01 * np.eye(7)[0], pulled=False)
     assert not held
-    assert leash.rate(command, ghost) == 0.0
-    assert leash.rate(ghost, ghost) == 1.0
+    assert bound.rate(command, nominal) == 0.0
+    assert bound.rate(nominal, nominal) == 1.0
 
 
-def test_it_is_followed_slowly_also_across_the_path(leash):
+def test_it_is_followed_slowly_also_across_the_path(bound):
     """From one side to the other, as where a load is dropped that had pulled the arm down."""
-    ghost = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
-    command, wanted = (ghost + change * np.eye(7)[1] for change in (0.03, -0.03))
-    passed, held = leash.limit(command, (ghost, ghost), wanted, pulled=True)
+    nominal = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
+    command, wanted = (nominal + change * np.eye(7)[1] for change in (0.03, -0.03))
+    passed, held = bound.limit(command, (nominal, nominal), wanted, pulled=True)
     assert held
-    assert leash.distance(passed, command) < 0.3 * ControllerConfig().period
-    back, held = leash.limit(command, (ghost, ghost), wanted, pulled=False)
+    assert bound.distance(passed, command) < 0.3 * ControllerConfig().period
+    back, held = bound.limit(command, (nominal, nominal), wanted, pulled=False)
     assert not held
     np.testing.assert_array_equal(back, wanted)

@@ -1,11 +1,11 @@
-"""The leash: how far contacts that may be none can take the arm from its path.
+"""The deviation bound: how far contacts that may be none can take the arm from its path.
 
 At rest a hand and a load are the same torques, and a drift or friction in a joint looks like
 either. An arm that yields to them sinks, or walks away. So what nobody vouches for moves it by a
-bounded distance. The distance is that to a ghost, the command that there would be without any
-contact, or where the arm was when it came into doubt: of the origins of joints and tool, for an arm
-with redundant joints leaves its path with its elbow alone. It is one of commands: what a real load
-bends the springs by comes on top. How fast an arm follows what is in doubt is bounded as well.
+bounded distance. The distance is that to the nominal command, the one that there would be without
+any contact, or where the arm was when it came into doubt: of the origins of joints and tool, for an
+arm with redundant joints leaves its path with its elbow alone. It is one of commands: what a real
+load bends the springs by comes on top. How fast an arm follows what is in doubt is bounded as well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KEPT = 0.95
 """Share of the length that commands use: an arm that stops swings a little farther than they."""
 
 
-class Leash:
+class DeviationBound:
     """Bounds the distance of the command to where it would be without contacts."""
 
     def __init__(self, robot: Robot, length: float, braking: float, least_force: float) -> None:
@@ -68,43 +68,43 @@ class Leash:
         contacts = () if report is None else report.contacts
         return any(magnitude(contact.force_world) >= self._least_force for contact in contacts)
 
-    def distance(self, command: np.ndarray, ghost: np.ndarray) -> float:
+    def distance(self, command: np.ndarray, nominal: np.ndarray) -> float:
         """Return how far a command takes the arm from its path.
 
         Args:
             command: (n) q_cmd [rad].
-            ghost: (n) the command without contacts [rad].
+            nominal: (n) the command without contacts [rad].
 
         Returns:
             The largest distance of joints and tool [m].
         """
-        return _distance(self._points(command), self._points(ghost))
+        return _distance(self._points(command), self._points(nominal))
 
-    def rate(self, command: np.ndarray, ghost: np.ndarray) -> float:
-        """Return how fast reference time may pass: 1 on half the leash, 0 at its end.
+    def rate(self, command: np.ndarray, nominal: np.ndarray) -> float:
+        """Return how fast reference time may pass: 1 within half the bound, 0 at the bound.
 
         Args:
             command: (n) present command q_cmd [rad].
-            ghost: (n) the command without contacts [rad].
+            nominal: (n) the command without contacts [rad].
         """
-        left = 1.0 - self.distance(command, ghost) / self._length
+        left = 1.0 - self.distance(command, nominal) / self._length
         return min(max(2.0 * left, 0.0), 1.0)
 
     def limit(
         self,
         command: np.ndarray,
-        ghosts: tuple[np.ndarray, np.ndarray],
+        nominals: tuple[np.ndarray, np.ndarray],
         wanted: np.ndarray,
         pulled: bool,
     ) -> tuple[np.ndarray, bool]:
         """Shorten a change that leads away, like one towards a joint limit.
 
         Where the arm is farther away already, it may stay there: nothing pulls it into what it
-        has yielded to. A ghost that moves on takes it along, however.
+        has yielded to. A nominal command that moves on takes it along, however.
 
         Args:
             command: (n) present command q_cmd [rad].
-            ghosts: (n) the command that distances are measured from, of the last tick and of this
+            nominals: (n) the command that distances are measured from, of the last tick and of this
                 one [rad].
             wanted: (n) the command that is asked for [rad].
             pulled: Whether it yields, and is not merely on its way back.
@@ -112,9 +112,9 @@ class Leash:
         Returns:
             (q_cmd+ (n) [rad]; whether it is held back).
         """
-        before, now = (self._points(ghost) for ghost in ghosts)
+        before, now = (self._points(nominal) for nominal in nominals)
         present = self._points(command)
-        asked, along = self._points(wanted), command + ghosts[1] - ghosts[0]
+        asked, along = self._points(wanted), command + nominals[1] - nominals[0]
         quickness = _distance(asked - now, present - before)
         hurried = pulled and quickness > self._quickest
         if hurried:
@@ -130,7 +130,7 @@ class Leash:
             return command + (allowed - staying) / (farther - staying) * (wanted - command), True
         if staying <= most:
             return command, True
-        return command + (1.0 - most / staying) * (ghosts[1] - command), True
+        return command + (1.0 - most / staying) * (nominals[1] - command), True
 
     def _points(self, q: np.ndarray) -> np.ndarray:
         """Return where joints and tool are (n + 1, 3) [m]."""
