@@ -42,7 +42,7 @@ from contact_aware_control.safety.state_checks import (
 from contact_aware_control.safety.status import FOLLOWING, Finding, LinkState, Mode, Request, Status
 from contact_aware_control.safety.supervisor import Conditions, Supervisor, SupervisorState
 from contact_aware_control.safety.transition import DONE, Transition, TransitionState
-from contact_aware_control.yielding import Known, Move, Yielding, age
+from contact_aware_control.yielding import Proposal, TickContext, Yielding, age
 from contact_core.robot.arm_state import ArmState, SoundCommand
 from contact_core.robot.robot import Robot
 
@@ -63,7 +63,7 @@ REACTED_TO = (Status.TORQUE_EXCEEDED, Status.FORCE_EXCEEDED)
 """Faults after which the reflex may move the command."""
 
 
-class _Heard(NamedTuple):
+class _Received(NamedTuple):
     """What is known after the messages of a tick.
 
     Attributes:
@@ -172,14 +172,14 @@ class ControlLoop:
         late = state.last is not None and (
             (inputs.now - state.last.now) * NANOSECONDS > 1.5 * self.config.period
         )
-        heard = self._receive(state, inputs)
-        arm, checks, follow = heard.arm, heard.checks, heard.follow
+        received = self._receive(state, inputs)
+        arm, checks, follow = received.arm, received.checks, received.follow
         gate, ramp_ticks, nominal = state.gate, state.ramp_ticks, state.nominal
         goal, controller, time, rate = self._take(state, inputs.goal)
-        reflex, exceeded = self._watch_torque(state, inputs.now, arm, heard.report, goal)
-        conditions = self._conditions(state, inputs.now, heard, goal, reflex, exceeded)
-        supervisor, mode, status = self._supervisor.update(heard.supervisor, conditions)
-        move = Move(
+        reflex, exceeded = self._watch_torque(state, inputs.now, arm, received.report, goal)
+        conditions = self._conditions(state, inputs.now, received, goal, reflex, exceeded)
+        supervisor, mode, status = self._supervisor.update(received.supervisor, conditions)
+        proposal = Proposal(
             state.command, Bound.YIELDING, status, reflex, controller, time, rate, nominal=nominal
         )
         sent, refusal = None, ""
@@ -195,15 +195,15 @@ class ControlLoop:
             if gate is None or follow is None or state.supervisor.link is not LinkState.ARMED:
                 (gate, follow), ramp_ticks, nominal = self._start(arm, state.sent), 0, None
             ramp_ticks = 0 if mode is Mode.FAULT else ramp_ticks + 1
-            anew = move.reference_time == 0.0 and not _continues(goal, state)
+            anew = proposal.reference_time == 0.0 and not _continues(goal, state)
             begins = (mode in FOLLOWING) != (state.mode in FOLLOWING) or anew
-            fresh = age(inputs.now, heard.report) <= self.config.safety.contacts_timeout
-            report = heard.report if fresh else None
+            fresh = age(inputs.now, received.report) <= self.config.safety.contacts_timeout
+            report = received.report if fresh else None
             bounded = self._deviation_bound.holds(report)
-            known = Known(
+            context = TickContext(
                 inputs.now,
                 arm,
-                heard.report,
+                received.report,
                 goal,
                 gate,
                 mode,
@@ -213,109 +213,115 @@ class ControlLoop:
                 bounded,
                 state.vouched,
             )
-            move = move._replace(command=gate.command, nominal=nominal)
-            move = self._move(state.transition, known, move)
-            assert move.command is not None
+            proposal = proposal._replace(command=gate.command, nominal=nominal)
+            proposal = self._move(state.transition, context, proposal)
+            assert proposal.command is not None
             gate, sent, refusal = self._gate.judge(
-                gate, inputs.now, move.command, arm.position, move.bound
+                gate, inputs.now, proposal.command, arm.position, proposal.bound
             )
             follow = self._watch.sent(follow, gate.command)
-            if move.status is Status.OK and report is not None and report.lacks_payload:
-                move = move._replace(status=Status.AMBIGUOUS_LOAD)
-            if late and move.status is Status.OK:
-                move = move._replace(status=Status.DEADLINE_MISSED)
+            if proposal.status is Status.OK and report is not None and report.lacks_payload:
+                proposal = proposal._replace(status=Status.AMBIGUOUS_LOAD)
+            if late and proposal.status is Status.OK:
+                proposal = proposal._replace(status=Status.DEADLINE_MISSED)
             if refusal:
                 supervisor = self._supervisor.refuse_command(supervisor, gate.refused, refusal)
                 if mode is not Mode.FAULT:
-                    move = move._replace(status=Status.COMMAND_REFUSED)
+                    proposal = proposal._replace(status=Status.COMMAND_REFUSED)
         state = LoopState(
             supervisor=supervisor,
             checks=checks,
-            controller=move.controller,
+            controller=proposal.controller,
             gate=gate,
             follow=follow,
-            reflex=move.reflex,
+            reflex=proposal.reflex,
             arm=arm,
-            report=heard.report,
+            report=received.report,
             goal=goal,
-            reference_time=move.reference_time,
-            reference_rate=move.reference_rate,
+            reference_time=proposal.reference_time,
+            reference_rate=proposal.reference_rate,
             mode=mode,
-            transition=move.transition,
+            transition=proposal.transition,
             last=inputs,
             ticks=state.ticks + 1,
             deadline_misses=state.deadline_misses + late,
             ramp_ticks=ramp_ticks,
             sent=state.sent if sent is None else sent.position,
-            nominal=move.nominal,
-            vouched=move.vouched,
+            nominal=proposal.nominal,
+            vouched=proposal.vouched,
         )
-        return state, sent, _status(state, move, refusal)
+        return state, sent, _status(state, proposal, refusal)
 
-    def _move(self, transition: TransitionState, known: Known, move: Move) -> Move:
+    def _move(
+        self, transition: TransitionState, context: TickContext, proposal: Proposal
+    ) -> Proposal:
         """Decide what is wanted of an arm that is commanded."""
-        gate, arm, guided = known.gate, known.arm, known.guidance is not None
+        gate, arm, guided = context.gate, context.arm, context.guidance is not None
         if guided:
-            time = move.reference_time + self.config.period
-            move = move._replace(reference_time=time, rate=1.0)
-        elif known.mode in FOLLOWING:
-            return self._follow(transition, known, move)
-        if move.status in REACTED_TO and self._reflex.moves:
-            reflex, change = self._reflex.react(move.reflex, arm, gate.command)
-            change = np.clip(change, *self._gate.room(gate, arm.position, move.bound))
+            time = proposal.reference_time + self.config.period
+            proposal = proposal._replace(reference_time=time, rate=1.0)
+        elif context.mode in FOLLOWING:
+            return self._follow(transition, context, proposal)
+        if proposal.status in REACTED_TO and self._reflex.moves:
+            reflex, change = self._reflex.react(proposal.reflex, arm, gate.command)
+            change = np.clip(change, *self._gate.step_bounds(gate, arm.position, proposal.bound))
             command, _ = self._guard.limit(gate.command, change)
-            return move._replace(command=command, reflex=reflex)
-        move = self._yielding.give_way(known, move)
-        if move.command is not gate.command:
+            return proposal._replace(command=command, reflex=reflex)
+        proposal = self._yielding.give_way(context, proposal)
+        if proposal.command is not gate.command:
             if guided:
-                assert move.command is not None
-                change = move.command - gate.command
+                assert proposal.command is not None
+                change = proposal.command - gate.command
                 command, status = self._guard.limit(gate.command, change, yields=True)
-                move = move._replace(command=command, status=_first_wrong(move.status, status))
-            return move
-        if guided or (known.mode is Mode.HOLD and move.status not in STOPPED_AT_ONCE):
-            transition, command = self._brake(transition, known)
-            return move._replace(command=command, transition=transition)
-        return move
+                proposal = proposal._replace(
+                    command=command, status=_first_wrong(proposal.status, status)
+                )
+            return proposal
+        if guided or (context.mode is Mode.HOLD and proposal.status not in STOPPED_AT_ONCE):
+            transition, command = self._brake(transition, context)
+            return proposal._replace(command=command, transition=transition)
+        return proposal
 
-    def _follow(self, transition: TransitionState, known: Known, move: Move) -> Move:
+    def _follow(
+        self, transition: TransitionState, context: TickContext, proposal: Proposal
+    ) -> Proposal:
         """Follow the reference within every limit; give way where the controller fails."""
-        gate, position, time = known.gate, known.arm.position, move.reference_time
-        command, rate = gate.command, move.reference_rate
-        assert known.goal is not None
+        gate, position, time = context.gate, context.arm.position, proposal.reference_time
+        command, rate = gate.command, proposal.reference_rate
+        assert context.goal is not None
         start, tool = command, self._guard.tool_at(command)
         if self._controller.bounds_step:
-            rate = self._clock.rate(rate, known.goal, time, command, tool)
-        pressed = move.reflex.unexplained_force > 0.0 or self._deviation_bound.is_pulled(
-            known.report
-        )
-        if known.bounded and pressed and known.nominal is not None and known.goal.refreshed is None:
-            rate = min(rate, self._deviation_bound.rate(command, known.nominal))
-        fraction = self._step_fraction(self._yielding.is_blind(known), known.ramp_ticks)
-        lower, upper = self._gate.room(gate, position, self._fastest, fraction)
-        told = self._yielding.told(known, move, rate, lower, upper)
-        controller, output = self._controller.step(move.controller, told)
-        move = move._replace(controller=controller, rate=rate, output=output)
+            rate = self._clock.rate(rate, context.goal, time, command, tool)
+        pulled = context.bounded and self._yielding.is_pulled(context, proposal)
+        if pulled and context.nominal is not None and context.goal.refreshed is None:
+            rate = min(rate, self._deviation_bound.rate(command, context.nominal))
+        fraction = self._step_fraction(self._yielding.is_blind(context), context.ramp_ticks)
+        lower, upper = self._gate.step_bounds(gate, position, self._fastest, fraction)
+        given = self._yielding.controller_input(context, proposal, rate, lower, upper)
+        controller, output = self._controller.step(proposal.controller, given)
+        proposal = proposal._replace(controller=controller, rate=rate, output=output)
         if output.status is Status.QP_FAILED:
-            status = _first_wrong(move.status, output.status)
-            move = move._replace(command=self._yielding.relax(known, move.reflex), status=status)
-            return self._yielding.within_bound(known, move)
+            status = _first_wrong(proposal.status, output.status)
+            proposal = proposal._replace(
+                command=self._yielding.relax(context, proposal.reflex), status=status
+            )
+            return self._yielding.within_bound(context, proposal)
         after = DONE
         # A baseline asks for a place, not for a speed: joined smoothly it would swing about it.
         if not output.contact_links and self._controller.limits_force:
             after, change = self._transition.step(
-                transition, known.begins, gate.velocity, output.command - command
+                transition, context.begins, gate.velocity, output.command - command
             )
             if after is not DONE:
                 output = replace(output, command=command + change)
         bound = Bound.YIELDING if output.yields else self._fastest
-        command, output = self._limited(told, output, fraction)
+        command, output = self._limited(given, output, fraction)
         held = rate < SLOWED
         if self._controller.bounds_step and not output.contact_links:
             there = self._guard.tool_at(command)
-            held |= self._clock.is_held(known.goal, time, start, tool, command, there)
+            held |= self._clock.is_held(context.goal, time, start, tool, command, there)
         slowed = Status.REFERENCE_SLOWED if held else Status.OK
-        move = move._replace(
+        proposal = proposal._replace(
             command=command,
             bound=bound,
             reference_time=time + rate * self.config.period,
@@ -325,10 +331,10 @@ class ControlLoop:
             nominal=output.nominal,
         )
         if output.nominal is not None:
-            move = self._yielding.within_bound(known, move)
-        return move._replace(status=_first_wrong(move.status, output.status, slowed))
+            proposal = self._yielding.within_bound(context, proposal)
+        return proposal._replace(status=_first_wrong(proposal.status, output.status, slowed))
 
-    def _receive(self, state: LoopState, inputs: LoopInputs) -> _Heard:
+    def _receive(self, state: LoopState, inputs: LoopInputs) -> _Received:
         """Take over new messages that are sound, count those that are not."""
         supervisor, checks, arm, report = state.supervisor, state.checks, state.arm, state.report
         last, follow, found = state.last or NOTHING, state.follow, inputs.finding
@@ -349,7 +355,7 @@ class ControlLoop:
                 report = inputs.report
             else:
                 supervisor = self._supervisor.reject_input(supervisor)
-        return _Heard(supervisor, checks, follow, arm, report, found)
+        return _Received(supervisor, checks, follow, arm, report, found)
 
     def _take(
         self, state: LoopState, goal: Goal | None
@@ -409,13 +415,13 @@ class ControlLoop:
         self,
         state: LoopState,
         now: int,
-        heard: _Heard,
+        received: _Received,
         goal: Goal | None,
         reflex: ReflexState,
         torque_exceeded: str,
     ) -> Conditions:
         """Measure what the watchdogs look at."""
-        arm, report, checks = heard.arm, heard.report, heard.checks
+        arm, report, checks = received.arm, received.report, received.checks
         refreshed = goal.refreshed if goal is not None else None
         contacts = report.contacts if report is not None else ()
         located = [contact for contact in contacts if contact.wrench_known]
@@ -427,7 +433,7 @@ class ControlLoop:
             knows_command=state.supervisor.link is LinkState.ARMED
             or self._tells_command(state, arm),
             hearing=abs(now - checks.heard) * NANOSECONDS <= self._patience,
-            finding=heard.finding,
+            finding=received.finding,
             contacts_age=age(now, report),
             reference_age=0.0 if refreshed is None else (now - refreshed) * NANOSECONDS,
             has_reference=goal is not None,
@@ -465,16 +471,16 @@ class ControlLoop:
         return _is_near(reported, before.commanded_position, STANDS)
 
     def _brake(
-        self, transition: TransitionState, known: Known
+        self, transition: TransitionState, context: TickContext
     ) -> tuple[TransitionState, np.ndarray]:
         """Come to rest; a command that is at rest stays the same one."""
-        gate = known.gate
+        gate = context.gate
         if not gate.velocity.any():
             return DONE, gate.command
         still = np.zeros(gate.command.size)
-        transition, change = self._transition.step(transition, known.begins, gate.velocity, still)
-        room = self._gate.room(gate, known.arm.position, self._fastest)
-        return transition, self._guard.limit(gate.command, np.clip(change, *room))[0]
+        transition, change = self._transition.step(transition, context.begins, gate.velocity, still)
+        bounds = self._gate.step_bounds(gate, context.arm.position, self._fastest)
+        return transition, self._guard.limit(gate.command, np.clip(change, *bounds))[0]
 
     def _start(self, arm: ArmState, sent: np.ndarray | None) -> tuple[GateState, FollowState]:
         """Begin at the command the robot holds: it would sag, or jump, if it began elsewhere.
@@ -507,11 +513,11 @@ class ControlLoop:
         self, inputs: ControllerInput, output: ControllerOutput, fraction: float
     ) -> tuple[np.ndarray, ControllerOutput]:
         """Return the command within every limit, and the output, which says which one holds."""
-        bound, room = self._fastest, (inputs.lower, inputs.upper)
+        bound, bounds = self._fastest, (inputs.lower, inputs.upper)
         if output.yields and inputs.widest is not None:
-            bound, fraction, room = Bound.YIELDING, 1.0, inputs.widest
-        change = np.clip(output.command - inputs.command, *room)
-        limited = self._gate.is_reached(change, room, bound, fraction)
+            bound, fraction, bounds = Bound.YIELDING, 1.0, inputs.widest
+        change = np.clip(output.command - inputs.command, *bounds)
+        limited = self._gate.is_reached(change, bounds, bound, fraction)
         command, guarded = self._guard.limit(inputs.command, change, output.yields)
         if output.status is Status.OK and (limited or guarded):
             output = replace(output, status=guarded or Status.LIMIT_REACHED)
@@ -531,14 +537,14 @@ def _continues(goal: Goal | None, state: LoopState) -> bool:
     return state.mode in FOLLOWING and type(goal.reference) is type(before.reference)
 
 
-def _status(state: LoopState, move: Move, refusal: str) -> LoopStatus:
+def _status(state: LoopState, proposal: Proposal, refusal: str) -> LoopStatus:
     """Say what happened."""
-    output = move.output
+    output = proposal.output
     if output is None:
         output = ControllerOutput(command=np.zeros(0) if state.command is None else state.command)
     return LoopStatus(
         mode=state.mode,
-        status=move.status,
+        status=proposal.status,
         reference_time=state.reference_time,
         output=output,
         ticks=state.ticks,
@@ -546,7 +552,7 @@ def _status(state: LoopState, move: Move, refusal: str) -> LoopStatus:
         rejected_messages=state.supervisor.rejected,
         link=state.supervisor.link,
         detail=state.supervisor.fault_detail or refusal or _loss(state.supervisor),
-        reference_rate=move.rate,
+        reference_rate=proposal.rate,
     )
 
 

@@ -50,7 +50,7 @@ def precompile_controller() -> None:
     DualActiveSetSolver().solve(problem)
     gate = CommandGate(robot, ControllerConfig())
     passed = gate.start(q)
-    gate.is_reached(q, gate.room(passed, q))
+    gate.is_reached(q, gate.step_bounds(passed, q))
     gate.judge(passed, 0, q, q)
     state = ArmState(0, q, q, q, q)
     watch = FollowWatch(robot, ControllerConfig())

@@ -1,7 +1,7 @@
 """How the command yields: to forces above limits, within a deviation bound, and to a hand.
 
-:class:`Known` is what a tick starts from and :class:`Move` what it comes to; the control loop makes
-the one and passes the other on.
+:class:`TickContext` is what a tick starts from and :class:`Proposal` what it comes to; the control
+loop makes the one and passes the other on.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BOUNDED = (Status.OK, Status.CONTACT_UNIDENTIFIABLE)
 """What the deviation bound explains better."""
 
 
-class Known(NamedTuple):
+class TickContext(NamedTuple):
     """What a tick of an arm that is commanded starts from.
 
     Attributes:
@@ -77,7 +77,7 @@ class Known(NamedTuple):
         return reference if isinstance(reference, Guidance) else None
 
 
-class Move(NamedTuple):
+class Proposal(NamedTuple):
     """What is wanted of the arm, and what is remembered of how it came about.
 
     Attributes:
@@ -143,131 +143,145 @@ class Yielding:
         self._levers = LeverArms(robot, config.reflex.held_reach)
         self._most_torque = config.reflex.torque_share * robot.effort_limits
 
-    def give_way(self, known: Known, move: Move) -> Move:
+    def give_way(self, context: TickContext, proposal: Proposal) -> Proposal:
         """Follow nothing; yield where a contact force is above its limit.
 
         Args:
-            known: What the tick starts from.
-            move: What is wanted so far; its command is the present one.
+            context: What the tick starts from.
+            proposal: What is wanted so far; its command is the present one.
 
         Returns:
             What is wanted now; with the same command where nothing presses.
         """
-        command = known.gate.command
-        doubted = known.guidance is not None and known.bounded
-        if doubted or (np.abs(known.arm.external_torque) > self._most_torque).any():
+        command = context.gate.command
+        doubted = context.guidance is not None and context.bounded
+        if doubted or (np.abs(context.arm.external_torque) > self._most_torque).any():
             # A phantom must not lead the arm: what presses shows in the springs, too.
-            return move._replace(command=self._floats(known, move))
+            return proposal._replace(command=self._floats(context, proposal))
         controller, output = self._controller.give_way(
-            move.controller, self.told(known, move, 0.0, *self._room(known))
+            proposal.controller,
+            self.controller_input(context, proposal, 0.0, *self._step_bounds(context)),
         )
-        move = move._replace(controller=controller)
+        proposal = proposal._replace(controller=controller)
         if output.status is Status.QP_FAILED:
-            move = move._replace(command=self.relax(known, move.reflex))
+            proposal = proposal._replace(command=self.relax(context, proposal.reflex))
         elif (output.command != command).any():
             guarded, _ = self._guard.limit(command, output.command - command, yields=True)
-            move = move._replace(command=guarded)
-        if move.command is command and self._floats(known, move) is command:
-            return move
-        return self.within_bound(known, move)
+            proposal = proposal._replace(command=guarded)
+        if proposal.command is command and self._floats(context, proposal) is command:
+            return proposal
+        return self.within_bound(context, proposal)
 
-    def within_bound(self, known: Known, move: Move) -> Move:
+    def within_bound(self, context: TickContext, proposal: Proposal) -> Proposal:
         """Hold back a command that yields to what may be no contact, and say so.
 
         Args:
-            known: What the tick starts from.
-            move: What is wanted so far.
+            context: What the tick starts from.
+            proposal: What is wanted so far.
 
         Returns:
             What is wanted now.
         """
-        command = move.command
+        command = proposal.command
         assert command is not None
-        before = known.gate.command if known.nominal is None else known.nominal
-        nominal = before if move.nominal is None else move.nominal
+        before = context.gate.command if context.nominal is None else context.nominal
+        nominal = before if proposal.nominal is None else proposal.nominal
         # Where nothing is followed, the first command that yields leaves the nominal one behind.
-        move, held = move._replace(nominal=nominal), False
-        if known.bounded:
-            pulled = move.reflex.unexplained_force > 0.0 or self._deviation_bound.is_pulled(
-                known.report
-            )
-            vouched = _shrunk(known.vouched, known.gate.command - before) if pulled else None
+        proposal, held = proposal._replace(nominal=nominal), False
+        if context.bounded:
+            pulled = self.is_pulled(context, proposal)
+            vouched = _shrunk(context.vouched, context.gate.command - before) if pulled else None
             shift = np.zeros(self._n) if vouched is None else vouched
             command, held = self._deviation_bound.limit(
-                known.gate.command, (before + shift, nominal + shift), command, pulled
+                context.gate.command, (before + shift, nominal + shift), command, pulled
             )
-            move = move._replace(vouched=vouched)
+            proposal = proposal._replace(vouched=vouched)
         else:
-            move = move._replace(vouched=command - nominal)
+            proposal = proposal._replace(vouched=command - nominal)
         if held:
-            room = self._gate.room(known.gate, known.arm.position, move.bound)
-            command = known.gate.command + np.clip(command - known.gate.command, *room)
-            status = Status.AMBIGUOUS_LOAD if move.status in BOUNDED else move.status
-            move = move._replace(command=command, status=status)
-        if held or known.mode not in FOLLOWING or known.guidance is not None:
-            move = move._replace(command=self._floats(known, move))
-        return move
+            bounds = self._gate.step_bounds(context.gate, context.arm.position, proposal.bound)
+            command = context.gate.command + np.clip(command - context.gate.command, *bounds)
+            status = Status.AMBIGUOUS_LOAD if proposal.status in BOUNDED else proposal.status
+            proposal = proposal._replace(command=command, status=status)
+        if held or context.mode not in FOLLOWING or context.guidance is not None:
+            proposal = proposal._replace(command=self._floats(context, proposal))
+        return proposal
 
-    def relax(self, known: Known, reflex: ReflexState) -> np.ndarray:
+    def is_pulled(self, context: TickContext, proposal: Proposal) -> bool:
+        """Tell whether anything takes the command away from where it would be without contacts.
+
+        Args:
+            context: What the tick starts from.
+            proposal: What is wanted so far.
+        """
+        unexplained = proposal.reflex.unexplained_force > 0.0
+        return unexplained or self._deviation_bound.is_pulled(context.report)
+
+    def relax(self, context: TickContext, reflex: ReflexState) -> np.ndarray:
         """Hold without the controller; above a force limit let the springs follow the arm.
 
         They give up what is above the limit, with the time constant of a force that is
         followed: an arm that is pushed goes along, one that is not stays where it is.
 
         Args:
-            known: What the tick starts from.
+            context: What the tick starts from.
             reflex: What the reflex remembers.
 
         Returns:
             (n) the command [rad]; the present one where nothing presses.
         """
-        command, position = known.gate.command, known.arm.position
-        contacts = () if known.report is None else known.report.contacts
-        ratio = self.force_ratio(known.goal, contacts)
+        command, position = context.gate.command, context.arm.position
+        contacts = () if context.report is None else context.report.contacts
+        ratio = self.force_ratio(context.goal, contacts)
         if reflex.unexplained_force > 0.0:
             ratio = max(ratio, reflex.unexplained_force / self._config.force.limit)
         if ratio <= 1.0:
             return command
         share = (1.0 - 1.0 / ratio) * self._release_share
-        room = self._room(known)
-        relaxed: np.ndarray = command + np.clip(share * (position - command), *room)
+        bounds = self._step_bounds(context)
+        relaxed: np.ndarray = command + np.clip(share * (position - command), *bounds)
         return relaxed
 
-    def told(
-        self, known: Known, move: Move, rate: float, lower: np.ndarray, upper: np.ndarray
+    def controller_input(
+        self,
+        context: TickContext,
+        proposal: Proposal,
+        rate: float,
+        lower: np.ndarray,
+        upper: np.ndarray,
     ) -> ControllerInput:
         """Return what the controller is told, see :class:`ControllerInput`.
 
         Args:
-            known: What the tick starts from.
-            move: What is wanted so far.
+            context: What the tick starts from.
+            proposal: What is wanted so far.
             rate: How fast reference time passes.
             lower: (n) lower bound on the change of the command [rad].
             upper: (n) upper bound [rad].
         """
-        report = None if self.is_blind(known) else known.report
+        report = None if self.is_blind(context) else context.report
         return ControllerInput(
-            time=move.reference_time,
-            position=known.arm.position,
-            command=known.gate.command,
+            time=proposal.reference_time,
+            position=context.arm.position,
+            command=context.gate.command,
             lower=lower,
             upper=upper,
             contacts=None if report is None else report.contacts,
-            conservative=known.mode is Mode.CONSERVATIVE,
-            unexplained_force=move.reflex.unexplained_force,
+            conservative=context.mode is Mode.CONSERVATIVE,
+            unexplained_force=proposal.reflex.unexplained_force,
             rate=rate,
-            nominal=known.nominal,
-            torque=self._free_torque(known, move.reflex),
-            widest=self._widest(known, move.reflex),
+            nominal=context.nominal,
+            torque=self._free_torque(context, proposal.reflex),
+            widest=self._widest(context, proposal.reflex),
         )
 
-    def is_blind(self, known: Known) -> bool:
+    def is_blind(self, context: TickContext) -> bool:
         """Tell whether the contacts are too old.
 
         Args:
-            known: What the tick starts from.
+            context: What the tick starts from.
         """
-        return age(known.time, known.report) > self._config.safety.contacts_timeout
+        return age(context.time, context.report) > self._config.safety.contacts_timeout
 
     def force_ratio(self, goal: Goal | None, contacts: Sequence[ContactEstimate]) -> float:
         """Return the largest contact force over its limit; 0 for baselines, which have no limit.
@@ -289,51 +303,57 @@ class Yielding:
             for contact in contacts
         )
 
-    def _floats(self, known: Known, move: Move) -> np.ndarray:
+    def _floats(self, context: TickContext, proposal: Proposal) -> np.ndarray:
         """Let the springs go along with what presses harder than a load does.
 
         Where the arm really is decides, no estimate: what shows in the torques alone moves
         nothing.
         """
-        assert move.command is not None
-        position, offset = known.arm.position, move.reflex.offset
-        springs = (position - move.command) / self._softness
+        assert proposal.command is not None
+        position, offset = context.arm.position, proposal.reflex.offset
+        springs = (position - proposal.command) / self._softness
         if offset is not None:
             springs = springs - offset
-        if known.guidance is not None:
-            springs = np.where(known.guidance.free, springs, 0.0)
+        if context.guidance is not None:
+            springs = np.where(context.guidance.free, springs, 0.0)
         force = self._levers.least_force(position, springs)
-        if known.guidance is not None:
-            most = known.guidance.force
+        if context.guidance is not None:
+            most = context.guidance.force
         else:
-            planned = () if known.goal is None else known.goal.force_limits.values()
+            planned = () if context.goal is None else context.goal.force_limits.values()
             most = max(self._config.safety.float_force, *planned, 0.0)
         if force <= most:
-            return move.command
-        change = move.command - known.gate.command + (1.0 - most / force) * self._softness * springs
-        floating: np.ndarray = known.gate.command + np.clip(change, *self._room(known))
+            return proposal.command
+        change = (
+            proposal.command
+            - context.gate.command
+            + (1.0 - most / force) * self._softness * springs
+        )
+        floating: np.ndarray = context.gate.command + np.clip(change, *self._step_bounds(context))
         return floating
 
-    def _free_torque(self, known: Known, reflex: ReflexState) -> np.ndarray:
+    def _free_torque(self, context: TickContext, reflex: ReflexState) -> np.ndarray:
         """Return the external torque (n) without bias and payload [Nm]."""
-        told = None if known.report is None else known.report.free_torque
-        if told is not None and told.size == self._n:
-            return told
+        free = None if context.report is None else context.report.free_torque
+        if free is not None and free.size == self._n:
+            return free
         offset = reflex.offset
-        torque = known.arm.external_torque
+        torque = context.arm.external_torque
         return torque if offset is None else torque - offset
 
-    def _room(self, known: Known) -> tuple[np.ndarray, np.ndarray]:
+    def _step_bounds(self, context: TickContext) -> tuple[np.ndarray, np.ndarray]:
         """Return the changes by which the command may give way, (lower, upper), each (n) [rad]."""
-        room = self._gate.room(known.gate, known.arm.position, Bound.YIELDING)
-        return room if known.guidance is None else known.guidance.within(room)
+        bounds = self._gate.step_bounds(context.gate, context.arm.position, Bound.YIELDING)
+        return bounds if context.guidance is None else context.guidance.within(bounds)
 
-    def _widest(self, known: Known, reflex: ReflexState) -> tuple[np.ndarray, np.ndarray] | None:
+    def _widest(
+        self, context: TickContext, reflex: ReflexState
+    ) -> tuple[np.ndarray, np.ndarray] | None:
         """Return how fast the arm may give way; None where nothing is there to give way to."""
-        touched = reflex.unexplained_force > 0.0 or (known.report and known.report.contacts)
+        touched = reflex.unexplained_force > 0.0 or (context.report and context.report.contacts)
         if not (self._controller.limits_force and touched):
             return None
-        return self._room(known)
+        return self._step_bounds(context)
 
 
 def age(now: int, sample: ArmState | ContactReport | None) -> float:

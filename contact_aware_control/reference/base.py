@@ -210,14 +210,14 @@ class Guidance(JointReference):
             if not (math.isfinite(value) and value > 0.0):
                 raise TrajectoryError(f"the {name} of hand guiding is {value:g} (valid: > 0)")
 
-    def within(self, room: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def within(self, bounds: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Return the changes of a command that lead no joint but the free ones.
 
         Args:
-            room: (lower, upper) of all changes, each (n) [rad].
+            bounds: (lower, upper) of all changes, each (n) [rad].
         """
-        rest = np.clip(0.0, *room)
-        return np.where(self.free, room[0], rest), np.where(self.free, room[1], rest)
+        rest = np.clip(0.0, *bounds)
+        return np.where(self.free, bounds[0], rest), np.where(self.free, bounds[1], rest)
 
 
 @dataclass(frozen=True, eq=False)

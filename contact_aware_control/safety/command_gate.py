@@ -108,7 +108,7 @@ class CommandGate:
         still = np.zeros(command.size)
         return GateState(command, still, still, None, 0)
 
-    def room(
+    def step_bounds(
         self,
         state: GateState,
         measured: np.ndarray,
@@ -133,7 +133,7 @@ class CommandGate:
         """
         step, acceleration, jerk = self._bounds[bound]
         changes = np.empty((2, step.size))
-        _room(
+        _step_bounds(
             state.command,
             state.velocity,
             state.acceleration,
@@ -153,7 +153,7 @@ class CommandGate:
     def is_reached(
         self,
         change: np.ndarray,
-        room: tuple[np.ndarray, np.ndarray],
+        step_bounds: tuple[np.ndarray, np.ndarray],
         bound: Bound = Bound.TRACKING,
         fraction: float = 1.0,
     ) -> bool:
@@ -161,14 +161,14 @@ class CommandGate:
 
         Args:
             change: (n) q_cmd+ - q_cmd [rad].
-            room: From :meth:`room`.
-            bound: Given to :meth:`room`.
-            fraction: Given to :meth:`room`.
+            step_bounds: From :meth:`step_bounds`.
+            bound: Given to :meth:`step_bounds`.
+            fraction: Given to :meth:`step_bounds`.
 
         Returns:
             True if so.
         """
-        reached: bool = _is_reached(change, *room, self._bounds[bound][0], fraction)
+        reached: bool = _is_reached(change, *step_bounds, self._bounds[bound][0], fraction)
         return reached
 
     def rest(self, state: GateState) -> GateState:
@@ -316,7 +316,7 @@ def _gain(now: float, before: float) -> float:
 
 
 @kernel
-def _room(
+def _step_bounds(
     command: np.ndarray,
     velocity: np.ndarray,
     acceleration: np.ndarray,

@@ -157,7 +157,7 @@ def test_room_is_what_passes(sending, bound):
     run = sending(limits={"acceleration": 30.0, "jerk": 4000.0})
     rng = np.random.default_rng(2)
     for _ in range(200):
-        lower, upper = run.gate.room(run.state, run.state.command, bound)
+        lower, upper = run.gate.step_bounds(run.state, run.state.command, bound)
         assert (lower <= 0.0).all() and (upper >= 0.0).all()
         if bound is Bound.NONE:
             assert (np.abs([lower, upper]) > 0.01).all()

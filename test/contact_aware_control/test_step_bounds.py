@@ -20,7 +20,7 @@ class Limits:
         self.gate = CommandGate(robot, from_mapping(ControllerConfig, {"limits": limits}))
 
     def box(self, q, command, fraction=1.0):
-        return self.gate.room(self.gate.start(command), q, fraction=fraction)
+        return self.gate.step_bounds(self.gate.start(command), q, fraction=fraction)
 
 
 def test_step_bound_holds_in_the_open(robot):
