@@ -11,7 +11,7 @@ from tf2_msgs.msg import TFMessage
 from contact_core.base.errors import choices
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.scene_config import WORLD
-from contact_ros.border import MessageError, number, vector
+from contact_ros.validation import MessageError, number, vector
 
 UNIT = 1e-2
 """How far the norm of a quaternion may be from 1: what is farther is no rotation."""

@@ -18,9 +18,9 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from contact_core.robot.gripper import GripperCommand
-from contact_ros.border import MessageError, number
 from contact_ros.guarded_node import waking_future
 from contact_ros.stamps import to_nanoseconds
+from contact_ros.validation import MessageError, number
 
 REACHED = 1e-3
 """Distance to the commanded position at which it counts as reached [m]."""

@@ -48,7 +48,8 @@ from rclpy.service import Service
 from rclpy.task import Future
 
 from contact_core.base.errors import ContactStackError
-from contact_ros.border import (
+from contact_ros.diagnostics import Health
+from contact_ros.validation import (
     REJECTED,
     InternalErrors,
     MessageError,
@@ -56,7 +57,6 @@ from contact_ros.border import (
     check_sizes,
     number,
 )
-from contact_ros.diagnostics import Health
 
 MAX_MESSAGE = 65_536
 """Size above which a message is not taken apart [bytes], unless its reader says otherwise."""

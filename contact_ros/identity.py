@@ -23,9 +23,9 @@ from contact_core.base.config import parameter
 from contact_core.base.errors import ConfigError
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.scene import Scene
-from contact_ros.border import MessageError, at_most
 from contact_ros.driver_profile import DriverProfile
 from contact_ros.qos import LATCHED, LATCHED_BY_MANY
+from contact_ros.validation import MessageError, at_most
 
 SIMULATED_TOPIC = "simulated_robot"
 FINGERPRINT_TOPIC = "robot_fingerprint"

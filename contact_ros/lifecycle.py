@@ -9,8 +9,8 @@ from lifecycle_msgs.srv import ChangeState
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
-from contact_ros.border import MessageError
 from contact_ros.guarded_node import GuardedNode
+from contact_ros.validation import MessageError
 
 
 class ManagedNode(GuardedNode, LifecycleNode):

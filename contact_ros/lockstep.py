@@ -17,9 +17,9 @@ from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
 from contact_core.base.errors import CommunicationError, ConfigError
-from contact_ros.border import ending, ending_errors
 from contact_ros.qos import LOCKSTEP
 from contact_ros.stamps import NANOSECONDS, to_nanoseconds, to_time
+from contact_ros.validation import ending, ending_errors
 
 TICK_TOPIC = "lockstep/tick"
 DONE_TOPIC = "lockstep/done"

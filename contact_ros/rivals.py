@@ -73,10 +73,10 @@ class SolePublisher(RivalReport):
         super().__init__(node)
         self._node, self._remedies = node, remedies
         self._timer = node.create_timer(
-            PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME)
+            PERIOD, self._update, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
 
-    def _look(self) -> None:
+    def _update(self) -> None:
         problems = []
         for topic, remedy in self._remedies.items():
             names = publishers(self._node, topic)

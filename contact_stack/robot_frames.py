@@ -25,7 +25,6 @@ from tf2_msgs.msg import TFMessage
 from contact_core.base.config import nested, parameter
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.description import RobotDescription
-from contact_ros.border import MAX_POSITION, named_numbers
 from contact_ros.diagnostics import Diagnostics
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
@@ -36,6 +35,7 @@ from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
 from contact_ros.rivals import PERIOD, RivalReport, publishers
 from contact_ros.stamps import to_time
+from contact_ros.validation import MAX_POSITION, named_numbers
 
 
 @dataclass(frozen=True)
@@ -136,13 +136,13 @@ class RivalFrames(RivalReport):
         self._looks = 0
         self._subscription: Subscription | None = None
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(PERIOD, self._look, clock=steady)
+        self._timer = node.create_timer(PERIOD, self._update, clock=steady)
 
     def _listen(self, message: TFMessage) -> None:
         names = (transform.child_frame_id for transform in message.transforms)
         self._heard.update(name for name in names if name in self._frames)
 
-    def _look(self) -> None:
+    def _update(self) -> None:
         others = publishers(self._node, TF_TOPIC)
         ours = self._node.get_fully_qualified_name()
         if ours in others:

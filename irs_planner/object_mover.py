@@ -149,7 +149,7 @@ class ObjectMover:
         elif name in self.object_names:
             self.trackers[name] = ObjectTracker(self._config.tracker, stamp, pose)
 
-    def look(self, joints: np.ndarray) -> np.ndarray:
+    def update(self, joints: np.ndarray) -> np.ndarray:
         """Return where the joints are to be at the next look (n_a) [rad].
 
         Args:

@@ -156,10 +156,10 @@ class RivalWatch:
         self._followed = followed
         self._node, self._profile, self._reader = node, profile, reader
         self._timer = node.create_timer(
-            PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME)
+            PERIOD, self._update, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
 
-    def _look(self) -> None:
+    def _update(self) -> None:
         before, self.senders = (
             self.senders,
             shared_targets({topic: publishers(self._node, topic) for topic in self._followed()}),

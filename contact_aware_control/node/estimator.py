@@ -29,14 +29,6 @@ from contact_aware_control.precompile import precompile_estimator
 from contact_core.base.errors import ConfigError, choices
 from contact_core.robot.arm_state import ArmState, TorqueKind
 from contact_core.robot.robot import Robot
-from contact_ros.border import (
-    MAX_FORCE,
-    MAX_POSITION,
-    MessageError,
-    named_numbers,
-    number,
-    vector,
-)
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import StateReader, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
@@ -49,6 +41,14 @@ from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher, signal_subscription
 from contact_ros.real_time import enter_real_time
 from contact_ros.stamps import to_nanoseconds
+from contact_ros.validation import (
+    MAX_FORCE,
+    MAX_POSITION,
+    MessageError,
+    named_numbers,
+    number,
+    vector,
+)
 
 NAME = "contact_estimator"
 METRES_PER_NEWTON = 0.01

@@ -55,7 +55,7 @@ class WaitingGoal:
         self._refusal: TrajectoryError | None = None
         self._lock = threading.Lock()
 
-    def look(self, obstacle: str) -> None:
+    def update(self, obstacle: str) -> None:
         """Refuse the goal if it was canceled, or the arm would not move any more.
 
         Args:
@@ -161,7 +161,7 @@ class GoalChecks:
         """
         self._waiting = tuple(other for other in self._waiting if other is not goal)
 
-    def look(self, obstacle: Callable[[], str]) -> None:
+    def update(self, obstacle: Callable[[], str]) -> None:
         """Refuse what was canceled, or all if the arm would not move any more; every tick.
 
         Args:
@@ -171,7 +171,7 @@ class GoalChecks:
             return
         reason = obstacle()
         for goal in self._waiting:
-            goal.look(reason)
+            goal.update(reason)
             if goal.checked.done():
                 self._wake.trigger()
 
@@ -179,7 +179,7 @@ class GoalChecks:
         """End the thread, after the check it is at."""
         if self._thread is not None:
             for goal in self._waiting:
-                goal.look("the controller ends")
+                goal.update("the controller ends")
             self._work.put(None)
             self._thread.join()
 

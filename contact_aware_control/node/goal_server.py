@@ -54,9 +54,9 @@ from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.safety.supervisor import Pause
 from contact_core.base.errors import ContactStackError, TrajectoryError
 from contact_core.robot.robot import Robot
-from contact_ros.border import MessageError
 from contact_ros.geometry import BaseFrames
 from contact_ros.guarded_node import PolledActionServer
+from contact_ros.validation import MessageError
 
 FEEDBACK_EVERY = 10
 """Ticks between two feedback messages."""
@@ -291,7 +291,7 @@ class GoalServer:
             status: What the loop did.
             report: The last contacts.
         """
-        self._checks.look(self._obstacle)
+        self._checks.update(self._obstacle)
         running = self._running
         if running is None:
             return
@@ -401,7 +401,7 @@ class GoalServer:
             waiting = self._checks.begin(handle, check, ready)
             goal = await waiting.checked
             with self._lock:
-                waiting.look(self._obstacle())
+                waiting.update(self._obstacle())
                 waiting.demand()
                 running = self._start(handle, goal)
         except CanceledError as error:

@@ -16,7 +16,9 @@ from contact_aware_control.estimation.tare import TareStatus
 from contact_aware_control.estimation.tool_surface import MAX_HELD_SHAPES
 from contact_core.multibody.collision.shapes import PlacedShape, Shape, ShapeKind
 from contact_core.robot.robot import HELD_OBJECT, Robot
-from contact_ros.border import (
+from contact_ros.geometry import checked_pose, to_point, to_vector
+from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
+from contact_ros.validation import (
     MAX_FORCE,
     MAX_POSITION,
     MessageError,
@@ -25,8 +27,6 @@ from contact_ros.border import (
     numbers,
     vector,
 )
-from contact_ros.geometry import checked_pose, to_point, to_vector
-from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
 
 MAX_CONTACTS = 16
 """Most contacts of a message, which is rejected as a whole with more: each costs the tick time,

@@ -22,10 +22,10 @@ from contact_aware_control.targets import (
     Target,
 )
 from contact_core.base.errors import ContactStackError, TrajectoryError
-from contact_ros.border import numbers, vector
 from contact_ros.geometry import BaseFrames, checked_pose
 from contact_ros.qos import signal_subscription
 from contact_ros.stamps import to_nanoseconds
+from contact_ros.validation import numbers, vector
 
 MAX_TARGET = 100.0
 """No place or velocity of a target is larger [m, rad, m/s, rad/s]."""

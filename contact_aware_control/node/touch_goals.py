@@ -28,8 +28,8 @@ from contact_aware_control.reference import Goal, Guidance
 from contact_aware_control.reference.stream import FOR_EVER, MotionBounds
 from contact_core.base.errors import choices
 from contact_core.robot.robot import Robot
-from contact_ros.border import number, vector
 from contact_ros.geometry import BaseFrames, to_point, to_vector
+from contact_ros.validation import number, vector
 
 GuardedResult = GuardedMoveAction.Result
 CompliantResult = CompliantMoveAction.Result

@@ -22,9 +22,9 @@ from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_core.base.errors import TrajectoryError, choices
 from contact_core.robot.robot import Robot
-from contact_ros.border import MAX_POSITION
 from contact_ros.geometry import BaseFrames, checked_pose, to_pose
 from contact_ros.stamps import to_duration, to_nanoseconds, to_time
+from contact_ros.validation import MAX_POSITION
 
 JointResult = FollowJointTrajectory.Result
 PoseResult = FollowPoseTrajectory.Result

@@ -22,7 +22,7 @@ GiveWay = Callable[[], None]
 """Lets what is urgent go first: a loop that needs the interpreter, too."""
 
 
-def at_once() -> None:
+def run_to_end() -> None:
     """Give way to nobody."""
 
 
@@ -124,7 +124,7 @@ class Reference(ABC):
         robot: Robot,
         q_start: np.ndarray,
         tolerance: StartTolerance,
-        give_way: GiveWay = at_once,
+        give_way: GiveWay = run_to_end,
     ) -> None:
         """Check that the arm can follow, before it moves.
 
@@ -201,7 +201,7 @@ class Guidance(JointReference):
         robot: Robot,
         q_start: np.ndarray,
         tolerance: StartTolerance,
-        give_way: GiveWay = at_once,
+        give_way: GiveWay = run_to_end,
     ) -> None:
         """Check the numbers, see :meth:`Reference.check`."""
         if self.free.shape != (robot.n,) or not self.free.any():

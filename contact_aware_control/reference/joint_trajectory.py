@@ -13,9 +13,9 @@ from contact_aware_control.reference.base import (
     LIMIT_TOLERANCE,
     GiveWay,
     JointReference,
-    at_once,
     check_joint_positions,
     check_joint_speeds,
+    run_to_end,
 )
 from contact_core.base.errors import TrajectoryError
 from contact_core.base.kernel import kernel
@@ -184,7 +184,7 @@ class JointTrajectory(JointReference):
         robot: Robot,
         q_start: np.ndarray,
         tolerance: StartTolerance,
-        give_way: GiveWay = at_once,
+        give_way: GiveWay = run_to_end,
     ) -> None:
         """Check start, position and velocity limits, see :meth:`Reference.check`."""
         n = self.positions.shape[1]

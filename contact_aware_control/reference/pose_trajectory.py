@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.config import StartTolerance
-from contact_aware_control.reference.base import GiveWay, PoseReference, at_once
+from contact_aware_control.reference.base import GiveWay, PoseReference, run_to_end
 from contact_core.base.errors import TrajectoryError
 from contact_core.robot.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
 from contact_core.robot.robot import Robot
@@ -129,7 +129,7 @@ class PoseTrajectory(PoseReference):
         robot: Robot,
         q_start: np.ndarray,
         tolerance: StartTolerance,
-        give_way: GiveWay = at_once,
+        give_way: GiveWay = run_to_end,
     ) -> None:
         """Check start, reach, joint limits and joint speeds, see :meth:`Reference.check`."""
         robot.update(q_start)

@@ -20,7 +20,7 @@ import pinocchio as pin
 from ruckig import ControlInterface, InputParameter, Result, Ruckig, Trajectory
 
 from contact_aware_control.config import StartTolerance
-from contact_aware_control.reference.base import GiveWay, JointReference, PoseReference, at_once
+from contact_aware_control.reference.base import GiveWay, JointReference, PoseReference, run_to_end
 from contact_aware_control.reference.pose_trajectory import reached
 from contact_core.base.errors import TrajectoryError
 from contact_core.robot.inverse_kinematics import InverseKinematics
@@ -199,7 +199,7 @@ class JointStream(JointReference):
         robot: Robot,
         q_start: np.ndarray,
         tolerance: StartTolerance,
-        give_way: GiveWay = at_once,
+        give_way: GiveWay = run_to_end,
     ) -> None:
         """Check the number of joints; the gate bounds the rest, see :meth:`Reference.check`."""
         n = len(self.approach.velocity)
@@ -301,7 +301,7 @@ class PoseStream(PoseReference):
         robot: Robot,
         q_start: np.ndarray,
         tolerance: StartTolerance,
-        give_way: GiveWay = at_once,
+        give_way: GiveWay = run_to_end,
     ) -> None:
         """Check its reach: it is led from where the tool is, see :meth:`Reference.check`."""
         search, q = InverseKinematics(robot), q_start

@@ -20,7 +20,7 @@ from contact_aware_control.reference.base import (
     Guidance,
     PoseReference,
     Reference,
-    at_once,
+    run_to_end,
 )
 from contact_aware_control.reference.joint_trajectory import JointTrajectory
 from contact_aware_control.safety.clearances import SelfCollision, WorkspaceLimits, reach_of
@@ -128,7 +128,7 @@ class CommandGuard:
         """
         return self._at(command).tool
 
-    def check(self, reference: Reference, give_way: GiveWay = at_once) -> None:
+    def check(self, reference: Reference, give_way: GiveWay = run_to_end) -> None:
         """Check a goal before the arm moves.
 
         Args:
@@ -232,7 +232,7 @@ class GoalChecker:
         self.start_tolerance = config.safety.start
         self._guard = CommandGuard(robot, config)
 
-    def check(self, goal: Goal, command: np.ndarray, give_way: GiveWay = at_once) -> None:
+    def check(self, goal: Goal, command: np.ndarray, give_way: GiveWay = run_to_end) -> None:
         """Check a goal.
 
         Args:

@@ -21,13 +21,13 @@ from contact_experiments.fake.gripper import FAULTS as GRIPPER_FAULTS
 from contact_experiments.fake.gripper import FakeGripper, serve
 from contact_experiments.fake.robot import FAULTS, FakeConfig, FakeRobot
 from contact_experiments.fake.robot_manager import DRIVES, DriverSettings, RobotManager
-from contact_ros.border import vector
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.loop import ErrorRelay, FixedRateLoop
 from contact_ros.network import LOCALHOST
 from contact_ros.qos import LATCHED
 from contact_ros.stamps import NANOSECONDS
+from contact_ros.validation import vector
 
 NAME = "fake_robot"
 GRIPPER = "wsg50"

@@ -12,7 +12,7 @@ import pinocchio as pin
 
 from contact_stack.demo.push_anything.pusher import PushConditions
 from contact_stack.demo.push_anything.scene import write_push_scene
-from contact_stack.demo.push_anything.task import ANGLE, POSITION, THING, PushTask
+from contact_stack.demo.push_anything.task import ANGLE, OBJECT, POSITION, PushTask
 from irs_planner.closed_loop import ClosedLoop
 from irs_planner.examples import build_problem
 from irs_planner.object_mover import MoverConfig, ObjectMover
@@ -40,13 +40,13 @@ class ArmPusher:
         """
         self._camera = Camera(conditions.camera, seed)
         axes = ("x", "y") if task.thing.is_round else ("x", "y", "yaw")
-        goal = {f"{THING}/{axis}": value for axis, value in zip(axes, task.goal, strict=False)}
+        goal = {f"{OBJECT}/{axis}": value for axis, value in zip(axes, task.goal, strict=False)}
         with tempfile.TemporaryDirectory() as folder:
             scene = write_push_scene(task, PushConditions(), Path(folder))
             problem = build_problem(scene_problem(str(scene), goal))
         tolerance = problem.tolerance.copy()
         for axis in axes:
-            tolerance[problem.dynamics.state_names.index(f"{THING}/{axis}")] = COUNTS[axis]
+            tolerance[problem.dynamics.state_names.index(f"{OBJECT}/{axis}")] = COUNTS[axis]
         self.mover = ObjectMover(replace(problem, tolerance=tolerance), MoverConfig(), seed)
 
     @property
@@ -66,10 +66,10 @@ class ArmPusher:
             now: The time [ns], from 1.
             pose: Where the thing truly is.
         """
-        for picture in self._camera.see(now, lambda: {THING: pose}):
-            self.mover.see(THING, picture.stamp, picture.poses[THING])
+        for picture in self._camera.see(now, lambda: {OBJECT: pose}):
+            self.mover.see(OBJECT, picture.stamp, picture.poses[OBJECT])
 
-    def look(self, joints: np.ndarray) -> np.ndarray:
+    def update(self, joints: np.ndarray) -> np.ndarray:
         """Return where the joints are to be at the next look (n) [rad].
 
         Args:
@@ -77,6 +77,6 @@ class ArmPusher:
         """
         if not self.mover.trackers:
             return joints
-        command = self.mover.look(joints)
+        command = self.mover.update(joints)
         self.mover.search()
         return command

@@ -33,12 +33,12 @@ from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_experiments.push.arm_pusher import ArmPusher
-from contact_stack.demo.push_anything.pusher import LOOK, PushConditions, Pusher
+from contact_stack.demo.push_anything.pusher import UPDATE_PERIOD, PushConditions, Pusher
 from contact_stack.demo.push_anything.scene import write_push_scene
 from contact_stack.demo.push_anything.task import (
+    OBJECT,
     PUSHER_RADIUS,
     STARTS,
-    THING,
     PushTask,
     seen_from_above,
 )
@@ -133,16 +133,16 @@ class PushRun:
         looks: dict[Phase, list[float]] = {phase: [] for phase in Phase}
         kicked = self.conditions.kick == 0.0
         halfway = 0.5 * self.task.miss(pose)[0]
-        pause = round(LOOK / self._period)
+        pause = round(UPDATE_PERIOD / self._period)
         for k in range(round(self.conditions.timeout / self._period)):
             moment, pose = k * self._period, self._pose()
             if not kicked and self.task.miss(pose)[0] < halfway:
                 kicked = self._kick()
                 pose = self._pose()
-            pusher.see(self._measured.time_ns, self.plant.truth().pose_of(THING))
+            pusher.see(self._measured.time_ns, self.plant.truth().pose_of(OBJECT))
             if k % pause == 0:
                 stamp, begin = self._measured.time_ns, time.perf_counter()
-                target = self._look(pusher)
+                target = self._update(pusher)
                 looks[pusher.loop.phase].append(time.perf_counter() - begin)
                 self._stream.put(target, stamp)
                 rows.append([*pose, *self._tool(), float(pusher.loop.phase is Phase.PUSH)])
@@ -155,7 +155,7 @@ class PushRun:
         return PushResult(
             self.task.reached(pose), moment, distance, angle, pusher.loop.searches,
             _quantiles(touching),
-            LOOK * len(looks[Phase.SEARCH]),
+            UPDATE_PERIOD * len(looks[Phase.SEARCH]),
             _quantiles(looks[Phase.PUSH]),
             _quantiles(looks[Phase.SEARCH]),
             np.array(rows),
@@ -166,16 +166,16 @@ class PushRun:
             return ArmPusher(self.task, self.conditions, self._seed)
         return Pusher(self.task, self.conditions, self._tool(), self._seed, self._settings)
 
-    def _look(self, pusher: Pusher | ArmPusher) -> Target:
+    def _update(self, pusher: Pusher | ArmPusher) -> Target:
         stamp = 1e-9 * self._measured.time_ns
         if isinstance(pusher, ArmPusher):
-            return JointTarget(stamp, pusher.look(self._measured.position))
-        return PoseTarget(stamp, pusher.look(self._tool()))
+            return JointTarget(stamp, pusher.update(self._measured.position))
+        return PoseTarget(stamp, pusher.update(self._tool()))
 
     def _kick(self) -> bool:
         """Put the thing somewhere else within reach; return whether there was room."""
         draw = generator(self._seed, "kick")
-        q, v = self.plant.engine.built.free_bodies[THING]
+        q, v = self.plant.engine.built.free_bodies[OBJECT]
         for _ in range(100):
             angle = draw.uniform(-math.pi, math.pi)
             place = self.plant.engine.q[q : q + 2] + self.conditions.kick * np.array(
@@ -213,7 +213,7 @@ class PushRun:
         return np.array(self._arm.tool_pose().translation[:2])
 
     def _pose(self) -> np.ndarray:
-        return seen_from_above(self.plant.truth().pose_of(THING))
+        return seen_from_above(self.plant.truth().pose_of(OBJECT))
 
     def _force(self) -> float:
         forces = [c.force for c in self.plant.truth().contacts]

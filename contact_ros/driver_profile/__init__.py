@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from contact_core.base.errors import ConfigError
 from contact_core.base.registry import Registry
-from contact_ros.border import MessageError, Rejections
 from contact_ros.driver_profile.base import DriverConfig, DriverProfile, Gravity
 from contact_ros.driver_profile.endpoints import (
     CommandWriter,
@@ -18,6 +17,7 @@ from contact_ros.driver_profile.kuka_drivers import KukaDrivers
 from contact_ros.driver_profile.lbr_fri import LbrFri
 from contact_ros.driver_profile.overlay import OVERLAYS, OverlayReader, OverlayWriter
 from contact_ros.driver_profile.ros2_control import Ros2Control
+from contact_ros.validation import MessageError, Rejections
 
 __all__ = [
     "OVERLAYS",

@@ -14,12 +14,12 @@ from rclpy.node import Node
 
 from contact_core.base.low_pass import LowPass
 from contact_core.robot.arm_state import ArmState, SoundCommand
-from contact_ros.border import MessageError, Rejections
 from contact_ros.diagnostics import AgeMonitor, Health, Level
 from contact_ros.driver_profile.base import RELIABLE, DriverProfile
 from contact_ros.qos import signal_publisher, signal_subscription
 from contact_ros.rivals import publishers
 from contact_ros.stamps import to_nanoseconds
+from contact_ros.validation import MessageError, Rejections
 
 
 class RobotSide:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from contact_ros.border import MessageError
 from contact_ros.driver_profile.base import DriverConfig, Gravity
 from contact_ros.driver_profile.messages import JointSelector
 from contact_ros.driver_profile.ros2_control import BroadcastDriver
 from contact_ros.stamps import NANOSECONDS, to_duration
+from contact_ros.validation import MessageError
 
 
 class KukaDrivers(BroadcastDriver):

@@ -12,10 +12,10 @@ from sensor_msgs.msg import JointState
 
 from contact_core.base.errors import ConfigError
 from contact_core.robot.arm_state import ArmState, CommandMode, RobotCondition
-from contact_ros.border import MessageError
 from contact_ros.driver_profile.base import DriverConfig, DriverProfile, Gravity
 from contact_ros.driver_profile.messages import checked, joint_state
 from contact_ros.stamps import NANOSECONDS
+from contact_ros.validation import MessageError
 
 JOINTS = len(LBRJointPositionCommand().joint_position)
 """Joints of an LBR, as its messages have them."""

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sensor_msgs.msg import JointState
 
-from contact_ros.border import MessageError
 from contact_ros.stamps import to_time
+from contact_ros.validation import MessageError
 
 
 def checked(values: ArrayLike, count: int, field: str) -> NDArray[np.float64]:

@@ -17,9 +17,9 @@ from rclpy.node import Node
 
 from contact_core.base.errors import ConfigError
 from contact_core.robot.arm_state import CommandMode, SoundCommand
-from contact_ros.border import MessageError, Rejections, numbers
 from contact_ros.driver_profile.messages import checked
 from contact_ros.qos import signal_publisher, signal_subscription
+from contact_ros.validation import MessageError, Rejections, numbers
 
 JOINTS = len(LBRTorqueCommand().torque)
 DRIVER = "lbr_fri"

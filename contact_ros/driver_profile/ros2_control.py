@@ -12,10 +12,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from contact_core.robot.arm_state import ArmState
-from contact_ros.border import MessageError
 from contact_ros.driver_profile.base import DriverConfig, DriverProfile, Gravity
 from contact_ros.driver_profile.messages import JointSelector, checked, joint_state
 from contact_ros.stamps import to_nanoseconds
+from contact_ros.validation import MessageError
 
 STATE = "joint_states"
 TORQUE = "external_torque_broadcaster/joint_states"

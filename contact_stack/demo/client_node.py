@@ -28,7 +28,6 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_core.base.errors import CommunicationError
-from contact_ros.border import MessageError
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverProfile
 from contact_ros.geometry import to_array, to_pose
@@ -36,6 +35,7 @@ from contact_ros.guarded_node import GuardedNode
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.qos import signal_subscription
 from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
+from contact_ros.validation import MessageError
 from contact_stack.recording import McapRecorder
 
 NAME = "demo"

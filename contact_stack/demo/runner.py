@@ -51,9 +51,9 @@ from contact_stack.kernels import compile_once
 from contact_stack.launch import NodeGraph, find_launch_file, parse, refuse_second_graph
 from contact_stack.recording import McapRecorder
 from contact_stack.viewer.browser import PageOpener, is_interactive
-from contact_stack.viewer.cast import CAST, cast_of
 from contact_stack.viewer.command import PORT, show
-from contact_stack.viewer.film import beside, read_film
+from contact_stack.viewer.recording import beside, load_recording
+from contact_stack.viewer.scene_model import CAST, scene_model_of
 
 EXIT_FAILED = 1
 PAGE_PATIENCE = 15.0
@@ -211,7 +211,7 @@ def run_demo(demo: Demo[Any], out: Path, copy: Path | str | None = None) -> int:
             pictures = ", ".join(path.name for path in demo.draw(runs, out))
     print("\n".join([f"results: {out}/summary.json, {pictures}, *.mcap", *lines]))
     if demo.view and is_interactive():
-        film, *compared = [read_film(out / f"{run}.mcap") for run in demo.runs[:2]]
+        film, *compared = [load_recording(out / f"{run}.mcap") for run in demo.runs[:2]]
         film = beside(film, compared[0]) if compared else film
         show(film, urlsplit(opener.address).port or PORT, browser=False)
     return EXIT_FAILED if failed else 0
@@ -292,7 +292,7 @@ def run_client(
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
             with deferred():
-                cast = cast_of(arguments["scene"], arguments.get("robot", ""))
+                cast = scene_model_of(arguments["scene"], arguments.get("robot", ""))
                 recorder.describe(CAST, cast.as_metadata())
                 driver, joints = arguments["driver"], cast.arm_joints
                 profile = driver_profile(driver, DriverConfig(), None, joints, NAMESPACE)

@@ -20,7 +20,6 @@ from contact_core.base.config import nested, parameter
 from contact_core.base.errors import ContactStackError
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
-from contact_ros.border import MAX_FORCE, MessageError, ending, numbers
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
@@ -28,6 +27,7 @@ from contact_ros.guarded_node import GuardedNode
 from contact_ros.identity import RobotIdentity, RobotNodeConfig
 from contact_ros.parameters import read
 from contact_ros.qos import signal_subscription
+from contact_ros.validation import MAX_FORCE, MessageError, ending, numbers
 from contact_stack.checks import Check, CheckStatus
 from contact_stack.preflight import checks
 from contact_stack.preflight.checks import PreflightLimits, PushTest

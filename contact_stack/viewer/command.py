@@ -9,10 +9,10 @@ from pathlib import Path
 from contact_core.base.errors import ConfigError, ContactStackError
 from contact_core.base.results import at_least
 from contact_stack.viewer.browser import ADDRESS, open_browser
-from contact_stack.viewer.cast import cast_of
-from contact_stack.viewer.film import Film, beside, read_film
 from contact_stack.viewer.page import Page
 from contact_stack.viewer.player import RecordingPlayer, export
+from contact_stack.viewer.recording import Recording, beside, load_recording
+from contact_stack.viewer.scene_model import scene_model_of
 
 HOST, PORT = "127.0.0.1", 8080
 FIRST_PORT, LAST_PORT = 1024, 65535
@@ -76,39 +76,39 @@ def main(args: argparse.Namespace) -> int:
     """
     if args.page_port > LAST_PORT:
         raise ConfigError(f"--page-port is {args.page_port} (valid: {FIRST_PORT} .. {LAST_PORT})")
-    cast = cast_of(args.scene, args.robot) if args.scene or args.robot else None
-    film = read_film(args.file, cast, args.robot_name)
+    model = scene_model_of(args.scene, args.robot) if args.scene or args.robot else None
+    recording = load_recording(args.file, model, args.robot_name)
     if args.beside is not None:
-        film = beside(film, read_film(args.beside, cast, args.robot_name))
+        recording = beside(recording, load_recording(args.beside, model, args.robot_name))
     if args.html is None:
-        show(film, args.page_port, args.browser)
+        show(recording, args.page_port, args.browser)
         return 0
-    page = film_page(film, args.page_port)
+    page = film_page(recording, args.page_port)
     try:
-        export(page, film, args.html)
+        export(page, recording, args.html)
     except OSError as error:
         raise ContactStackError(f"cannot write {args.html}: {error.strerror}") from error
     finally:
         page.close()
-    print(f"{args.html}: {film.duration:.1f} s")
+    print(f"{args.html}: {recording.duration:.1f} s")
     return 0
 
 
-def film_page(film: Film, port: int = PORT) -> Page:
+def film_page(recording: Recording, port: int = PORT) -> Page:
     """Open a page with the robot and the objects of a recording."""
-    return Page(film.cast, HOST, port, pictures=film.pictures)
+    return Page(recording.model, HOST, port, pictures=recording.pictures)
 
 
-def show(film: Film, port: int, browser: bool) -> None:
+def show(recording: Recording, port: int, browser: bool) -> None:
     """Play a recording on a page until Ctrl-C.
 
     Args:
-        film: The recording.
+        recording: The recording.
         port: Of the page; the next free one if it is taken.
         browser: Whether to open it in the browser.
     """
-    with suppress(KeyboardInterrupt), closing(film_page(film, port)) as page:
+    with suppress(KeyboardInterrupt), closing(film_page(recording, port)) as page:
         print(f"{ADDRESS.format(page.address)} (Ctrl-C ends it)", flush=True)
         if browser:
             open_browser(page.address)
-        RecordingPlayer(page, film).run()
+        RecordingPlayer(page, recording).run()

@@ -29,7 +29,7 @@ from std_srvs.srv import Trigger
 
 from contact_ros.geometry import to_pose
 from contact_stack.viewer.controls import ARM, ArmSettings, Grip
-from contact_stack.viewer.things import Place
+from contact_stack.viewer.objects import Place
 
 CONTROLLER, SIMULATOR = "contact_aware_controller", "tamsi_sim"
 SETTINGS = ("controller", "force.limit")
@@ -61,7 +61,7 @@ class GraphCommands:
     """Commands of the page, sent by its node in the order they come.
 
     Attributes:
-        progress: How far the thing is that is brought to its place, see :class:`ThingCommands`.
+        progress: How far the object is that is brought to its place, see :class:`ObjectCommands`.
         settings: As the graph has them, see :class:`Commands`.
     """
 
@@ -159,21 +159,21 @@ class GraphCommands:
 
     @by_the_node
     def surround(self, values: Mapping[str, float | str]) -> None:
-        """Change the surroundings, see :class:`ThingCommands`."""
+        """Change the surroundings, see :class:`ObjectCommands`."""
         self._set(SIMULATOR, {f"surroundings.{name}": value for name, value in values.items()})
 
     @by_the_node
     def bring(self, place: Place | None) -> None:
-        """Have a thing pushed to a place, or pushed no longer, see :class:`ThingCommands`."""
+        """Have an object pushed to a place, or pushed no longer, see :class:`ObjectCommands`."""
         if place is None:
             if self._brought is not None:
                 self._brought.cancel_goal_async()
             return
         if not self._mover.server_is_ready():
-            self._say("nobody moves things: start contact-stack launch planners")
+            self._say("nobody moves objects: start contact-stack launch planners")
             return
         self.progress = "is asked for"
-        names = [f"{place.thing}/{state}" for state in ("x", "y", "yaw")]
+        names = [f"{place.name}/{state}" for state in ("x", "y", "yaw")]
         goal = MoveObjects.Goal(scene=self._scene, names=names, goal=[place.x, place.y, place.yaw])
 
         def hear(message: Any) -> None:

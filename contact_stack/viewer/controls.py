@@ -15,7 +15,7 @@ import viser
 
 from contact_core.model.drawing import Canvas, ForceArrows, pose_of
 from contact_stack.viewer.drawing import UrdfScene
-from contact_stack.viewer.things import ThingCommands
+from contact_stack.viewer.objects import ObjectCommands
 
 HAND_COLOR = (120, 60, 160)
 SOFTEST, STIFFEST, SPRING = 50.0, 1000.0, 300.0
@@ -62,7 +62,7 @@ class ArmSettings(NamedTuple):
     limit: float
 
 
-class Commands(ThingCommands, Protocol):
+class Commands(ObjectCommands, Protocol):
     """What the page asks of the graph besides; nothing waits for an answer.
 
     Attributes:

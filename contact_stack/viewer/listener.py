@@ -13,7 +13,8 @@ import numpy as np
 from contact_stack_msgs.msg import ControllerStatus
 
 from contact_core.base.errors import choices
-from contact_ros.border import (
+from contact_ros.geometry import quaternion_to_array
+from contact_ros.validation import (
     MAX_FORCE,
     MAX_NAMES,
     MAX_POSITION,
@@ -24,7 +25,6 @@ from contact_ros.border import (
     numbers,
     vector,
 )
-from contact_ros.geometry import quaternion_to_array
 from contact_stack.viewer.snapshot import PageState
 
 MODES = {

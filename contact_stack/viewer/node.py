@@ -35,14 +35,14 @@ from contact_ros.identity import SIMULATED_TOPIC, RobotNodeConfig, announce_robo
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
 from contact_stack.viewer.browser import ADDRESS, VISITED
-from contact_stack.viewer.cast import Cast
 from contact_stack.viewer.commands import GraphCommands
-from contact_stack.viewer.film import OtherRun, read_film
 from contact_stack.viewer.listener import Listener
 from contact_stack.viewer.look_back import LookBack
-from contact_stack.viewer.offer import Offer
 from contact_stack.viewer.page import Page
+from contact_stack.viewer.permissions import Permissions
+from contact_stack.viewer.recording import OtherRun, load_recording
 from contact_stack.viewer.reference import ShownReference
+from contact_stack.viewer.scene_model import SceneModel
 from contact_stack.viewer.serving import LOCAL
 
 HEARD = {
@@ -148,11 +148,13 @@ class ViewerNode(GuardedNode):
         self._listener = Listener(self._links, movable, ControllerConfig().force.limit)
         self._announcement = announce_robot(self, robot)
         urdfs = {name: read_urdf(item.urdf) for name, item in objects.items()}
-        cast = Cast(robot.urdf, robot.arm_joints, urdfs, movable)
-        self._page = Page(cast, config.host, config.port, config.history)
+        model = SceneModel(robot.urdf, robot.arm_joints, urdfs, movable)
+        self._page = Page(model, config.host, config.port, config.history)
         self._past = LookBack(self._page, config.memory)
         self._reference = ShownReference(robot)
-        self._other = OtherRun(read_film(Path(config.beside), cast)) if config.beside else None
+        self._other = (
+            OtherRun(load_recording(Path(config.beside), model)) if config.beside else None
+        )
         self._extra: dict[str, Any] = {}
         # In any mode the latest sample is enough: the page is no participant.
         latest = signal_subscription(lockstep=False)
@@ -204,7 +206,8 @@ class ViewerNode(GuardedNode):
         limit = ControllerConfig().force.limit
         token = "" if simulated and self._local else secrets.token_urlsafe(TOKEN_BYTES)
         page.offer(
-            Offer(commands, robot.tool_link, self._links, limit, self._obstacles, simulated), token
+            Permissions(commands, robot.tool_link, self._links, limit, self._obstacles, simulated),
+            token,
         )
         if token:
             # Printed and not logged, for all nodes hear the log, and files keep it.

@@ -15,13 +15,13 @@ from viser import uplot
 
 from contact_aware_control.estimation.config import ParticleConfig
 from contact_core.model.drawing import Canvas, ForceArrows, silence
-from contact_stack.viewer.cast import Cast
 from contact_stack.viewer.drawing import FrictionCones, UrdfScene, light
-from contact_stack.viewer.offer import Door, Offer, UserControls
+from contact_stack.viewer.objects import PLACE_COLOR
+from contact_stack.viewer.permissions import Permissions, TokenPrompt, UserControls
 from contact_stack.viewer.plots import Quantities, RollingPlot, TimelinePlot
+from contact_stack.viewer.scene_model import SceneModel
 from contact_stack.viewer.serving import TITLE, served_our_way
 from contact_stack.viewer.snapshot import PageState
-from contact_stack.viewer.things import PLACE_COLOR
 
 TRUE_COLOR = (217, 115, 13)
 ESTIMATE_COLOR = (11, 110, 153)
@@ -62,7 +62,7 @@ class Page:
 
     def __init__(
         self,
-        cast: Cast,
+        model: SceneModel,
         host: str,
         port: int,
         history: float = 0.0,
@@ -73,7 +73,7 @@ class Page:
         Pages of other sites may not talk to it.
 
         Args:
-            cast: What is shown.
+            model: What is shown.
             host: Address to listen on.
             port: First port to try.
             history: Time in the plots of a robot that runs [s].
@@ -84,7 +84,7 @@ class Page:
         self.server.scene.set_up_direction("+z")
         light(self.server)
         # Without objects there is nothing that the arm could stand on.
-        height = FLOOR_HEIGHT if cast.objects else 0.0
+        height = FLOOR_HEIGHT if model.objects else 0.0
         self.server.scene.add_grid(
             "/floor", cell_size=0.1, section_size=0.5, cell_color=FLOOR_LINES,
             section_color=FLOOR_LINES, infinite_grid=True, fade_distance=7.0,
@@ -94,10 +94,10 @@ class Page:
         self.server.initial_camera.position = CAMERA_POSITION
         self.server.initial_camera.look_at = CAMERA_TARGET
         self.server.on_client_connect(_fit)
-        self._robot = UrdfScene(self.server, "/robot", cast.urdf)
+        self._robot = UrdfScene(self.server, "/robot", model.urdf)
         self._objects = {
             name: UrdfScene(self.server, f"/objects/{name}", urdf)
-            for name, urdf in cast.objects.items()
+            for name, urdf in model.objects.items()
         }
         self._true = ForceArrows(self.server, "/contacts/true", TRUE_COLOR, ARROW_OFFSET)
         self._estimated = ForceArrows(
@@ -106,14 +106,14 @@ class Page:
         self._cones = FrictionCones(
             self.server, "/contacts/cones", ESTIMATE_COLOR, ParticleConfig().friction
         )
-        self._ghost = UrdfScene(self.server, "/ghost", cast.urdf, GHOST_COLOR)
-        self._reference = UrdfScene(self.server, "/reference", cast.urdf, REFERENCE_COLOR)
-        self._beside = UrdfScene(self.server, "/beside", cast.urdf, BESIDE_COLOR)
+        self._ghost = UrdfScene(self.server, "/ghost", model.urdf, GHOST_COLOR)
+        self._reference = UrdfScene(self.server, "/reference", model.urdf, REFERENCE_COLOR)
+        self._beside = UrdfScene(self.server, "/beside", model.urdf, BESIDE_COLOR)
         self._particles = self.server.scene.add_point_cloud(
             "/contacts/particles", np.zeros((0, 3)), PARTICLE_COLOR, point_size=PARTICLE_SIZE,
             point_shape="circle", precision="float32",
         )  # fmt: skip
-        self._arm_joints = cast.arm_joints
+        self._arm_joints = model.arm_joints
         gui = self.server.gui
         self._status = gui.add_html("waiting for the graph", order=0.0)
         with gui.add_folder("show", order=SWITCHES, expand_by_default=False):
@@ -139,39 +139,39 @@ class Page:
         ]
         self._plots_due = 0.0
         self.address = f"http://{host}:{self.server.get_port()}"
-        self._urdfs, self._movable = cast.objects, cast.movable
-        self._hands: dict[int | None, UserControls] = {}
+        self._urdfs, self._movable = model.objects, model.movable
+        self._controls: dict[int | None, UserControls] = {}
 
-    def offer(self, offer: Offer, token: str = "") -> None:
-        """Offer buttons, links that can be dragged, and what can be done with things.
+    def offer(self, permissions: Permissions, token: str = "") -> None:
+        """Offer buttons, links that can be dragged, and what can be done with objects.
 
         Args:
-            offer: What can be commanded.
+            permissions: What can be commanded.
             token: What a person has to enter before; empty to offer it to everybody.
         """
         if not token:
-            self._hands[None] = self._hands_of(self.server, offer)
+            self._controls[None] = self._controls_of(self.server, permissions)
             return
 
         def let_in(client: viser.ClientHandle) -> None:
-            self._hands[client.client_id] = self._hands_of(client, offer)
+            self._controls[client.client_id] = self._controls_of(client, permissions)
 
-        Door(self.server, token, let_in)
+        TokenPrompt(self.server, token, let_in)
         self.server.on_client_disconnect(self._leave)
 
-    def _hands_of(self, canvas: Canvas, offer: Offer) -> UserControls:
-        things = {name: self._objects[name] for name in self._movable}
-        return UserControls(canvas, offer, self._robot, things, self._copy_of)
+    def _controls_of(self, canvas: Canvas, permissions: Permissions) -> UserControls:
+        objects = {name: self._objects[name] for name in self._movable}
+        return UserControls(canvas, permissions, self._robot, objects, self._copy_of)
 
     def _leave(self, client: viser.ClientHandle) -> None:
         """Let go of what somebody holds who has closed the page."""
-        hands = self._hands.pop(client.client_id, None)
+        hands = self._controls.pop(client.client_id, None)
         if hands is not None:
             hands.let_go()
 
-    def _copy_of(self, canvas: Canvas, thing: str) -> UrdfScene:
-        """Draw another one of a thing, translucent."""
-        return UrdfScene(canvas, "/copy", self._urdfs[thing], PLACE_COLOR)
+    def _copy_of(self, canvas: Canvas, name: str) -> UrdfScene:
+        """Draw another one of an object, translucent."""
+        return UrdfScene(canvas, "/copy", self._urdfs[name], PLACE_COLOR)
 
     def say(self, text: str) -> None:
         """Tell everybody who looks at the page."""
@@ -210,7 +210,7 @@ class Page:
             live: What plots go on with, where ``now`` lies in the past.
         """
         self._robot.move_joints(now.joints)
-        for hands in tuple(self._hands.values()):  # people come and go
+        for hands in tuple(self._controls.values()):  # people come and go
             hands.draw()
         for name, (position, quaternion) in now.objects.items():
             if name in self._objects:

@@ -12,8 +12,8 @@ import viser
 from tqdm import tqdm
 
 from contact_core.base.waiting import LONG
-from contact_stack.viewer.film import RATE, Film
 from contact_stack.viewer.page import Page
+from contact_stack.viewer.recording import RATE, Recording
 
 SPEEDS = {"1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "4": 4.0}
 """As they are called -> how many seconds of the recording pass in one."""
@@ -33,31 +33,31 @@ class RecordingPlayer:
         playing: Whether the next ones follow by themselves.
     """
 
-    def __init__(self, page: Page, film: Film) -> None:
+    def __init__(self, page: Page, recording: Recording) -> None:
         """Add the controls to the page, and show the first picture.
 
         Args:
             page: The page.
-            film: The recording.
+            recording: The recording.
         """
         self.time, self.playing, self._speed = 0.0, True, 1.0
-        self._page, self._film = page, film
+        self._page, self._recording = page, recording
         self._lock = threading.RLock()  # buttons are pressed in threads of the page
         gui = page.server.gui
         with gui.add_folder("recording", order=0.5):
-            end = max(math.ceil(film.duration / STEP), 1) * STEP
+            end = max(math.ceil(recording.duration / STEP), 1) * STEP
             self._timeline = gui.add_slider("time [s]", 0.0, round(end, 2), STEP, 0.0)
             self._button = gui.add_button("pause", icon=viser.Icon.PLAYER_PAUSE)
             speed = gui.add_dropdown("speed", tuple(SPEEDS), initial_value="1")
         self._timeline.on_update(self._scrub)
         self._button.on_click(lambda event: self.play(not self.playing))
         speed.on_update(self._set_speed)
-        page.draw(film.at(0.0))
+        page.draw(recording.at(0.0))
 
     def play(self, playing: bool) -> None:
         """Play, from the start where it has ended, or pause."""
         with self._lock:
-            if playing and self.time >= self._film.duration:
+            if playing and self.time >= self._recording.duration:
                 self.time = 0.0
             self.playing = playing
         self._button.label = "pause" if playing else "play"
@@ -71,11 +71,11 @@ class RecordingPlayer:
         """
         with self._lock:
             if self.playing:
-                self.time = min(self.time + self._speed * seconds, self._film.duration)
+                self.time = min(self.time + self._speed * seconds, self._recording.duration)
                 self._timeline.value = round(self.time, 2)  # type: ignore[misc]
-                if self.time >= self._film.duration:
+                if self.time >= self._recording.duration:
                     self.play(False)
-        self._page.draw(self._film.at(self.time))
+        self._page.draw(self._recording.at(self.time))
 
     def run(self) -> None:
         """Play until this is interrupted."""
@@ -97,12 +97,12 @@ class RecordingPlayer:
         self._speed = SPEEDS[event.target.value]
 
 
-def export(page: Page, film: Film, file: Path) -> None:
+def export(page: Page, recording: Recording, file: Path) -> None:
     """Write a recording as one HTML page that plays in a browser, without a server.
 
     Args:
         page: Where it is drawn.
-        film: The recording.
+        recording: The recording.
         file: The HTML file, whose folder is made.
 
     Raises:
@@ -110,9 +110,9 @@ def export(page: Page, film: Film, file: Path) -> None:
     """
     scene = page.server.scene
     caption = scene.add_label("/caption", "", position=CAPTION, anchor="bottom-center")
-    page.draw(film.pictures[0])
+    page.draw(recording.pictures[0])
     serializer = page.server.get_scene_serializer()
-    for picture in tqdm(film.pictures, file.name, unit=" pictures", delay=LONG, leave=False):
+    for picture in tqdm(recording.pictures, file.name, unit=" pictures", delay=LONG, leave=False):
         page.draw(picture)
         caption.text = f"{picture.time:.2f} s   {picture.state}   {picture.true_force:.1f} N"
         serializer.insert_sleep(1.0 / RATE)

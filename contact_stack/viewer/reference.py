@@ -12,8 +12,8 @@ import pinocchio as pin
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.inverse_kinematics import InverseKinematics
 from contact_core.robot.robot import Robot
-from contact_ros.border import MAX_POSITION, named_numbers, numbers, vector
 from contact_ros.geometry import quaternion_to_array
+from contact_ros.validation import MAX_POSITION, named_numbers, numbers, vector
 
 OVER = 0.5
 """After how long without news the motion has ended [s]."""

@@ -18,7 +18,7 @@ from enum import Enum
 
 from contact_core.base.errors import CommunicationError
 from contact_core.robot.gripper import GripperCommand
-from contact_ros.border import MessageError
+from contact_ros.validation import MessageError
 from contact_stack.wsg50 import gcl
 from contact_stack.wsg50.gcl import Answer, GripState, Line
 from contact_stack.wsg50.link import GripperConnection

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
-from contact_ros.border import MessageError, number
+from contact_ros.validation import MessageError, number
 
 MAX_LINE = 200
 """What is longer is no line of the gripper [bytes]."""

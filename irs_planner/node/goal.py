@@ -10,7 +10,7 @@ import numpy as np
 
 from contact_core.base.config import nested, parameter
 from contact_core.base.errors import ConfigError, choices
-from contact_ros.border import MAX_NUMBER, MAX_STEP, check_numbers
+from contact_ros.validation import MAX_NUMBER, MAX_STEP, check_numbers
 from irs_planner.batch import PlanTask
 from irs_planner.dynamics import Dynamics
 from irs_planner.examples import (

@@ -22,15 +22,6 @@ from tf2_msgs.msg import TFMessage
 from contact_core.base.config import nested, parameter
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.planning import PlanStatus, StopCondition
-from contact_ros.border import (
-    MAX_NAMES,
-    MAX_NUMBER,
-    MAX_POSITION,
-    MessageError,
-    at_most,
-    check_numbers,
-    joint_positions,
-)
 from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.geometry import BaseFrames, checked_pose
@@ -39,6 +30,15 @@ from contact_ros.parameters import read
 from contact_ros.planning_server import GoalPlanner, PlanAnswer, PlanningServer
 from contact_ros.qos import WAITING, signal_publisher, signal_subscription
 from contact_ros.stamps import to_nanoseconds
+from contact_ros.validation import (
+    MAX_NAMES,
+    MAX_NUMBER,
+    MAX_POSITION,
+    MessageError,
+    at_most,
+    check_numbers,
+    joint_positions,
+)
 from irs_planner.examples import build_problem
 from irs_planner.node.goal_fields import input_names
 from irs_planner.object_mover import MoverConfig, ObjectMover
@@ -203,7 +203,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         while (end := self._end(problem, stop, begun)) is None:
             if self._joints_heard > heard and self._hears_all(problem):
                 heard = self._joints_heard
-                self._look(problem)
+                self._update(problem)
                 publish(_feedback(problem, stop.elapsed))
                 problem.search()
             # A look that comes late is made up for, but not more than one.
@@ -229,13 +229,13 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             self._known = mover, BaseFrames(mover.robot)
         return self._known[1]
 
-    def _look(self, mover: ObjectMover) -> None:
+    def _update(self, mover: ObjectMover) -> None:
         frames = self._frames(mover)
         for name, seen in self._seen.items():
             if name in mover.object_names:
                 mover.see(name, seen.stamp, frames.pose(seen.frame) * seen.pose)
         names, joints, stamp = mover.joint_names, self._joints, self._stamp
-        control = mover.look(np.array([joints[name] for name in names]))
+        control = mover.update(np.array([joints[name] for name in names]))
         target = JointState(name=names, position=control.tolist())
         target.header.stamp = stamp
         self._send(target)

@@ -10,12 +10,12 @@ from contact_stack_msgs.action import PlanThroughContact
 from sensor_msgs.msg import JointState
 
 from contact_core.base.planning import StopCondition
-from contact_ros.border import joint_positions
 from contact_ros.entry_point import run
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read
 from contact_ros.planning_server import GoalPlanner, PlanAnswer, PlanningServer
 from contact_ros.qos import WAITING, signal_subscription
+from contact_ros.validation import joint_positions
 from irs_planner.batch import PlanTask, TaskResult, run_task
 from irs_planner.diagnosis import remedy_of
 from irs_planner.node.goal import PlannerNodeConfig, read_goal

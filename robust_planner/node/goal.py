@@ -16,9 +16,9 @@ from contact_stack_msgs.msg import UncertainParameter
 from contact_core.base.config import from_mapping, parameter
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.planning import PlanStatus
-from contact_ros.border import MAX_NUMBER, MAX_STEP, check_numbers
 from contact_ros.planning_server import GoalRefusedError
 from contact_ros.stamps import to_nanoseconds
+from contact_ros.validation import MAX_NUMBER, MAX_STEP, check_numbers
 from robust_planner.config import PlannerConfig
 from robust_planner.contact_model import ContactModel, PlanningProblemError
 from robust_planner.examples import Example

@@ -12,9 +12,9 @@ from geometry_msgs.msg import Vector3
 
 from contact_core.base.errors import choices
 from contact_core.robot.robot import Robot
-from contact_ros.border import MAX_POSITION, MessageError, number, vector
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.stamps import NANOSECONDS
+from contact_ros.validation import MAX_POSITION, MessageError, number, vector
 
 STRONGEST_PUSH = 1e3
 """Largest component of a push that is believed [N]."""

@@ -23,7 +23,6 @@ from contact_core.robot.gripper import GripperCommand
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_core.robot.scene_config import ENGINES
-from contact_ros.border import ending, ending_errors, numbers
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import (
     DriverConfig,
@@ -50,6 +49,7 @@ from contact_ros.qos import signal_publisher
 from contact_ros.real_time import RealTimeConfig, enter_real_time
 from contact_ros.rivals import SolePublisher
 from contact_ros.stamps import NANOSECONDS, to_time
+from contact_ros.validation import ending, ending_errors, numbers
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.node.driver_faults import (
     DriverFaults,

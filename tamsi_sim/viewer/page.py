@@ -44,7 +44,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Recording:
+class PageRecording:
     """What a page shows, as one file that needs no server; a notebook displays it.
 
     Attributes:
@@ -150,7 +150,7 @@ class SimulationPage(ABC):
     def _frames(self) -> Sequence[Picture]:
         """Return the pictures of a recording, PERIOD apart."""
 
-    def recording(self) -> Recording:
+    def recording(self) -> PageRecording:
         """Return what the page shows as one file, for others who do not have this simulation."""
         with self._drawing:
             shown, serializer = self._shown, self._server.get_scene_serializer()
@@ -159,7 +159,7 @@ class SimulationPage(ABC):
                 serializer.insert_sleep(PERIOD)
             text = serializer.as_html()
             self._draw(shown)
-        return Recording(text)
+        return PageRecording(text)
 
     def close(self) -> None:
         """Close the page."""

@@ -1,10 +1,15 @@
 """The names that a package exports exist, and importing the package alone imports little else."""
 
+import ast
 import importlib
 import subprocess
 import sys
+from collections import defaultdict
 
 import pytest
+
+from contact_core.base.fingerprint import PACKAGES as ALL_PACKAGES
+from contact_core.base.fingerprint import ROOT
 
 PACKAGES = ("contact_core", "contact_ros")
 
@@ -31,3 +36,14 @@ def test_a_package_imports_its_parts_when_they_are_used(package: str) -> None:
         [sys.executable, "-c", script], check=True, capture_output=True, text=True
     )
     assert found.stdout.strip() == ""
+
+
+def test_a_class_name_stands_for_one_class() -> None:
+    places = defaultdict(set)
+    for package in ALL_PACKAGES:
+        for file in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text())):
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places[node.name].add(file.relative_to(ROOT))
+    assert len(places) > 500
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}

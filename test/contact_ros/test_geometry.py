@@ -10,7 +10,6 @@ from scipy.spatial.transform import Rotation
 from tf2_msgs.msg import TFMessage
 
 from contact_core.robot.description import RobotDescription
-from contact_ros.border import MessageError
 from contact_ros.geometry import (
     BaseFrames,
     checked_pose,
@@ -24,6 +23,7 @@ from contact_ros.geometry import (
     to_transform,
     to_vector,
 )
+from contact_ros.validation import MessageError
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from sensor_msgs.msg import JointState
 
 from contact_core.robot.gripper import GripperCommand
-from contact_ros.border import MessageError
 from contact_ros.gripper import Ending, GripperMotion
+from contact_ros.validation import MessageError
 from tamsi_sim.node.gripper import STANDSTILL_TICKS, Standstill
 
 WIDEST = 0.055

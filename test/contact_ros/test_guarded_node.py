@@ -28,7 +28,6 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from contact_core.base.errors import CommunicationError, ConfigError
-from contact_ros.border import MAX_TEXT, MessageError, ending, number
 from contact_ros.diagnostics import Health, Level
 from contact_ros.guarded_node import (
     MAX_MESSAGE,
@@ -38,6 +37,7 @@ from contact_ros.guarded_node import (
 )
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.loop import ErrorRelay, MessageThread
+from contact_ros.validation import MAX_TEXT, MessageError, ending, number
 
 PACKAGES = (
     "contact_aware_control",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from contact_ros.border import LOG_PERIOD, Rejections
 from contact_ros.diagnostics import Health, Level
+from contact_ros.validation import LOG_PERIOD, Rejections
 
 
 def test_the_first_is_logged_at_once_and_the_others_now_and_then() -> None:

@@ -23,7 +23,7 @@ def clock_of(graph, robot: str):
 def test_a_second_clock_is_named_until_it_is_gone(graph) -> None:
     left, sole = clock_of(graph, "left")
     graph.spin_until(lambda: publishers(left, "/clock") == ["/left/tamsi_sim"])
-    sole._look()
+    sole._update()
     assert sole.report(OK) is OK
 
     right, other = clock_of(graph, "right")
@@ -33,7 +33,7 @@ def test_a_second_clock_is_named_until_it_is_gone(graph) -> None:
     graph.spin_until(lambda: sole.problem and other.problem)
     assert sole.problem == other.problem == text
     for _ in range(3):
-        sole._look()
+        sole._update()
     assert logged == [text]
     report = sole.report(OK)
     assert (report.level, report.message) == (Level.WARN, text)
@@ -51,7 +51,7 @@ def test_a_clock_that_is_remapped_is_no_rival(graph) -> None:
     right = graph.node("tamsi_sim", "-r", "__ns:=/right", "-r", "/clock:=clock")
     right.create_publisher(Clock, "/clock", 1)
     graph.spin_until(lambda: left.count_publishers("/right/clock") == 1)
-    sole._look()
+    sole._update()
     assert sole.problem == ""
 
 

@@ -21,16 +21,16 @@ from websockets.sync.client import connect
 
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
-from contact_ros.border import MessageError
 from contact_ros.geometry import to_pose
-from contact_stack.viewer.cast import cast_of
+from contact_ros.validation import MessageError
 from contact_stack.viewer.controls import ArmSettings
 from contact_stack.viewer.listener import Listener
 from contact_stack.viewer.look_back import LookBack
 from contact_stack.viewer.node import Pace
-from contact_stack.viewer.offer import Offer
 from contact_stack.viewer.page import Page
+from contact_stack.viewer.permissions import Permissions
 from contact_stack.viewer.reference import ShownReference
+from contact_stack.viewer.scene_model import scene_model_of
 from contact_stack.viewer.snapshot import PageState
 
 Q = np.array([0.1, 0.5, -0.2, -1.3, 0.2, 0.9, 0.1])
@@ -56,7 +56,7 @@ def robot():
 
 @pytest.fixture
 def page(robot):
-    page = Page(cast_of("", "iiwa14_wsg50"), "127.0.0.1", 8400, history=10)
+    page = Page(scene_model_of("", "iiwa14_wsg50"), "127.0.0.1", 8400, history=10)
     page.draw(PageState(joints=dict(zip(robot.arm_joints, Q, strict=True))))
     yield page
     page.close()
@@ -66,7 +66,7 @@ def page(robot):
 def asked(page, robot):
     asked = Asked()
     links = Robot.from_description(robot).link_names
-    page.offer(Offer(asked, robot.tool_link, links, 15.0))
+    page.offer(Permissions(asked, robot.tool_link, links, 15.0))
     return asked
 
 
@@ -102,7 +102,7 @@ def test_pages_of_other_sites_may_not_talk_to_it(page, origin, welcome):
     ],
 )
 def test_a_page_for_other_machines_is_shown_at_its_own_address_alone(robot, origin, welcome):
-    page = Page(cast_of("", "iiwa14_wsg50"), "0.0.0.0", 8402, history=10)
+    page = Page(scene_model_of("", "iiwa14_wsg50"), "0.0.0.0", 8402, history=10)
     try:
         protocols = [f"viser-v{viser.__version__}"]
         with socket.create_connection(("127.0.0.1", 8402)) as road:
@@ -182,7 +182,7 @@ def test_a_link_is_held_where_the_mouse_took_it(page, asked, robot):
 def test_the_goal_of_the_tool_begins_at_the_tool_and_ends_with_it(page, asked, robot):
     arm = Robot.from_description(robot)
     arm.update(Q)
-    controls = page._hands[None].controls
+    controls = page._controls[None].controls
     controls._show_goal(True)
     goal = controls._goal
     shown = pin.SE3(pin.Quaternion(*goal.wxyz).matrix(), goal.position)
@@ -192,7 +192,7 @@ def test_the_goal_of_the_tool_begins_at_the_tool_and_ends_with_it(page, asked, r
 
 
 def test_settings_are_shown_as_the_graph_has_them_and_not_asked_for_again(page, asked):
-    controls = page._hands[None].controls
+    controls = page._controls[None].controls
     assert (controls._controller.value, controls._limit.value) == ("qp", 15.0)
     asked.settings = ArmSettings("greedy", 25.0)
     page.draw(PageState())
@@ -346,19 +346,19 @@ def test_of_another_arm_those_links_are_seen_that_are_elsewhere(page, robot):
 @pytest.fixture
 def table():
     """A page of a box that may be pushed over a table, and what is asked there."""
-    page = Page(cast_of("push_box"), "127.0.0.1", 8400, history=10.0)
+    page = Page(scene_model_of("push_box"), "127.0.0.1", 8400, history=10.0)
     position, turned = np.array([0.56, -0.09, 0.25]), np.array([0.0, 0.0, 0.6, 0.8])
     page.draw(PageState(objects={"box": (position, turned)}))
     asked = Asked()
     asked.progress = "pushing, 30 mm and 4 degrees to go"
-    page.offer(Offer(asked, "pusher", (), 15.0, ("table",)))
+    page.offer(Permissions(asked, "pusher", (), 15.0, ("table",)))
     yield page, asked
     page.close()
 
 
 def test_a_thing_is_asked_for_where_a_person_has_clicked(table):
     page, asked = table
-    placing = page._hands[None].placing
+    placing = page._controls[None].placing
     placing._chosen.value = True
     placing._choose()
     yaw = 2.0 * np.arctan2(0.6, 0.8)
@@ -369,7 +369,7 @@ def test_a_thing_is_asked_for_where_a_person_has_clicked(table):
     placing._click(SimpleNamespace(ray_origin=(0.5, 0.0, 1.25), ray_direction=tuple(-ray)))
     placing._ask(True)
     name, place = asked.calls[-1]
-    assert (name, place.thing) == ("bring", "box")
+    assert (name, place.name) == ("bring", "box")
     np.testing.assert_allclose([place.x, place.y, place.yaw], [0.6, -0.2, yaw], atol=1e-6)
     copy = visit(page.address).poses["/copy"]
     np.testing.assert_allclose(copy.translation, [0.6, -0.2, 0.25], atol=1e-6)
@@ -384,6 +384,6 @@ def test_a_thing_is_asked_for_where_a_person_has_clicked(table):
 
 def test_who_asks_for_a_thing_without_a_place_is_shown_one(table):
     page, asked = table
-    page._hands[None].placing._ask(True)
+    page._controls[None].placing._ask(True)
     assert "/place" in visit(page.address).nodes
     assert asked.calls == []

@@ -21,7 +21,7 @@ from rclpy.parameter import Parameter
 
 from contact_stack.viewer.commands import GraphCommands
 from contact_stack.viewer.controls import Grip
-from contact_stack.viewer.things import Place
+from contact_stack.viewer.objects import Place
 
 PLACE = Place("box", 0.6, -0.1, 0.5)
 
@@ -83,7 +83,7 @@ def test_a_thing_is_brought_to_its_place_and_the_page_says_how_far_it_is(graph) 
     commands = graph.commands
     commands.bring(PLACE)
     wait_for(lambda: graph.said)
-    assert graph.said == ["nobody moves things: start contact-stack launch planners"]
+    assert graph.said == ["nobody moves objects: start contact-stack launch planners"]
     mover = Mover(graph.tamsi_sim)
     wait_for(commands._mover.server_is_ready)
     commands.bring(PLACE)

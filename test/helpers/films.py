@@ -13,7 +13,7 @@ from contact_core.robot.description import RobotDescription
 from contact_ros.geometry import to_point, to_vector
 from contact_ros.stamps import NANOSECONDS
 from contact_stack.recording import McapRecorder
-from contact_stack.viewer.cast import CAST, cast_of
+from contact_stack.viewer.scene_model import CAST, scene_model_of
 
 DURATION, PERIOD = 4.0, 0.01
 PUSHED = (2.0, 3.0)
@@ -30,7 +30,7 @@ def write_recording(path: Path, namespace: str = "/lbr/", start: float = 1e9) ->
     """Write it, with stamps from ``start`` [s] on."""
     joints = RobotDescription.load("iiwa14_wsg50").arm_joints
     with McapRecorder(path) as recorder:
-        recorder.describe(CAST, cast_of("", "iiwa14_wsg50").as_metadata())
+        recorder.describe(CAST, scene_model_of("", "iiwa14_wsg50").as_metadata())
         for time in np.arange(0.0, DURATION, PERIOD):
             contact = Contact(
                 link="lbr_link_4",

@@ -46,7 +46,7 @@ def carry_out(mover, looks, change=lambda k, state: state):
                 mover.see(name, picture.stamp, pose)
         if not mover.trackers:
             continue
-        command = mover.look(state[6:13])
+        command = mover.update(state[6:13])
         mover.search()
         commanded = np.concatenate((state[:6], command))
         tools.append(dynamics.outputs(commanded[np.newaxis])[0][0, :3])
@@ -110,7 +110,7 @@ def test_angles_go_the_short_way_round(tmp_path):
         turned = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, yaw), pose.translation)
         for n in range(2):  # twice is believed
             mover.see("thing", 10**9 * (2 * k + n), turned)
-        mover.look(joints)
+        mover.update(joints)
         (found,) = mover.error[[name == "thing/yaw" for name in mover.wanted]]
         assert found == pytest.approx((2.0 * np.pi - 6.2, 2.0 * np.pi - 6.1, 0.0)[k - 1], abs=1e-6)
 
@@ -122,12 +122,12 @@ def test_what_has_tipped_over_is_said(tmp_path):
     mover.see("thing", 1, tipped)
     mover.see("stranger", 1, tipped)
     joints = mover.problem.initial_state[6:13]
-    np.testing.assert_array_equal(mover.look(joints), joints)  # nothing pushes it further
+    np.testing.assert_array_equal(mover.update(joints), joints)  # nothing pushes it further
     assert mover.beyond == ("thing/roll",)
     assert list(mover.trackers) == ["thing"]
     for stamp in (2, 3):
         mover.see("thing", 10**9 * stamp, pin.SE3(np.eye(3), np.array([0.56, -0.09, 0.26])))
-    mover.look(joints)
+    mover.update(joints)
     assert mover.beyond == ()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from contact_core.base.figures import BLUE, BROWN, GREEN, ORANGE, dress
-from contact_stack.demo.push_anything.shapes import Part, Thing
+from contact_stack.demo.push_anything.shapes import Part, PushedObject
 from contact_stack.demo.push_anything.task import PushTask
 from irs_planner.scenes.planar_scene import Box, Circle
 
@@ -35,7 +35,7 @@ def draw_push(axes: Axes, task: PushTask, poses: np.ndarray, tool: np.ndarray) -
     axes.set_aspect("equal")
 
 
-def _draw_thing(axes: Axes, thing: Thing, pose: np.ndarray, **style: Any) -> None:
+def _draw_thing(axes: Axes, thing: PushedObject, pose: np.ndarray, **style: Any) -> None:
     cosine, sine = math.cos(pose[2]), math.sin(pose[2])
     turn = np.array([[cosine, -sine], [sine, cosine]])
     for part in thing.parts:

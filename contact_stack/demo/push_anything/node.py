@@ -13,8 +13,8 @@ from contact_ros.geometry import frame_pose, to_pose
 from contact_ros.qos import signal_publisher
 from contact_ros.stamps import NANOSECONDS, to_time
 from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection, force_on
-from contact_stack.demo.push_anything.pusher import LOOK, PushConditions, Pusher
-from contact_stack.demo.push_anything.task import PUSHER, THING, PushTask, seen_from_above
+from contact_stack.demo.push_anything.pusher import UPDATE_PERIOD, PushConditions, Pusher
+from contact_stack.demo.push_anything.task import OBJECT, PUSHER, PushTask, seen_from_above
 
 
 @dataclass(frozen=True)
@@ -110,12 +110,12 @@ class PushAnythingNode(ClientNode[PushedData]):
             self.start, self._next = self.stamp, self.stamp
             self._pusher = Pusher(self._task, self._conditions, self._tool(), self._seed)
         assert self.start is not None
-        seen = frame_pose(self.heard[OBJECTS].at(self.stamp), THING)
+        seen = frame_pose(self.heard[OBJECTS].at(self.stamp), OBJECT)
         self._pusher.see(self.stamp, seen)
         if self.stamp < self._next:
             return
-        self._next += round(LOOK * NANOSECONDS)
-        target = PoseStamped(pose=to_pose(self._pusher.look(self._tool())))
+        self._next += round(UPDATE_PERIOD * NANOSECONDS)
+        target = PoseStamped(pose=to_pose(self._pusher.update(self._tool())))
         target.header.stamp, target.header.frame_id = to_time(self.stamp), self._base
         self._targets.publish(target)
         pose = seen_from_above(seen)
@@ -127,7 +127,7 @@ class PushAnythingNode(ClientNode[PushedData]):
 
     def _pose(self, stamp: int) -> np.ndarray:
         """Return the pose (3) of the thing at a stamp."""
-        return seen_from_above(frame_pose(self.heard[OBJECTS].at(stamp), THING))
+        return seen_from_above(frame_pose(self.heard[OBJECTS].at(stamp), OBJECT))
 
     def _tool(self, joints: np.ndarray | None = None) -> np.ndarray:
         """Return where the tool is (2) [m]: now, or at joint positions (n) [rad]."""

@@ -16,14 +16,14 @@ from contact_core.base.config import nested, parameter
 from contact_core.base.seeds import generator
 from contact_core.robot.scene_config import CameraConfig
 from contact_stack.demo.push_anything.shapes import HEIGHT
-from contact_stack.demo.push_anything.task import TABLE, THING, PushTask, seen_from_above
+from contact_stack.demo.push_anything.task import OBJECT, TABLE, PushTask, seen_from_above
 from irs_planner.closed_loop import ClosedLoop, ClosedLoopSettings, Phase
 from irs_planner.object_tracker import ObjectTracker, TrackerConfig
 from tamsi_sim.robot.camera import Camera
 
 DOWN = pin.rpy.rpyToMatrix(0.0, math.pi, 0.0)
 """Orientation of a rod that hangs down from an arm that stretches along x."""
-LOOK = 0.05
+UPDATE_PERIOD = 0.05
 """Between two looks [s]."""
 REST = 10
 """Looks at rest after which it counts."""
@@ -116,7 +116,7 @@ class Pusher:
         self.tracker = ObjectTracker(TrackerConfig(), 0, start)
         self._command = _polar(tool)
         self.loop = ClosedLoop(task.problem(self._command), settings)
-        self._step = conditions.speed * LOOK
+        self._step = conditions.speed * UPDATE_PERIOD
         self._rested = 0
 
     @property
@@ -131,10 +131,10 @@ class Pusher:
             now: The time [ns], from 1.
             pose: Where the thing truly is.
         """
-        for picture in self._camera.see(now, lambda: {THING: pose}):
-            self.tracker.see(picture.stamp, picture.poses[THING])
+        for picture in self._camera.see(now, lambda: {OBJECT: pose}):
+            self.tracker.see(picture.stamp, picture.poses[OBJECT])
 
-    def look(self, tool: np.ndarray) -> pin.SE3:
+    def update(self, tool: np.ndarray) -> pin.SE3:
         """Return where the tool is to be at the next look, world frame.
 
         Args:

@@ -7,8 +7,8 @@ from typing import Any
 
 from contact_core.robot.scene import write_scene
 from contact_stack.demo.push_anything.pusher import PushConditions
-from contact_stack.demo.push_anything.shapes import HEIGHT, Thing
-from contact_stack.demo.push_anything.task import TABLE, THING, PushTask
+from contact_stack.demo.push_anything.shapes import HEIGHT, PushedObject
+from contact_stack.demo.push_anything.task import OBJECT, TABLE, PushTask
 
 
 def write_push_scene(task: PushTask, conditions: PushConditions, folder: Path) -> Path:
@@ -22,14 +22,14 @@ def write_push_scene(task: PushTask, conditions: PushConditions, folder: Path) -
     Returns:
         The scene's file, as an absolute path.
     """
-    thing = Thing.make(task.thing.name, task.thing.mass * conditions.mass)
+    thing = PushedObject.make(task.thing.name, task.thing.mass * conditions.mass)
     x, y, turn = task.start
 
     def change(values: dict[str, Any]) -> None:
         values["engine"] = conditions.engine
         values["surfaces"]["smooth"]["friction"] *= conditions.friction
         del values["objects"]["box"]
-        values["objects"][THING] = {
+        values["objects"][OBJECT] = {
             "urdf": str(thing.urdf(folder).resolve()),
             "free": True,
             "xyz": [x, y, TABLE + HEIGHT / 2.0],

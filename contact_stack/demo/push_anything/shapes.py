@@ -51,7 +51,7 @@ ROUND = ("disc",)
 
 
 @dataclass(frozen=True)
-class Thing:
+class PushedObject:
     """A shape with mass, its origin at the centre of mass.
 
     Attributes:
@@ -69,7 +69,7 @@ class Thing:
     radius: float
 
     @classmethod
-    def make(cls, name: str, mass: float = MASS) -> Thing:
+    def make(cls, name: str, mass: float = MASS) -> PushedObject:
         """Distribute mass evenly over a shape.
 
         Args:

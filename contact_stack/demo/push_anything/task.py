@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from contact_stack.demo.push_anything.shapes import Thing
+from contact_stack.demo.push_anything.shapes import PushedObject
 from irs_planner.object_mover import AIM, OVERLAP
 from irs_planner.problem import Bounds, IrsProblem, QuadraticCost, VarianceSchedule
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes.planar_scene import Circle, PlanarLink, PlanarRobot, PlanarScene
 
-THING, PUSHER = "thing", "pusher"
+OBJECT, PUSHER = "thing", "pusher"
 """Names of what is pushed, and of the link that pushes."""
 TABLE = 0.2
 """Height of the table's top [m]."""
@@ -51,7 +51,7 @@ class PushTask:
         goal: (3) pose.
     """
 
-    thing: Thing
+    thing: PushedObject
     start: tuple[float, float, float]
     goal: tuple[float, float, float]
 
@@ -63,7 +63,7 @@ class PushTask:
             shape: One of SHAPES.
             generator: Source of the draws.
         """
-        thing = Thing.make(shape)
+        thing = PushedObject.make(shape)
         while True:
             start, goal = _draw_pose(generator), _draw_pose(generator)
             near = np.abs(np.subtract(start, goal)[:2]).max() <= 0.3

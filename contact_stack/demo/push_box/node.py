@@ -180,11 +180,11 @@ class PushNode(ClientNode[PushData]):
             if self._at_rest():
                 self._ask_for_plan()
         elif self.pushes[-1].after is None:
-            self._look()
+            self._update()
         else:
             self._ask_for_plan()
 
-    def _look(self) -> None:
+    def _update(self) -> None:
         """See what became of the push, and whether there has to be another one."""
         self.pushes[-1].after = miss = self._task.miss(self._box())
         self._finished = self._task.reached(miss) or self._plans == self._attempts

@@ -67,7 +67,7 @@ def test_a_check_does_not_keep_its_caller(checks: GoalChecks) -> None:
         return "checked"
 
     goal = checks.begin(handle(), work, ready=True)
-    checks.look(lambda: "")
+    checks.update(lambda: "")
     assert not goal.checked.done()
     proceed.set()
     assert wait_for(goal) == "checked"
@@ -75,9 +75,9 @@ def test_a_check_does_not_keep_its_caller(checks: GoalChecks) -> None:
 
 def test_a_stop_refuses_what_is_checked_and_what_waits_for_it(checks: GoalChecks) -> None:
     goals = [checks.begin(handle(), for_ever, ready=True) for _ in range(3)]
-    checks.look(lambda: "FAULT: STOPPED: stop was called")
+    checks.update(lambda: "FAULT: STOPPED: stop was called")
     # Who resets the fault at once does not bring them back.
-    checks.look(lambda: "")
+    checks.update(lambda: "")
     for goal in goals:
         with pytest.raises(TrajectoryError, match="would not move: FAULT: STOPPED"):
             wait_for(goal)
@@ -91,7 +91,7 @@ def test_what_is_wrong_with_a_goal_is_said_whatever_the_arm_does(checks: GoalChe
         raise TrajectoryError("no points")
 
     goal = checks.begin(handle(), work, ready=False)
-    checks.look(lambda: "FAULT")
+    checks.update(lambda: "FAULT")
     with pytest.raises(TrajectoryError, match="no points"):
         wait_for(goal)
 
@@ -99,11 +99,11 @@ def test_what_is_wrong_with_a_goal_is_said_whatever_the_arm_does(checks: GoalChe
 def test_a_goal_that_waits_is_canceled_before_its_turn(checks: GoalChecks) -> None:
     first = checks.begin(handle(), for_ever, ready=True)
     second = checks.begin(handle(canceled=True), for_ever, ready=True)
-    checks.look(lambda: "")
+    checks.update(lambda: "")
     assert not first.checked.done()
     with pytest.raises(CanceledError):
         wait_for(second)
-    checks.look(lambda: "stop")
+    checks.update(lambda: "stop")
 
 
 def test_a_mistake_in_a_check_reaches_who_waits(checks: GoalChecks) -> None:
@@ -116,7 +116,7 @@ def test_goals_that_are_too_many_are_refused(checks: GoalChecks) -> None:
     goals = [checks.begin(handle(), for_ever, ready=True) for _ in range(MAX_WAITING)]
     with pytest.raises(TrajectoryError, match="10 goals are being checked"):
         checks.begin(handle(), for_ever, ready=True)
-    checks.look(lambda: "stop")
+    checks.update(lambda: "stop")
     for goal in goals:
         checks.end(goal)
     checks.begin(handle(), for_ever, ready=True)

@@ -15,7 +15,7 @@ from contact_aware_control.node.messages import MAX_CONTACTS, from_message
 from contact_core.base.errors import ContactStackError
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
-from contact_ros.border import MessageError
+from contact_ros.validation import MessageError
 
 
 @pytest.fixture(scope="module")

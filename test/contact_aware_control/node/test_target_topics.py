@@ -21,8 +21,8 @@ from contact_aware_control.node.trajectory_goals import PoseGoal
 from contact_aware_control.reference.stream import bounds_of
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
-from contact_ros.border import MessageError
 from contact_ros.geometry import BaseFrames, to_pose
+from contact_ros.validation import MessageError
 
 HALF_TURN = pin.SE3(np.diag([-1.0, -1.0, 1.0]), np.zeros(3))
 """Of the frame `base`, which the driver's URDF of a UR has, from that of `base_link`."""

@@ -10,21 +10,21 @@ from contact_core.base.sweep import Sweep, Workers
 from contact_experiments.push.cases import draw_cases, run_case, summarize
 from contact_experiments.push.run import PushRun
 from contact_stack.demo.push_anything.pusher import PushCase, PushConditions
-from contact_stack.demo.push_anything.shapes import HEIGHT, SHAPES, Thing
+from contact_stack.demo.push_anything.shapes import HEIGHT, SHAPES, PushedObject
 from contact_stack.demo.push_anything.task import POSITION, PushTask
 
 
 def test_mass_is_distributed_as_formulas_say():
-    square, disc = Thing.make("square"), Thing.make("disc", 2.0)
+    square, disc = PushedObject.make("square"), PushedObject.make("disc", 2.0)
     assert square.inertia == pytest.approx(0.14**2 / 6.0, rel=1e-3)
     assert disc.inertia == pytest.approx(2.0 * 0.08**2 / 2.0, rel=5e-3)
-    (wedge,) = Thing.make("wedge").parts
+    (wedge,) = PushedObject.make("wedge").parts
     np.testing.assert_allclose(np.mean(wedge.points, axis=0), 0.0, atol=5e-4)
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_prism_weighs_what_its_volume_says(name, tmp_path):
-    thing = Thing.make(name, 1.3)
+    thing = PushedObject.make(name, 1.3)
     path = str(thing.urdf(tmp_path))
     (body,) = pin.buildModelFromUrdf(path, pin.JointModelFreeFlyer()).inertias.tolist()[1:]
     assert body.mass == 1.3
@@ -41,7 +41,7 @@ def test_a_prism_weighs_what_its_volume_says(name, tmp_path):
 
 
 def test_the_arm_brings_a_t_to_its_goal_in_closed_loop():
-    task = PushTask(Thing.make("tee"), (0.58, 0.0, 0.0), (0.58, 0.06, 0.2))
+    task = PushTask(PushedObject.make("tee"), (0.58, 0.0, 0.0), (0.58, 0.06, 0.2))
     conditions = PushConditions(mass=1.3, friction=0.7, timeout=60.0)
     run = PushRun(task, conditions, seed=0)
     assert task.miss(np.array(task.start))[0] > 2.0 * POSITION

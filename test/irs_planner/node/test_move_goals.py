@@ -18,9 +18,9 @@ from tf2_msgs.msg import TFMessage
 
 from contact_core.base.errors import ContactStackError
 from contact_core.base.planning import PlanStatus, StopCondition
-from contact_ros.border import MessageError
 from contact_ros.geometry import to_transform
 from contact_ros.stamps import to_nanoseconds, to_time
+from contact_ros.validation import MessageError
 from irs_planner.closed_loop import Phase
 from irs_planner.node.object_mover import MoveGoals, MoverNodeConfig
 

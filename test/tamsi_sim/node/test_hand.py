@@ -12,7 +12,7 @@ from geometry_msgs.msg import Point, Vector3
 
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
-from contact_ros.border import MessageError
+from contact_ros.validation import MessageError
 from tamsi_sim.node.hand import DAMPING_TIME, PATIENCE, STRONGEST_PULL, HandForces
 
 Q = np.array([0.1, 0.5, -0.2, -1.3, 0.2, 0.9, 0.1])

@@ -12,16 +12,16 @@ from contact_aware_control.controllers import CONTROLLERS
 from contact_core.model.drawing import Canvas
 from contact_stack.viewer.controls import Commands, Controls
 from contact_stack.viewer.drawing import UrdfScene
-from contact_stack.viewer.things import Placing, SurroundingsControls
+from contact_stack.viewer.objects import GoalPlacement, SurroundingsControls
 
 DOOR, PLACING, SURROUNDINGS = 0.2, 4.0, 5.0
-"""Order of the question for the token, which is the first, and of what is done with things."""
+"""Order of the question for the token, which is the first, and of what is done with objects."""
 ASKS = "Nothing can be moved from here without the token that the terminal shows."
 REFUSES = "**This is not the token.** Nothing can be moved from here without it."
 
 
 @dataclass(frozen=True)
-class Offer:
+class Permissions:
     """What can be commanded.
 
     Attributes:
@@ -47,31 +47,31 @@ class UserControls:
     def __init__(
         self,
         canvas: Canvas,
-        offer: Offer,
+        permissions: Permissions,
         robot: UrdfScene,
-        things: Mapping[str, UrdfScene],
+        objects: Mapping[str, UrdfScene],
         copy_of: Callable[[Canvas, str], UrdfScene],
     ) -> None:
         """Add them to the page.
 
         Args:
             canvas: Who gets them.
-            offer: What can be commanded.
+            permissions: What can be commanded.
             robot: The robot on the page.
-            things: Those on the page that can be pushed.
+            objects: Those on the page that can be pushed.
             copy_of: Draws the translucent copy of one.
         """
-        commands = offer.commands
+        commands = permissions.commands
         self.controls = Controls(
-            canvas, robot, commands, offer.tool, offer.links, tuple(CONTROLLERS), offer.limit,
-            offer.simulated,
+            canvas, robot, commands, permissions.tool, permissions.links, tuple(CONTROLLERS),
+            permissions.limit, permissions.simulated,
         )  # fmt: skip
-        if offer.simulated:
-            SurroundingsControls(canvas, commands, offer.obstacles, SURROUNDINGS)
-        self.placing: Placing | None = None
-        if things:
-            self.placing = Placing(
-                canvas, commands, things, lambda thing: copy_of(canvas, thing), PLACING
+        if permissions.simulated:
+            SurroundingsControls(canvas, commands, permissions.obstacles, SURROUNDINGS)
+        self.placing: GoalPlacement | None = None
+        if objects:
+            self.placing = GoalPlacement(
+                canvas, commands, objects, lambda name: copy_of(canvas, name), PLACING
             )
 
     def draw(self) -> None:
@@ -85,7 +85,7 @@ class UserControls:
         self.controls.let_go()
 
 
-class Door:
+class TokenPrompt:
     """Asks everybody who opens a page for the token, and lets in those who know it."""
 
     def __init__(

@@ -13,7 +13,7 @@ CAST = "contact_stack.cast"
 
 
 @dataclass(frozen=True)
-class Cast:
+class SceneModel:
     """What a recording shows.
 
     Attributes:
@@ -38,9 +38,9 @@ class Cast:
         }
 
     @staticmethod
-    def from_metadata(values: Mapping[str, str]) -> Cast:
+    def from_metadata(values: Mapping[str, str]) -> SceneModel:
         """Return what an MCAP file has kept."""
-        return Cast(
+        return SceneModel(
             values["urdf"],
             tuple(values["arm_joints"].split()),
             {k.removeprefix("object "): v for k, v in values.items() if k.startswith("object ")},
@@ -48,7 +48,7 @@ class Cast:
         )
 
 
-def cast_of(scene: str, robot: str = "") -> Cast:
+def scene_model_of(scene: str, robot: str = "") -> SceneModel:
     """Return what a scene has, or a robot alone.
 
     Args:
@@ -60,9 +60,9 @@ def cast_of(scene: str, robot: str = "") -> Cast:
     """
     if not scene:
         description = RobotDescription.load(robot)
-        return Cast(description.urdf, description.arm_joints)
+        return SceneModel(description.urdf, description.arm_joints)
     loaded = Scene.load(scene, robot)
-    return Cast(
+    return SceneModel(
         loaded.robot.urdf,
         loaded.robot.arm_joints,
         {name: read_urdf(item.urdf) for name, item in loaded.objects.items()},

@@ -15,10 +15,10 @@ from page import visit
 from contact_core.base.errors import ConfigError
 from contact_stack import cli
 from contact_stack.recording import recover
-from contact_stack.viewer.cast import cast_of
 from contact_stack.viewer.command import film_page
-from contact_stack.viewer.film import RATE, Film, OtherRun, beside, read_film
 from contact_stack.viewer.player import RecordingPlayer
+from contact_stack.viewer.recording import RATE, OtherRun, Recording, beside, load_recording
+from contact_stack.viewer.scene_model import scene_model_of
 from contact_stack.viewer.snapshot import PageState
 
 JOINT_STATE = "string[] name\nfloat64[] position"
@@ -32,7 +32,7 @@ def recording(tmp_path: Path) -> Path:
 
 
 def test_a_picture_has_what_was_known_then(recording):
-    film = read_film(recording)
+    film = load_recording(recording)
     assert film.duration == pytest.approx(DURATION, abs=2.0 / RATE)
     for time in (0.0, 1.0, 2.5, 3.5):
         picture = film.at(time)
@@ -63,24 +63,24 @@ def test_a_recording_of_others_is_shown_with_the_robot_that_is_named(tmp_path):
     names = [f"left_joint_{k}" for k in (1, 3, 2, 4, 5, 6, 7)]
     path = foreign(tmp_path / "bag.mcap", names)
     with pytest.raises(ConfigError, match="does not say which robot"):
-        read_film(path)
-    film = read_film(path, cast_of("", "iiwa14"))
+        load_recording(path)
+    film = load_recording(path, scene_model_of("", "iiwa14"))
     assert film.pictures[-1].joints[JOINT] == pytest.approx(1.0)
 
 
 def test_what_cannot_be_shown_is_refused_with_what_can(tmp_path, recording):
     unknown = foreign(tmp_path / "no.mcap", ["a"], "/camera/info")
     with pytest.raises(ConfigError, match=r"none of our topics .*joint_states"):
-        read_film(unknown)
+        load_recording(unknown)
     with pytest.raises(ConfigError, match=r"no robot 'right' \(valid: lbr\)"):
-        read_film(recording, robot_name="right")
+        load_recording(recording, robot_name="right")
 
 
 def test_the_copy_of_a_recording_that_was_cut_shows_the_same_robot(tmp_path, recording):
     cut, copy = tmp_path / "cut.mcap", tmp_path / "copy.mcap"
     cut.write_bytes(recording.read_bytes()[:-100])
     recover(cut, copy)
-    assert read_film(copy).cast == read_film(recording).cast
+    assert load_recording(copy).model == load_recording(recording).model
 
 
 def shown(page) -> float:
@@ -90,7 +90,7 @@ def shown(page) -> float:
 
 
 def test_the_timeline_leads_both_ways(recording):
-    film = read_film(recording)
+    film = load_recording(recording)
     page = film_page(film, 8450)
     try:
         start = shown(page)
@@ -122,7 +122,7 @@ def test_an_export_is_one_file_that_needs_nobody(recording, tmp_path, capsys):
 
 
 def test_another_run_is_shown_as_far_as_it_was_when_it_moved_that_long():
-    cast = cast_of("", "iiwa14_wsg50")
+    cast = scene_model_of("", "iiwa14_wsg50")
 
     def run(begins: int, count: int) -> list[PageState]:
         return [
@@ -131,7 +131,7 @@ def test_another_run_is_shown_as_far_as_it_was_when_it_moved_that_long():
             for k in range(count)
         ]  # fmt: skip
 
-    other = OtherRun(Film(cast, run(begins=10, count=60), "greedy"))
+    other = OtherRun(Recording(cast, run(begins=10, count=60), "greedy"))
     for now in (*run(begins=30, count=70), *run(begins=5, count=70)):  # and it starts anew
         other.accompany(now)
         assert now.beside_name == "greedy"
@@ -139,8 +139,8 @@ def test_another_run_is_shown_as_far_as_it_was_when_it_moved_that_long():
 
 
 def test_another_run_is_shown_beside_at_the_same_time(recording):
-    film = read_film(recording)
-    both = beside(film, read_film(recording))
+    film = load_recording(recording)
+    both = beside(film, load_recording(recording))
     assert both.at(1.0).beside[JOINT] == pytest.approx(angle(1.0), abs=0.3 / RATE)
     assert not film.at(1.0).beside
     page = film_page(both)

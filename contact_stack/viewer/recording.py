@@ -1,7 +1,7 @@
 """A recording as the page shows it: one snapshot for each picture.
 
 Any MCAP file will do that has our topics as CDR with their definitions, ours as well as those of
-ros2 bag. Ours say what they show, see :class:`Cast`; of others it has to be said.
+ros2 bag. Ours say what they show, see :class:`SceneModel`; of others it has to be said.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from contact_core.base.errors import ConfigError, ContactStackError, choices
 from contact_core.base.waiting import LONG
 from contact_core.robot.robot import HELD_OBJECT
 from contact_stack.recording import read_recording
-from contact_stack.viewer.cast import CAST, Cast
 from contact_stack.viewer.listener import Listener
+from contact_stack.viewer.scene_model import CAST, SceneModel
 from contact_stack.viewer.snapshot import PageState
 
 RATE = 30.0
@@ -39,16 +39,16 @@ GRIPPER_JOINTS = "gripper/joint_states"
 
 
 @dataclass(frozen=True)
-class Film:
+class Recording:
     """What a recording shows.
 
     Attributes:
-        cast: Robot and objects.
+        model: Robot and objects.
         pictures: In their order, 1 / RATE apart, from time 0 on.
         name: What the run is called.
     """
 
-    cast: Cast
+    model: SceneModel
     pictures: Sequence[PageState]
     name: str = ""
 
@@ -63,12 +63,12 @@ class Film:
         return self.pictures[min(max(index, 0), len(self.pictures) - 1)]
 
 
-def read_film(path: Path, cast: Cast | None = None, robot_name: str = "") -> Film:
+def load_recording(path: Path, model: SceneModel | None = None, robot_name: str = "") -> Recording:
     """Read a recording, as far as it is whole.
 
     Args:
         path: The file.
-        cast: What it shows; None if it says so itself.
+        model: What it shows; None if it says so itself.
         robot_name: Namespace of the robot; empty if there is only one.
 
     Raises:
@@ -78,10 +78,10 @@ def read_film(path: Path, cast: Cast | None = None, robot_name: str = "") -> Fil
     contents = _survey(path)
     prefix = _namespace(path, contents.topics, robot_name)
     heard = _heard(path, contents.topics, prefix)
-    cast = cast or contents.cast
-    if cast is None:
+    model = model or contents.model
+    if model is None:
         raise ConfigError(f"{path} does not say which robot it shows: give its scene, or the robot")
-    projector = _Projector(path, cast)
+    projector = _Projector(path, model)
     start: int | None = None
     for record in _records(path, "show"):
         match record:
@@ -97,7 +97,7 @@ def read_film(path: Path, cast: Cast | None = None, robot_name: str = "") -> Fil
                 projector.advance(1e-9 * (record.log_time - start))
                 projector.latest[topic] = record
     projector.expose()
-    return Film(cast, projector.pictures, path.stem)
+    return Recording(model, projector.pictures, path.stem)
 
 
 class OtherRun:
@@ -106,14 +106,14 @@ class OtherRun:
     Where the recording does not tell when that was, both count from their start.
     """
 
-    def __init__(self, film: Film) -> None:
+    def __init__(self, recording: Recording) -> None:
         """Begin.
 
         Args:
-            film: The recording.
+            recording: The recording.
         """
-        self._film = film
-        self._begins = next((p.time for p in film.pictures if p.state in MOVING), None)
+        self._recording = recording
+        self._begins = next((p.time for p in recording.pictures if p.state in MOVING), None)
         self._began: float | None = None
         self._latest = 0.0
 
@@ -131,35 +131,35 @@ class OtherRun:
             if self._began is None and now.state in MOVING:
                 self._began = now.time
             time = self._begins + (now.time - self._began if self._began is not None else 0.0)
-        now.beside, now.beside_name = self._film.at(time).joints, self._film.name
+        now.beside, now.beside_name = self._recording.at(time).joints, self._recording.name
 
 
-def beside(film: Film, other: Film) -> Film:
+def beside(recording: Recording, other: Recording) -> Recording:
     """Return a recording that also shows the arm of another run, see :class:`OtherRun`.
 
     Args:
-        film: What is shown as it is.
+        recording: What is shown as it is.
         other: Whose robot is shown translucent.
     """
     run = OtherRun(other)
-    pictures = [copy.copy(picture) for picture in film.pictures]
+    pictures = [copy.copy(picture) for picture in recording.pictures]
     for picture in pictures:
         run.accompany(picture)
-    return replace(film, pictures=pictures)
+    return replace(recording, pictures=pictures)
 
 
 class _Projector:
     """Makes pictures of messages, and decodes only those that are seen."""
 
-    def __init__(self, path: Path, cast: Cast) -> None:
+    def __init__(self, path: Path, model: SceneModel) -> None:
         self.schemas: dict[int, Schema] = {}
         self.channels: dict[int, Channel] = {}
         self.latest: dict[str, Message] = {}
         self.pictures: list[PageState] = []
-        links = [frame.name for frame in pin.buildModelFromXML(cast.urdf).frames]
+        links = [frame.name for frame in pin.buildModelFromXML(model.urdf).frames]
         limit = ControllerConfig().force.limit
-        self._path, self._arm_joints = path, cast.arm_joints
-        self._listener = Listener((*links, HELD_OBJECT), cast.movable, limit)
+        self._path, self._arm_joints = path, model.arm_joints
+        self._listener = Listener((*links, HELD_OBJECT), model.movable, limit)
         self._decoders = DecoderFactory()
 
     def advance(self, time: float) -> None:
@@ -201,7 +201,7 @@ class _Contents:
     """What is in a recording: the topics that have messages, and what it says it shows."""
 
     topics: dict[str, None] = field(default_factory=dict)
-    cast: Cast | None = None
+    model: SceneModel | None = None
 
 
 def _survey(path: Path) -> _Contents:
@@ -214,7 +214,7 @@ def _survey(path: Path) -> _Contents:
             case Message():
                 contents.topics[channels[record.channel_id]] = None
             case Metadata() if record.name == CAST:
-                contents.cast = Cast.from_metadata(record.metadata)
+                contents.model = SceneModel.from_metadata(record.metadata)
     return contents
 
 

@@ -1,4 +1,4 @@
-"""What a person does with the things about the arm: change them, and say where they should go."""
+"""What a person does with the objects about the arm: change them, and say where they should go."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ GIZMO = 0.15
 
 @dataclass(frozen=True)
 class Place:
-    """Where a thing should go, upright and at its height.
+    """Where an object should go, upright and at its height.
 
     Attributes:
-        thing: Its name.
+        name: Its name.
         x: World frame [m].
         y: World frame [m].
         yaw: About the vertical [rad].
     """
 
-    thing: str
+    name: str
     x: float
     y: float
     yaw: float
 
 
-class ThingCommands(Protocol):
+class ObjectCommands(Protocol):
     """What is asked of the graph; nothing waits for an answer.
 
     Attributes:
-        progress: How far the thing is that is brought to its place, in words; empty if none is.
+        progress: How far the object is that is brought to its place, in words; empty if none is.
     """
 
     progress: str
@@ -50,7 +50,7 @@ class ThingCommands(Protocol):
         """Change the surroundings, by the names of the simulator's parameters."""
 
     def bring(self, place: Place | None) -> None:
-        """Have a thing pushed to a place, or pushed no longer."""
+        """Have an object pushed to a place, or pushed no longer."""
 
 
 class SurroundingsControls:
@@ -59,7 +59,7 @@ class SurroundingsControls:
     def __init__(
         self,
         server: Canvas,
-        commands: ThingCommands,
+        commands: ObjectCommands,
         obstacles: Sequence[str],
         order: float,
     ) -> None:
@@ -97,14 +97,14 @@ class SurroundingsControls:
             item.on_update(change)
 
 
-class Placing:
-    """A translucent copy of a thing, put where that should go."""
+class GoalPlacement:
+    """A translucent copy of an object, put where that should go."""
 
     def __init__(
         self,
         server: Canvas,
-        commands: ThingCommands,
-        things: Mapping[str, UrdfScene],
+        commands: ObjectCommands,
+        objects: Mapping[str, UrdfScene],
         draw: Callable[[str], UrdfScene],
         order: float,
     ) -> None:
@@ -113,23 +113,23 @@ class Placing:
         Args:
             server: The page.
             commands: Does what is asked.
-            things: Those that can be pushed, on the page.
+            objects: Those that can be pushed, on the page.
             draw: Draws the translucent copy of one.
             order: Of the folder on the page.
         """
         self._server, self._commands = server, commands
-        self._things, self._draw = things, draw
+        self._objects, self._draw = objects, draw
         self._copy: UrdfScene | None = None
         self._goal: viser.TransformControlsHandle | None = None
         gui = server.gui
-        with gui.add_folder("bring a thing to its place", order=order):
-            self._thing = gui.add_dropdown("thing", tuple(things))
+        with gui.add_folder("bring an object to its place", order=order):
+            self._object = gui.add_dropdown("object", tuple(objects))
             self._chosen = gui.add_checkbox(
                 "choose a place", False, hint="Click on the table, or drag the green copy."
             )
             asked = gui.add_button_group("", ("bring it", "give up"))
             self._says = gui.add_markdown("")
-        self._thing.on_update(lambda event: self._choose())
+        self._object.on_update(lambda event: self._choose())
         self._chosen.on_update(lambda event: self._choose())
         asked.on_click(lambda event: self._ask(event.target.value == "bring it"))
 
@@ -138,7 +138,7 @@ class Placing:
         self._says.content = self._commands.progress
 
     def _choose(self) -> None:
-        """Show the copy where the thing is, or none."""
+        """Show the copy where the object is, or none."""
         if self._goal is not None and self._copy is not None:
             self._server.scene.remove_click_callback()
             self._goal.remove()
@@ -146,8 +146,8 @@ class Placing:
             self._goal = None
         if not self._chosen.value:
             return
-        name = str(self._thing.value)
-        position, wxyz = self._things[name].root
+        name = str(self._object.value)
+        position, wxyz = self._objects[name].root
         upright = _turned(_yaw(wxyz))
         self._copy = self._draw(name)
         self._goal = self._server.scene.add_transform_controls(
@@ -159,7 +159,7 @@ class Placing:
         self._follow()
 
     def _click(self, event: Any) -> None:
-        """Put the copy where the ray of a click meets the height of the thing."""
+        """Put the copy where the ray of a click meets the height of the object."""
         start, ray = np.array(event.ray_origin), np.array(event.ray_direction)
         if self._goal is None or not ray[2]:
             return
@@ -178,7 +178,7 @@ class Placing:
             self._choose()
         elif bring and self._goal is not None:
             x, y, _ = (float(value) for value in self._goal.position)
-            self._commands.bring(Place(str(self._thing.value), x, y, _yaw(self._goal.wxyz)))
+            self._commands.bring(Place(str(self._object.value), x, y, _yaw(self._goal.wxyz)))
         else:
             self._commands.bring(None)
 
