@@ -26,7 +26,7 @@ from robust_planner import (
 from robust_planner.contact_model import GRAVITY
 from robust_planner.examples import Example
 
-EXAMPLES = Path(__file__).parents[3] / "examples/robust_planner"
+EXAMPLES = Path(__file__).parents[2] / "examples/robust_planner"
 
 
 @pytest.fixture(scope="module")

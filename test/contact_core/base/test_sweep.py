@@ -59,7 +59,7 @@ def test_an_interrupted_sweep_keeps_what_it_has(tmp_path: Path) -> None:
     )
     words = [sys.executable, "-c", script]
     with subprocess.Popen(
-        words, cwd=Path(__file__).parents[1] / "helpers", stderr=subprocess.DEVNULL
+        words, cwd=Path(__file__).parents[2] / "helpers", stderr=subprocess.DEVNULL
     ) as process:
         while len(list(results.rglob("*.pkl"))) < 3:
             assert process.poll() is None

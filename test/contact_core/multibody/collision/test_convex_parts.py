@@ -139,7 +139,7 @@ print(hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest())
 
 def test_parts_are_the_same_in_another_process(tmp_path):
     pytest.importorskip("coacd")
-    helpers = Path(__file__).parents[2] / "helpers"
+    helpers = Path(__file__).parents[3] / "helpers"
     root = helpers.parents[1]
     found = set()
     for number in range(2):
