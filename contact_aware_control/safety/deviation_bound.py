@@ -21,6 +21,8 @@ from contact_core.robot.robot import Robot
 
 KEPT = 0.95
 """Share of the length that commands use: an arm that stops swings a little farther than they."""
+REMEMBERED = 6
+"""Configurations whose points are kept: a tick asks for those of the last one again."""
 
 
 class DeviationBound:
@@ -41,6 +43,7 @@ class DeviationBound:
         self._least_force = least_force
         self._model, self._data = robot.model, robot.model.createData()
         self._tool = robot.model.getFrameId(robot.tool_link)
+        self._known: dict[bytes, np.ndarray] = {}
 
     def holds(self, report: ContactReport | None) -> bool:
         """Tell whether nothing vouches for the contacts that deflect the arm.
@@ -134,9 +137,16 @@ class DeviationBound:
 
     def _points(self, q: np.ndarray) -> np.ndarray:
         """Return where joints and tool are (n + 1, 3) [m]."""
-        pin.forwardKinematics(self._model, self._data, q)
-        tool = pin.updateFramePlacement(self._model, self._data, self._tool).translation
-        return np.array([*(joint.translation for joint in self._data.oMi[1:]), tool])
+        key = q.tobytes()
+        points = self._known.get(key)
+        if points is None:
+            pin.forwardKinematics(self._model, self._data, q)
+            tool = pin.updateFramePlacement(self._model, self._data, self._tool).translation
+            points = np.array([*(joint.translation for joint in self._data.oMi[1:]), tool])
+            if len(self._known) == REMEMBERED:
+                del self._known[next(iter(self._known))]
+            self._known[key] = points
+        return points
 
 
 def _distance(a: np.ndarray, b: np.ndarray) -> float:
