@@ -12,7 +12,7 @@ from contact_aware_control.controllers.contact_jacobian import (
     ForceMemory,
 )
 from contact_aware_control.controllers.qp_controller import adapted_damping
-from contact_aware_control.controllers.quasistatic import LARGEST, ForcePrediction, QuasistaticModel
+from contact_aware_control.controllers.quasistatic import MAX_EXCESS, ForcePrediction, QuasistaticModel
 
 K = np.array([800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0])
 PERIOD = 0.005
@@ -236,7 +236,7 @@ def test_one_absurd_force_changes_the_bias_by_a_bounded_amount(contacts, contact
     contacts.update([contact(1e6 * UP, POINT)], {})
     model = QuasistaticModel.at(K, contacts.jacobian(7))
     contacts.predict(prediction, model, np.zeros(7), np.zeros(7))
-    assert contacts.biases[0] <= LARGEST * 15.0 * PERIOD / 0.1
+    assert contacts.biases[0] <= MAX_EXCESS * 15.0 * PERIOD / 0.1
 
 
 def test_rate_is_the_velocity_of_what_is_touched(contacts, contact):
