@@ -113,7 +113,7 @@ class FixedRateLoop:
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()
 
-    def give_way(self) -> None:
+    def let_tick_run(self) -> None:
         """Wait while a tick is due; called now and then by long work in another thread.
 
         A tick hands the interpreter over at every call that does without it, and may have to wait

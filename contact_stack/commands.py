@@ -11,7 +11,7 @@ import importlib.util
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points, version
+from importlib.metadata import EntryPoint, entry_points, version
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -29,11 +29,13 @@ class Command:
         module: Module with ``add_arguments(parser)`` and ``main(args) -> exit code``.
         help: What it does, in one line.
         extra: The extra of setup.py with the libraries that only it needs.
+        error: Why it cannot be used; empty if it can.
     """
 
     module: str
     help: str
     extra: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,9 +119,22 @@ class _Version(argparse.Action):
 
 
 def all_commands() -> dict[str, Command | Group]:
-    """Return our commands, then those of other packages."""
+    """Return our commands, then those of other packages; where names are the same, ours."""
     points = sorted(entry_points(group=ELSEWHERE), key=lambda point: point.name)
-    return COMMANDS | {point.name: point.load() for point in points}
+    others = {p.name: _elsewhere(p) for p in points if p.name not in COMMANDS}
+    return COMMANDS | others
+
+
+def _elsewhere(point: EntryPoint) -> Command | Group:
+    """Load a command of another package; one that is broken breaks no others."""
+    try:
+        found = point.load()
+    except Exception as error:
+        return Command("", "cannot be loaded", error=f"{point.value} cannot be loaded: {error}")
+    if isinstance(found, Command | Group):
+        return found
+    reason = f"{point.value} is a {type(found).__name__}, which has to be a Command or a Group"
+    return Command("", "cannot be loaded", error=reason)
 
 
 def build_parser(words: Sequence[str], full: bool = False) -> argparse.ArgumentParser:
@@ -177,8 +192,10 @@ def _module(command: Command) -> ModuleType:
     """Import a command's module.
 
     Raises:
-        ContactStackError: If a library of its extra is not installed.
+        ContactStackError: If it cannot be used, or a library of its extra is not installed.
     """
+    if command.error:
+        raise ContactStackError(command.error)
     try:
         return importlib.import_module(command.module)
     except ModuleNotFoundError as error:

@@ -37,6 +37,7 @@ CONTROLLERS: Registry[Callable[[Robot, ControllerConfig], Controller]] = Registr
         "greedy": GreedyController,
         "impedance": ImpedanceController,
     },
+    group="contact_stack.controllers",
 )
 """Name -> controller, made of the arm and every parameter."""
 

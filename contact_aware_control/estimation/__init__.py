@@ -24,7 +24,9 @@ __all__ = [
 ]
 
 ESTIMATORS: Registry[Callable[[Robot, EstimatorConfig], Estimator]] = Registry(
-    "contact estimator", {"contact_particle_filter": ContactEstimator}
+    "contact estimator",
+    {"contact_particle_filter": ContactEstimator},
+    group="contact_stack.estimators",
 )
 """Name -> contact estimator, made of the arm and every parameter."""
 

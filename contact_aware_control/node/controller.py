@@ -121,7 +121,7 @@ class ControllerNode(ManagedNode):
             config.goal,
             frames,
             targets.tool_bounds,
-            lambda: self._timer.give_way() if self._timer is not None else None,
+            lambda: self._timer.let_tick_run() if self._timer is not None else None,
             config.lockstep,
         )
         self._targets = TargetTopics(

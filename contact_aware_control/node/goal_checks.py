@@ -16,14 +16,14 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from contact_aware_control.node.trajectory_goals import TrajectoryGoal
-from contact_aware_control.reference.base import GiveWay
+from contact_aware_control.reference.base import LetTickRun
 from contact_core.base.errors import TrajectoryError
 from contact_ros.real_time import keep_up_with_main_thread
 
 MAX_WAITING = 10
 """Goals that are checked or wait for it at a time; more are refused."""
 
-Work = Callable[[GiveWay], TrajectoryGoal]
+Work = Callable[[LetTickRun], TrajectoryGoal]
 """Translates and checks a goal; it calls its argument often."""
 
 
@@ -75,17 +75,17 @@ class WaitingGoal:
         if self._refusal is not None:
             raise self._refusal
 
-    def run(self, work: Work, give_way: GiveWay) -> None:
+    def run(self, work: Work, let_tick_run: LetTickRun) -> None:
         """Check it.
 
         Args:
             work: What to do.
-            give_way: Lets a tick of the loop go first.
+            let_tick_run: Lets a tick of the loop go first.
         """
 
         def pause() -> None:
             self.demand()
-            give_way()
+            let_tick_run()
 
         try:
             self.demand()
@@ -109,15 +109,15 @@ class WaitingGoal:
 class GoalChecks:
     """Knows the goals that have not begun, and checks them one after the other."""
 
-    def __init__(self, node: Node, give_way: GiveWay, beside: bool) -> None:
+    def __init__(self, node: Node, let_tick_run: LetTickRun, beside: bool) -> None:
         """Begin with none.
 
         Args:
             node: Its executor is woken when a goal has been checked.
-            give_way: Lets a tick of the loop go first.
+            let_tick_run: Lets a tick of the loop go first.
             beside: Whether in a thread of its own; False where a run has to be reproducible.
         """
-        self._give_way = give_way
+        self._let_tick_run = let_tick_run
         self._waiting: tuple[WaitingGoal, ...] = ()
         self._wake = node.create_guard_condition(lambda: None)
         self._work: SimpleQueue[tuple[WaitingGoal, Work] | None] = SimpleQueue()
@@ -148,7 +148,7 @@ class GoalChecks:
         goal = WaitingGoal(handle, ready)
         self._waiting = (*self._waiting, goal)
         if self._thread is None:
-            goal.run(work, self._give_way)
+            goal.run(work, self._let_tick_run)
         else:
             self._work.put((goal, work))
         return goal
@@ -187,5 +187,5 @@ class GoalChecks:
         while (item := self._work.get()) is not None:
             keep_up_with_main_thread()
             goal, work = item
-            goal.run(work, self._give_way)
+            goal.run(work, self._let_tick_run)
             self._wake.trigger()

@@ -46,7 +46,7 @@ from contact_aware_control.node.trajectory_goals import (
     Violation,
 )
 from contact_aware_control.reference import Goal
-from contact_aware_control.reference.base import GiveWay
+from contact_aware_control.reference.base import LetTickRun
 from contact_aware_control.reference.stream import MotionBounds
 from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.command_limits import GoalChecker
@@ -182,7 +182,7 @@ class GoalServer:
         defaults: GoalConfig,
         frames: BaseFrames,
         bounds: MotionBounds,
-        give_way: GiveWay,
+        let_tick_run: LetTickRun,
         lockstep: bool,
     ) -> None:
         """Create the action servers.
@@ -203,7 +203,7 @@ class GoalServer:
             defaults: What holds for goals that do not say it themselves.
             frames: Those that goals may be given in.
             bounds: Of the tool's motion where forces lead it.
-            give_way: Lets a tick go before the check of a goal.
+            let_tick_run: Lets a tick go before the check of a goal.
             lockstep: Whether goals begin in a tick that does not depend on how fast they are
                 checked; else the loop's thread calls :meth:`take_cancels`.
         """
@@ -219,7 +219,7 @@ class GoalServer:
         self._obstacle = obstacle
         self._defaults = defaults
         self._frames = frames
-        self._checks = GoalChecks(node, give_way, beside=not lockstep)
+        self._checks = GoalChecks(node, let_tick_run, beside=not lockstep)
         self._touch = TouchContext(robot, frames, joint_names, bounds, period, defaults)
         self._running: RunningGoal | None = None
         server = ActionServer if lockstep else PolledActionServer
@@ -383,7 +383,7 @@ class GoalServer:
     ) -> Any:
         """Start a goal and wait for its end."""
 
-        def check(give_way: GiveWay) -> TrajectoryGoal:
+        def check(let_tick_run: LetTickRun) -> TrajectoryGoal:
             with self._lock:
                 now = self._command()
             # What is wrong with a goal is said whatever the arm does meanwhile.
@@ -391,7 +391,7 @@ class GoalServer:
             with self._lock:
                 self._refuse_if_held()
             # Only the loop's own work may make it wait.
-            self._checker.check(goal.goal, now.command, give_way)
+            self._checker.check(goal.goal, now.command, let_tick_run)
             return goal
 
         waiting: WaitingGoal | None = None

@@ -18,7 +18,7 @@ from contact_core.robot.robot import Robot
 LIMIT_TOLERANCE = 1e-6
 """Rounding allowed at a limit [rad, rad/s, m]."""
 
-GiveWay = Callable[[], None]
+LetTickRun = Callable[[], None]
 """Lets what is urgent go first: a loop that needs the interpreter, too."""
 
 
@@ -124,7 +124,7 @@ class Reference(ABC):
         robot: Robot,
         q_start: np.ndarray,
         tolerance: StartTolerance,
-        give_way: GiveWay = run_to_end,
+        let_tick_run: LetTickRun = run_to_end,
     ) -> None:
         """Check that the arm can follow, before it moves.
 
@@ -132,7 +132,7 @@ class Reference(ABC):
             robot: The arm.
             q_start: (n) where it is commanded to be now [rad].
             tolerance: How far from there the reference may start.
-            give_way: Called often, at least every millisecond of work.
+            let_tick_run: Called often, at least every millisecond of work.
 
         Raises:
             TrajectoryError: If the reference starts too far away or violates a limit.
@@ -201,7 +201,7 @@ class Guidance(JointReference):
         robot: Robot,
         q_start: np.ndarray,
         tolerance: StartTolerance,
-        give_way: GiveWay = run_to_end,
+        let_tick_run: LetTickRun = run_to_end,
     ) -> None:
         """Check the numbers, see :meth:`Reference.check`."""
         if self.free.shape != (robot.n,) or not self.free.any():

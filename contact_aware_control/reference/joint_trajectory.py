@@ -11,8 +11,8 @@ import numpy as np
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.reference.base import (
     LIMIT_TOLERANCE,
-    GiveWay,
     JointReference,
+    LetTickRun,
     check_joint_positions,
     check_joint_speeds,
     run_to_end,
@@ -184,7 +184,7 @@ class JointTrajectory(JointReference):
         robot: Robot,
         q_start: np.ndarray,
         tolerance: StartTolerance,
-        give_way: GiveWay = run_to_end,
+        let_tick_run: LetTickRun = run_to_end,
     ) -> None:
         """Check start, position and velocity limits, see :meth:`Reference.check`."""
         n = self.positions.shape[1]
@@ -195,7 +195,7 @@ class JointTrajectory(JointReference):
         low, high = robot.position_limits
         lengths = np.diff(self.times)
         for start in range(0, len(lengths), SLICE):
-            give_way()
+            let_tick_run()
             part = slice(start, start + SLICE)
             least, most, speed = _extremes(self._coefficients[part], lengths[part], CHECK_STEP)
             outside = np.maximum(low - least, most - high) > LIMIT_TOLERANCE

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.config import StartTolerance
-from contact_aware_control.reference.base import GiveWay, PoseReference, run_to_end
+from contact_aware_control.reference.base import LetTickRun, PoseReference, run_to_end
 from contact_core.base.errors import TrajectoryError
 from contact_core.robot.inverse_kinematics import InverseKinematics, InverseKinematicsStatus
 from contact_core.robot.robot import Robot
@@ -129,7 +129,7 @@ class PoseTrajectory(PoseReference):
         robot: Robot,
         q_start: np.ndarray,
         tolerance: StartTolerance,
-        give_way: GiveWay = run_to_end,
+        let_tick_run: LetTickRun = run_to_end,
     ) -> None:
         """Check start, reach, joint limits and joint speeds, see :meth:`Reference.check`."""
         robot.update(q_start)
@@ -140,7 +140,7 @@ class PoseTrajectory(PoseReference):
             length = self.times[segment + 1] - self.times[segment]
             step = length / CHECKS_PER_SEGMENT
             for k in range(1, CHECKS_PER_SEGMENT + 1):
-                give_way()
+                let_tick_run()
                 pose = self.sample(self.times[segment] + k * step)
                 found = reached(search, pose, q, f"pose {segment + 1}")
                 speed = np.abs(found - q) / step

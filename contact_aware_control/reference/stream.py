@@ -20,7 +20,12 @@ import pinocchio as pin
 from ruckig import ControlInterface, InputParameter, Result, Ruckig, Trajectory
 
 from contact_aware_control.config import StartTolerance
-from contact_aware_control.reference.base import GiveWay, JointReference, PoseReference, run_to_end
+from contact_aware_control.reference.base import (
+    JointReference,
+    LetTickRun,
+    PoseReference,
+    run_to_end,
+)
 from contact_aware_control.reference.pose_trajectory import reached
 from contact_core.base.errors import TrajectoryError
 from contact_core.robot.inverse_kinematics import InverseKinematics
@@ -199,7 +204,7 @@ class JointStream(JointReference):
         robot: Robot,
         q_start: np.ndarray,
         tolerance: StartTolerance,
-        give_way: GiveWay = run_to_end,
+        let_tick_run: LetTickRun = run_to_end,
     ) -> None:
         """Check the number of joints; the gate bounds the rest, see :meth:`Reference.check`."""
         n = len(self.approach.velocity)
@@ -301,12 +306,12 @@ class PoseStream(PoseReference):
         robot: Robot,
         q_start: np.ndarray,
         tolerance: StartTolerance,
-        give_way: GiveWay = run_to_end,
+        let_tick_run: LetTickRun = run_to_end,
     ) -> None:
         """Check its reach: it is led from where the tool is, see :meth:`Reference.check`."""
         search, q = InverseKinematics(robot), q_start
         for time in np.linspace(0.0, self.duration, CHECKS + 1)[1:]:
-            give_way()
+            let_tick_run()
             pose = self.sample(time)
             way = float(np.linalg.norm(pose.translation - self.origin.translation))
             q = reached(search, pose, q, f"after {way:.3f} m")

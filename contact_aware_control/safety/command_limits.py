@@ -1,4 +1,6 @@
-"""The limits in space that every command and every goal respects: workspace, self, tool speed.
+"""The limits in space of every goal and every step of a controller: workspace, self, tool speed.
+
+An arm that floats with what presses on it, or relaxes its springs, is limited by the gate alone.
 
 Where a clearance shrinks, the whole change of the command is shortened: between no change
 and the one the controller asked for, every linear force bound that holds at both ends
@@ -15,9 +17,9 @@ import pinocchio as pin
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference.base import (
-    GiveWay,
     Goal,
     Guidance,
+    LetTickRun,
     PoseReference,
     Reference,
     run_to_end,
@@ -128,34 +130,34 @@ class CommandGuard:
         """
         return self._at(command).tool
 
-    def check(self, reference: Reference, give_way: GiveWay = run_to_end) -> None:
+    def check(self, reference: Reference, let_tick_run: LetTickRun = run_to_end) -> None:
         """Check a goal before the arm moves.
 
         Args:
             reference: The motion. Of a tool motion only the workspace is checked, the joint
                 positions are not known yet.
-            give_way: Called often.
+            let_tick_run: Called often.
 
         Raises:
             TrajectoryError: If it leaves the workspace, or links would be too close.
         """
         times = np.arange(0.0, reference.duration + CHECK_STEP, CHECK_STEP)
         if isinstance(reference, JointTrajectory):
-            self._check_joints(times, reference.samples(times), give_way)
+            self._check_joints(times, reference.samples(times), let_tick_run)
         elif isinstance(reference, PoseReference):
             for time in times:
-                give_way()
+                let_tick_run()
                 place = reference.sample(time).translation
                 _refuse_outside(time, self._workspace.clearance_at(place))
 
-    def _check_joints(self, times: np.ndarray, path: np.ndarray, give_way: GiveWay) -> None:
+    def _check_joints(self, times: np.ndarray, path: np.ndarray, let_tick_run: LetTickRun) -> None:
         """Check joint positions (m, n) [rad] at m times [s].
 
         What has not moved farther than it has clearance need not be measured again.
         """
         at = 0
         while at < len(path):
-            give_way()
+            let_tick_run()
             time, q = times[at], path[at]
             inside, clearance = self._place(q).workspace, self._self_collision.clearance(q)
             if clearance < 0.0:
@@ -232,13 +234,13 @@ class GoalChecker:
         self.start_tolerance = config.safety.start
         self._guard = CommandGuard(robot, config)
 
-    def check(self, goal: Goal, command: np.ndarray, give_way: GiveWay = run_to_end) -> None:
+    def check(self, goal: Goal, command: np.ndarray, let_tick_run: LetTickRun = run_to_end) -> None:
         """Check a goal.
 
         Args:
             goal: The goal.
             command: (n) commanded joint positions now [rad].
-            give_way: Called often, so that a check in Python delays no tick.
+            let_tick_run: Called often, so that a check in Python delays no tick.
 
         Raises:
             TrajectoryError: If the reference starts too far away or violates a limit, or a
@@ -253,9 +255,9 @@ class GoalChecker:
                 raise TrajectoryError(f"planned contact of '{link}': force limit {limit} N")
         if goal.posture is not None:
             self._check_posture(goal.posture)
-        goal.reference.check(self._robot, command, self.start_tolerance, give_way)
+        goal.reference.check(self._robot, command, self.start_tolerance, let_tick_run)
         if not isinstance(goal.reference, Guidance):
-            self._guard.check(goal.reference, give_way)
+            self._guard.check(goal.reference, let_tick_run)
 
     def _check_posture(self, posture: np.ndarray) -> None:
         """Check joint positions (n) [rad] that the arm is to stay near."""

@@ -115,8 +115,8 @@ _REMEDIES = {
     "the contact is planned",
     Status.BAD_INPUT: "a message had NaN, a wrong length or wrong names: repair its sender; "
     "call reset after a fault",
-    Status.LIMIT_REACHED: "a joint is at a position, velocity or torque limit: change the "
-    "reference",
+    Status.LIMIT_REACHED: "a joint is at a position, velocity or torque limit, or tool or elbow "
+    "at its speed: change the reference",
     Status.STOPPED: "call reset to continue",
     Status.WAITING_FOR_STATE: "check that the driver or the simulator runs and is discovered, "
     "see the report on /diagnostics",

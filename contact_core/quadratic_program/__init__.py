@@ -41,7 +41,9 @@ def _osqp() -> QuadraticProgramSolver:
 
 
 SOLVERS: Registry[Callable[[], QuadraticProgramSolver]] = Registry(
-    "QP solver", {"dual_active_set": DualActiveSetSolver, "osqp": _osqp}
+    "QP solver",
+    {"dual_active_set": DualActiveSetSolver, "osqp": _osqp},
+    group="contact_stack.qp_solvers",
 )
 """What makes a solver, by its name."""
 

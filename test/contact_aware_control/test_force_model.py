@@ -12,7 +12,11 @@ from contact_aware_control.controllers.contact_jacobian import (
     ForceMemory,
 )
 from contact_aware_control.controllers.qp_controller import adapted_damping
-from contact_aware_control.controllers.quasistatic import MAX_EXCESS, ForcePrediction, QuasistaticModel
+from contact_aware_control.controllers.quasistatic import (
+    MAX_EXCESS,
+    ForcePrediction,
+    QuasistaticModel,
+)
 
 K = np.array([800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0])
 PERIOD = 0.005

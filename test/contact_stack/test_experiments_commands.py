@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,19 @@ def test_the_extra_of_the_commands_exists_under_both_names():
     setup = (Path(cli.__file__).parents[1] / "setup.py").read_text()
     assert f'"{EXPERIMENTS}": EXPERIMENTS' in setup
     assert '"bench": EXPERIMENTS' in setup
+
+
+def test_a_broken_command_of_another_package_breaks_no_others(monkeypatch, capsys):
+    module = "contact_experiments.commands"
+    points = [
+        EntryPoint("text", f"{module}:EXPERIMENTS", commands.ELSEWHERE),
+        EntryPoint("gone", "no_such_package:COMMAND", commands.ELSEWHERE),
+        EntryPoint("paper", f"{module}:PAPER", commands.ELSEWHERE),
+        EntryPoint("doctor", f"{module}:PAPER", commands.ELSEWHERE),
+    ]
+    monkeypatch.setattr(commands, "entry_points", lambda group: points)
+    assert list(commands.all_commands()) == [*commands.COMMANDS, "gone", "paper", "text"]
+    assert commands.all_commands()["doctor"] is commands.COMMANDS["doctor"]
+    for name, reason in (("text", "is a str"), ("gone", "No module named 'no_such_package'")):
+        assert cli.main([name]) == 2
+        assert reason in capsys.readouterr().err

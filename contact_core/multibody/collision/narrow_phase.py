@@ -1,6 +1,7 @@
 """Where shapes touch: shapes whose hulls are close, and the table of pair routines.
 
-A new pair of shapes needs one routine, one name, one entry of ROUTINES, and one branch.
+A new convex kind needs an entry of _CONVEX; a pair with a routine of its own needs the routine, a
+name, an entry of ROUTINES and a branch.
 """
 
 from __future__ import annotations

@@ -51,19 +51,19 @@ def wait_for(goal: WaitingGoal) -> Any:
     return goal.checked.result()
 
 
-def for_ever(give_way: Any) -> Any:
+def for_ever(let_tick_run: Any) -> Any:
     """Check until the check is given up."""
     while True:
-        give_way()
+        let_tick_run()
         time.sleep(1e-4)
 
 
 def test_a_check_does_not_keep_its_caller(checks: GoalChecks) -> None:
     proceed = threading.Event()
 
-    def work(give_way: Any) -> Any:
+    def work(let_tick_run: Any) -> Any:
         assert proceed.wait(PATIENCE)
-        give_way()
+        let_tick_run()
         return "checked"
 
     goal = checks.begin(handle(), work, ready=True)
@@ -86,8 +86,8 @@ def test_a_stop_refuses_what_is_checked_and_what_waits_for_it(checks: GoalChecks
 
 
 def test_what_is_wrong_with_a_goal_is_said_whatever_the_arm_does(checks: GoalChecks) -> None:
-    def work(give_way: Any) -> Any:
-        give_way()
+    def work(let_tick_run: Any) -> Any:
+        let_tick_run()
         raise TrajectoryError("no points")
 
     goal = checks.begin(handle(), work, ready=False)
@@ -107,7 +107,7 @@ def test_a_goal_that_waits_is_canceled_before_its_turn(checks: GoalChecks) -> No
 
 
 def test_a_mistake_in_a_check_reaches_who_waits(checks: GoalChecks) -> None:
-    goal = checks.begin(handle(), lambda give_way: 1 / 0, ready=True)
+    goal = checks.begin(handle(), lambda let_tick_run: 1 / 0, ready=True)
     with pytest.raises(ZeroDivisionError):
         wait_for(goal)
 
@@ -124,6 +124,6 @@ def test_goals_that_are_too_many_are_refused(checks: GoalChecks) -> None:
 
 def test_in_lockstep_a_goal_is_checked_at_once(node: Node) -> None:
     checks = GoalChecks(node, lambda: None, beside=False)
-    goal = checks.begin(handle(), lambda give_way: threading.current_thread(), ready=True)
+    goal = checks.begin(handle(), lambda let_tick_run: threading.current_thread(), ready=True)
     assert goal.checked.result() is threading.current_thread()  # type: ignore[comparison-overlap]
     checks.close()
