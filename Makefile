@@ -14,7 +14,7 @@ help:
 	@echo "make verify   the long checks: seeds, sweeps, benchmarks (PART=test/graph); resumable"
 	@echo "make papers   every figure of the papers again, and their pages in docs/papers; resumable"
 	@echo "make lint     ruff, mypy and the arrows between packages alone"
-	@echo "make wheels   wheels in dist/ that install without compiler and cmake"
+	@echo "make wheels   wheels in dist/ that install without compiler and cmake; in dist/simulator the simulator alone"
 	@echo "make browser  the browser that tests of pages drive (needs npm)"
 	@echo "make clean    remove everything that was generated"
 

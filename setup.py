@@ -2,8 +2,11 @@
 
 Used in two ways: ``colcon build`` (build type ament_python) copies the shared files into the
 install folder; ``make setup`` installs the package in editable mode and links them instead.
+
+With ``DISTRIBUTION=tamsi-sim`` in the environment it is the simulator alone.
 """
 
+import os
 import sys
 from itertools import groupby
 from pathlib import Path
@@ -11,7 +14,23 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 PACKAGE = "contact_stack"
+ALONE = os.environ.get("DISTRIBUTION") == "tamsi-sim"
 SHARED_FOLDERS = ("launch", "config", "description")
+# What simulations take of the shared files and of contact_core.base; the rest needs more libraries.
+SIMULATED_FOLDERS = ("config/robots", "config/scenes", "description")
+SIMULATOR_BASE = ("config", "errors", "files", "kernel", "lazy", "low_pass", "registry", "seeds")
+# All that it takes to build a World and step it.
+SIMULATION = [
+    "numba>=0.61,<0.69",
+    "numpy>=1.26,<2.5",
+    "pin>=4.0,<4.2",
+    "pyyaml>=6.0,<7",
+    "scipy>=1.13,<1.18",
+]
+# What shows it in the browser.
+PAGE = ["rich>=13.3,<16", "viser>=1.0,<1.2"]
+# A second engine.
+DRAKE = ["drake>=1.40,<=1.51.1"]
 TEST = ["pytest>=8,<10", "pytest-timeout>=2.3,<3"]
 # What the algorithms are compared with: no node and no algorithm needs it.
 ORACLES = ["mujoco>=3.2,<4", "quadprog>=0.1.12,<0.2"]
@@ -29,6 +48,12 @@ MODELS = [
     "hello-robot-stretch-urdf>=0.1,<0.2",
     "jvrc-description>=1.1,<2",
 ]
+SIMULATOR_EXTRAS = {
+    "decomposition": DECOMPOSITION,
+    "drake": DRAKE,
+    "models": MODELS,
+    "page": PAGE,
+}
 
 
 def shared_files() -> list[tuple[str, list[str]]]:
@@ -40,25 +65,46 @@ def shared_files() -> list[tuple[str, list[str]]]:
     """
     if "editable_wheel" in sys.argv:
         return []
-    files = [
-        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
-        (f"share/{PACKAGE}", ["package.xml", "LICENSE", "NOTICE"]),
-    ]
-    for folder in SHARED_FOLDERS:
+    files = []
+    for folder in SIMULATED_FOLDERS if ALONE else SHARED_FOLDERS:
         found = sorted(path for path in Path(folder).rglob("*") if path.is_file())
         for parent, paths in groupby(found, key=lambda path: path.parent):
             files.append((f"share/{PACKAGE}/{parent}", [str(path) for path in paths]))
-    if not {"bdist_wheel", "editable_wheel"}.intersection(sys.argv):
+    if ALONE:
+        return files
+    files += [
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml", "LICENSE", "NOTICE"]),
+    ]
+    if "bdist_wheel" not in sys.argv:
         # pip puts executables on the path by itself.
         files.append(("bin", ["resource/bin/contact-stack"]))
     return files
 
 
-setup(
-    name=PACKAGE,
+COMMON = dict(
     version="0.1.0",
-    description="Contact simulation, estimation, control and planning for robot arms on ROS 2.",
     license="Apache-2.0",
+    data_files=shared_files(),
+    python_requires=">=3.11,<3.14",
+)
+SIMULATOR = dict(
+    name="tamsi-sim",
+    description="Simulation of robots in compliant frictional contact.",
+    packages=find_packages(
+        include=["contact_core*", "tamsi_sim*"],
+        exclude=["contact_core.base", "contact_core.quadratic_program", "tamsi_sim.node"],
+    ),
+    py_modules=[f"contact_core.base.{name}" for name in SIMULATOR_BASE],
+    package_data={"": ["py.typed"]},
+    install_requires=SIMULATION,
+    extras_require=SIMULATOR_EXTRAS,
+    # Setuptools packs whatever is in its folder, also what another distribution has left there.
+    options={"build": {"build_base": "build/tamsi-sim"}},
+)
+STACK = dict(
+    name=PACKAGE,
+    description="Contact simulation, estimation, control and planning for robot arms on ROS 2.",
     packages=find_packages(
         include=[
             "contact_aware_control*",
@@ -73,29 +119,22 @@ setup(
         ],
     ),
     package_data={"": ["py.typed"], "contact_stack": ["help/*.txt"]},
-    data_files=shared_files(),
-    python_requires=">=3.11,<3.14",
     install_requires=[
+        *SIMULATION,
+        *PAGE,
+        *DRAKE,
         "casadi>=3.6,<3.9",
-        "drake>=1.40,<=1.51.1",
         "grimp>=3.5,<4",
         "joblib>=1.3,<2",
         "markdown>=3.6,<4",
         "matplotlib>=3.9,<3.12",
         "mcap>=1.2,<2",
         "mcap-ros2-support>=0.5.5,<0.7",
-        "numba>=0.61,<0.69",
-        "numpy>=1.26,<2.5",
         "osqp>=1.0,<1.2",
-        "pin>=4.0,<4.2",
-        "pyyaml>=6.0,<7",
-        "rich>=13.3,<16",
         "ruckig>=0.19,<0.20",
-        "scipy>=1.13,<1.18",
         "shtab>=1.7,<2",
         "threadpoolctl>=3.5,<4",
         "tqdm>=4.66,<5",
-        "viser>=1.0,<1.2",
     ],
     extras_require={
         # ROS 2 Jazzy for machines without a ROS installation.
@@ -150,9 +189,8 @@ setup(
         # By this name `colcon test` recognises what runs the tests.
         "test": TEST,
         "experiments": EXPERIMENTS,
-        "models": MODELS,
         "cluster": CLUSTER,
-        "decomposition": DECOMPOSITION,
+        **SIMULATOR_EXTRAS,
         # Its old name.
         "bench": EXPERIMENTS,
     },
@@ -184,3 +222,4 @@ setup(
         ],
     },
 )
+setup(**(SIMULATOR if ALONE else STACK), **COMMON)

@@ -1,4 +1,4 @@
-"""Wheels of the project and its interface packages: `make wheels`, after `make setup`.
+"""Wheels of the project, its interfaces and its simulator: `make wheels`, after `make setup`.
 
 ``pip install dist/*.whl`` then needs neither compiler nor cmake. What a wheel cannot put beside its
 Python code, libraries and the files of the ament index, goes below the environment's own folder,
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -24,12 +25,13 @@ from bootstrap.interfaces import interface_packages
 from bootstrap.setup_project import ROOT, VENV
 
 OWN = "contact_stack"
+SIMULATOR = "tamsi-sim"
 LEFT_OUT = ("include/", "lib/cmake/")
 """What only compilers need."""
 
 
 def main() -> int:
-    """Build all wheels into ``dist``.
+    """Build all wheels into ``dist``, that of the simulator alone into a folder of its own there.
 
     Returns:
         The exit code: 1 if an interface package has not been built.
@@ -42,21 +44,38 @@ def main() -> int:
     if missing:
         print(f"error: not built: {', '.join(missing)} (run `make setup`)", file=sys.stderr)
         return 1
-    pip = (VENV / "bin/python", "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check")
-    options = ("--no-deps", "--no-build-isolation", "--wheel-dir", dist)
-    # Setuptools keeps what it once copied into its folder in build.
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / OWN
-        shutil.copytree(ROOT, source, ignore=_not_ours)
-        subprocess.run([*pip, *options, source], check=True)
+    build(OWN, dist)
+    build(SIMULATOR, dist / "simulator")
     for name, description in packages.items():
         others = [other for other in packages if other != name] if name == f"{OWN}_msgs" else []
         with tempfile.TemporaryDirectory() as folder:
             install = (VENV / "bin/cmake", "--install", ROOT / "build" / name, "--prefix", folder)
             subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
             pack(name, description / "package.xml", Path(folder), others, dist)
-    print("\n".join(f"  {path.relative_to(ROOT)}" for path in sorted(dist.iterdir())))
+    print("\n".join(f"  {path.relative_to(ROOT)}" for path in sorted(dist.rglob("*.whl"))))
     return 0
+
+
+def build(name: str, dist: Path) -> Path:
+    """Build the wheel of a distribution of setup.py.
+
+    Args:
+        name: Of the distribution.
+        dist: Folder of the wheel, which is made.
+
+    Returns:
+        The wheel.
+    """
+    pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check")
+    options = ("--no-deps", "--no-build-isolation", "--wheel-dir", dist)
+    # Setuptools keeps what it once copied into its folder in build.
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / OWN
+        shutil.copytree(ROOT, source, ignore=_not_ours)
+        environment = {**os.environ, "DISTRIBUTION": name}
+        subprocess.run([*pip, *options, source], check=True, env=environment)
+    (wheel,) = dist.glob(f"{name.replace('-', '_')}-{version_of(OWN)}-*.whl")
+    return wheel
 
 
 def pack(name: str, manifest: Path, prefix: Path, others: Sequence[str], dist: Path) -> Path:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points, version
 from types import ModuleType
 from typing import Any, NoReturn
 
 from contact_core.base.errors import ContactStackError, nearest
+from contact_core.base.lazy import needs
 
 ELSEWHERE = "contact_stack.commands"
 """Entry-point group of the commands of other packages; each is a :class:`Command` or a Group."""
@@ -196,12 +197,5 @@ def _module(command: Command) -> ModuleType:
     """
     if command.error:
         raise ContactStackError(command.error)
-    try:
+    with needs(command.extra) if command.extra else nullcontext():
         return importlib.import_module(command.module)
-    except ModuleNotFoundError as error:
-        library = (error.name or "").partition(".")[0]
-        if not command.extra or importlib.util.find_spec(library) is not None:
-            raise
-        raise ContactStackError(
-            f"'{library}' is not installed: pip install 'contact_stack[{command.extra}]'"
-        ) from error

@@ -8,6 +8,7 @@ import numpy as np
 
 from contact_core.base.config import for_joints
 from contact_core.base.errors import ModelError
+from contact_core.base.lazy import needs
 from contact_core.robot.description import JointFrictionConfig
 from contact_core.robot.scene import Scene
 from tamsi_sim.arrays.data import Drives
@@ -61,6 +62,7 @@ def build_physics(scene: Scene) -> Physics:
     Raises:
         ModelError: If a body of the scene cannot be simulated, or starts deep inside another, or
             Drake should simulate friction in joints.
+        ContactStackError: If Drake should simulate it and is not installed.
     """
     config = scene.config
     built = build_model(
@@ -69,7 +71,8 @@ def build_physics(scene: Scene) -> Physics:
     engine: Physics
     if config.engine == "drake":
         # Drake is big, and whoever uses our engine should not wait for it.
-        from tamsi_sim.drake.drake_engine import DrakeEngine
+        with needs("drake"):
+            from tamsi_sim.drake.drake_engine import DrakeEngine
 
         frictionless = for_joints(JointFrictionConfig(), len(scene.robot.arm_joints))
         if config.robot.friction != frictionless:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contact_core.base.errors import ConfigError, ModelError, choices, real_number, whole_number
+from contact_core.base.lazy import needs
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.robot.scene_config import SolverConfig
 from tamsi_sim.arrays.data import STEPS, Drives, Work
@@ -450,8 +451,10 @@ class Engine:
 
         Raises:
             ConfigError: If the port is no positive whole number.
+            ContactStackError: If the libraries that draw are not installed.
         """
-        from tamsi_sim.viewer.live_page import LivePage  # What draws takes a second to import.
+        with needs("page"):  # What draws takes a second to import.
+            from tamsi_sim.viewer.live_page import LivePage
 
         return LivePage(self, port, collisions)
 
@@ -469,7 +472,9 @@ class Engine:
         Raises:
             ConfigError: If the port is no positive whole number.
             ModelError: If the trajectory belongs to another model.
+            ContactStackError: If the libraries that draw are not installed.
         """
-        from tamsi_sim.viewer.player import Player
+        with needs("page"):
+            from tamsi_sim.viewer.player import Player
 
         return Player(self, trajectory, port, collisions)

@@ -17,10 +17,10 @@ import scipy
 
 from contact_core.base.errors import ModelError
 from contact_core.base.files import cache_folder, replacement
+from contact_core.base.lazy import pip_install
 from contact_core.multibody.collision.convex_mesh import ConvexMesh, convex_hull, depth_in_hull
 from contact_core.multibody.collision.shapes import triangles_to_coal
 
-INSTALL = "pip install 'contact_stack[decomposition]'"
 SEED = 0
 # Distance between the surfaces of a mesh and of its hull, as a share of its extent, from which
 # it is not passed over that a mesh collides as its hull.
@@ -167,7 +167,9 @@ def load_coacd() -> ModuleType:
     try:
         return import_module("coacd")
     except ImportError as error:
-        raise ModelError(f"decompose needs CoACD, which is not installed: {INSTALL}") from error
+        raise ModelError(
+            f"decompose needs CoACD, which is not installed: {pip_install('decomposition')}"
+        ) from error
 
 
 def convex_parts(
