@@ -83,7 +83,7 @@ def shared_files() -> list[tuple[str, list[str]]]:
 
 
 COMMON = dict(
-    version="0.1.0",
+    version="0.2.0",
     license="Apache-2.0",
     data_files=shared_files(),
     python_requires=">=3.11,<3.14",
