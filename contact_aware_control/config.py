@@ -90,7 +90,7 @@ class ForceConfig:
     )
     lag: float = parameter(
         0.016,
-        "time constant with which measured forces lag behind",
+        "time constant with which measured forces lag behind: mostly the driver's low-pass",
         unit="s",
         low=0.0,
         high=1.0,

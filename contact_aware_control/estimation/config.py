@@ -17,7 +17,8 @@ class DetectionConfig:
     contact_off: float = parameter(1.5, "force below which a contact ends", unit="N", low=0.0)
     threshold: float = parameter(
         20.0,
-        "squared whitened norm of the low-passed torque that free space does not explain",
+        "squared whitened norm of the low-passed torque that free space does not explain; larger "
+        "where an arm reports contacts that are none",
         above=0.0,
     )
 
@@ -44,7 +45,9 @@ class NoiseConfig:
 class ParticleConfig:
     """The particle set and the friction it reckons with."""
 
-    count: int = parameter(500, "number of particles", low=50, high=20000)
+    count: int = parameter(
+        500, "number of particles; fewer for a slow computer", low=50, high=20000
+    )
     friction: float = parameter(
         0.5,
         "half width of the friction pyramid that most contacts stay in, at least sqrt(2) mu",
