@@ -88,61 +88,18 @@ class ForceConfig:
     contact_off: float = parameter(
         2.0, "a contact is dropped below this force", unit="N", low=0.0, high=100.0
     )
-    release_rate: float = parameter(
-        200.0,
-        "least rate at which a force above its limit is reduced",
-        unit="N/s",
-        above=0.0,
-        high=1e4,
-    )
-    release_time: float = parameter(
-        0.02,
-        "time constant with which a force that is far above its limit is reduced, as fast as "
-        "the arm may move",
-        unit="s",
-        above=0.0,
-        high=10.0,
-    )
-    bias_time: float = parameter(
-        0.1,
-        "time constant of the correction of the predicted force by the measured one",
-        unit="s",
-        above=0.0,
-        high=10.0,
-    )
     lag: float = parameter(
         0.016,
-        "time constant with which measured forces lag behind",
+        "time constant with which measured forces lag behind: mostly the driver's low-pass",
         unit="s",
         low=0.0,
         high=1.0,
-    )
-    motion_time: float = parameter(
-        0.03,
-        "time constant of the velocity with which what is touched moves",
-        unit="s",
-        above=0.0,
-        high=10.0,
     )
     surface_compliance: float = parameter(
         1e-4,
         "compliance of what is touched and of the arm's surface, as far as known",
         unit="m/N",
         low=0.0,
-        high=1e-2,
-    )
-    merge_angle: float = parameter(
-        0.2,
-        "contacts whose joint torques differ by a smaller angle count as one",
-        unit="rad",
-        above=0.0,
-        high=1.5,
-    )
-    compliance: float = parameter(
-        1e-6,
-        "compliance of the environment, added to the diagonal of G",
-        unit="m/N",
-        above=0.0,
         high=1e-2,
     )
     memory: float = parameter(
@@ -226,13 +183,6 @@ class LimitsConfig:
     position_margin: float = parameter(
         0.03, "distance kept from the joint position limits", unit="rad", low=0.0, high=0.5
     )
-    braking_rate: float = parameter(
-        5.0,
-        "speed towards a position limit per distance to it",
-        unit="1/s",
-        above=0.0,
-        high=100.0,
-    )
     spring_torque_share: float = parameter(
         1.0, "share of the robot file's joints.spring_torque that bounds |K (q_cmd - q)|",
         above=0.0, high=1.0,
@@ -295,9 +245,6 @@ class GovernorConfig:
         0.02, "or this far behind a tool trajectory", unit="m", above=0.0, high=2.0
     )
     rotation: float = parameter(0.1, "or by this angle", unit="rad", above=0.0, high=3.0)
-    time: float = parameter(
-        0.1, "its rate takes this long from 1 to 0 or back", unit="s", above=0.0, high=10.0
-    )
 
 
 @dataclass(frozen=True)
@@ -343,27 +290,8 @@ class SafetyConfig:
         low=1,
         high=10000,
     )
-    refusal_limit: int = parameter(
-        10, "fault after the gate refused this many commands in a row", low=1, high=10000
-    )
-    unexplained_residual: float = parameter(
-        10.0,
-        "a contact with a larger torque residual is not believed: the arm only stops "
-        "pressing against its joint springs",
-        above=0.0,
-        high=1e6,
-    )
     conservative_force_share: float = parameter(
         0.7, "share of the force limits used in conservative mode", above=0.0, high=1.0
-    )
-    blind_step_fraction: float = parameter(
-        0.25, "share of the step bound used while the contacts are too old", above=0.0, high=1.0
-    )
-    blind_weight: float = parameter(
-        20.0,
-        "damping weight while the contacts are too old, relative to the tracking term",
-        low=0.0,
-        high=1e4,
     )
     force_fault_factor: float = parameter(
         6.0, "k: fault when a force stays above k f_max", low=1.0, high=1000.0
@@ -399,21 +327,6 @@ class SafetyConfig:
         unit="s",
         above=0.0,
         high=10.0,
-    )
-    command_tolerance: float = parameter(
-        0.005,
-        "by how much it may differ before it is somebody else's",
-        unit="rad",
-        above=0.0,
-        high=1.0,
-    )
-    continuity: float = parameter(
-        0.02,
-        "after a short outage the arm goes on by itself if no joint is farther from its command "
-        "than before, by more than this",
-        unit="rad",
-        low=0.0,
-        high=1.0,
     )
     start: StartTolerance = nested(StartTolerance)
 
@@ -477,21 +390,8 @@ class ReflexConfig:
 class PlausibilityConfig:
     """What joint states of a robot that is well are like."""
 
-    margin: float = parameter(
-        0.05, "largest position beyond a joint's limit", unit="rad", low=0.0, high=1.0
-    )
-    speed_factor: float = parameter(
-        2.0, "largest motion between two states, in joint velocity limits", above=0.0, high=1e3
-    )
     stamp_jump: float = parameter(
         0.1, "largest jump ahead of the stamps", unit="s", above=0.0, high=10.0
-    )
-    frozen_distance: float = parameter(
-        0.005,
-        "motion of a command during which some number of the states must have changed",
-        unit="rad",
-        above=0.0,
-        high=1.0,
     )
     follow_distance: float = parameter(
         0.03,
@@ -534,12 +434,6 @@ class SelfCollisionConfig:
     enabled: bool = parameter(True, "whether the distance is kept")
     distance: float = parameter(
         0.015, "smallest distance between two links", unit="m", low=0.0, high=0.2
-    )
-    joints_between: int = parameter(
-        3,
-        "links with fewer joints between them are not checked: the joint limits keep those apart",
-        low=2,
-        high=100,
     )
     pairs: str = parameter(
         "",

@@ -27,10 +27,10 @@ from contact_aware_control.controllers.contact_jacobian import magnitude
 from contact_aware_control.loop_state import NANOSECONDS, LoopInputs, LoopState, LoopStatus
 from contact_aware_control.reference.base import Goal
 from contact_aware_control.reference.clock import ReferenceClock
-from contact_aware_control.safety.command_gate import Bound, CommandGate, GateState
+from contact_aware_control.safety.command_gate import BRAKING_RATE, Bound, CommandGate, GateState
 from contact_aware_control.safety.command_limits import CommandGuard
 from contact_aware_control.safety.deviation_bound import DeviationBound
-from contact_aware_control.safety.follow_watch import FollowState, FollowWatch
+from contact_aware_control.safety.follow_watch import COMMAND_TOLERANCE, FollowState, FollowWatch
 from contact_aware_control.safety.reflex import Reflex, ReflexState
 from contact_aware_control.safety.state_checks import (
     CheckState,
@@ -58,6 +58,13 @@ STANDS = 1e-4
 
 SLOWED = 0.99
 """Below this rate of its clock a reference counts as slowed."""
+
+BLIND_STEP_FRACTION = 0.25
+"""Share of the step bound that is used while the contacts are too old."""
+
+CONTINUITY = 0.02
+"""After a short outage the arm goes on by itself if no joint is farther from its command than
+before, by more than this [rad]."""
 
 REACTED_TO = (Status.TORQUE_EXCEEDED, Status.FORCE_EXCEEDED)
 """Faults after which the reflex may move the command."""
@@ -117,7 +124,7 @@ class ControlLoop:
         self._deviation_bound = DeviationBound(
             robot,
             config.safety.leash,
-            min(1.0, config.limits.braking_rate * config.period),
+            min(1.0, BRAKING_RATE * config.period),
             config.force.contact_off,
         )
         self._yielding = Yielding(
@@ -453,7 +460,7 @@ class ControlLoop:
         if self._watch.foreign(state.follow, arm.commanded_position) is not None:
             return False
         before, after = (np.abs(a.position - state.gate.command) for a in (state.arm, arm))
-        return bool((after <= before + self.config.safety.continuity).all())
+        return bool((after <= before + CONTINUITY).all())
 
     def _tells_command(self, state: LoopState, arm: ArmState | None) -> bool:
         """Tell whether the driver says which command it holds, and no other is on its way to it.
@@ -464,7 +471,7 @@ class ControlLoop:
         if arm is None or not is_finite(arm.commanded_position, self.robot.n):
             return False
         reported = arm.commanded_position
-        if sent is None or _is_near(reported, sent, self.config.safety.command_tolerance):
+        if sent is None or _is_near(reported, sent, COMMAND_TOLERANCE):
             return True
         if before is None or before is arm:
             return False
@@ -494,7 +501,7 @@ class ControlLoop:
         reports = np.isfinite(reported)
         held = np.where(reports, reported, arm.position - self._softness * arm.external_torque)
         known = np.where(reports, reported, arm.position)
-        if sent is not None and _is_near(held, sent, self.config.safety.command_tolerance):
+        if sent is not None and _is_near(held, sent, COMMAND_TOLERANCE):
             known = sent
         allowed = self.config.safety.start_command_distance
         start = np.clip(known, arm.position - allowed, arm.position + allowed)
@@ -507,7 +514,7 @@ class ControlLoop:
         ramp, passed = self.config.slow_start, ramp_ticks * self.config.period
         risen = 1.0 if passed >= ramp.duration else passed / ramp.duration
         fraction = ramp.fraction + (1.0 - ramp.fraction) * risen
-        return min(fraction, self.config.safety.blind_step_fraction) if blind else fraction
+        return min(fraction, BLIND_STEP_FRACTION) if blind else fraction
 
     def _limited(
         self, inputs: ControllerInput, output: ControllerOutput, fraction: float

@@ -63,13 +63,7 @@ def precompile_controller() -> None:
 def precompile_estimator() -> None:
     """Run an estimator through two contacts; compiled code is kept on disk."""
     robot = Robot.from_description(RobotDescription.load(ROBOT))
-    config = from_mapping(
-        EstimatorConfig,
-        {
-            "particles": {"count": 100},
-            "contacts": {"settling_time": 0.0, "add_time": 0.0, "change_time": 0.0},
-        },
-    )
+    config = from_mapping(EstimatorConfig, {"particles": {"count": 100}})
     estimator = ContactEstimator(robot, config)
     q = np.full(robot.n, 0.5)
     robot.update(q)
@@ -77,5 +71,6 @@ def precompile_estimator() -> None:
     for link in ("lbr_link_5", "lbr_link_7"):
         jacobian = robot.point_jacobian(link, robot.link_pose(link).translation)
         torques.append(torques[-1] + jacobian.T @ np.full(3, 100.0))
-    for tick in range(60):
-        estimator.update(tick * PERIOD_NS, q, torques[tick // 20])
+    # As long as a second contact takes to be believed.
+    for tick in range(180):
+        estimator.update(tick * PERIOD_NS, q, torques[tick // 60])

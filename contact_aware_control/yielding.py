@@ -21,6 +21,7 @@ from contact_aware_control.controllers import (
     ControllerState,
 )
 from contact_aware_control.controllers.contact_jacobian import magnitude
+from contact_aware_control.controllers.qp_controller import RELEASE_TIME
 from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.loop_state import NANOSECONDS
 from contact_aware_control.reference.base import Goal, Guidance
@@ -139,7 +140,7 @@ class Yielding:
         self._guard = guard
         self._deviation_bound = deviation_bound
         self._softness = 1.0 / robot.stiffness
-        self._release_share = followed_share(config.period, config.force.release_time)
+        self._release_share = followed_share(config.period, RELEASE_TIME)
         self._levers = LeverArms(robot, config.reflex.held_reach)
         self._most_torque = config.reflex.torque_share * robot.effort_limits
 

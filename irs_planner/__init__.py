@@ -8,7 +8,7 @@ that out and looks at what comes of it. Nothing in this package but its node nee
 
 from contact_core.base.planning import PlanStatus, StopCondition
 from irs_planner.batch import PlanTask, example_task, multi_start, plan_all, run_task
-from irs_planner.closed_loop import ClosedLoop, ClosedLoopSettings, Phase
+from irs_planner.closed_loop import ClosedLoop, Phase
 from irs_planner.dynamics import ContactDynamics, Dynamics, Jacobians
 from irs_planner.examples import build_problem, example_names, load_example
 from irs_planner.irs_lqr import plan
@@ -51,7 +51,6 @@ __all__ = [
     "Box",
     "Circle",
     "ClosedLoop",
-    "ClosedLoopSettings",
     "ContactDynamics",
     "Dynamics",
     "Fixture",

@@ -12,12 +12,11 @@ pushed may slide otherwise than predicted, or be kicked away: the next look tell
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
 
-from contact_core.base.config import parameter
 from contact_core.base.seeds import generator
 from irs_planner.problem import IrsProblem
 from irs_planner.result import CONTACT
@@ -29,6 +28,16 @@ from irs_planner.search.transit import Motion
 
 SHORT_SEARCH = SearchSettings(attempts=40, shortening=0.25, refinements=0)
 
+PARTS = 120
+"""Parts of a search that are done after a look, of 0.2 ms in the plane."""
+AHEAD, MIN_GAIN = 12, 0.3
+"""Steps in which a push has to gain something, and how much nearer it has to come [tolerances]."""
+PATIENCE = 3
+"""Looks in a row at which no push gains before it ends."""
+MAX_STALLED = 40
+"""Looks in which a push truly has to come nearer by that, or a waypoint be passed."""
+LEAVE = 1.25
+"""How far what has arrived has to be seen from its goal before it goes on [tolerances]."""
 NEAR = 0.3
 """A command is at a waypoint from here, in largest steps."""
 BESIDE = 2.0
@@ -47,28 +56,6 @@ class Phase(StrEnum):
     PUSH = "pushing"
 
 
-@dataclass(frozen=True)
-class ClosedLoopSettings:
-    """How a push is decided on; lengths are in tolerances of the goal."""
-
-    search: SearchSettings = field(default=SHORT_SEARCH)
-    parts: int = parameter(
-        120, "parts of a search that are done after a look, of 0.2 ms in the plane", low=1
-    )
-    ahead: int = parameter(12, "steps in which a push has to gain something", low=1)
-    gain: float = parameter(0.3, "how much nearer a push has to come, in tolerances", above=0.0)
-    patience: int = parameter(3, "looks in a row at which no push gains before it ends", low=1)
-    stall: int = parameter(
-        40, "looks in which a push truly has to come nearer by that, or a waypoint be passed", low=1
-    )
-    leave: float = parameter(
-        1.25, "how far what has arrived has to be seen from its goal before it goes on", low=1.0
-    )
-    moved: float = parameter(
-        1.0, "motion of an object after which a search begins anew, in tolerances", above=0.0
-    )
-
-
 class ClosedLoop:
     """Brings objects to a goal, look by look; deterministic for what is seen.
 
@@ -79,13 +66,16 @@ class ClosedLoop:
         disturbed: Searches since then that came to nothing because things moved.
     """
 
-    def __init__(self, problem: IrsProblem, settings: ClosedLoopSettings | None = None) -> None:
+    def __init__(
+        self, problem: IrsProblem, search: SearchSettings = SHORT_SEARCH, parts: int = PARTS
+    ) -> None:
         """Begin at rest.
 
         Args:
             problem: A scene with contact, a goal, tolerances and bounds, as for
                 :func:`irs_planner.plan_globally`.
-            settings: How to decide; None for the defaults.
+            search: How to look for where to touch.
+            parts: Parts of a search that are done after a look.
 
         Raises:
             ConfigError: If the problem cannot be planned globally; the message says what it lacks.
@@ -93,8 +83,8 @@ class ClosedLoop:
         self.problem = problem
         self.phase = Phase.REST
         self.searches = self.disturbed = 0
-        self._settings = settings or ClosedLoopSettings()
-        self._model = SearchModel(problem, self._settings.search)
+        self._searching, self._parts = search, parts
+        self._model = SearchModel(problem, search)
         self._shift = _shift_of_a_tolerance(self._model)
         self._path = np.empty((0, len(self._model.joints)))
         self._seen = problem.initial_state
@@ -102,7 +92,7 @@ class ClosedLoop:
         self._plan: list[tuple[str, Motion]] = []
         self._idle = self._stalled = 0
         self._nearest, self._arrived = np.inf, False
-        self._seeds = generator(self._settings.search.seed, "closed loop")
+        self._seeds = generator(search.seed, "closed loop")
         self._search = self._decide(problem.initial_state)
 
     def step(self, state: np.ndarray, command: np.ndarray) -> np.ndarray:
@@ -123,7 +113,7 @@ class ClosedLoop:
         """
         model, rest = self._model, self._model.hold(state[np.newaxis], command[np.newaxis])[0]
         farthest = np.abs(model.errors(state, model.problem.goal)).max()
-        self._arrived = farthest <= (self._settings.leave if self._arrived else 1.0)
+        self._arrived = farthest <= (LEAVE if self._arrived else 1.0)
         if self._arrived:
             self.phase = Phase.REST
             return rest
@@ -147,7 +137,7 @@ class ClosedLoop:
     def search(self) -> None:
         """Do the next parts of a search, if there is one: what a look leaves time for."""
         if self.phase is Phase.SEARCH:
-            for _ in range(self._settings.parts):
+            for _ in range(self._parts):
                 if next(self._search, DECIDED) is DECIDED:
                     break
 
@@ -171,7 +161,7 @@ class ClosedLoop:
         self._stalled += 1
         while len(self._path) and self._passes(here, command):
             self._path, self._stalled = self._path[1:], 0
-        if self._has_moved(state) or self._stalled > self._settings.stall:
+        if self._has_moved(state) or self._stalled > MAX_STALLED:
             self._begin_search(state)
         elif not len(self._path):
             self._touch()
@@ -190,9 +180,9 @@ class ClosedLoop:
         model = self._model
         distance = float(model.distance(state, self._target))
         self._stalled += 1
-        if distance < self._nearest - self._settings.gain:
+        if distance < self._nearest - MIN_GAIN:
             self._nearest, self._stalled = distance, 0
-        if self._stalled > self._settings.stall:
+        if self._stalled > MAX_STALLED:
             return None
         for target in (self._target, model.problem.goal):
             control = self._first_input(state, command, target)
@@ -200,7 +190,7 @@ class ClosedLoop:
                 self._idle = 0
                 return control
         self._idle += 1
-        return command if self._idle < self._settings.patience else None
+        return command if self._idle < PATIENCE else None
 
     def _first_input(
         self, state: np.ndarray, command: np.ndarray, target: np.ndarray
@@ -213,15 +203,13 @@ class ClosedLoop:
         self, state: np.ndarray, command: np.ndarray, target: np.ndarray
     ) -> Parts[Motion]:
         """Return the best push from here, as far as it takes to know that it gains."""
-        settings, here, before = self._settings, state[np.newaxis], command[np.newaxis]
-        (motion,) = yield from push(
-            self._model, here, before, target, settings.ahead, settings.gain
-        )
+        here, before = state[np.newaxis], command[np.newaxis]
+        (motion,) = yield from push(self._model, here, before, target, AHEAD, MIN_GAIN)
         return motion
 
     def _gains(self, motion: Motion, target: np.ndarray) -> bool:
         before, after = self._model.distance(motion.states[[0, -1]], target)
-        return bool(before - after >= self._settings.gain)
+        return bool(before - after >= MIN_GAIN)
 
     def _goes_on(self, state: np.ndarray) -> bool:
         """Go on with the plan and return True, if it has a next push and things are as planned."""
@@ -242,10 +230,9 @@ class ClosedLoop:
 
     def _decide(self, state: np.ndarray) -> Parts[None]:
         """Decide where to touch next, and how to get there."""
-        settings = self._settings
         seed = int(self._seeds.integers(2**31))
         problem = replace(self.problem, initial_state=state)
-        _, motions = yield from search_globally(problem, replace(settings.search, seed=seed))
+        _, motions = yield from search_globally(problem, replace(self._searching, seed=seed))
         first = yield from self._first_push(motions)
         self.searches, self.disturbed = self.searches + 1, 0
         self._target = state
@@ -278,7 +265,7 @@ class ClosedLoop:
     def _has_moved(self, state: np.ndarray) -> bool:
         """Return whether an object is not where it was when the last search began."""
         shift = np.abs(state - self._seen)[list(self._model.dynamics.object_states)]
-        return bool((shift > self._settings.moved * self._shift).any())
+        return bool((shift > self._shift).any())
 
 
 def _shift_of_a_tolerance(model: SearchModel) -> np.ndarray:

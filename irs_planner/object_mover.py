@@ -10,7 +10,7 @@ import pinocchio as pin
 
 from contact_core.base.config import nested, parameter
 from contact_core.base.errors import ConfigError
-from irs_planner.closed_loop import SHORT_SEARCH, ClosedLoop, ClosedLoopSettings, Phase
+from irs_planner.closed_loop import SHORT_SEARCH, ClosedLoop, Phase
 from irs_planner.diagnosis import relative_error
 from irs_planner.object_tracker import ObjectTracker, TrackerConfig
 from irs_planner.problem import IrsProblem
@@ -92,7 +92,7 @@ class ObjectMover:
             hold=False,
             seed=seed,
         )
-        self.loop = ClosedLoop(aimed, ClosedLoopSettings(search=search, parts=config.parts))
+        self.loop = ClosedLoop(aimed, search, config.parts)
         self.trackers: dict[str, ObjectTracker] = {}
         self.state = np.full(len(problem.goal), np.nan)
         self._kept = [i for i in problem.bounds.bounded_states if i in dynamics.object_states]

@@ -45,9 +45,6 @@ class ExpectedResidualConfig:
         unit="N/m",
         above=0.0,
     )
-    friction_bias: float = parameter(
-        0.01, "Deviation of the cone that is left without normal force.", unit="N", above=0.0
-    )
 
 
 @dataclass(frozen=True)
@@ -113,12 +110,6 @@ class ContinuationConfig:
         above=0.0,
         high=1.0,
     )
-    restarts: int = parameter(
-        2,
-        "How often a stage that did not converge is solved again from its best iterate; then "
-        "planning ends.",
-        low=0,
-    )
 
 
 @dataclass(frozen=True)
@@ -143,15 +134,6 @@ class NonlinearSolverConfig:
     )
     max_iterations: int = parameter(3000, "Iteration limit of each stage.", low=1)
     budget: float = parameter(600.0, "Wall-clock time for the whole plan.", unit="s", above=0.0)
-    accepted_dynamics: float = parameter(
-        1e-6, "Largest accepted error of a dynamics equation [m or N s].", above=0.0
-    )
-    accepted_complementarity: float = parameter(
-        1e-5, "Largest accepted product of a complementarity pair.", above=0.0
-    )
-    accepted_violation: float = parameter(
-        1e-6, "Largest accepted violation of an inequality or boundary state.", above=0.0
-    )
 
 
 @dataclass(frozen=True)

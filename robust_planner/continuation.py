@@ -115,8 +115,11 @@ def _numbered(method: str, parameters: list[ProgramParameters]) -> list[ProgramS
     ]
 
 
-# Time between two reports within a stage [s].
 REPORT_PERIOD = 0.5
+"""Time between two reports within a stage [s]."""
+
+MAX_RESTARTS = 2
+"""How often a stage that did not converge is solved again from its best iterate."""
 
 
 OnProgress = Callable[[StageProgress], None]
@@ -196,7 +199,7 @@ class StageSolver:
             SolverMissingError: If the chosen solver is not installed.
         """
         solver = self._solver_of(stage)
-        for _ in range(1 + self._config.continuation.restarts):
+        for _ in range(1 + MAX_RESTARTS):
             candidate, record = self._solve(stage, solver, start)
             yield candidate, record
             self._near = record.converged

@@ -99,7 +99,7 @@ def plan(
             break  # the next stage would start from what solves nothing
     complete = bool(records) and records[-1].converged and records[-1].name == stages[-1].name
     return RobustPlan(
-        status=_status(best, complete, records, stop, config),
+        status=_status(best, complete, records, stop),
         trajectory=best.trajectory,
         cost=running_cost(best.trajectory, problem),
         merit=merit(best.trajectory, problem, config.uncertainty.kind),
@@ -149,12 +149,10 @@ def _status(
     complete: bool,
     records: list[StageRecord],
     stop: StopCondition,
-    config: PlannerConfig,
 ) -> PlanStatus:
     """Judge the plan; the solver's claim alone is not enough."""
     if complete:
-        accepted = best.residuals.accepted(config.solver)
-        return PlanStatus.SUCCEEDED if accepted else PlanStatus.RESIDUAL_TOO_LARGE
+        return PlanStatus.SUCCEEDED if best.residuals.accepted else PlanStatus.RESIDUAL_TOO_LARGE
     if stop.reason is not None:
         return stop.reason
     infeasible = bool(records) and records[-1].message == INFEASIBLE_MESSAGE

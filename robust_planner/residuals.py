@@ -11,9 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from robust_planner.chance_constraint import ChanceBounds, chance_bounds
-from robust_planner.config import NonlinearSolverConfig, PlannerConfig
+from robust_planner.config import PlannerConfig
 from robust_planner.problem import RobustProblem
 from robust_planner.trajectory import ContactTrajectory, stack
+
+MAX_DYNAMICS = 1e-6
+"""Accepted error of a dynamics equation [m or N s]."""
+
+MAX_COMPLEMENTARITY = 1e-5
+"""Accepted product of a complementarity pair."""
+
+MAX_VIOLATION = 1e-6
+"""Accepted violation of an inequality or boundary state."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +45,14 @@ class Residuals:
     cone: float
     complementarity: float
 
-    def accepted(self, config: NonlinearSolverConfig) -> bool:
-        """Whether the plan may be called a success.
-
-        Args:
-            config: The accepted residuals.
-
-        Returns:
-            True if every residual is small; NaN is not.
-        """
+    @property
+    def accepted(self) -> bool:
+        """Whether every residual is small, so that the plan may be called a success; NaN is not."""
         violation = np.max([self.boundary, self.bounds, self.penetration, self.cone])
         return bool(
-            self.dynamics <= config.accepted_dynamics
-            and self.complementarity <= config.accepted_complementarity
-            and violation <= config.accepted_violation
+            self.dynamics <= MAX_DYNAMICS
+            and self.complementarity <= MAX_COMPLEMENTARITY
+            and violation <= MAX_VIOLATION
         )
 
     @property

@@ -31,6 +31,8 @@ MAX_FORCE = 1e4  # [N, Nm]
 MAX_SLIP = 1e3  # [m/s]
 # kappa_v of the paper, and the smallest: below, slip hardly costs anything.
 PUBLISHED_SLIP_SCALE = 1.0  # [N s/m]
+# Deviation of the cone that is left without normal force.
+FRICTION_BIAS = 0.01  # [N]
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ def _impose_uncertain(
             scale = PUBLISHED_SLIP_SCALE
             if config.mode == "physical":
                 scale = max(scale, weights.slip_scale * sigma)
-            z, spread = scale * pair.z, sigma * now.normal + weights.friction_bias
+            z, spread = scale * pair.z, sigma * now.normal + FRICTION_BIAS
         else:
             z, spread = pair.z, casadi.SX(weights.distance_scale * sigma)
             mean = weights.distance_scale * mean

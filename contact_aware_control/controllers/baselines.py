@@ -44,7 +44,11 @@ from contact_aware_control.controllers.base import (
     ControllerState,
 )
 from contact_aware_control.controllers.contact_jacobian import ContactConstraint, ContactSelection
-from contact_aware_control.controllers.quasistatic import JointDamping, QuasistaticModel
+from contact_aware_control.controllers.quasistatic import (
+    ENVIRONMENT_COMPLIANCE,
+    JointDamping,
+    QuasistaticModel,
+)
 from contact_aware_control.reference.base import (
     Assignment,
     JointReference,
@@ -189,7 +193,7 @@ class NullSpaceController(Baseline):
         reference = self._wanted(state.assignment.reference, inputs)
         regulated = [c for c in contacts.active if not leaves(c, q, reference)]
         rows = np.array([contact.row for contact in regulated]).reshape(-1, self._robot.n)
-        model = QuasistaticModel.at(self._stiffness, rows, self._config.force.compliance)
+        model = QuasistaticModel.at(self._stiffness, rows, ENVIRONMENT_COMPLIANCE)
         limits = np.array([contact.limit for contact in regulated])
         wanted = q + model.null_space() @ (reference - q) - model.deflection @ limits
         change = np.clip(wanted - inputs.command, inputs.lower, inputs.upper)

@@ -22,6 +22,9 @@ from contact_core.robot.robot import Robot
 # Contacts of two ticks whose joint torques differ by less than 60 degrees are the same one.
 SAME_CONTACT_COSINE = 0.5
 
+MERGE_ANGLE = 0.2
+"""Contacts whose joint torques differ by a smaller angle count as one [rad]."""
+
 TINY = 1e-6
 """Forces below are none [N]."""
 
@@ -129,7 +132,7 @@ class ContactSelection:
         Args:
             robot: The arm; has to be updated at q before :meth:`update` and :meth:`keep`.
             stiffness: (n) diagonal of K [Nm/rad].
-            config: Thresholds, angles and times.
+            config: Thresholds and times.
             period: Time between updates [s].
         """
         self._robot = robot
@@ -259,7 +262,7 @@ class ContactSelection:
     def _merged(self, contacts: list[ContactConstraint]) -> list[ContactConstraint]:
         """Merge contacts whose rows are nearly parallel: G would be singular."""
         merged: list[ContactConstraint] = []
-        parallel = math.cos(self._config.merge_angle)
+        parallel = math.cos(MERGE_ANGLE)
         for contact in sorted(contacts, key=lambda c: -c.force):
             for i, other in enumerate(merged):
                 if contact.heading @ other.heading > parallel:

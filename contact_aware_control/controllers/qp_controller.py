@@ -42,6 +42,8 @@ from contact_aware_control.controllers.contact_jacobian import (
     magnitude,
 )
 from contact_aware_control.controllers.quasistatic import (
+    BIAS_TIME,
+    ENVIRONMENT_COMPLIANCE,
     ForcePrediction,
     JointDamping,
     QuasistaticModel,
@@ -57,6 +59,20 @@ from contact_core.quadratic_program import (
     solve_relaxed,
 )
 from contact_core.robot.robot import Robot
+
+MIN_RELEASE_RATE = 200.0
+"""Rate at which a force above its limit is reduced at least [N/s]."""
+
+RELEASE_TIME = 0.02
+"""Time constant with which a force that is far above its limit is reduced, as fast as the arm may
+move [s]."""
+
+MAX_RESIDUAL = 10.0
+"""A contact with a larger torque residual is not believed: the arm only stops pressing against its
+joint springs."""
+
+BLIND_WEIGHT = 20.0
+"""Damping weight while the contacts are too old, relative to the tracking term."""
 
 IN_CONTACT = 4.0
 """A force that is bounded bounds the way back, too: there it may be so much faster."""
@@ -83,7 +99,7 @@ class CondensedQpController(Controller):
         self._robot = robot
         self._config = config
         self._stiffness = robot.stiffness
-        self._reach_gain = followed_share(config.period, config.force.bias_time)
+        self._reach_gain = followed_share(config.period, BIAS_TIME)
         self._levers = LeverArms(robot, config.reflex.held_reach)
         self._identity = np.eye(robot.n)
         self._bound_names = [
@@ -91,7 +107,7 @@ class CondensedQpController(Controller):
         ]
         self._selection = ContactSelection(robot, self._stiffness, config.force, config.period)
         self._prediction = ForcePrediction(config.force, config.period, JointDamping(robot, config))
-        self._release_share = followed_share(config.period, config.force.release_time)
+        self._release_share = followed_share(config.period, RELEASE_TIME)
         self._solver = make_solver(config.solver)
         self._tasks = TrackingTasks(robot, config)
         self._free = QuasistaticModel.at(self._stiffness, np.zeros((0, robot.n)))
@@ -209,7 +225,7 @@ class CondensedQpController(Controller):
         limits = {} if state.assignment is None else state.assignment.force_limits
         contacts = self._contacts(state.contacts, limits, inputs)
         model = QuasistaticModel.at(
-            self._stiffness, contacts.jacobian(self._robot.n), self._config.force.compliance
+            self._stiffness, contacts.jacobian(self._robot.n), ENVIRONMENT_COMPLIANCE
         )
         force, contacts = self._prediction.predict(model, contacts, inputs.position, inputs.command)
         return contacts, model, force
@@ -297,7 +313,7 @@ class CondensedQpController(Controller):
         if inputs.conservative:
             limit *= self._config.safety.conservative_force_share
         excess = force - limit
-        quickest = np.maximum(config.release_rate * period, excess * self._release_share)
+        quickest = np.maximum(MIN_RELEASE_RATE * period, excess * self._release_share)
         coming = period * np.array([max(memory.rate, 0.0) for memory in contacts.memories])
         bound = -np.minimum(excess, quickest) - coming
         approach = config.approach_speed * period
@@ -312,7 +328,7 @@ class CondensedQpController(Controller):
 
     def _is_located(self, contact: ContactEstimate) -> bool:
         """Tell whether an estimated contact is where it explains the measured torques."""
-        explained = contact.residual <= self._config.safety.unexplained_residual
+        explained = contact.residual <= MAX_RESIDUAL
         return explained and contact.wrench_known
 
     def _return_share(self, model: QuasistaticModel, inputs: ControllerInput) -> float:
@@ -350,7 +366,7 @@ class QpController(CondensedQpController):
             if contact.trusted and math.isfinite(predicted)
         ]
         weight = adapted_damping(self._config.damping, weight, known)
-        return weight, max(weight, self._config.safety.blind_weight) if blind else weight
+        return weight, max(weight, BLIND_WEIGHT) if blind else weight
 
     def _objective(
         self, task: TrackingTask, model: QuasistaticModel, inputs: ControllerInput, weight: float
@@ -374,7 +390,7 @@ class FrictionlessQpController(CondensedQpController):
         self, weight: float, contacts: ContactSet, blind: bool
     ) -> tuple[float, float]:
         """Return the weight of |x|^2 beside eps: (22a) has none, unless contacts are old."""
-        return weight, self._config.safety.blind_weight if blind else 0.0
+        return weight, BLIND_WEIGHT if blind else 0.0
 
     def _objective(
         self, task: TrackingTask, model: QuasistaticModel, inputs: ControllerInput, weight: float

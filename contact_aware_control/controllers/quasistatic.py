@@ -28,6 +28,14 @@ LEAD = 2.0
 """How far the model may be ahead of the measured force, which lags, in force limits: the springs
 carry what accelerates and damps the arm, too."""
 
+BIAS_TIME = 0.1
+"""Time constant of the correction of the predicted force by the measured one [s]."""
+
+MOTION_TIME = 0.03
+"""Time constant of the velocity with which what is touched moves [s]."""
+
+ENVIRONMENT_COMPLIANCE = 1e-6
+"""Compliance of the environment, added to the diagonal of G so that it stays regular [m/N]."""
 
 MAX_EXCESS = 10.0
 """So many force limits a force may change by, or differ from its model."""
@@ -157,12 +165,12 @@ class ForcePrediction:
         """Set the low-passes.
 
         Args:
-            config: Has their time constants.
+            config: Has the lag of measured forces and the compliance of what is touched.
             period: Time between ticks [s].
             damping: Of the joint springs.
         """
-        self._gain = followed_share(period, config.bias_time)
-        self._rate_gain = followed_share(period, config.motion_time)
+        self._gain = followed_share(period, BIAS_TIME)
+        self._rate_gain = followed_share(period, MOTION_TIME)
         self._lag_gain = followed_share(period, config.lag)
         self._compliance = config.surface_compliance
         self._period = period

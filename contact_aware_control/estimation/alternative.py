@@ -26,6 +26,12 @@ from contact_core.base.kernel import kernel
 REFINEMENTS = 16
 """Places near the alternative that are tried at each update."""
 
+MIN_DISTANCE = 0.08
+"""How far an alternative is from the estimate [m]."""
+
+EVIDENCE_TIME = 0.1
+"""Time over which evidence against the alternative is summed [s]."""
+
 
 class Alternative:
     """Keeps the best place away from the estimate and the evidence against it.
@@ -39,9 +45,7 @@ class Alternative:
         self,
         surface: RobotSurface,
         friction: FrictionPyramids,
-        distance: float,
         step: float,
-        evidence_time: float,
         rng: np.random.Generator,
     ) -> None:
         """Start without an alternative.
@@ -49,16 +53,12 @@ class Alternative:
         Args:
             surface: The robot's surface.
             friction: The friction pyramids.
-            distance: How far an alternative is from the estimate, at least [m].
             step: Standard deviation of the steps that refine it, per axis [m].
-            evidence_time: Time over which evidence is summed [s].
             rng: Random numbers.
         """
         self._surface = surface
         self._friction = friction
-        self._distance = distance
         self._step = step
-        self._evidence_time = evidence_time
         self._rng = rng
         self.reset()
 
@@ -101,7 +101,7 @@ class Alternative:
             particles,
             smooth,
             self._friction,
-            Region(point, self._distance, math.inf),
+            Region(point, MIN_DISTANCE, math.inf),
             self._step,
             self.shape,
             self.point,
@@ -113,8 +113,8 @@ class Alternative:
         excess = alternative_cost - cost
         if math.isnan(self._excess):
             self._excess = excess
-        self._excess += (1.0 - math.exp(-period / self._evidence_time)) * (excess - self._excess)
-        samples = max(1.0, self._evidence_time / max(period, 1e-6))
+        self._excess += (1.0 - math.exp(-period / EVIDENCE_TIME)) * (excess - self._excess)
+        samples = max(1.0, EVIDENCE_TIME / max(period, 1e-6))
         return 1.0 / (1.0 + math.exp(min(0.5 * samples * self._excess, 500.0)))
 
 

@@ -17,18 +17,9 @@ class DetectionConfig:
     contact_off: float = parameter(1.5, "force below which a contact ends", unit="N", low=0.0)
     threshold: float = parameter(
         20.0,
-        "squared whitened norm of the low-passed torque that free space does not explain",
+        "squared whitened norm of the low-passed torque that free space does not explain; larger "
+        "where an arm reports contacts that are none",
         above=0.0,
-    )
-    torque_time: float = parameter(
-        0.01,
-        "time constant of the low-pass on the torque that detection and force use; jumps "
-        "that noise does not explain pass unfiltered",
-        unit="s",
-        low=0.0,
-    )
-    memory_time: float = parameter(
-        0.5, "how long a contact's place is remembered after its end", unit="s", low=0.0
     )
 
 
@@ -52,9 +43,11 @@ class NoiseConfig:
 
 @dataclass(frozen=True)
 class ParticleConfig:
-    """The particle set and its motion model."""
+    """The particle set and the friction it reckons with."""
 
-    count: int = parameter(500, "number of particles", low=50, high=20000)
+    count: int = parameter(
+        500, "number of particles; fewer for a slow computer", low=50, high=20000
+    )
     friction: float = parameter(
         0.5,
         "half width of the friction pyramid that most contacts stay in, at least sqrt(2) mu",
@@ -67,93 +60,14 @@ class ParticleConfig:
         above=0.0,
         high=5.0,
     )
-    friction_surprise: float = parameter(
-        1.0,
-        "squared whitened residual that a force outside the usual pyramid counts as, per "
-        "sample; larger trusts the usual friction more",
-        low=0.0,
-    )
-    motion_spread: float = parameter(
-        0.002, "step of the motion model per update and axis", unit="m", above=0.0, high=0.1
-    )
-    search_spread: float = parameter(
-        0.03, "the same while no particle explains the torque", unit="m", above=0.0, high=0.5
-    )
-    exploration: float = parameter(
-        0.05, "fraction of particles redrawn uniformly at each update", low=0.0, high=0.9
-    )
-    effective_share: float = parameter(
-        0.05,
-        "share of effective particles below which the likelihood is flattened",
-        above=0.0,
-        high=0.9,
-    )
-    acquisition_rounds: int = parameter(
-        5, "motion and resampling rounds on the first torque of a contact", low=1, high=50
-    )
 
 
 @dataclass(frozen=True)
 class EstimateConfig:
-    """How the particles become an estimate, and when it is trusted."""
+    """When the place of a contact is trusted."""
 
-    mode_radius: float = parameter(0.06, "size of a mode", unit="m", above=0.0, high=0.5)
-    smallest_mode: float = parameter(
-        0.05, "weight below which a mode is not reported", above=0.0, high=1.0
-    )
-    switch_ratio: float = parameter(
-        1.5, "how much heavier another mode or link must be to take over", low=1.0, high=100.0
-    )
-    point_time: float = parameter(
-        0.03, "time constant of the low-pass on the point", unit="s", low=0.0
-    )
-    force_time: float = parameter(
-        0.3,
-        "time constant of the low-pass on the force that is expected to stay when another "
-        "contact comes",
-        unit="s",
-        above=0.0,
-    )
-    residual_time: float = parameter(
-        0.05,
-        "time constant of the low-pass on the residual, and of a mean torque that tells how much "
-        "of it is no noise",
-        unit="s",
-        low=0.0,
-    )
-    search_residual: float = parameter(
-        2.0,
-        "squared whitened residual of the low-passed torque, per joint, above which the "
-        "torque counts as unexplained and a set searches",
-        above=0.0,
-    )
-    slide_distance: float = parameter(
-        0.02,
-        "how far an established contact may have slid when it does not explain the torque",
-        unit="m",
-        above=0.0,
-        high=0.2,
-    )
-    restart_time: float = parameter(
-        0.03,
-        "time of unexplained torque after which the whole surface is searched again",
-        unit="s",
-        low=0.0,
-    )
-    rival_distance: float = parameter(
-        0.08, "how far another explanation of the torque is from the estimate", unit="m", above=0.0
-    )
-    evidence_time: float = parameter(
-        0.1, "time over which evidence against another explanation is summed", unit="s", above=0.0
-    )
     identifiable_joints: int = parameter(
         5, "contacts on links moved by fewer joints are not identifiable", low=1, high=100
-    )
-    identifiable_residual: float = parameter(
-        3.0, "residual above which a contact is not identifiable", above=0.0
-    )
-    identifiable_weight: float = parameter(
-        0.6, "weight of the main mode below which a contact is not identifiable", low=0.0, high=1.0
     )
     identifiable_spread: float = parameter(
         0.05,
@@ -165,49 +79,9 @@ class EstimateConfig:
 
 @dataclass(frozen=True)
 class SeveralConfig:
-    """When contacts are added and removed."""
+    """How many contacts are followed."""
 
     most: int = parameter(2, "number of contacts followed at most", low=1, high=3)
-    settling_time: float = parameter(
-        0.1,
-        "time after which a contact that explains the torque is established: it stays where it "
-        "is when the torque changes in a way that its force does not explain",
-        unit="s",
-        low=0.0,
-    )
-    mobility: float = parameter(
-        0.0,
-        "factor on the motion of established contacts while a later one is followed",
-        low=0.0,
-        high=1.0,
-    )
-    force_change: float = parameter(
-        5.0,
-        "standard deviation of the change of a contact's force when another one comes",
-        unit="N",
-        above=0.0,
-    )
-    add_residual: float = parameter(
-        1.0,
-        "squared whitened residual of the low-passed torque, per joint, above which a contact "
-        "may be missing; a single one of which the mean torque leaves more is not identifiable",
-        above=0.0,
-    )
-    add_time: float = parameter(
-        0.03, "time of unexplained torque after which a contact is added", unit="s", low=0.0
-    )
-    remove_residual: float = parameter(
-        0.3,
-        "squared whitened residual of the low-passed torque, per joint, that a contact must "
-        "explain beside the others",
-        low=0.0,
-    )
-    remove_time: float = parameter(
-        0.05, "time for which they must do without it to remove it", unit="s", low=0.0
-    )
-    change_time: float = parameter(
-        0.2, "shortest time between adding or removing contacts", unit="s", low=0.0
-    )
 
 
 @dataclass(frozen=True)
@@ -226,13 +100,6 @@ class TareConfig:
         unit="Nm",
         above=0.0,
     )
-    variation_ratio: float = parameter(
-        6.0,
-        "a standard deviation of more than this times the noise in the robot's file, or the "
-        "smallest noise, means that the robot is touched or moves",
-        low=1.0,
-        high=1000.0,
-    )
 
 
 @dataclass(frozen=True)
@@ -245,19 +112,6 @@ class LoadConfig:
         unit="m",
         above=0.0,
         high=3.0,
-    )
-    window: float = parameter(
-        0.5,
-        "time that it takes to be taken up at most; afterwards it does not change",
-        unit="s",
-        above=0.0,
-        high=10.0,
-    )
-    distinct: float = parameter(
-        30.0,
-        "squared whitened change of its torque, as the arm turns, from which on no hand can have "
-        "followed it by chance",
-        above=0.0,
     )
 
 
@@ -290,36 +144,6 @@ class ErrorsConfig:
         "standard deviation of the bias' random walk after one second",
         unit="Nm/sqrt(s)",
         low=0.0,
-        high=10.0,
-    )
-    presliding: float = parameter(
-        1e-3, "motion in which a joint's friction turns round", unit="rad", above=0.0, high=0.1
-    )
-    sliding_speed: float = parameter(
-        0.03,
-        "speed from which on a joint slides and its friction is as known as its coefficient",
-        unit="rad/s",
-        above=0.0,
-        high=1.0,
-    )
-    correlation_time: float = parameter(
-        0.3,
-        "time for which an error that the model lacks lasts: samples within it count as one",
-        unit="s",
-        low=0.0,
-        high=10.0,
-    )
-
-
-@dataclass(frozen=True)
-class PayloadConfig:
-    """The transient when an object is taken or dropped."""
-
-    transient_time: float = parameter(
-        0.1,
-        "time constant with which trust returns after the payload has changed",
-        unit="s",
-        above=0.0,
         high=10.0,
     )
 
@@ -356,4 +180,3 @@ class EstimatorConfig:
     tare: TareConfig = nested(TareConfig)
     errors: ErrorsConfig = nested(ErrorsConfig)
     load: LoadConfig = nested(LoadConfig)
-    payload: PayloadConfig = nested(PayloadConfig)

@@ -10,14 +10,15 @@ from contact_aware_control.contact import ContactEstimate, ContactMode
 from contact_aware_control.estimation.base import Estimator, EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.calibration import Calibration, prior
 from contact_aware_control.estimation.config import EstimatorConfig
-from contact_aware_control.estimation.filter import FilterEstimate
+from contact_aware_control.estimation.filter import RESIDUAL_TIME, FilterEstimate
 from contact_aware_control.estimation.load import LoadClassifier, Verdict
 from contact_aware_control.estimation.measurement import MeanTorque, Torques
+from contact_aware_control.estimation.modes import MODE_RADIUS
 from contact_aware_control.estimation.surface import new_placement, place
 from contact_aware_control.estimation.tare import JumpingLowPass
 from contact_aware_control.estimation.tool_surface import ToolSurface, check_held
 from contact_aware_control.estimation.torque_balance import FreeTorque, TorqueBalance
-from contact_aware_control.estimation.tracker import ContactTracker, Track
+from contact_aware_control.estimation.tracker import MISSING_RESIDUAL, ContactTracker, Track
 from contact_aware_control.lever_arms import LeverArms
 from contact_core.base.errors import ConfigError
 from contact_core.multibody.collision.shapes import PlacedShape
@@ -26,6 +27,14 @@ from contact_core.robot.robot import Robot
 TRUSTED_OVER_LEAST, MAX_OVER_LEAST = 10.0, 30.0
 """A force over the least one that causes its torques: up to where its contact may count as located
 (on the outer links it reaches 7), and up to where it is believed (on link 4 it reaches 23)."""
+
+TORQUE_TIME = 0.01
+"""Time constant of the low-pass on the torque that detection and force use; jumps that noise does
+not explain pass unfiltered [s]."""
+
+MAX_IDENTIFIABLE_RESIDUAL, MIN_IDENTIFIABLE_WEIGHT = 3.0, 0.6
+"""Residual above which a contact is not identifiable, and weight of its main mode below which it
+is not."""
 
 HELD_REACH = 0.1
 """How far a held object reaches from the tool's origin, for that least force [m]."""
@@ -70,14 +79,9 @@ class ContactEstimator(Estimator):
         self._balance = TorqueBalance(self._robot, config, self._calibration)
         self._held = self._balance.held
         self._tool.hold(self._held)
-        self._classifier = LoadClassifier(
-            self._robot.n,
-            config.load,
-            config.errors.correlation_time,
-            config.detection.threshold,
-        )
-        self._low_pass = JumpingLowPass(config.detection.torque_time)
-        self._mean = JumpingLowPass(config.estimate.residual_time)
+        self._classifier = LoadClassifier(self._robot.n, config.load, config.detection.threshold)
+        self._low_pass = JumpingLowPass(TORQUE_TIME)
+        self._mean = JumpingLowPass(RESIDUAL_TIME)
         self._torque = np.zeros(self._robot.n)
         self._residual = 0.0
 
@@ -249,9 +253,9 @@ class ContactEstimator(Estimator):
         limits = self._config.estimate
         return bool(
             self._surface.joints[estimate.shape] >= limits.identifiable_joints
-            and estimate.residual < limits.identifiable_residual
-            and estimate.unexplained_mean < self._config.contacts.add_residual
-            and weight > limits.identifiable_weight
+            and estimate.residual < MAX_IDENTIFIABLE_RESIDUAL
+            and estimate.unexplained_mean < MISSING_RESIDUAL
+            and weight > MIN_IDENTIFIABLE_WEIGHT
             and _deviation(estimate.point_covariance) < limits.identifiable_spread
         )
 
@@ -262,7 +266,7 @@ class ContactEstimator(Estimator):
         joints, weight = self._surface.joints, 0.0
         for shape, point, share in estimate.modes:
             aside = np.cross(point - estimate.point_world, along)
-            near = float(np.linalg.norm(aside)) < self._config.estimate.mode_radius
+            near = float(np.linalg.norm(aside)) < MODE_RADIUS
             if near and joints[shape] == joints[estimate.shape]:
                 weight += share
         return weight

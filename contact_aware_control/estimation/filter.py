@@ -9,11 +9,11 @@ import numpy as np
 
 from contact_aware_control.estimation import particles
 from contact_aware_control.estimation.alternative import Alternative
-from contact_aware_control.estimation.config import EstimateConfig, ParticleConfig
+from contact_aware_control.estimation.config import ParticleConfig
 from contact_aware_control.estimation.likelihood import FrictionPyramids, evaluate
 from contact_aware_control.estimation.located_contact import LocatedContact
 from contact_aware_control.estimation.measurement import Measurement, Sample
-from contact_aware_control.estimation.modes import ModeFinder
+from contact_aware_control.estimation.modes import MIN_MODE_WEIGHT, MODE_RADIUS, ModeFinder
 from contact_aware_control.estimation.surface import (
     Placement,
     RobotSurface,
@@ -21,8 +21,41 @@ from contact_aware_control.estimation.surface import (
     to_world,
 )
 
+MOTION_SPREAD, SEARCH_SPREAD = 0.002, 0.03
+"""Step of the motion model per update and axis, and while no particle explains the torque [m]."""
+
+EXPLORATION = 0.05
+"""Share of the particles that are redrawn uniformly at each update."""
+
+MIN_EFFECTIVE_SHARE = 0.05
+"""Share of effective particles below which the likelihood is flattened."""
+
+FRICTION_SURPRISE = 1.0
+"""Squared whitened residual, per sample, that a force outside the usual friction pyramid counts as:
+larger trusts the usual friction more."""
+
+ACQUISITION_ROUNDS = 5
+"""Motion and resampling rounds on the first torque of a contact."""
+
 COARSEST_STEP = 0.08
 """Motion step [m] of the first acquisition round: about the distance between particles."""
+
+POINT_TIME = 0.03
+"""Time constant of the low-pass on the point [s]."""
+
+FORCE_TIME = 0.3
+"""Time constant of the low-pass on the force that is expected to stay when another contact comes
+[s]."""
+
+RESIDUAL_TIME = 0.05
+"""Time constant of the low-pass on the residual, and of a mean torque that tells how much of it is
+no noise [s]."""
+
+SEARCH_RESIDUAL = 2.0
+"""Squared whitened residual of the low-passed torque, per joint, above which a set searches."""
+
+RESTART_TIME = 0.03
+"""Time of unexplained torque after which the whole surface is searched again [s]."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +108,6 @@ class ContactParticleFilter:
         surface: RobotSurface,
         body: np.ndarray,
         config: ParticleConfig,
-        estimate: EstimateConfig,
         rng: np.random.Generator,
     ) -> None:
         """Allocate the set.
@@ -83,29 +115,20 @@ class ContactParticleFilter:
         Args:
             surface: The robot's surface, S shapes.
             body: (S) number of the link each shape belongs to.
-            config: The set and its motion.
-            estimate: How the set becomes an estimate.
+            config: The set, and the friction to reckon with.
             rng: Random numbers.
         """
         self._surface = surface
         self._config = config
-        self._estimate = estimate
         self._rng = rng
         self._friction = FrictionPyramids(
-            config.friction, config.largest_friction, config.friction_surprise
+            config.friction, config.largest_friction, FRICTION_SURPRISE
         )
         self._particles = particles.new_particles(config.count)
         self._spare = particles.new_particles(config.count)
-        self._modes = ModeFinder(surface, body, config.count, estimate)
-        self._alternative = Alternative(
-            surface,
-            self._friction,
-            estimate.rival_distance,
-            config.search_spread,
-            estimate.evidence_time,
-            rng,
-        )
-        self.place = LocatedContact(surface, self._friction, estimate.slide_distance, rng)
+        self._modes = ModeFinder(surface, body, config.count)
+        self._alternative = Alternative(surface, self._friction, SEARCH_SPREAD, rng)
+        self.place = LocatedContact(surface, self._friction, rng)
         self._residual = math.nan
         self.settled_for = 0.0
         self._unexplained_for = 0.0
@@ -136,7 +159,7 @@ class ContactParticleFilter:
         self.place.usual_force = self._particles.force.mean(axis=0)
 
     def update(
-        self, placement: Placement, sample: Sample, period: float, mobility: float = 1.0
+        self, placement: Placement, sample: Sample, period: float, fixed: bool = False
     ) -> FilterEstimate:
         """Process one torque sample.
 
@@ -144,45 +167,43 @@ class ContactParticleFilter:
             placement: Where the shapes are.
             sample: The torque: as measured for the particles, low-passed for the force.
             period: Time since the last update [s].
-            mobility: Factor on the steps of the motion model. Below 1 the set stays where it
-                is and does not search elsewhere; with 0 even the estimate does not move.
+            fixed: Whether set and estimate stay where they are.
 
         Returns:
             The estimate.
         """
-        self._predict(placement, sample.measured, mobility)
+        self._predict(placement, sample.measured, fixed)
         effective = self._weigh(placement, sample.measured)
         self._modes.find(self._particles, self._last_point(placement))
-        if mobility > 0.0:
+        if not fixed:
             self._follow_main_mode(placement, period)
         estimate = self._assemble(placement, sample, period, effective)
         self._judge(estimate, period)
         self._resample()
         return estimate
 
-    def _predict(self, placement: Placement, measurement: Measurement, mobility: float) -> None:
+    def _predict(self, placement: Placement, measurement: Measurement, fixed: bool) -> None:
         """Move the particles, further the less they explain the torque."""
-        config = self._config
         kept = self._keep_best()
-        if mobility < 1.0:
-            self._move(placement, mobility * config.motion_spread, kept, exploration=0.0)
+        if fixed:
+            self._move(placement, 0.0, kept, exploration=0.0)
             return
-        if self._unexplained_for > self._estimate.restart_time:
+        if self._unexplained_for > RESTART_TIME:
             self._unexplained_for = 0.0
             self._acquire(placement, measurement, kept)
             kept = self._keep_best()
         searching = self._unexplained_for > 0.0
-        spread = config.search_spread if searching else config.motion_spread
-        self._move(placement, spread, kept, config.exploration)
+        spread = SEARCH_SPREAD if searching else MOTION_SPREAD
+        self._move(placement, spread, kept, EXPLORATION)
 
     def _judge(self, estimate: FilterEstimate, period: float) -> None:
         """Count for how long the estimate has explained the torque, or has not."""
-        if estimate.unexplained > self._estimate.search_residual:
+        if estimate.unexplained > SEARCH_RESIDUAL:
             self._unexplained_for += period
             self.settled_for = 0.0
         else:
             # Starts as a mean, goes on as a low-pass.
-            remembered = min(self.settled_for, self._estimate.force_time)
+            remembered = min(self.settled_for, FORCE_TIME)
             gain = period / (remembered + period) if remembered > 0.0 else 1.0
             change = self.place.force - self.place.usual_force
             self.place.usual_force = self.place.usual_force + gain * change
@@ -192,13 +213,12 @@ class ContactParticleFilter:
     def _acquire(self, placement: Placement, measurement: Measurement, kept: int) -> None:
         """Search the whole surface, from coarse to fine, keeping some particles."""
         particles.scatter(self._surface, placement, self._particles, kept, self._rng)
-        rounds = self._config.acquisition_rounds
-        finest = self._config.motion_spread
-        for i in range(rounds):
+        for i in range(ACQUISITION_ROUNDS):
             self._weigh(placement, measurement)
             self._resample()
-            step = finest * (COARSEST_STEP / finest) ** (1.0 - (i + 1) / rounds)
-            self._move(placement, step, 0, self._config.exploration)
+            left = 1.0 - (i + 1) / ACQUISITION_ROUNDS
+            step = MOTION_SPREAD * (COARSEST_STEP / MOTION_SPREAD) ** left
+            self._move(placement, step, 0, EXPLORATION)
 
     def _keep_best(self) -> int:
         """Put the best over time among the particles: estimate, alternative; return how many."""
@@ -225,7 +245,7 @@ class ContactParticleFilter:
             p.force,
             p.cost,
         )
-        return particles.weigh(p, self._config.effective_share)
+        return particles.weigh(p, MIN_EFFECTIVE_SHARE)
 
     def _resample(self) -> None:
         particles.resample(self._particles, self._spare, self._rng)
@@ -241,8 +261,8 @@ class ContactParticleFilter:
         """Move the estimate towards the main mode, on the mode's shape."""
         center = self._modes.center
         last = self._last_point(placement)
-        if last is not None and np.linalg.norm(center - last) < self._estimate.mode_radius:
-            gain = 1.0 - math.exp(-period / max(self._estimate.point_time, 1e-9))
+        if last is not None and np.linalg.norm(center - last) < MODE_RADIUS:
+            gain = 1.0 - math.exp(-period / POINT_TIME)
             center = last + gain * (center - last)
         self.place.shape = self._modes.shape(favoured=self.place.shape)
         self.place.point = closest_on_shape(self._surface, placement, self.place.shape, center)
@@ -257,7 +277,7 @@ class ContactParticleFilter:
         residual = self.place.residual(placement, sample.measured)
         if math.isnan(self._residual):
             self._residual = residual
-        gain = 1.0 - math.exp(-period / max(self._estimate.residual_time, 1e-9))
+        gain = 1.0 - math.exp(-period / RESIDUAL_TIME)
         self._residual += gain * (residual - self._residual)
         point_covariance, force_covariance, spread = self._modes.covariances(point, force)
         alternative = self._alternative.update(
@@ -281,7 +301,7 @@ class ContactParticleFilter:
     def _unexplained_near(self, placement: Placement, mean: Measurement) -> float:
         """Return the residual per joint; that near the estimate where its own says something."""
         residual = self.place.residual(placement, mean)
-        if residual > self._estimate.search_residual:
+        if residual > SEARCH_RESIDUAL:
             residual = min(residual, self.place.slide(placement, mean, enough=0.0))
         return residual
 
@@ -291,7 +311,7 @@ class ContactParticleFilter:
         """List main mode, other modes and the alternative, whose probability is given."""
         main = (self.place.shape, point, self._modes.weight)
         found = [main, *self._modes.others(placement)]
-        if alternative < self._estimate.smallest_mode:
+        if alternative < MIN_MODE_WEIGHT:
             return tuple(found)
         shape = self._alternative.shape
         place = np.array(to_world(placement, shape, *self._alternative.point))
@@ -299,6 +319,6 @@ class ContactParticleFilter:
         found = [
             (s, p, (1.0 - alternative) * weight)
             for s, p, weight in found
-            if np.linalg.norm(p - place) > self._estimate.mode_radius
+            if np.linalg.norm(p - place) > MODE_RADIUS
         ]
         return (*found, (shape, place, alternative))

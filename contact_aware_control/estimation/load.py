@@ -20,12 +20,20 @@ from enum import Enum
 import numpy as np
 
 from contact_aware_control.estimation.config import LoadConfig
+from contact_aware_control.estimation.torque_errors import CORRELATION_TIME
 
 BROADEST = np.array([10.0, 1.0, 1.0, 1.0])
 """Standard deviations of a load that nothing is known of [kg], [kg m]."""
 
 SURPRISE = 24.0
 """Squared whitened error that seven torques of the hypothesis exceed once in a thousand samples."""
+
+DISTINCT = 30.0
+"""Squared whitened change of a load's torque, as the arm turns, from which on no hand can have
+followed it by chance."""
+
+WINDOW = 0.5
+"""Time that a load takes to be taken up at most; afterwards it does not change [s]."""
 
 CERTAIN, DOUBTED = 0.05, 0.3
 """By how much of itself the torque of a contact may change in its direction, which is no load;
@@ -52,15 +60,13 @@ class LoadHypothesis:
         covariance: (4, 4) of it.
     """
 
-    def __init__(self, config: LoadConfig, correlation_time: float) -> None:
+    def __init__(self, config: LoadConfig) -> None:
         """Take thresholds.
 
         Args:
             config: What a load may be.
-            correlation_time: Samples within it count as one [s].
         """
         self._config = config
-        self._correlation_time = max(correlation_time, 1e-9)
         self.reset()
 
     def reset(self) -> None:
@@ -103,11 +109,11 @@ class LoadHypothesis:
         if self._first is None and not self._explains(*sample):
             self.verdict = Verdict.CONTACT
             self._restart()
-        elif changed and self._age > self._config.window and self.load[0] >= 0.0:
+        elif changed and self._age > WINDOW and self.load[0] >= 0.0:
             # A load takes a moment to be taken up, a hand goes on to change its mind. What may be
             # missing of a known load stays in doubt: no hand has to press against it.
             self.verdict = Verdict.CONTACT
-        elif self.verdict is not Verdict.CONTACT or self._lasted >= self._config.window:
+        elif self.verdict is not Verdict.CONTACT or self._lasted >= WINDOW:
             self.verdict = self._decided(covariance, matrix)
         return self.verdict
 
@@ -135,7 +141,7 @@ class LoadHypothesis:
         self, torque: np.ndarray, covariance: np.ndarray, matrix: np.ndarray, period: float
     ) -> None:
         """Condition the load on a sample, which says little new if it comes soon."""
-        new = 1.0 if self._first is None else min(1.0, period / self._correlation_time)
+        new = 1.0 if self._first is None else min(1.0, period / CORRELATION_TIME)
         if self._first is None:
             self._first = matrix
         spread = matrix @ self.covariance
@@ -165,7 +171,7 @@ class LoadHypothesis:
         change = turned @ self.load
         total = covariance + turned @ self.covariance @ turned.T
         distinct = float(change @ np.linalg.solve(total, change))
-        return Verdict.LOAD if distinct > self._config.distinct else Verdict.AMBIGUOUS
+        return Verdict.LOAD if distinct > DISTINCT else Verdict.AMBIGUOUS
 
 
 class LoadClassifier:
@@ -181,22 +187,18 @@ class LoadClassifier:
         covariance: (4, 4) of it.
     """
 
-    def __init__(
-        self, joints: int, config: LoadConfig, correlation_time: float, threshold: float
-    ) -> None:
+    def __init__(self, joints: int, config: LoadConfig, threshold: float) -> None:
         """Take thresholds.
 
         Args:
             joints: Number of joints n.
             config: What a load may be.
-            correlation_time: Samples within it count as one [s].
             threshold: Squared whitened norm of a torque that is significant.
         """
         self._n = joints
-        self._window = config.window
         self._threshold = threshold
-        self._whole = LoadHypothesis(config, correlation_time)
-        self._change = LoadHypothesis(config, correlation_time)
+        self._whole = LoadHypothesis(config)
+        self._change = LoadHypothesis(config)
         self._in_doubt, self._slight_for = False, 0.0
         self.reset()
 
@@ -247,7 +249,7 @@ class LoadClassifier:
         is_slight = change @ np.linalg.solve(steady + along, change) < self._threshold
         if self._in_doubt:
             self._slight_for = self._slight_for + period if is_slight else 0.0
-            if self._slight_for < self._window:
+            if self._slight_for < WINDOW:
                 moved = covariance + along + self._across(DOUBTED)
                 verdict = self._change.update(change, moved, matrix, known, period)
                 if verdict is not Verdict.CONTACT:
@@ -261,7 +263,7 @@ class LoadClassifier:
             if heavy and verdict is not Verdict.CONTACT:
                 self._in_doubt = True
                 return verdict
-        self._become_certain(self.contact + (1.0 - math.exp(-period / self._window)) * change)
+        self._become_certain(self.contact + (1.0 - math.exp(-period / WINDOW)) * change)
         return Verdict.CONTACT
 
     def _across(self, share: float) -> np.ndarray:

@@ -26,6 +26,9 @@ from contact_core.base.kernel import kernel
 SLIDE_TRIALS = 48
 """Places tried when a contact may have slid."""
 
+SLIDE_DISTANCE = 0.02
+"""How far a contact may have slid when it does not explain the torque [m]."""
+
 FORCE_PRIOR = 100.0
 """Standard deviation [N] of a force about which the torques say nothing."""
 
@@ -41,23 +44,17 @@ class LocatedContact:
     """
 
     def __init__(
-        self,
-        surface: RobotSurface,
-        friction: FrictionPyramids,
-        slide_distance: float,
-        rng: np.random.Generator,
+        self, surface: RobotSurface, friction: FrictionPyramids, rng: np.random.Generator
     ) -> None:
         """Start without a place.
 
         Args:
             surface: The robot's surface.
             friction: The friction pyramids.
-            slide_distance: How far it may slide at once [m].
             rng: Random numbers.
         """
         self._surface = surface
         self._friction = friction
-        self._slide_distance = slide_distance
         self._rng = rng
         self.shape = -1
         self.point = np.zeros(3)
@@ -129,8 +126,8 @@ class LocatedContact:
             self._friction,
             self.shape,
             self.point,
-            Region(center, 0.0, self._slide_distance),
-            0.5 * self._slide_distance,
+            Region(center, 0.0, SLIDE_DISTANCE),
+            0.5 * SLIDE_DISTANCE,
             SLIDE_TRIALS,
             self._rng,
         )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_aware_control.estimation.config import EstimateConfig
 from contact_aware_control.estimation.particles import Particles, new_particles
 from contact_aware_control.estimation.surface import (
     Placement,
@@ -23,6 +22,15 @@ MAX_MODES = 4
 LEADERS = 48
 """Particles that are tried as centre of a mode."""
 
+MODE_RADIUS = 0.06
+"""Size of a mode [m]."""
+
+MIN_MODE_WEIGHT = 0.05
+"""Lighter modes are not reported."""
+
+SWITCH_RATIO = 1.5
+"""How much heavier another mode or link must be to take over."""
+
 
 class ModeFinder:
     """Clusters the particles; one of the clusters is the main one.
@@ -31,20 +39,16 @@ class ModeFinder:
         main: Index of the main mode.
     """
 
-    def __init__(
-        self, surface: RobotSurface, body: np.ndarray, count: int, config: EstimateConfig
-    ) -> None:
+    def __init__(self, surface: RobotSurface, body: np.ndarray, count: int) -> None:
         """Allocate for a number of particles.
 
         Args:
             surface: The robot's surface, S shapes.
             body: (S) number of the link each shape belongs to.
             count: Number of particles.
-            config: Size of a mode, and when another one takes over.
         """
         self._surface = surface
         self._body = body
-        self._config = config
         self._particles = new_particles(count)
         self._members = np.zeros(count, dtype=np.int64)
         self._centers = np.zeros((MAX_MODES, 3))
@@ -63,8 +67,8 @@ class ModeFinder:
         self._particles = particles
         self._count = find_modes(
             particles,
-            self._config.mode_radius,
-            self._config.smallest_mode,
+            MODE_RADIUS,
+            MIN_MODE_WEIGHT,
             self._centers,
             self._weights,
             self._members,
@@ -72,8 +76,8 @@ class ModeFinder:
         self.main = 0
         if last is not None and self._count > 1:
             centers, weights = self._centers[: self._count], self._weights[: self._count]
-            near = np.linalg.norm(centers - last, axis=1) < self._config.mode_radius
-            favour = np.where(near, self._config.switch_ratio, 1.0)
+            near = np.linalg.norm(centers - last, axis=1) < MODE_RADIUS
+            favour = np.where(near, SWITCH_RATIO, 1.0)
             self.main = int(np.argmax(favour * weights))
 
     @property
@@ -133,7 +137,7 @@ class ModeFinder:
             mode,
             self._body,
             favoured,
-            self._config.switch_ratio,
+            SWITCH_RATIO,
             self._share,
         )
 

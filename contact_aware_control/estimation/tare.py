@@ -11,12 +11,20 @@ from enum import Enum
 
 import numpy as np
 
-from contact_aware_control.estimation.config import NoiseConfig, PayloadConfig, TareConfig
+from contact_aware_control.estimation.config import NoiseConfig, TareConfig
 from contact_core.multibody.collision.shapes import PlacedShape
 from contact_core.robot.robot import Robot
 
 JUMP = 45.0
 """Squared whitened innovation that 7 joints of Gaussian noise exceed once in 1e7 samples."""
+
+
+MAX_VARIATION = 6.0
+"""A standard deviation of more than this times the noise in the robot's file, or the smallest
+noise, means that the robot is touched or moves."""
+
+TRANSIENT_TIME = 0.1
+"""Time constant with which trust returns after the payload has changed [s]."""
 
 
 class TareStatus(Enum):
@@ -49,7 +57,7 @@ class Tare:
         self._config = config
         self._smallest_noise = noise.smallest
         self.noise = np.maximum(known, max(noise.before_tare, noise.smallest))
-        self._largest_variation = config.variation_ratio * np.maximum(known, noise.smallest)
+        self._largest_variation = MAX_VARIATION * np.maximum(known, noise.smallest)
         self.measured = False
         self.start()
 
@@ -126,14 +134,12 @@ class Payload:
         shapes: Of what was declared, tool frame.
     """
 
-    def __init__(self, config: PayloadConfig, robot: Robot) -> None:
+    def __init__(self, robot: Robot) -> None:
         """Start without payload.
 
         Args:
-            config: Duration of the transient.
             robot: The arm.
         """
-        self._transient_time = config.transient_time
         self._robot = robot
         self.declared = self.counted = self._before = np.zeros(4)
         self._changed_at: int | None = None
@@ -199,7 +205,7 @@ class Payload:
             return torque, np.zeros_like(torque)
         # A stamp may go back behind the change, where another one was wrong.
         elapsed = max(0.0, 1e-9 * (stamp_ns - self._changed_at))
-        trust_missing = math.exp(-elapsed / self._transient_time)
+        trust_missing = math.exp(-elapsed / TRANSIENT_TIME)
         return torque, trust_missing * np.abs(torque - load_matrix @ self._before)
 
 

@@ -59,7 +59,7 @@ class TorqueBalance:
         self._robot = robot
         self._errors = TorqueErrors(robot, config.errors, config.tare.expected_bias, calibration)
         self._tare = Tare(robot.torque_noise, config.tare, config.noise)
-        self._payload = Payload(config.payload, robot)
+        self._payload = Payload(robot)
         self._significant = config.detection.threshold
         self._reference = self._contact = np.zeros(robot.n)
         self._last_ns: int | None = None

@@ -32,6 +32,15 @@ VELOCITY_TIME = 0.015
 LEARNING_PERIOD = 0.05
 """Time over which torques are averaged before theta is conditioned on them [s]."""
 
+CORRELATION_TIME = 0.3
+"""Time for which an error that H lacks lasts: samples within it count as one [s]."""
+
+PRESLIDING = 1e-3
+"""Motion in which a joint's friction turns round [rad]."""
+
+SLIDING_SPEED = 0.03
+"""Speed from which on a joint slides and its friction is as known as its coefficient [rad/s]."""
+
 STUCK, SLIDING = 0.65, 0.05
 """Share of a joint's friction that is not known while it sticks, and while it slides."""
 
@@ -86,12 +95,12 @@ class TorqueErrors:
 
         Args:
             robot: The arm.
-            config: Walk of the bias, friction at small motions and correlation time.
+            config: Walk of the bias.
             bias: Standard deviation of a bias that has not been measured yet [Nm].
             known: The prior.
         """
         self._n = robot.n
-        self._config = config
+        self._drift = config.drift
         self._bias_variance = bias**2
         self._regressor = ErrorRegressor(robot)
         self._mean = known.mean.copy()
@@ -121,13 +130,13 @@ class TorqueErrors:
         Returns:
             (n) torque [Nm], (n, n) its covariance [Nm^2] without noise.
         """
-        n, config = self._n, self._config
+        n = self._n
         self._move(q, period)
-        self._covariance[range(n), range(n)] += config.drift**2 * period
+        self._covariance[range(n), range(n)] += self._drift**2 * period
         self._matrix = self._regressor.at(q, self._friction, self._velocity)
         covariance = self._matrix @ self._covariance @ self._matrix.T
         reach = self._mean[self._reach] ** 2 + self._covariance.diagonal()[self._reach]
-        sliding = np.minimum(np.abs(self._velocity) / config.sliding_speed, 1.0)
+        sliding = np.minimum(np.abs(self._velocity) / SLIDING_SPEED, 1.0)
         self._doubt = reach * (STUCK * (1.0 - sliding) + SLIDING) ** 2
         covariance[range(n), range(n)] += self._doubt
         return self._matrix @ self._mean, covariance
@@ -144,7 +153,7 @@ class TorqueErrors:
         self._gathered_time += period
         if self._gathered_time < (1.0 - 1e-6) * LEARNING_PERIOD:
             return
-        repeated = max(self._config.correlation_time / LEARNING_PERIOD, 1.0)
+        repeated = CORRELATION_TIME / LEARNING_PERIOD
         self.condition(self._gathered / self._gathered_time, repeated * (noise**2 + self._doubt))
         self._gathered = np.zeros(self._n)
         self._gathered_time = 0.0
@@ -190,6 +199,6 @@ class TorqueErrors:
             share = 1.0 - math.exp(-period / VELOCITY_TIME)
             self._velocity = self._velocity + share * (change / period - self._velocity)
             # Exact along a step in one direction: friction relaxes to minus the direction.
-            kept = np.exp(-np.abs(change) / self._config.presliding)
+            kept = np.exp(-np.abs(change) / PRESLIDING)
             self._friction = kept * self._friction - (1.0 - kept) * np.sign(change)
         self._position = q.copy()

@@ -15,6 +15,27 @@ from contact_core.base.seeds import generator
 END_SHARE = 0.25
 """Share of the detection threshold below which the evidence for contact is gone."""
 
+MEMORY_TIME = 0.5
+"""How long a contact's place is remembered after its end [s]."""
+
+SETTLING_TIME = 0.1
+"""Time after which a contact that explains the torque is established: it stays where it is when the
+torque changes in a way that its force does not explain [s]."""
+
+FORCE_CHANGE = 5.0
+"""Standard deviation of the change of a contact's force when another one comes [N]."""
+
+MISSING_RESIDUAL, SUPERFLUOUS_RESIDUAL = 1.0, 0.3
+"""Squared whitened residual of the low-passed torque, per joint, above which a contact may be
+missing, and that a contact must explain beside the others."""
+
+ADD_TIME, REMOVE_TIME = 0.03, 0.05
+"""Time of unexplained torque after which a contact is added, and for which the others must do
+without one to remove it [s]."""
+
+MIN_CHANGE_TIME = 0.2
+"""Time between adding or removing contacts [s]."""
+
 
 @dataclass
 class Track:
@@ -58,16 +79,16 @@ class ContactTracker:
             config: Parameters.
             seed: Seed of the particles.
         """
-        self._config = config
+        self._detection = config.detection
+        self._most = config.contacts.most
         self._unused = [
             ContactParticleFilter(
                 surface,
                 body,
                 config.particles,
-                config.estimate,
                 generator(seed, f"contact particles {i}"),
             )
-            for i in range(config.contacts.most)
+            for i in range(self._most)
         ]
         self.tracks: list[Track] = []
         self._count = 0
@@ -92,29 +113,26 @@ class ContactTracker:
             The contacts to be reported and their estimates.
         """
         if not self.tracks:
-            if evidence < self._config.detection.threshold:
+            if evidence < self._detection.threshold:
                 return []
             self._add(stamp_ns, placement, torques)
         self._watch(placement, torques, period)
-        if 1e-9 * (stamp_ns - self._changed_ns) >= self._config.contacts.change_time:
+        if 1e-9 * (stamp_ns - self._changed_ns) >= MIN_CHANGE_TIME:
             self._change(stamp_ns, placement, torques)
         for track in self.tracks:
             sample = self._beside_others(placement, torques, [track])
-            track.estimate = track.filter.update(placement, sample, period, self._mobility(track))
+            track.estimate = track.filter.update(placement, sample, period, self._is_fixed(track))
         self._share_torque(placement, torques)
         self._end_weak(stamp_ns, evidence)
         return self._reported()
 
-    def _mobility(self, track: Track) -> float:
-        """Keep contacts that were located before another one came where they are.
+    def _is_fixed(self, track: Track) -> bool:
+        """Tell whether a contact was located before another one came, and stays where it is.
 
         Two contacts have more unknowns than there are torques: an established contact that
         were free to move would drift, or explain the new contact by a place of its own.
         """
-        if self._waiting:
-            return 0.0
-        established = track is not self.tracks[-1] and not track.guessed
-        return self._config.contacts.mobility if established else 1.0
+        return self._waiting or (track is not self.tracks[-1] and not track.guessed)
 
     def _beside_others(
         self, placement: Placement, torques: Torques, without: list[Track]
@@ -127,7 +145,7 @@ class ContactTracker:
 
     def _known(self, track: Track, placement: Placement, torques: Torques) -> KnownContact:
         """Return what is known of a contact when another one is looked for."""
-        place, deviation = track.filter.place, self._config.contacts.force_change
+        place, deviation = track.filter.place, FORCE_CHANGE
         if track.guessed:
             # Its force is what it was when it had to explain everything.
             deviation += float(np.linalg.norm(place.usual_force))
@@ -150,9 +168,9 @@ class ContactTracker:
 
         A single one that does not explain the torque stays: something does touch the robot.
         """
-        over = evidence < END_SHARE * self._config.detection.threshold
+        over = evidence < END_SHARE * self._detection.threshold
         if len(self.tracks) == 1 and self._missing_for == 0.0:
-            over = over or _force(self.tracks[0]) < self._config.detection.contact_off
+            over = over or _force(self.tracks[0]) < self._detection.contact_off
         if over:
             self.end_all(stamp_ns)
 
@@ -176,32 +194,31 @@ class ContactTracker:
 
     def _watch(self, placement: Placement, torques: Torques, period: float) -> None:
         """Measure for how long a contact has been missing or superfluous."""
-        config = self._config.contacts
         residual = self._unexplained(placement, torques, None) if self.tracks else 0.0
-        if residual > config.add_residual:
+        if residual > MISSING_RESIDUAL:
             residual = min(residual, self._slide(placement, torques))
-        missing = residual > config.add_residual
+        missing = residual > MISSING_RESIDUAL
         established = all(self._is_established(track) for track in self.tracks)
         if not missing:
             self._missing_for = 0.0
             self._waiting = False
         else:
-            self._waiting = self._waiting or (established and len(self.tracks) < config.most)
+            self._waiting = self._waiting or (established and len(self.tracks) < self._most)
             self._missing_for += period
         for track in self.tracks:
             superfluous = len(self.tracks) > 1 and (
-                self._unexplained(placement, torques, track) < residual + config.remove_residual
+                self._unexplained(placement, torques, track) < residual + SUPERFLUOUS_RESIDUAL
             )
             track.superfluous_for = track.superfluous_for + period if superfluous else 0.0
 
     def _is_established(self, track: Track) -> bool:
         """Tell whether a contact had been located, up to the last sample."""
-        config, estimate = self._config.contacts, track.estimate
+        estimate = track.estimate
         return (
-            track.filter.settled_for >= config.settling_time
+            track.filter.settled_for >= SETTLING_TIME
             and not track.guessed
             and estimate is not None
-            and estimate.unexplained_mean < config.add_residual
+            and estimate.unexplained_mean < MISSING_RESIDUAL
         )
 
     def _slide(self, placement: Placement, torques: Torques) -> float:
@@ -209,10 +226,8 @@ class ContactTracker:
         lowest = np.inf
         for track in self.tracks:
             smooth = self._beside_others(placement, torques, [track]).smooth
-            residual = track.filter.place.slide(
-                placement, smooth, self._config.contacts.add_residual
-            )
-            if residual < self._config.contacts.add_residual:
+            residual = track.filter.place.slide(placement, smooth, MISSING_RESIDUAL)
+            if residual < MISSING_RESIDUAL:
                 return residual
             lowest = min(lowest, residual)
         return lowest
@@ -231,12 +246,11 @@ class ContactTracker:
 
     def _change(self, stamp_ns: int, placement: Placement, torques: Torques) -> None:
         """Remove a contact that is superfluous, or add one that is missing; one at a time."""
-        config = self._config.contacts
-        superfluous = [t for t in self.tracks if t.superfluous_for > config.remove_time]
+        superfluous = [t for t in self.tracks if t.superfluous_for > REMOVE_TIME]
         if superfluous:
             self._remove(superfluous[-1], stamp_ns)
-        elif self._missing_for > config.add_time:
-            if len(self.tracks) < config.most:
+        elif self._missing_for > ADD_TIME:
+            if len(self.tracks) < self._most:
                 self._add(stamp_ns, placement, torques)
             elif len(self.tracks) > 1:
                 # As many contacts as allowed do not explain the torque: search without the
@@ -269,16 +283,15 @@ class ContactTracker:
         """Tell whether the last contact ended so recently that it may have come back."""
         if self.tracks or self._ended_ns is None:
             return False
-        return 1e-9 * (stamp_ns - self._ended_ns) < self._config.detection.memory_time
+        return 1e-9 * (stamp_ns - self._ended_ns) < MEMORY_TIME
 
     def _reported(self) -> list[tuple[Track, FilterEstimate]]:
         """Select the contacts whose force is above the thresholds."""
-        detection = self._config.detection
         reported = []
         for track in self.tracks:
             force = _force(track)
-            track.reported = track.reported or force >= detection.contact_on
-            held = force >= detection.contact_off or len(self.tracks) == 1
+            track.reported = track.reported or force >= self._detection.contact_on
+            held = force >= self._detection.contact_off or len(self.tracks) == 1
             if track.estimate is not None and track.reported and held:
                 reported.append((track, track.estimate))
         return reported

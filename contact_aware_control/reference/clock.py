@@ -20,6 +20,9 @@ import pinocchio as pin
 from contact_aware_control.config import GovernorConfig
 from contact_aware_control.reference.base import Goal, JointReference, PoseReference, Reference
 
+RATE_TIME = 0.1
+"""The rate takes this long from 1 to 0 or back [s]."""
+
 NEARING = 1.0
 """What is behind comes nearer if it makes up a tolerance in less than a second [1/s]."""
 
@@ -36,7 +39,7 @@ class ReferenceClock:
         """
         self._config = config
         self._period = period
-        self._change = period / config.time
+        self._change = period / RATE_TIME
 
     def rate(
         self, rate: float, goal: Goal, time: float, command: np.ndarray, tool: pin.SE3

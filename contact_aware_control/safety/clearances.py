@@ -12,6 +12,9 @@ from contact_core.base.errors import ConfigError, choices
 from contact_core.multibody.collision.shapes import shape_to_coal
 from contact_core.robot.robot import Robot
 
+MIN_JOINTS_BETWEEN = 3
+"""Links with fewer joints between them are not checked: the joint limits keep those apart."""
+
 
 class WorkspaceLimits:
     """Measures how far inside its box the tool is."""
@@ -122,7 +125,7 @@ def _watched(robot: Robot, config: SelfCollisionConfig) -> tuple[tuple[str, str]
         return tuple(
             (a, b)
             for a, b in combinations(links, 2)
-            if abs(robot.joints_moving(a) - robot.joints_moving(b)) >= config.joints_between
+            if abs(robot.joints_moving(a) - robot.joints_moving(b)) >= MIN_JOINTS_BETWEEN
         )
     for name in (name for pair in pairs for name in pair):
         if name not in links:

@@ -21,6 +21,9 @@ from contact_core.robot.robot import Robot
 ROUNDING = 1e-9
 """By how much a command may exceed a limit, for upstream it is computed in another order [rad]."""
 
+BRAKING_RATE = 5.0
+"""Speed towards a limit per distance to it [1/s]."""
+
 HELD_BACK = 1e-12
 """By how much a change may miss a bound that holds it back [rad]."""
 
@@ -93,7 +96,7 @@ class CommandGate:
             Bound.YIELDING: (limits.yielding_fraction * reach, limits.acceleration, limits.jerk),
             Bound.NONE: (np.full(robot.n, np.inf), np.inf, np.inf),
         }
-        self._approach = min(1.0, limits.braking_rate * config.period)
+        self._approach = min(1.0, BRAKING_RATE * config.period)
         self._braking = limits.braking
 
     def start(self, command: np.ndarray) -> GateState:

@@ -26,6 +26,7 @@ from contact_aware_control.reference.base import (
 )
 from contact_aware_control.reference.joint_trajectory import JointTrajectory
 from contact_aware_control.safety.clearances import SelfCollision, WorkspaceLimits, reach_of
+from contact_aware_control.safety.command_gate import BRAKING_RATE
 from contact_aware_control.safety.status import Status
 from contact_core.base.errors import TrajectoryError, choices
 from contact_core.base.kernel import kernel
@@ -59,7 +60,7 @@ class CommandGuard:
 
         Args:
             robot: The arm; it is not changed.
-            config: Workspace, self-collision, braking rate and speed of tool and elbow.
+            config: Workspace, self-collision and speed of tool and elbow.
             bounds_speed: False where the abrupt motion of a baseline is to be seen.
 
         Raises:
@@ -67,7 +68,7 @@ class CommandGuard:
         """
         self._workspace = WorkspaceLimits(config.workspace)
         self._self_collision = SelfCollision(robot, config.self_collision)
-        self._braking = min(1.0, config.limits.braking_rate * config.period)
+        self._braking = min(1.0, BRAKING_RATE * config.period)
         self._farthest = config.limits.tool_speed * config.period if bounds_speed else math.inf
         self._known: _Place | None = None
         self._model, self._data = robot.model, robot.model.createData()

@@ -21,6 +21,9 @@ from contact_core.robot.robot import Robot
 ROUNDING = 1e-9
 """Times are whole periods: rounding must not decide [s]."""
 
+COMMAND_TOLERANCE = 0.005
+"""By how much a command that the driver reports may differ before it is somebody else's [rad]."""
+
 MOVED, STILL = 0.001, 1e-4
 """A joint that is farther from where it was has moved; one that is nearer has not [rad]."""
 
@@ -80,7 +83,7 @@ class FollowWatch:
         self._names = robot.joint_names
         self._period = config.period
         self._window = max(1, round(config.safety.round_trip / config.period))
-        self._tolerance = config.safety.command_tolerance
+        self._tolerance = COMMAND_TOLERANCE
         self._stiffness = robot.stiffness
         share = config.reflex.torque_margin_share
         self._torque_margin = np.maximum(share * robot.effort_limits, robot.torque_error)

@@ -29,6 +29,15 @@ NOISE = 1e-3
 DRIFT = 1e-3
 """By how much two clocks may run apart [s/s]."""
 
+MARGIN = 0.05
+"""How far a position may be beyond a joint's limit [rad]."""
+
+MAX_SPEED = 2.0
+"""Motion between two states, in joint velocity limits."""
+
+FROZEN_DISTANCE = 0.005
+"""Motion of a command during which some number of the states must have changed [rad]."""
+
 PLAUSIBLE, BEYOND, JUMPED, FROZEN = range(4)
 """What the kernel answers."""
 
@@ -62,9 +71,9 @@ class StateChecks:
         """
         self._config = config.plausibility
         self._names = robot.joint_names
-        self._lowest = robot.position_limits[0] - self._config.margin
-        self._highest = robot.position_limits[1] + self._config.margin
-        self._speed = self._config.speed_factor * robot.velocity_limits
+        self._lowest = robot.position_limits[0] - MARGIN
+        self._highest = robot.position_limits[1] + MARGIN
+        self._speed = MAX_SPEED * robot.velocity_limits
 
     def check(
         self, memory: CheckState, arm: ArmState, command: np.ndarray | None
@@ -126,7 +135,7 @@ class StateChecks:
             self._highest,
             self._speed,
             max(0.0, (arm.taken - before.taken) * NANOSECONDS),
-            self._config.frozen_distance,
+            FROZEN_DISTANCE,
         )
         kept = anchor if same and command is not None else command
         return self._finding(verdict, joint, value, limit), CheckState(arm, arm.stamp, ahead, kept)

@@ -126,6 +126,9 @@ TRANSITIONS: dict[tuple[Enum, Event], Enum] = {
 }
 """(state of one machine, event) -> its next state; without an entry it stays."""
 
+MAX_REFUSALS = 10
+"""So many commands that the gate refuses in a row are a fault."""
+
 REFUSED = frozenset({(Latch.PRESSED, Event.RESET), (LinkState.LOST, Event.RESUME)})
 """An event that one machine refuses changes none of them."""
 
@@ -284,7 +287,7 @@ class Supervisor:
         Returns:
             What is remembered now.
         """
-        if refused < self._config.refusal_limit:
+        if refused < MAX_REFUSALS:
             return state
         detail = f"{refused} refused commands in a row, the last: {rule}"
         return _after(state, Event.COMMANDS_UNSOUND, detail)

@@ -40,13 +40,6 @@ class SolverConfig:
         options=("linear", "quadratic"),
     )
     line_search: bool = parameter(True, "limit Newton updates at slip-stick transitions (TALS)")
-    max_angle: float = parameter(
-        math.pi / 3,
-        "largest turn of a slip velocity in one update",
-        unit="rad",
-        above=0.0,
-        high=3.0,
-    )
     landing: float = parameter(
         0.0, "slip speed, in v_s, on which an update through zero lands", low=0.0, high=1.0
     )

@@ -42,7 +42,7 @@ from contact_stack.demo.push_anything.task import (
     PushTask,
     seen_from_above,
 )
-from irs_planner.closed_loop import ClosedLoopSettings, Phase
+from irs_planner.closed_loop import Phase
 from tamsi_sim.robot.plant import Plant
 
 TARE = 100
@@ -96,7 +96,6 @@ class PushRun:
         task: PushTask,
         conditions: PushConditions | None = None,
         seed: int = 0,
-        settings: ClosedLoopSettings | None = None,
     ) -> None:
         """Build everything.
 
@@ -104,7 +103,6 @@ class PushRun:
             task: What is to be pushed where.
             conditions: What the planner does not know; None for the usual.
             seed: Of all noise.
-            settings: Of the planner in the plane; None for the defaults.
         """
         self.task = task
         self.conditions = conditions or PushConditions()
@@ -122,7 +120,6 @@ class PushRun:
         self._stream = StreamedTargets(self._arm, config, StreamConfig())
         self._measured = self.plant.reset(seed)
         self._state = self.loop.start()
-        self._settings = settings
 
     def run(self) -> PushResult:
         """Push until the thing is at rest at its goal, or time is over."""
@@ -164,7 +161,7 @@ class PushRun:
     def _pusher(self) -> Pusher | ArmPusher:
         if self.conditions.whole_arm:
             return ArmPusher(self.task, self.conditions, self._seed)
-        return Pusher(self.task, self.conditions, self._tool(), self._seed, self._settings)
+        return Pusher(self.task, self.conditions, self._tool(), self._seed)
 
     def _update(self, pusher: Pusher | ArmPusher) -> Target:
         stamp = 1e-9 * self._measured.time_ns

@@ -29,6 +29,8 @@ from tamsi_sim.simulation.model import BuiltModel, build_model
 BOX_MASS = 0.33  # in its URDF [kg]
 BOX_DEPTH = 1e-3  # by which its foot is pressed into the ground [m]
 BOX_WEIGHT = BOX_MASS * 9.8  # with the paper's gravity [N]
+BOX_FRICTION = 1.0  # coefficient of friction
+BOX_FORCE, BOX_FREQUENCY = 4.0, 2.0 * math.pi  # of f(t) [N], [rad/s]
 
 GRIPPER = "gripper"
 MUG = "mug"
@@ -40,6 +42,8 @@ HAND_JOINTS = 16
 INDEX, RING = slice(0, 4), slice(8, 12)
 # Rotor inertia 1e-6 kg m^2 behind a gear of 369; position controllers of the joints.
 HAND_ARMATURE = 1e-6 * 369.0**2
+# Hand and mug; two of them in series have the contact stiffness 1e4 N/m.
+HAND_SURFACE = Surface(stiffness=2e4, dissipation=1.0, friction=0.9)
 HAND_STIFFNESS = 8.0  # [Nm/rad]
 HAND_DAMPING = 2.0  # [Nm s/rad]
 # Joint positions [rad], by joint from the palm to the tip; those of the index finger and,
@@ -85,22 +89,19 @@ class StickSlipBox(Case):
     """m vdot = f(t) - mu~(|v| / v_s) W sgn(v): a box sticks and slips, ``tamsi`` Sec. IV-A."""
 
     time_step: float = parameter(1e-2, "step h", unit="s", above=0.0, high=1.0)
-    friction: float = parameter(1.0, "coefficient of friction", low=0.0, high=10.0)
-    force: float = parameter(4.0, "amplitude of the force f(t)", unit="N", low=0.0)
-    frequency: float = parameter(1.0, "its frequency", unit="Hz", above=0.0)
     solver: SolverConfig = nested(SolverConfig)
 
     def engine(self) -> Engine:
         """Return an engine with the box at rest."""
         box = Instance("box", read_urdf("urdf/stick_slip_box.urdf"))
-        surface = Surface(2.0 * BOX_WEIGHT / BOX_DEPTH, 0.0, self.friction)
+        surface = Surface(2.0 * BOX_WEIGHT / BOX_DEPTH, 0.0, BOX_FRICTION)
         built = build_model([box], lambda instance, link: surface, lambda a, b: True)
         return Engine(built, self.time_step, self.solver)
 
     def excitation(self) -> Excitation:
         """Return the force f(t) = 4 cos(2 pi t)."""
-        omega = 2.0 * math.pi * self.frequency
-        return Excitation(*(np.array([value]) for value in (0.0, self.force, omega, 0.0)))
+        values = 0.0, BOX_FORCE, BOX_FREQUENCY, 0.0
+        return Excitation(*(np.array([value]) for value in values))
 
     def reference(self, v: float, time: float, duration: float, step: float) -> float:
         """Return the exact flow of the velocity, Phi of Sec. IV, up to the reference's error.
@@ -113,9 +114,8 @@ class StickSlipBox(Case):
         """
         law = int(FrictionLaw[self.solver.friction_law.upper()])
         steps = max(1, round(duration / step))
-        omega = 2.0 * math.pi * self.frequency
-        limit = self.friction * BOX_WEIGHT
-        scalars = (limit, self.solver.stiction_velocity, self.force, omega)
+        limit = BOX_FRICTION * BOX_WEIGHT
+        scalars = (limit, self.solver.stiction_velocity, BOX_FORCE, BOX_FREQUENCY)
         return float(_runge_kutta(v, time, duration / steps, steps, law, *scalars))
 
 
@@ -205,16 +205,8 @@ class AllegroHand(Case):
     """Fingers close around a mug and rock it; open loop, without gravity, ``tamsi`` Sec. VI-B."""
 
     time_step: float = parameter(7e-4, "step h", unit="s", above=0.0, high=0.1)
-    stiffness: float = parameter(1e4, "contact stiffness k", unit="N/m", above=0.0)
-    dissipation: float = parameter(1.0, "contact dissipation d", unit="s/m", low=0.0)
-    friction: float = parameter(0.9, "coefficient of friction", low=0.0, high=10.0)
     period: float = parameter(3.0, "of the mug's turning to and fro", unit="s", above=0.0)
     solver: SolverConfig = nested(SolverConfig)
-
-    @property
-    def surface(self) -> Surface:
-        """Surface of the hand and of the mug; two of them in series have stiffness k."""
-        return Surface(2.0 * self.stiffness, self.dissipation, self.friction)
 
     def model(self) -> BuiltModel:
         """Return the model of hand and mug."""
@@ -224,7 +216,7 @@ class AllegroHand(Case):
             Instance(MUG, read_urdf("urdf/mug.urdf"), mug, free=True),
         ]
         built = build_model(
-            instances, lambda instance, link: self.surface, lambda a, b: a[0] != b[0]
+            instances, lambda instance, link: HAND_SURFACE, lambda a, b: a[0] != b[0]
         )
         built.arrays.joints.armature[:HAND_JOINTS] = HAND_ARMATURE
         built.q[:HAND_JOINTS] = _hand(OPEN_FINGER, OPEN_THUMB)

@@ -26,6 +26,12 @@ from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
 from contact_stack.checks import Check, CheckStatus
 
+MAX_MOVEMENT = 0.01
+"""Movement of an arm at rest [rad]."""
+
+MIN_DISTANCE = 0.05
+"""Distance from a position limit [rad]."""
+
 EXCHANGED = 0.3
 """Share of an error that is left once the joints that were exchanged are told apart."""
 
@@ -39,12 +45,6 @@ class PreflightLimits:
     )
     gap: float = parameter(
         3.0, "longest time between two states", unit="periods", low=1.0, high=100.0
-    )
-    position_margin: float = parameter(
-        0.05, "smallest distance from a position limit", unit="rad", low=0.0, high=1.0
-    )
-    movement: float = parameter(
-        0.01, "largest movement of an arm at rest", unit="rad", above=0.0, high=0.1
     )
     torque: float = parameter(
         1.0,
@@ -144,20 +144,19 @@ def joint_count(position: NDArray[np.float64], robot: Robot) -> Check:
     return Check(name, CheckStatus.FAIL, found, "set arm.joint_names and robot to match")
 
 
-def joint_limits(positions: NDArray[np.float64], robot: Robot, limits: PreflightLimits) -> Check:
+def joint_limits(positions: NDArray[np.float64], robot: Robot) -> Check:
     """Check that the arm stands still, and not at a position limit.
 
     Args:
         positions: (N, n) measured positions [rad].
         robot: The arm.
-        limits: What is accepted.
 
     Returns:
         The check.
     """
     name = "limits"
     movement = np.ptp(positions, axis=0)
-    if movement.max() > limits.movement:
+    if movement.max() > MAX_MOVEMENT:
         joint = robot.joint_names[int(movement.argmax())]
         found = f"{joint} moved by {movement.max():.3f} rad"
         return Check(name, CheckStatus.FAIL, found, "let the arm stand still, and do not touch it")
@@ -165,7 +164,7 @@ def joint_limits(positions: NDArray[np.float64], robot: Robot, limits: Preflight
     distance = np.minimum(positions - lowest, highest - positions).min(axis=0)
     nearest = robot.joint_names[int(distance.argmin())]
     found = f"{nearest} is {distance.min():.2f} rad from its limit"
-    if distance.min() < limits.position_margin:
+    if distance.min() < MIN_DISTANCE:
         return Check(
             name, CheckStatus.FAIL, found, "move the arm away from the limit, by hand or panel"
         )

@@ -183,7 +183,7 @@ class PreflightNode(GuardedNode):
             rate,
             checks.session(self._states[-1]),
             checks.joint_count(positions[0], robot),
-            checks.joint_limits(positions, robot, config.limits),
+            checks.joint_limits(positions, robot),
             checks.tare(True, free, config.limits),
             checks.payload(positions, torques, robot, config.held, config.limits),
         ]

@@ -23,6 +23,9 @@ from irs_planner.scenes.spatial_arrays import build_spatial_arrays, robot_links
 from irs_planner.scenes.spatial_contacts import find_spatial_contacts, find_tool, place_rotation
 from irs_planner.scenes.spatial_scene import SpatialScene, object_inertias
 
+CONE_EDGES = 4
+"""Edges of the polyhedral friction cone in 3-D."""
+
 
 class PlanarQuasiDynamics(QuasiDynamics):
     """A scene in the y-z plane; an object has the coordinates y, z [m] and angle [rad]."""
@@ -136,7 +139,7 @@ class SpatialQuasiDynamics(QuasiDynamics):
             np.array(weight).reshape(-1),
             np.array([*config.robot.stiffness, config.robot.gripper.stiffness][: len(first)]),
             self.arrays.friction,
-            spatial_edges(scene.config.cone_edges),
+            spatial_edges(CONE_EDGES),
         )
 
     def contact_frames(self, coordinates: np.ndarray) -> ContactFrames:

@@ -19,6 +19,8 @@ from contact_core.robot.surface import combine
 from irs_planner.scenes.spatial_scene import SpatialScene, object_inertias
 
 WORLD = 0
+MAX_SPACING = 0.03
+"""Of the spheres that stand for a capsule [m]."""
 RIM = 8
 """Points of a cylinder's rim at each end; where its side touches is found exactly."""
 
@@ -131,7 +133,7 @@ def build_spatial_arrays(
         a, b = parts[i], parts[j]
         if a.body == b.body or not source.may_touch((a.instance, a.link), (b.instance, b.link)):
             continue
-        for center, radius in _probes(a, b, i < j, scene.config.probe_spacing):
+        for center, radius in _probes(a, b, i < j):
             probe_pairs.append((len(probes), j))
             probes.append((i, a.placement.act(center), radius))
         if i < j and _are_solid(a, b):
@@ -215,16 +217,13 @@ def _are_solid(a: BodyShape, b: BodyShape) -> bool:
     return ShapeKind.CAPSULE not in kinds or not (a.touches and b.touches)
 
 
-def _probes(
-    a: BodyShape, b: BodyShape, first: bool, spacing: float
-) -> Iterator[tuple[np.ndarray, float]]:
+def _probes(a: BodyShape, b: BodyShape, first: bool) -> Iterator[tuple[np.ndarray, float]]:
     """Yield centres and radii of the spheres, in its frame, by which part a touches part b.
 
     Args:
         a: The part.
         b: The other one.
         first: Whether a comes first; of two round ones one has probes.
-        spacing: Largest distance of the spheres that stand for a capsule [m].
     """
     kind, other = a.shape.kind, b.shape.kind
     radius, half, _ = a.shape.size
@@ -236,7 +235,7 @@ def _probes(
         return
     elif kind is ShapeKind.CAPSULE:
         if other is not ShapeKind.CAPSULE or first:
-            count = 1 + int(np.ceil(2.0 * half / spacing))
+            count = 1 + int(np.ceil(2.0 * half / MAX_SPACING))
             for z in np.linspace(-half, half, count):
                 yield np.array([0.0, 0.0, z]), radius
     elif a.body != WORLD and other is not ShapeKind.CAPSULE:

@@ -27,10 +27,6 @@ class SpatialSceneConfig:
     )
     whole_arm: bool = parameter(True, "whether the other links keep away from everything")
     fingers: bool = parameter(False, "whether the gripper's opening is an input, too")
-    cone_edges: int = parameter(4, "edges of the polyhedral friction cone", low=3, high=64)
-    probe_spacing: float = parameter(
-        0.03, "largest distance of the spheres that stand for a capsule", unit="m", above=0.0
-    )
 
 
 @dataclass(frozen=True)

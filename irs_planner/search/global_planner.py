@@ -28,17 +28,26 @@ from irs_planner.search.grasps import choose_joints, draw_grasps
 from irs_planner.search.hold import find_holds
 from irs_planner.search.parts import Parts, at_once
 from irs_planner.search.push import push
-from irs_planner.search.search_model import STATES_A_PART, Reach, SearchModel
+from irs_planner.search.search_model import SMOOTHING, STATES_A_PART, Reach, SearchModel
 from irs_planner.search.settings import SearchReport, SearchSettings
 from irs_planner.search.transit import Motion, find_transit, follow, let_go, stays
 from irs_planner.search.tree import Edge, Tree, motion_of
 
-# A push has to come nearer by this [tolerances].
 PROGRESS = 0.2
-# The best pushes for which a transit is sought before the attempt fails.
+"""A push has to come nearer by this [tolerances]."""
+GOAL_BIAS = 0.5
+"""Share of the attempts that aim at the goal itself."""
+SPREAD = 0.5
+"""Standard deviation of other targets about the straight way to the goal, as a share of its
+length."""
+REGRASP_SHARE = 0.5
+"""Share of the attempts that touch the object elsewhere first."""
+GRASPS, PUSHES = 64, 16
+"""Grasps that are drawn for such an attempt, and those of them that are pushed with."""
 TRANSITS = 4
-# A plan found at once is shortened, too.
+"""The best pushes for which a transit is sought before the attempt fails."""
 EXTRA_SHORTCUTS = 20
+"""A plan found at once is shortened, too."""
 RESTING_STEPS = 5
 
 
@@ -156,8 +165,8 @@ class _Search:
                 return self._stop.reason
             if self._attempts == settings.attempts:
                 return PlanStatus.NO_CONTACT if len(self.tree) == 1 else PlanStatus.CONVERGED_SHORT
-            target = goal if draw.random() < settings.goal_bias else self._draw_target()
-            regrasp = draw.random() < settings.regrasp or self.tree.exhausted(target)
+            target = goal if draw.random() < GOAL_BIAS else self._draw_target()
+            regrasp = draw.random() < REGRASP_SHARE or self.tree.exhausted(target)
             node = self.tree.choose(target, regrasp=regrasp)
             yield from self._attempt(node, target, regrasp=regrasp)
         return PlanStatus.SUCCEEDED
@@ -236,7 +245,7 @@ class _Search:
         if release is None:
             return None
         state = release.states[-1]
-        grasps = yield from draw_grasps(model, state, moved, draw, self._settings.grasps)
+        grasps = yield from draw_grasps(model, state, moved, draw, GRASPS)
         if not len(grasps):
             return None
         commands = model.hold(grasps, np.where(moved, grasps[:, model.joints], command))
@@ -248,7 +257,7 @@ class _Search:
             slope = np.array([hold.slope for hold in holds if hold is not None])
             center = model.errors(grasps[held], np.zeros(len(state)))[:, model.placed]
             reach = Reach.of([reach, model.reach_of(slope, np.ascontiguousarray(center))])
-        chosen = np.argsort(model.reach_distances(reach, target))[: self._settings.pushes]
+        chosen = np.argsort(model.reach_distances(reach, target))[:PUSHES]
         holding = chosen >= len(grasps)
         chosen = np.concatenate((np.arange(len(grasps)), held))[chosen]
         pushes = yield from push(model, grasps[chosen], commands[chosen], target, holding=holding)
@@ -285,7 +294,7 @@ class _Search:
         model, rows = self.model, len(self.model.placed)
         everything = np.ones(len(model.joints), dtype=bool)
         grasps = yield from draw_grasps(
-            model, self.tree.states[0], everything, self._generator, self._settings.grasps
+            model, self.tree.states[0], everything, self._generator, GRASPS
         )
         if not len(grasps):
             return np.eye(rows) / math.sqrt(rows)
@@ -303,7 +312,7 @@ class _Search:
         offset = self._spread @ draw.standard_normal(len(placed))
         target = goal.copy()
         target[placed] = start[placed] + draw.random() * (goal - start)[placed]
-        target[placed] += self._settings.spread * length * offset * model.problem.tolerance[placed]
+        target[placed] += SPREAD * length * offset * model.problem.tolerance[placed]
         return target
 
 
@@ -363,9 +372,7 @@ def _refine_push(
         initial_state=state,
         initial_inputs=inputs,
         reference=np.tile(reference, (len(inputs) + 1, 1)),
-        schedule=replace(
-            problem.schedule, state_std=(), input_std=tuple(settings.smoothing * model.step)
-        ),
+        schedule=replace(problem.schedule, state_std=(), input_std=tuple(SMOOTHING * model.step)),
     )
     result = plan(
         local,

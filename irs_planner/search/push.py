@@ -11,6 +11,8 @@ from irs_planner.search.parts import Parts, pauses
 from irs_planner.search.search_model import STATES_A_PART, SearchModel
 from irs_planner.search.transit import Motion
 
+MAX_STEPS = 30
+"""Of a push."""
 PATIENCE = 6
 """A push ends when it has not come nearer for so many steps."""
 SMALLER = (0.5, 0.25)
@@ -38,7 +40,7 @@ def push(
         states: (K, n) where to begin.
         commands: (K, n_a) u of the step before.
         target: (n) p.
-        steps: How many at most; None for as many as the settings say.
+        steps: How many at most; None for MAX_STEPS.
         enough: A push ends when it has come so much nearer [tolerances].
         holding: (K) which of them squeeze their object and move it as one body; they end where
             they no longer can. None for none.
@@ -47,7 +49,7 @@ def push(
         The motion of every grasp up to where its objects were nearest to the target; empty where
         they never came nearer.
     """
-    length, count = steps or model.settings.push_steps, len(states)
+    length, count = steps or MAX_STEPS, len(states)
     history = np.empty((length + 1, *states.shape))
     inputs = np.empty((length, *commands.shape))
     history[0], nearest = states, model.distance(states, target)

@@ -13,6 +13,10 @@ from irs_planner.quasi_dynamic import QuasiDynamics
 from irs_planner.search.kernels import bounded_inputs, reach_distances, reach_factors
 from irs_planner.search.settings import SearchSettings
 
+SMOOTHING = 0.5
+"""Width of the log barriers, as a share of the largest step."""
+REGULARIZATION = 0.1
+"""gamma of the metric, square of a motion in tolerances that is free anywhere."""
 EFFORT = 1e-2
 """Weight of a largest step, in squares of tolerances."""
 BESIDE = 0.1
@@ -68,7 +72,7 @@ class SearchModel:
 
         Args:
             problem: The problem.
-            settings: Smoothing and regularisation.
+            settings: Clearance, largest force, and whether robots may lean.
 
         Raises:
             ConfigError: If the problem has no contact model, no tolerance for an object, no
@@ -99,7 +103,7 @@ class SearchModel:
                 np.minimum(high, bounds.input_high) if bounds.input_high.size else high,
             ]
         )
-        self._width = settings.smoothing * self.step
+        self._width = SMOOTHING * self.step
         self.size = len(dynamics.load) // len(dynamics.object_names)
         first, second = np.array(dynamics.pair_names).reshape(-1, 2).T
         links, names = list(dynamics.link_names), list(dynamics.object_names)
@@ -216,7 +220,7 @@ class SearchModel:
             center: (K, r) c, in tolerances.
         """
         factor = np.empty((*center.shape, center.shape[1]))
-        reach_factors(slope, self.settings.regularization, factor)
+        reach_factors(slope, REGULARIZATION, factor)
         return Reach(center, factor)
 
     def reach_distances(self, reach: Reach, target: np.ndarray) -> np.ndarray:

@@ -16,20 +16,6 @@ class SearchSettings:
         0.0, "time after which the best plan so far is returned; 0 for no limit", unit="s", low=0.0
     )
     attempts: int = parameter(2000, "attempts to extend the tree before the search gives up", low=1)
-    goal_bias: float = parameter(
-        0.5, "share of the attempts that aim at the goal itself", low=0.0, high=1.0
-    )
-    spread: float = parameter(
-        0.5,
-        "standard deviation of other targets about the straight way to the goal, as a share of "
-        "its length",
-        low=0.0,
-    )
-    regrasp: float = parameter(
-        0.5, "share of the attempts that touch the object elsewhere first", low=0.0, high=1.0
-    )
-    grasps: int = parameter(64, "grasps that are drawn for such an attempt", low=1)
-    pushes: int = parameter(16, "grasps of these that are pushed with", low=1)
     force: float = parameter(
         0.0, "largest force of a robot on anything in a push; 0 for no limit", unit="N", low=0.0
     )
@@ -37,15 +23,6 @@ class SearchSettings:
         True, "whether objects are also squeezed and moved as one body with the robot"
     )
     lean: bool = parameter(True, "whether robots may touch what is fixed, on their way or to lean")
-    push_steps: int = parameter(30, "longest push", unit="steps", low=1)
-    smoothing: float = parameter(
-        0.5, "width of the log barriers, as a share of the largest step", above=0.0
-    )
-    regularization: float = parameter(
-        0.1,
-        "gamma of the metric, square of a motion in tolerances that is free anywhere",
-        above=0.0,
-    )
     clearance: float = parameter(
         0.005, "distance at which a robot passes objects and begins to push", unit="m", above=0.0
     )

@@ -13,6 +13,15 @@ from contact_core.base.planning import StopCondition
 from robust_planner.risk.settings import ExplorationConfig
 from robust_planner.risk.shooting import Shooting, hats
 
+NODES = 8
+"""Points between which a change of the controls is linear."""
+
+SPREAD = 0.3
+"""First standard deviation, relative to a large control."""
+
+ELITE = 0.15
+"""Share of the controls that says where the next are drawn."""
+
 
 def explore(
     shooting: Shooting,
@@ -30,7 +39,7 @@ def explore(
         controls: u (N, nu) about which to begin [N, Nm].
         scale: A large control [N, Nm].
         weight: w, cost of exceeding a bound by itself in one world.
-        config: How many are drawn, and how.
+        config: How many are drawn.
         draw: Draws them.
         stop: Asked at every generation.
 
@@ -39,10 +48,10 @@ def explore(
     """
     problem = shooting.problem
     limit = np.array(problem.model.limits.control)
-    shapes = hats(problem, config.nodes)
+    shapes = hats(problem, NODES)
     best, least = controls, float(shooting.merits(controls[None], weight)[0])
-    mean, spread = np.zeros(len(shapes)), np.full(len(shapes), config.spread * scale)
-    elite = max(2, round(config.elite * config.population))
+    mean, spread = np.zeros(len(shapes)), np.full(len(shapes), SPREAD * scale)
+    elite = max(2, round(ELITE * config.population))
     for _ in range(config.generations):
         if stop.reason is not None:
             break

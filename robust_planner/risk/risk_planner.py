@@ -48,6 +48,14 @@ from robust_planner.risk.worlds import (
 from robust_planner.trajectory import ContactTrajectory
 
 MIN_RISK, MAX_RISK = 0.001, 0.5
+SIGMA_FACTORS = (1.0, 2.0, 4.0)
+"""Robust plans are made for the example's sigma times each of these, to start from."""
+TIGHTENINGS = 2
+"""How often half the tail is planned for where the worlds between those fail."""
+ATTEMPTS = 3
+"""How often all generations are drawn while the promise is not kept."""
+EXCESS_WEIGHT = 10.0
+"""w, cost of exceeding a bound by itself in one world, in costs of the start."""
 TAIL = 0.9
 """Share of the risk that is first left outside the worlds that are planned for."""
 
@@ -291,7 +299,7 @@ class _Search:
         settings = self.settings
         tail = TAIL * self._risk
         weight, scale = self._weight(controls), _large(controls)
-        for _ in range(1 + settings.tightenings):
+        for _ in range(1 + TIGHTENINGS):
             shot = self._shooting(tail).improve(controls, scale, weight, self._stop)
             controls = shot.controls
             if self.offer(controls) < self._risk * settings.samples:
@@ -313,7 +321,7 @@ class _Search:
         shooting = self._shooting(TAIL * self._risk)
         draw = generator(self.settings.seed, "exploration")
         scale, weight = _large(controls), self._weight(controls)
-        for _ in range(config.attempts):
+        for _ in range(ATTEMPTS):
             yield explore(shooting, controls, scale, weight, config, draw, self._stop)
 
     def offer(self, controls: np.ndarray) -> int:
@@ -361,7 +369,7 @@ class _Search:
 
     def _weight(self, controls: np.ndarray) -> float:
         # Exceeding a bound by itself in a single world is never worth what it saves.
-        return self.settings.shooting.excess_weight * self.cost(controls)
+        return EXCESS_WEIGHT * self.cost(controls)
 
     def _draw(self, count: int, purpose: str) -> Worlds:
         return draw_worlds(self._problem, self._uncertain, count, self.settings.seed, purpose)
@@ -389,7 +397,7 @@ def _starts(
     if start is not None:
         yield start
     if config.robust and nominal.solved:
-        for factor in search.settings.sigma_factors:
+        for factor in SIGMA_FACTORS:
             sigma = factor * config.uncertainty.sigma
             wider = UncertaintyConfig(config.uncertainty.kind, sigma)
             careful = dataclasses.replace(config, uncertainty=wider)

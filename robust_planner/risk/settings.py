@@ -12,23 +12,7 @@ class ShootingConfig:
     """How controls are improved."""
 
     iterations: int = parameter(80, "Most steps.", low=1)
-    excess_weight: float = parameter(
-        10.0, "w, cost of exceeding a bound by itself in one world, in costs of the start.",
-        above=0.0,
-    )  # fmt: skip
     nodes: int = parameter(51, "Points between which a change of the controls is linear.", low=2)
-    difference: float = parameter(
-        0.5, "Step of the central differences, in trust regions.", above=0.0
-    )
-    trust_radius: float = parameter(
-        0.1, "First trust region, relative to the largest control.", above=0.0
-    )
-    smallest_radius: float = parameter(
-        1e-4, "Trust region at which it has converged, likewise.", above=0.0
-    )
-    tolerance: float = parameter(
-        1e-4, "Relative decrease of the merit below which it has converged.", above=0.0
-    )
 
 
 @dataclass(frozen=True)
@@ -36,17 +20,7 @@ class ExplorationConfig:
     """How controls are drawn that differ much from those of the nominal plan."""
 
     generations: int = parameter(0, "How often it is drawn anew; 0: not at all.", low=0)
-    attempts: int = parameter(
-        3, "How often all generations are drawn while the promise is not kept.", low=1
-    )
     population: int = parameter(48, "Controls in a generation.", low=4)
-    elite: float = parameter(
-        0.15, "Share of them that says where the next are drawn.", above=0.0, high=0.5
-    )
-    nodes: int = parameter(8, "Points between which a change of the controls is linear.", low=2)
-    spread: float = parameter(
-        0.3, "First standard deviation, relative to the largest control.", above=0.0
-    )
 
 
 @dataclass(frozen=True)
@@ -59,14 +33,6 @@ class RiskSettings:
     checks: int = parameter(10_000, "Fresh worlds in which a plan is checked.", low=100)
     confidence: float = parameter(
         0.95, "Of the two-sided interval whose upper end is the bound.", above=0.0, high=0.999
-    )
-    sigma_factors: tuple[float, ...] = parameter(
-        (1.0, 2.0, 4.0),
-        "Robust plans are made for the example's sigma times each of these, to start from.",
-        above=0.0,
-    )
-    tightenings: int = parameter(
-        2, "How often half the tail is planned for where the worlds between those fail.", low=0
     )
     impact_step: float = parameter(
         1e-3,

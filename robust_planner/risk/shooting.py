@@ -25,6 +25,12 @@ from robust_planner.risk.worlds import Worlds
 
 NEAR = 0.3
 """Bounds of which less is used are left out of a quadratic program."""
+TRUST_RADIUS, MIN_RADIUS = 0.1, 1e-4
+"""First trust region, relative to the largest control, and that at which it has converged."""
+DIFFERENCE = 0.5
+"""Step of the central differences, in trust regions."""
+TOLERANCE = 1e-4
+"""Relative decrease of the merit below which it has converged."""
 REGULARISATION = 1e-5
 """Of the Hessian, in units of the weight of an excess."""
 
@@ -95,14 +101,14 @@ class Shooting:
         """
         config = self._config
         best = self.evaluate(controls)
-        radius = config.trust_radius
+        radius = TRUST_RADIUS
         for _ in range(config.iterations):
-            if stop.reason is not None or radius < config.smallest_radius:
+            if stop.reason is not None or radius < MIN_RADIUS:
                 break
-            slopes = self._slopes(best, config.difference * radius * scale)
+            slopes = self._slopes(best, DIFFERENCE * radius * scale)
             step, predicted = self._step(best, slopes, radius * scale, weight)
             merit = self._merit(best, weight)
-            if predicted <= config.tolerance * abs(merit):
+            if predicted <= TOLERANCE * abs(merit):
                 break
             candidate = self.evaluate(best.controls + step)
             gained = merit - self._merit(candidate, weight)

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from contact_core.robot.scene_config import SolverConfig
 
+MAX_ANGLE = math.pi / 3
+"""Turn of a slip velocity in one update of TALS [rad]."""
+
 
 class FrictionLaw(IntEnum):
     """How friction grows inside stiction, s = slip speed / v_s.
@@ -67,7 +70,7 @@ def scheme_settings(solver: SolverConfig, time_step: float) -> SchemeSettings:
         max_substeps=solver.max_substeps,
         friction_law=int(FrictionLaw[solver.friction_law.upper()]),
         line_search=int(solver.line_search),
-        cos_max_angle=math.cos(solver.max_angle),
+        cos_max_angle=math.cos(MAX_ANGLE),
         landing=solver.landing,
         soft_norm=solver.soft_norm,
         midpoint=int(solver.gyroscopic_terms == "midpoint"),

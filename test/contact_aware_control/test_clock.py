@@ -9,7 +9,7 @@ from loop_bench import Bench, Q, line
 
 from contact_aware_control.config import ControllerConfig, GovernorConfig
 from contact_aware_control.reference import Goal, PoseTrajectory
-from contact_aware_control.reference.clock import ReferenceClock
+from contact_aware_control.reference.clock import RATE_TIME, ReferenceClock
 from contact_aware_control.safety.status import Status
 
 
@@ -46,7 +46,7 @@ def test_reference_waits_for_an_arm_that_does_not_move(robot, arm_state, kind):
 
 def test_rate_depends_on_the_distance_alone_and_not_for_streams(robot):
     tool = robot.tool_pose()
-    clock = ReferenceClock(GovernorConfig(joint=0.1, time=0.005), 0.005)
+    clock = ReferenceClock(GovernorConfig(joint=0.1), RATE_TIME)
     goal = line(Q)
     rates = [clock.rate(1.0, goal, 0.0, Q + lag, tool) for lag in (0.0, 0.05, 0.075, 0.1, 1.0)]
     np.testing.assert_allclose(rates, [1.0, 1.0, 0.5, 0.0, 0.0], atol=1e-9)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from contact_aware_control.config import DampingConfig, ForceConfig
+from contact_aware_control.controllers import quasistatic
 from contact_aware_control.controllers.contact_jacobian import (
     ContactSelection,
     ContactSet,
@@ -195,9 +196,10 @@ def test_prediction_converges_to_the_measured_force(contacts, contact):
     assert history[-1] == pytest.approx(12.0 * (1.0 - math.exp(-1.0)), rel=1e-6)
 
 
-def test_prediction_follows_the_command_at_once(contacts, contact):
+def test_prediction_follows_the_command_at_once(contacts, contact, monkeypatch):
     """A step of the command shows in the prediction in the same tick, by (9a)."""
-    prediction = ForcePrediction(ForceConfig(bias_time=10.0, lag=0.0), PERIOD, DAMPING)
+    monkeypatch.setattr(quasistatic, "BIAS_TIME", 10.0)
+    prediction = ForcePrediction(ForceConfig(lag=0.0), PERIOD, DAMPING)
     contacts.update([contact(10.0 * UP, POINT)], {})
     model = QuasistaticModel.at(K, contacts.jacobian(7))
     step = 1e-3 * np.ones(7)
@@ -243,9 +245,10 @@ def test_one_absurd_force_changes_the_bias_by_a_bounded_amount(contacts, contact
     assert contacts.biases[0] <= MAX_EXCESS * 15.0 * PERIOD / 0.1
 
 
-def test_rate_is_the_velocity_of_what_is_touched(contacts, contact):
+def test_rate_is_the_velocity_of_what_is_touched(contacts, contact, monkeypatch):
     """A ball pushes at 0.1 m/s: the arm goes along, or the surfaces give way, in any shares."""
-    prediction = ForcePrediction(ForceConfig(motion_time=1e-6), PERIOD, DAMPING)
+    monkeypatch.setattr(quasistatic, "MOTION_TIME", 1e-6)
+    prediction = ForcePrediction(ForceConfig(), PERIOD, DAMPING)
     for share in (0.0, 0.4, 1.0):
         contacts.set = ContactSet()
         q, force = np.zeros(7), 8.0

@@ -6,7 +6,8 @@ import quadprog
 from driven import Driven
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.controllers import ControllerInput
+from contact_aware_control.controllers import ControllerInput, qp_controller
+from contact_aware_control.controllers.qp_controller import BLIND_WEIGHT
 from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.reference import JointTrajectory
 from contact_core.base.config import from_mapping
@@ -18,10 +19,14 @@ Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 BOUND = np.full(7, 0.01)
 
 
+@pytest.fixture(autouse=True)
+def rigid_environment(monkeypatch):
+    monkeypatch.setattr(qp_controller, "ENVIRONMENT_COMPLIANCE", 1e-12)
+
+
 def controller_of(robot, target, name="qp_frictionless"):
     """A controller that follows a straight line to ``target`` in one second."""
-    values = {"controller": name, "force": {"compliance": 1e-12}}
-    controller = Driven(robot, from_mapping(ControllerConfig, values))
+    controller = Driven(robot, from_mapping(ControllerConfig, {"controller": name}))
     controller.follow(JointTrajectory([0.0, 1.0], np.array([Q, target])), Q, {})
     return controller
 
@@ -96,4 +101,4 @@ def test_old_contacts_are_not_pushed_further(robot, contact):
     controller.step(ControllerInput(0.0, q, Q, -BOUND, BOUND, [report]))
     careful = controller.step(ControllerInput(0.0, q, Q, -BOUND, BOUND, None, True))
     assert row @ (careful.command - Q) >= -1e-9
-    assert careful.damping_weight == ControllerConfig().safety.blind_weight
+    assert careful.damping_weight == BLIND_WEIGHT

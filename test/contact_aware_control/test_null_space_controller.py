@@ -7,7 +7,7 @@ from driven import Driven
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactReport
 from contact_aware_control.control_loop import ControlLoop
-from contact_aware_control.controllers import ControllerInput, make_controller
+from contact_aware_control.controllers import ControllerInput, baselines, make_controller
 from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal, JointTrajectory
@@ -23,11 +23,14 @@ UP = np.array([0.0, 0.0, 1.0])
 FREE = np.full(7, np.inf)
 
 
+@pytest.fixture(autouse=True)
+def rigid_environment(monkeypatch):
+    monkeypatch.setattr(baselines, "ENVIRONMENT_COMPLIANCE", 1e-12)
+
+
 def controller_at(robot, target, step=0.0):
     """A controller whose reference rests at ``target``."""
-    values = {
-        "controller": "null_space", "null_space": {"step": step}, "force": {"compliance": 1e-12}
-    }  # fmt: skip
+    values = {"controller": "null_space", "null_space": {"step": step}}
     controller = Driven(robot, from_mapping(ControllerConfig, values))
     controller.follow(JointTrajectory([0.0, 1.0], np.array([target, target])), Q, {})
     return controller

@@ -7,7 +7,13 @@ import quadprog
 from driven import Driven
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.controllers import CONTROLLERS, ControllerInput, make_controller
+from contact_aware_control.controllers import (
+    CONTROLLERS,
+    ControllerInput,
+    make_controller,
+    qp_controller,
+)
+from contact_aware_control.controllers.qp_controller import BLIND_WEIGHT
 from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.status import Status
@@ -45,7 +51,7 @@ def test_free_space_follows_the_reference(robot):
     np.testing.assert_allclose(command, target, atol=2e-3)
 
 
-def test_condensed_problem_is_the_full_one(robot, contact):
+def test_condensed_problem_is_the_full_one(robot, contact, monkeypatch):
     """24 with (22b)-(22e) over [q_cmd+, q+, lam+] has the same minimiser.
 
     In contact with the force above the limit, so that (22d) is active.
@@ -55,8 +61,8 @@ def test_condensed_problem_is_the_full_one(robot, contact):
     row = direction @ robot.point_jacobian(WRIST, point)
     q = Q + row / K * 15.0  # the springs already press with 15 N
     target = Q - 0.2 * row / np.linalg.norm(row)
-    config = {"force": {"compliance": 1e-12}, "damping": {"weight_max": 0.0}}
-    controller = controller_of(robot, target, **config)
+    monkeypatch.setattr(qp_controller, "ENVIRONMENT_COMPLIANCE", 1e-12)
+    controller = controller_of(robot, target, damping={"weight_max": 0.0})
     robot.update(q)
     row = direction @ robot.point_jacobian(WRIST, point)
     measured = float(QuasistaticModel.at(K, row[None]).force(q, Q)[0])
@@ -111,9 +117,10 @@ def test_force_above_its_limit_is_reduced_in_time(robot, contact):
         assert output.status is Status.OK
 
 
-def test_release_within_the_step_bound_or_reported(robot, contact):
+def test_release_within_the_step_bound_or_reported(robot, contact, monkeypatch):
     """A release rate beyond the step bound is met as far as possible, and that is said."""
-    output, predicted, row = pressing(robot, contact, 60.0, force={"release_rate": 10000.0})
+    monkeypatch.setattr(qp_controller, "MIN_RELEASE_RATE", 10000.0)
+    output, predicted, row = pressing(robot, contact, 60.0)
     assert output.status is Status.QP_INFEASIBLE
     assert output.slack > 10.0
     released = output.measured_force[0] - predicted
@@ -173,7 +180,7 @@ def test_blind_step_never_pushes_further(robot, contact):
     careful = controller.step(inputs(None, q=Q + row / K * 6.0, conservative=True))
     assert row @ (normal.command - Q) < -1e-5
     assert row @ (careful.command - Q) >= -1e-9
-    assert careful.damping_weight >= ControllerConfig().safety.blind_weight
+    assert careful.damping_weight >= BLIND_WEIGHT
 
 
 def test_force_at_a_doubtful_place_keeps_a_margin(robot, contact):

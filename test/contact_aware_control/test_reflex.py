@@ -11,6 +11,7 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactReport
 from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.loop_state import LoopInputs
+from contact_aware_control.safety import state_checks
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.base.config import from_mapping
 from contact_core.robot.scene import Scene
@@ -40,10 +41,12 @@ class TorqueBench(Bench):
 
 
 @pytest.fixture
-def bench(robot, arm_state):
+def bench(robot, arm_state, monkeypatch):
     # Its torques do not move the arm, or at once.
-    anything = {"follow_time": 10.0, "frozen_distance": 1.0, "speed_factor": 1e3}
-    return lambda **values: TorqueBench(robot, arm_state, plausibility=anything, **values)
+    monkeypatch.setattr(state_checks, "FROZEN_DISTANCE", 1.0)
+    monkeypatch.setattr(state_checks, "MAX_SPEED", 1e3)
+    patient = {"follow_time": 10.0}
+    return lambda **values: TorqueBench(robot, arm_state, plausibility=patient, **values)
 
 
 @pytest.mark.parametrize("torque", [1e6, -1e6, 1e300, np.inf])

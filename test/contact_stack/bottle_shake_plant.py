@@ -10,7 +10,7 @@ from contact_core.robot.gripper import GripperCommand
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_stack.demo.bottle_shake.joint_controller import inverse_dynamics, scene_for
-from contact_stack.demo.bottle_shake.procedure import GripConfig, Observation, Procedure
+from contact_stack.demo.bottle_shake.procedure import Observation, Procedure
 from contact_stack.demo.bottle_shake.record import BottleRecord, BottleSample
 from contact_stack.demo.bottle_shake.task import BottleTask
 from tamsi_sim.robot.plant import Plant
@@ -20,7 +20,6 @@ def run_on_plant(
     controller: str = "impedance",
     feedback: bool = True,
     task: BottleTask | None = None,
-    grip: GripConfig | None = None,
     scene: Scene | None = None,
     seed: int = 0,
 ) -> BottleRecord:
@@ -30,7 +29,6 @@ def run_on_plant(
         controller: The joint controller.
         feedback: Whether forces are used.
         task: What to do.
-        grip: How the grip follows the load.
         scene: Where.
         seed: Of the sensor noise.
     """
@@ -42,7 +40,6 @@ def run_on_plant(
     procedure = Procedure(
         Robot.from_description(scene.robot),
         task,
-        grip or GripConfig(),
         measured.position,
         period,
         feedback,

@@ -18,10 +18,8 @@ from contact_stack import cli
 from contact_stack.demo.bottle_shake.demo import draw_records
 from contact_stack.demo.bottle_shake.joint_controller import (
     InverseDynamics,
-    InverseDynamicsConfig,
 )
 from contact_stack.demo.bottle_shake.procedure import (
-    GripConfig,
     GripRegulator,
     LoadSensor,
     Observation,
@@ -71,14 +69,13 @@ def test_two_fingers_hold_by_friction_what_is_not_along_them() -> None:
 
 
 def test_grip_follows_a_load_at_once_and_forgets_it_slowly() -> None:
-    config = GripConfig(first=4.0, highest=30.0, friction=0.5, margin=2.0, relaxation=1.0)
-    grip = GripRegulator(config, PERIOD)
-    assert grip.update(np.zeros(3)) == 4.0
-    assert grip.update(np.array([10.0, 0.0, 0.0])) == pytest.approx(20.0)
+    grip = GripRegulator(PERIOD)
+    assert grip.update(np.zeros(3)) == 5.0
+    assert grip.update(np.array([12.0, 0.0, 0.0])) == pytest.approx(20.0)
     for _ in range(round(0.5 / PERIOD)):
         relaxed = grip.update(np.zeros(3))
-    assert relaxed == pytest.approx(20.0 * np.exp(-0.5), rel=1e-6)
-    assert grip.update(np.array([99.0, 0.0, 0.0])) == 30.0
+    assert relaxed == pytest.approx(20.0 * np.exp(-0.25), rel=1e-6)
+    assert grip.update(np.array([99.0, 0.0, 0.0])) == 40.0
 
 
 def test_load_is_felt_in_the_tool_frame(scene: Scene, robot: Robot) -> None:
@@ -87,7 +84,7 @@ def test_load_is_felt_in_the_tool_frame(scene: Scene, robot: Robot) -> None:
     robot.update(q)
     weight = np.array([0.0, 0.0, -WEIGHT])
     torque = robot.point_jacobian("tool", robot.tool_pose().translation).T @ weight
-    load = LoadSensor(robot, 20.0, PERIOD).sample(q, torque)
+    load = LoadSensor(robot, PERIOD).sample(q, torque)
     np.testing.assert_allclose(load, [WEIGHT, 0.0, 0.0], atol=1e-3)
 
 
@@ -138,9 +135,7 @@ def test_inverse_dynamics_gives_every_joint_the_same_error_dynamics(scene: Scene
     """M qdd + C v = tau makes e'' + 2 zeta omega e' + omega^2 e = 0; oracle: forward dynamics."""
     model = scene.robot.arm_model(0.05)
     armature = np.array(scene.config.robot.effective_armature)
-    controller = InverseDynamics(
-        model, armature, InverseDynamicsConfig(bandwidth=10.0, damping_ratio=0.5)
-    )
+    controller = InverseDynamics(model, armature)
     rng = np.random.default_rng(0)
     q, v = start_of(scene), 0.2 * rng.standard_normal(7)
     reference = JointSetpoint(q + 0.01 * rng.standard_normal(7), v + 0.1, rng.standard_normal(7))
@@ -150,7 +145,7 @@ def test_inverse_dynamics_gives_every_joint_the_same_error_dynamics(scene: Scene
     free.gravity.setZero()
     free.armature = armature
     acceleration = pin.aba(free, free.createData(), q, v, torque)
-    wanted = reference.acceleration + 10.0 * 0.1 + 100.0 * (reference.position - q)
+    wanted = reference.acceleration + 40.0 * 0.1 + 400.0 * (reference.position - q)
     np.testing.assert_allclose(acceleration, wanted, rtol=1e-6, atol=1e-6)
 
 
@@ -169,9 +164,7 @@ def feel(
 ) -> Procedure:
     """Run the procedure with an ideal arm that feels a load [N] and a share of the grip."""
     q = start_of(scene)
-    procedure = Procedure(
-        Robot.from_description(scene.robot), SHORT, GripConfig(), q, PERIOD, feedback=True
-    )
+    procedure = Procedure(Robot.from_description(scene.robot), SHORT, q, PERIOD, feedback=True)
     arm = Robot.from_description(scene.robot)
     stamp = 0
     while not procedure.finished:

@@ -80,13 +80,13 @@ def test_the_number_of_joints(robot: Robot) -> None:
 
 
 def test_an_arm_that_moves_or_is_at_a_limit(robot: Robot) -> None:
-    assert checks.joint_limits(REST, robot, LIMITS).status is CheckStatus.OK
+    assert checks.joint_limits(REST, robot).status is CheckStatus.OK
     moving = REST.copy()
     moving[-1, 3] += 0.02
-    assert "lbr_A4 moved by 0.020 rad" in checks.joint_limits(moving, robot, LIMITS).detail
+    assert "lbr_A4 moved by 0.020 rad" in checks.joint_limits(moving, robot).detail
     at_limit = REST.copy()
     at_limit[:, 1] = robot.position_limits[1][1] - 0.01
-    check = checks.joint_limits(at_limit, robot, LIMITS)
+    check = checks.joint_limits(at_limit, robot)
     assert check.status is CheckStatus.FAIL
     assert "lbr_A2 is 0.01 rad from its limit" in check.detail
 

@@ -16,8 +16,6 @@ QUICK: Mapping[str, Any] = {
         "worlds": 6,
         "samples": 400,
         "checks": 2000,
-        "sigma_factors": [1.0],
-        "tightenings": 0,
         "shooting": {"nodes": 13, "iterations": 12},
     },
 }

@@ -9,7 +9,6 @@ import pytest
 from contact_core.base.errors import ConfigError
 from irs_planner import (
     ClosedLoop,
-    ClosedLoopSettings,
     Phase,
     PlanarQuasiDynamics,
     SearchSettings,
@@ -126,8 +125,7 @@ def test_a_push_that_moves_nothing_ends():
 
 def test_a_robot_that_is_held_on_its_way_looks_for_another_one():
     problem = build_problem(load_example("push_t"))
-    settings = ClosedLoopSettings(parts=AT_ONCE)
-    loop, state = ClosedLoop(problem, settings), problem.initial_state
+    loop, state = ClosedLoop(problem, parts=AT_ONCE), problem.initial_state
     command, begun = state[3:], []
     for look in range(200):
         searches = loop.searches
@@ -136,13 +134,13 @@ def test_a_robot_that_is_held_on_its_way_looks_for_another_one():
             begun.append(look)
     # At the latest after that a way, or a push, that leads nowhere is given up.
     assert len(begun) >= 4
-    assert np.diff(begun).max() <= 2 * ClosedLoopSettings().stall + 4
+    assert np.diff(begun).max() <= 2 * closed_loop.MAX_STALLED + 4
 
 
 def test_a_robot_that_lags_behind_is_not_waited_for_on_its_way():
     problem = build_problem(load_example("push_t"))
-    settings = ClosedLoopSettings(parts=AT_ONCE, search=SearchSettings(seed=1, refinements=0))
-    loop, state = ClosedLoop(problem, settings), problem.initial_state
+    search = SearchSettings(seed=1, refinements=0)
+    loop, state = ClosedLoop(problem, search, AT_ONCE), problem.initial_state
     command, way = state[3:], []
     while loop.phase is not Phase.TRANSIT:
         command = loop.step(state, command)
@@ -207,7 +205,7 @@ def test_what_has_no_contact_is_refused():
 def decided(parts):
     """Let it look for a place; return the inputs of these looks, and the input after them."""
     problem = build_problem(load_example("push_t"))
-    loop, inputs = ClosedLoop(problem, ClosedLoopSettings(parts=parts)), []
+    loop, inputs = ClosedLoop(problem, parts=parts), []
     while loop.searches == 0:
         inputs.append(loop.step(problem.initial_state, problem.initial_state[3:]))
         assert loop.phase in (Phase.PUSH, Phase.SEARCH, Phase.TRANSIT)
@@ -219,14 +217,14 @@ def test_a_search_is_spread_over_looks_and_finds_the_same():
     (few, first), (many, then), (_, last) = (decided(parts) for parts in (AT_ONCE, 8, 1))
     np.testing.assert_array_equal(first, then)
     np.testing.assert_array_equal(first, last)
-    assert len(many) > 10 * max(len(few) - ClosedLoopSettings().patience, 1)
+    assert len(many) > 10 * max(len(few) - closed_loop.PATIENCE, 1)
     start = build_problem(load_example("push_t")).initial_state[3:]
     np.testing.assert_array_equal(many, np.tile(start, (len(many), 1)))
 
 
 def test_a_search_begins_anew_when_what_it_is_about_is_kicked_away():
     problem = build_problem(load_example("push_t"))
-    loop, here = ClosedLoop(problem, ClosedLoopSettings(parts=5)), problem.initial_state
+    loop, here = ClosedLoop(problem, parts=5), problem.initial_state
     for _ in range(20):
         loop.step(here, here[3:])
     assert loop.phase is Phase.SEARCH

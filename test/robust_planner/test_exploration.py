@@ -12,6 +12,7 @@ from contact_core.base.planning import StopCondition
 from contact_core.base.seeds import generator
 from robust_planner import BodyPoint, FailureConfig, Obstacle, RobustProblem, Uniform, build_model
 from robust_planner.contact_model import Body
+from robust_planner.risk import exploration
 from robust_planner.risk.exploration import explore
 from robust_planner.risk.settings import ExplorationConfig, ShootingConfig
 from robust_planner.risk.shooting import Shooting
@@ -40,8 +41,14 @@ def shooting() -> Shooting:
     return Shooting(problem, FailureConfig(final_gap=0.01), worlds, 0.0, ShootingConfig(nodes=6))
 
 
+@pytest.fixture(autouse=True)
+def wide_and_coarse(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exploration, "NODES", 4)
+    monkeypatch.setattr(exploration, "SPREAD", 0.5)
+
+
 def found(shooting: Shooting, generations: int) -> np.ndarray:
-    config = ExplorationConfig(generations=generations, population=24, nodes=4, spread=0.5)
+    config = ExplorationConfig(generations=generations, population=24)
     still = np.zeros((121, 1))
     draw = generator(0, "exploration")
     return explore(shooting, still, FORCE, 100.0, config, draw, StopCondition(math.inf))

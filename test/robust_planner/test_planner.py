@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from contact_core.base.planning import PlanStatus, StopCondition
+from robust_planner import continuation
 from robust_planner.config import (
     ContinuationConfig,
     NonlinearSolverConfig,
@@ -196,10 +197,9 @@ def test_exhausted_budget_is_a_status(block: Example) -> None:
     assert result.status is PlanStatus.TIME_BUDGET_REACHED
 
 
-def test_iteration_limit_is_not_success(block: Example) -> None:
-    config = PlannerConfig(
-        solver=NonlinearSolverConfig(max_iterations=20), continuation=ContinuationConfig(restarts=1)
-    )
+def test_iteration_limit_is_not_success(block: Example, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(continuation, "MAX_RESTARTS", 1)
+    config = PlannerConfig(solver=NonlinearSolverConfig(max_iterations=20))
     result = plan(block.problem, config)
     assert result.status is PlanStatus.NOT_CONVERGED
     assert [stage.name for stage in result.stages] == ["penalty 1/1"] * 2
@@ -216,25 +216,31 @@ def test_claim_of_the_solver_is_checked(block: Example) -> None:
     assert result.residuals.complementarity > 1e-2
 
 
-def test_impossible_horizon_returns_its_residuals(sled: Example) -> None:
+def test_impossible_horizon_returns_its_residuals(
+    sled: Example, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """0.35 m in 0.1 s needs 3.5 m/s, the limit is 1.5 m/s."""
+    monkeypatch.setattr(continuation, "MAX_RESTARTS", 0)
     problem = dataclasses.replace(sled.problem, duration=0.1, knots=21)
     config = dataclasses.replace(
         sled.config,
         uncertainty=UncertaintyConfig(),
-        continuation=ContinuationConfig(penalties=(1.0,), restarts=0),
+        continuation=ContinuationConfig(penalties=(1.0,)),
     )
     result = plan(problem, config)
     assert result.status is PlanStatus.INFEASIBLE
     assert result.residuals.worst > 1e-3
 
 
-def test_planning_ends_with_the_first_stage_that_is_not_solved(sled: Example) -> None:
+def test_planning_ends_with_the_first_stage_that_is_not_solved(
+    sled: Example, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What comes after it would start from what solves nothing, and take its time."""
+    monkeypatch.setattr(continuation, "MAX_RESTARTS", 1)
     config = dataclasses.replace(
         sled.config,
         uncertainty=UncertaintyConfig(),
-        continuation=ContinuationConfig(penalties=(1.0, 10.0, 100.0), restarts=1),
+        continuation=ContinuationConfig(penalties=(1.0, 10.0, 100.0)),
         solver=NonlinearSolverConfig(max_iterations=3),
     )
     result = plan(sled.problem, config)

@@ -27,6 +27,7 @@ from robust_planner import (
 from robust_planner.contact_model import GRAVITY
 from robust_planner.evaluation.time_stepping import TimeStepping, raised_start
 from robust_planner.examples import Example
+from robust_planner.risk import risk_planner
 from robust_planner.risk.failure import severity, use_of_bounds
 from robust_planner.risk.risk_planner import simulator
 from robust_planner.risk.settings import ShootingConfig
@@ -36,9 +37,13 @@ QUICK = RiskSettings(
     worlds=8,
     samples=1000,
     checks=4000,
-    sigma_factors=(1.0,),
     shooting=ShootingConfig(nodes=26, iterations=40),
 )
+
+
+@pytest.fixture(autouse=True)
+def one_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(risk_planner, "SIGMA_FACTORS", (1.0,))
 
 
 def test_worlds_are_stepped_as_one_by_one() -> None:

@@ -19,13 +19,12 @@ from robust_planner.examples import Example
 from robust_planner.expected_residual import expected_squared_residual
 from robust_planner.problem import RobustProblem
 from robust_planner.program import knot_layout
-from robust_planner.transcription import MAX_FORCE, MAX_SLIP, transcribe
+from robust_planner.transcription import FRICTION_BIAS, MAX_FORCE, MAX_SLIP, transcribe
 
 SIGMA, ALPHA = 0.2, 3.0
 NORMAL, FRICTION_FORCE, SLIP = 8.0, 1.5, 0.4
 MEAN = 0.5 * NORMAL - FRICTION_FORCE
 """Of F = mu lamN - e' lamT, at the knot below [N]."""
-BIAS = ExpectedResidualConfig().friction_bias
 
 
 def configured(mode: str, kind: str = "friction", **changes: Any) -> PlannerConfig:
@@ -65,7 +64,7 @@ def test_running_cost_is_multiplied_with_the_step_and_the_residual_is_not(block:
 
 def test_paper_mode_compares_slip_with_a_force(block: Example) -> None:
     """Metres per second against newtons, as published; the physical mode scales the slip."""
-    spread = SIGMA * NORMAL + BIAS
+    spread = SIGMA * NORMAL + FRICTION_BIAS
     for mode, scale in (("paper", 1.0), ("physical", 40.0 * SIGMA)):
         config = configured(mode, expected_residual=ExpectedResidualConfig(slip_scale=40.0))
         expected = ALPHA * expected_squared_residual(scale * SLIP, MEAN, spread)
@@ -81,7 +80,7 @@ def test_paper_mode_shifts_the_mean_of_the_residual(block: Example) -> None:
     """With chance constraints the published code takes E at m + kappa_beta sigma."""
     config = configured("paper", risk=RiskConfig(True, beta=0.7, theta=0.6))
     mean = MEAN + normal_quantile(0.7) * SIGMA
-    spread = SIGMA * NORMAL + BIAS
+    spread = SIGMA * NORMAL + FRICTION_BIAS
     expected = ALPHA * expected_squared_residual(SLIP, mean, spread)
     assert contact_cost(block.problem, config) == pytest.approx(expected)
 

@@ -19,6 +19,7 @@ from contact_experiments.tamsi.cases import (
     HAND_DAMPING,
     HAND_JOINTS,
     HAND_STIFFNESS,
+    HAND_SURFACE,
     AllegroHand,
     ParallelGripper,
 )
@@ -99,7 +100,7 @@ def allegro(name: str) -> BenchmarkScene:
     stiffness[:HAND_JOINTS], damping[:HAND_JOINTS] = HAND_STIFFNESS, HAND_DAMPING
     forces = case.forces(round(4.5 / case.time_step))
     return BenchmarkScene(
-        name, built, case.surface, case.time_step, built.q, np.zeros(HAND_JOINTS + 6),
+        name, built, HAND_SURFACE, case.time_step, built.q, np.zeros(HAND_JOINTS + 6),
         stiffness, damping, forces,
     )  # fmt: skip
 

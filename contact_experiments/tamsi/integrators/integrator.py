@@ -32,6 +32,12 @@ from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.stepper import EFFORT, roll
 from tamsi_sim.simulation.engine import Engine
 
+NEWTON_SHARE = 0.05
+"""Share of the accuracy that Newton's method may leave as an error, with error control."""
+
+NEWTON_DRIFT = 1e-4
+"""Error that Newton's method may add to a velocity per time, with fixed steps [m/s^2, rad/s^2]."""
+
 
 @dataclass(frozen=True)
 class Scheme:
@@ -114,15 +120,6 @@ class IntegratorConfig:
     accuracy: float = parameter(
         1e-3, "bound a on the local error of the velocities, with error control",
         unit="m/s and rad/s", above=0.0, high=10.0,
-    )  # fmt: skip
-    newton_share: float = parameter(
-        0.05, "share of the accuracy that Newton's method may leave as an error,"
-        " with error control",
-        above=0.0, high=1.0,
-    )  # fmt: skip
-    newton_drift: float = parameter(
-        1e-4, "error that Newton's method may add to a velocity per time, with fixed steps",
-        unit="m/s^2 and rad/s^2", above=0.0,
     )  # fmt: skip
     max_iterations: int = parameter(10, "Newton iterations of one step", low=1, high=1000)
     max_rate: float = parameter(
@@ -207,8 +204,8 @@ class Integrator:
             line_search=int(scheme.line_search),
             error_control=int(scheme.error_control),
             accuracy=config.accuracy,
-            newton_tolerance=config.newton_share * config.accuracy * scheme.error_control,
-            newton_drift=config.newton_drift * (not scheme.error_control),
+            newton_tolerance=NEWTON_SHARE * config.accuracy * scheme.error_control,
+            newton_drift=NEWTON_DRIFT * (not scheme.error_control),
             max_iterations=config.max_iterations,
             max_rate=config.max_rate,
             min_step=config.min_step,

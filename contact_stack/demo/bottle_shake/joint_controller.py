@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
 
-from contact_core.base.config import parameter
 from contact_core.robot.scene import Scene
 from contact_core.robot.scene_config import JOINT_IMPEDANCE, JOINT_TORQUE
 from contact_stack.demo.bottle_shake.task import JointSetpoint
@@ -23,14 +21,8 @@ commanded.
 """
 
 
-@dataclass(frozen=True)
-class InverseDynamicsConfig:
-    """Gains of the joints' errors."""
-
-    bandwidth: float = parameter(
-        20.0, "natural frequency of an error", unit="rad/s", above=0.0, high=60.0
-    )
-    damping_ratio: float = parameter(1.0, "its damping", above=0.0, high=2.0)
+BANDWIDTH, DAMPING_RATIO = 20.0, 1.0
+"""Natural frequency of a joint's error [rad/s], and its damping."""
 
 
 class InverseDynamics:
@@ -40,26 +32,19 @@ class InverseDynamics:
     that the driver reports.
     """
 
-    def __init__(
-        self,
-        model: pin.Model,
-        armature: np.ndarray,
-        config: InverseDynamicsConfig | None = None,
-    ) -> None:
+    def __init__(self, model: pin.Model, armature: np.ndarray) -> None:
         """Set the controller up.
 
         Args:
             model: The arm with all that is bolted to it, n joints.
             armature: (n) rotor inertia felt at the joints [kg m^2].
-            config: The gains.
         """
-        config = config or InverseDynamicsConfig()
         self._model = model.copy()
         self._model.gravity.setZero()
         self._model.armature = np.asarray(armature, dtype=float)
         self._data = self._model.createData()
-        self._stiffness = config.bandwidth**2
-        self._damping = 2.0 * config.damping_ratio * config.bandwidth
+        self._stiffness = BANDWIDTH**2
+        self._damping = 2.0 * DAMPING_RATIO * BANDWIDTH
         self._last: tuple[int, np.ndarray] | None = None
 
     def torque(self, setpoint: JointSetpoint, q: np.ndarray, stamp: int) -> np.ndarray:

@@ -23,7 +23,6 @@ from contact_ros.driver_profile import (
 from contact_ros.geometry import frame_pose
 from contact_stack.demo.bottle_shake.joint_controller import inverse_dynamics
 from contact_stack.demo.bottle_shake.procedure import (
-    GripConfig,
     GripperGoal,
     Observation,
     Procedure,
@@ -139,7 +138,7 @@ class BottleNode(ClientNode[BottleRecord]):
         self._wanted = state.position
         own = Robot.from_description(self._scene.robot)
         period = self._scene.config.period
-        return Procedure(own, self._task, GripConfig(), state.position, period, self._feedback)
+        return Procedure(own, self._task, state.position, period, self._feedback)
 
     def _command_arm(self, setpoint: JointSetpoint, seen: Observation) -> None:
         command = self._gate.judge(seen.stamp, setpoint.position, seen.position)

@@ -15,7 +15,6 @@ from enum import StrEnum
 import numpy as np
 
 from contact_aware_control.reference.motion import tool_pose
-from contact_core.base.config import parameter
 from contact_core.base.low_pass import LowPass
 from contact_core.robot.robot import Robot
 from contact_stack.demo.bottle_shake.task import BottleStage, BottleTask, JointPath, JointSetpoint
@@ -23,6 +22,14 @@ from contact_stack.demo.bottle_shake.task import BottleStage, BottleTask, JointP
 CLOSED, OPEN = 0.0, 0.055
 """Positions of a finger that close and open the gripper [m]."""
 OPENING_FORCE = 20.0
+FIRST_GRIP, MAX_GRIP = 5.0, 40.0
+"""Force of a finger at the first touch, and at most, for the bottle's sake [N]."""
+FRICTION, MARGIN = 0.6, 2.0
+"""Believed friction of finger and bottle, and the force beyond what that needs."""
+RELAXATION = 2.0
+"""Time constant with which the grip follows a load that falls [s]."""
+CUTOFF = 20.0
+"""Of the low-pass on the load [Hz]."""
 GRASPED_SHARE, GRASPED_TIME = 0.8, 0.1
 """Part of the commanded force that has to be felt, and for how long [s]."""
 LOST_SHARE = 0.5
@@ -110,7 +117,6 @@ class Procedure:
         self,
         robot: Robot,
         task: BottleTask,
-        grip: GripConfig,
         q_start: np.ndarray,
         period: float,
         feedback: bool,
@@ -120,7 +126,6 @@ class Procedure:
         Args:
             robot: The arm, for this procedure's own use.
             task: What to do.
-            grip: How the grip follows the load.
             q_start: (7) where the arm is commanded to be [rad].
             period: Time between two observations [s].
             feedback: Whether forces are used.
@@ -137,8 +142,8 @@ class Procedure:
         for stage, keyframes in task.keyframes(feedback).items():
             self._paths[stage] = JointPath(robot, q, keyframes)
             q = self._paths[stage].end
-        self._sensor = LoadSensor(robot, grip.cutoff, period)
-        self._regulator = GripRegulator(grip, period)
+        self._sensor = LoadSensor(robot, period)
+        self._regulator = GripRegulator(period)
         self._began: int | None = None
         self._resting = np.array(q_start)
         self._felt = 0.0
@@ -273,34 +278,19 @@ class Procedure:
         return wanted
 
 
-@dataclass(frozen=True)
-class GripConfig:
-    """How the grip follows the load; forces are those of one finger."""
-
-    first: float = parameter(5.0, "force of the first touch", unit="N", above=0.0)
-    highest: float = parameter(40.0, "largest force, for the bottle's sake", unit="N", above=0.0)
-    friction: float = parameter(0.6, "believed friction of finger and bottle", above=0.0)
-    margin: float = parameter(2.0, "force beyond what friction needs", low=1.0)
-    relaxation: float = parameter(
-        2.0, "time constant with which the grip follows a load that falls", unit="s", above=0.0
-    )
-    cutoff: float = parameter(20.0, "of the low-pass on the load", unit="Hz", above=0.0)
-
-
 class LoadSensor:
     """The force on the tool, from the external torques tau = J' f of the arm."""
 
-    def __init__(self, robot: Robot, cutoff: float, period: float) -> None:
+    def __init__(self, robot: Robot, period: float) -> None:
         """Set the sensor up.
 
         Args:
             robot: The arm; every sample updates it.
-            cutoff: Of the low-pass [Hz].
             period: Time between two samples [s].
         """
         self._robot = robot
         self._period = period
-        self._low_pass = LowPass(cutoff)
+        self._low_pass = LowPass(CUTOFF)
 
     def sample(self, q: np.ndarray, external_torque: np.ndarray) -> np.ndarray:
         """Return the force of what is held on the fingers (3), tool frame [N].
@@ -320,16 +310,14 @@ class LoadSensor:
 class GripRegulator:
     """Tightens at once with the load, and relaxes slowly: the next shake may be as strong."""
 
-    def __init__(self, config: GripConfig, period: float) -> None:
+    def __init__(self, period: float) -> None:
         """Begin with the force of the first touch.
 
         Args:
-            config: The settings.
             period: Time between two samples [s].
         """
-        self._config = config
-        self._decay = math.exp(-period / config.relaxation)
-        self.force = config.first
+        self._decay = math.exp(-period / RELAXATION)
+        self.force = FIRST_GRIP
 
     def update(self, load: np.ndarray) -> float:
         """Return the force that each finger should press with [N].
@@ -339,9 +327,8 @@ class GripRegulator:
         Args:
             load: (3) force of what is held, tool frame; the fingers press along y [N].
         """
-        config = self._config
-        needed = config.margin * needed_grip(load, config.friction)
-        self.force = min(max(needed, self._decay * self.force, config.first), config.highest)
+        needed = MARGIN * needed_grip(load, FRICTION)
+        self.force = min(max(needed, self._decay * self.force, FIRST_GRIP), MAX_GRIP)
         return self.force
 
 

@@ -22,6 +22,16 @@ from contact_core.robot.robot import Robot
 
 APPROACHING = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
 """Rotation of the tool, to the world frame: it points along x, the fingers close along y."""
+GRASP_HEIGHT = 0.395
+"""z of the grasp when the bottle stands [m]."""
+LIFT = 0.16
+"""How far the bottle is lifted [m]."""
+RETREAT = 0.12
+"""Distance from which the gripper comes, and to which it goes [m]."""
+SHAKE_AMPLITUDE, SHAKE_PERIOD = 0.05, 0.5
+"""Of the tool, up and down [m], [s]."""
+OVERTRAVEL = 0.01
+"""How far below its height a table is searched by force [m]."""
 SPACING = 0.02
 """Time between two poses for which joint positions are searched [s]."""
 
@@ -63,19 +73,9 @@ class BottleTask:
     goal: tuple[float, ...] = parameter(
         (0.80, 0.18), "x and y of where it has to be placed", unit="m", size=2
     )
-    grasp_height: float = parameter(0.395, "z of the grasp when the bottle stands", unit="m")
-    lift: float = parameter(0.16, "how far the bottle is lifted", unit="m", above=0.0)
-    retreat: float = parameter(
-        0.12, "distance from which the gripper comes, and to which it goes", unit="m", above=0.0
-    )
-    shake_amplitude: float = parameter(0.05, "of the tool, up and down", unit="m", above=0.0)
-    shake_period: float = parameter(0.5, "of the shaking", unit="s", above=0.0)
     shakes: int = parameter(6, "how often the bottle is shaken", low=1)
     speed: float = parameter(
         1.0, "of all motions but the shaking, relative to the usual", above=0.0, high=2.0
-    )
-    overtravel: float = parameter(
-        0.01, "how far below its height a table is searched by force", unit="m", low=0.0
     )
 
     def keyframes(self, feedback: bool) -> dict[BottleStage, tuple[Keyframe, ...]]:
@@ -84,24 +84,24 @@ class BottleTask:
         Args:
             feedback: Whether the table is found by force, and may be lower than believed.
         """
-        lifted, half = self.grasp_height + self.lift, 0.5 * self.shake_period
-        up = tool_at(self.start, lifted + self.shake_amplitude)
-        down = tool_at(self.start, lifted - self.shake_amplitude)
+        lifted, half = GRASP_HEIGHT + LIFT, 0.5 * SHAKE_PERIOD
+        up = tool_at(self.start, lifted + SHAKE_AMPLITUDE)
+        down = tool_at(self.start, lifted - SHAKE_AMPLITUDE)
         shakes = [Keyframe(pose, half) for _ in range(self.shakes) for pose in (up, down)]
-        table = -self.overtravel * feedback
+        table = -OVERTRAVEL * feedback
         return {
             BottleStage.APPROACH: (
-                self._at(self.start, 2.0, back=self.retreat), self._at(self.start, 1.5),
+                self._at(self.start, 2.0, back=RETREAT), self._at(self.start, 1.5),
             ),
-            BottleStage.LIFT: (self._at(self.start, 1.5, self.lift),),
+            BottleStage.LIFT: (self._at(self.start, 1.5, LIFT),),
             BottleStage.SHAKE: (*shakes, Keyframe(tool_at(self.start, lifted), half)),
-            BottleStage.CARRY: (self._at(self.goal, 2.5, self.lift),),
+            BottleStage.CARRY: (self._at(self.goal, 2.5, LIFT),),
             BottleStage.LOWER: (self._at(self.goal, 1.5, 0.02), self._at(self.goal, 1.5, table)),
         }  # fmt: skip
 
     def leaving(self, tool: pin.SE3) -> tuple[Keyframe, ...]:
         """Return the keyframes away from the placed bottle, from the tool's pose, world frame."""
-        back = np.array([self.retreat, 0.0, 0.0])
+        back = np.array([RETREAT, 0.0, 0.0])
         away = pin.SE3(tool.rotation, tool.translation - back)
         return (Keyframe(away, 1.5 / self.speed),)
 
@@ -109,7 +109,7 @@ class BottleTask:
         self, place: Sequence[float], duration: float, above: float = 0.0, back: float = 0.0
     ) -> Keyframe:
         """Return a keyframe at or above a grasp, reached in a time at the usual speed [s]."""
-        pose = tool_at(place, self.grasp_height + above, back)
+        pose = tool_at(place, GRASP_HEIGHT + above, back)
         return Keyframe(pose, duration / self.speed)
 
 

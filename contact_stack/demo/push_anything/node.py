@@ -59,7 +59,7 @@ class PushAnythingNode(ClientNode[PushedData]):
 
         Args:
             task: What is to be pushed where.
-            conditions: Of the camera and the tool's speed.
+            conditions: Of the camera.
             robot: The arm.
             seed: Of the camera's noise.
             connection: How to take part in the graph.

@@ -17,7 +17,7 @@ from contact_core.base.seeds import generator
 from contact_core.robot.scene_config import CameraConfig
 from contact_stack.demo.push_anything.shapes import HEIGHT
 from contact_stack.demo.push_anything.task import OBJECT, TABLE, PushTask, seen_from_above
-from irs_planner.closed_loop import ClosedLoop, ClosedLoopSettings, Phase
+from irs_planner.closed_loop import ClosedLoop, Phase
 from irs_planner.object_tracker import ObjectTracker, TrackerConfig
 from tamsi_sim.robot.camera import Camera
 
@@ -25,6 +25,8 @@ DOWN = pin.rpy.rpyToMatrix(0.0, math.pi, 0.0)
 """Orientation of a rod that hangs down from an arm that stretches along x."""
 UPDATE_PERIOD = 0.05
 """Between two looks [s]."""
+TOOL_SPEED = 0.1
+"""Of the tool on its way [m/s]."""
 REST = 10
 """Looks at rest after which it counts."""
 
@@ -44,7 +46,6 @@ class PushConditions:
         0.0, "how far the thing is kicked away in the middle", unit="m", low=0.0
     )
     kick_turn: float = parameter(0.0, "and turned", unit="rad")
-    speed: float = parameter(0.1, "of the tool", unit="m/s", above=0.0, high=0.5)
     engine: str = parameter("tamsi", "what simulates it")
     whole_arm: bool = parameter(
         False, "whether the planner knows the whole arm in 3-D, else a disc in the plane"
@@ -97,16 +98,14 @@ class Pusher:
         conditions: PushConditions,
         tool: np.ndarray,
         seed: int,
-        settings: ClosedLoopSettings | None = None,
     ) -> None:
         """Begin.
 
         Args:
             task: What is to be pushed where.
-            conditions: Noise of the camera, speed of the tool.
+            conditions: Noise of the camera.
             tool: (2) where it is, x and y [m].
             seed: Of the noise.
-            settings: Of the planner; None for the defaults.
         """
         self._camera = Camera(conditions.camera, seed)
         x, y, self._angle = task.start
@@ -115,8 +114,8 @@ class Pusher:
         )
         self.tracker = ObjectTracker(TrackerConfig(), 0, start)
         self._command = _polar(tool)
-        self.loop = ClosedLoop(task.problem(self._command), settings)
-        self._step = conditions.speed * UPDATE_PERIOD
+        self.loop = ClosedLoop(task.problem(self._command))
+        self._step = TOOL_SPEED * UPDATE_PERIOD
         self._rested = 0
 
     @property

@@ -46,7 +46,7 @@ def setting(robot, touch):
         particles.force,
         particles.cost,
     )
-    alternative = Alternative(surface, FRICTION, DISTANCE, 0.03, 0.1, rng)
+    alternative = Alternative(surface, FRICTION, 0.03, rng)
     return alternative, placement, particles, measurement, point
 
 

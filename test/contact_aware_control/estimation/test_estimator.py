@@ -341,32 +341,16 @@ FEW = {"particles.count": 100}
 
 OTHER_VALUES = {
     "links": ("lbr_link_5",),
-    "particles.acquisition_rounds": 2,
-    "particles.effective_share": 0.8,
     "contacts.most": 1,
-    "contacts.settling_time": 10.0,
-    "contacts.mobility": 0.5,
-    "contacts.add_residual": 1000.0,
-    "contacts.remove_residual": 1000.0,
-    "contacts.remove_time": 0.0,
     "estimate.identifiable_joints": 7,
-    "estimate.identifiable_weight": 1.0,
     "estimate.identifiable_spread": 1e-6,
-    "estimate.identifiable_residual": 1e-6,
-    "estimate.search_residual": 1e-6,
-    "estimate.smallest_mode": 1e-6,
     "detection.contact_on": 30.0,
     "detection.contact_off": 2.9,
     "detection.threshold": 1000.0,
-    "detection.memory_time": 0.0,
     "noise.smallest": 0.3,
     "tare.largest_bias": 0.05,
-    "tare.variation_ratio": 1.0,
     "load.farthest": 0.01,
-    "load.window": 0.01,
-    "load.distinct": 1e-3,
     "errors.calibration": EXACT,
-    "errors.correlation_time": 1.0,
 }
 
 

@@ -25,7 +25,7 @@ class Episode:
 
     def __init__(self, robot, seed=0):
         self.robot = robot
-        self.hypothesis = LoadHypothesis(LoadConfig(), correlation_time=0.3)
+        self.hypothesis = LoadHypothesis(LoadConfig())
         self.regressor = ErrorRegressor(robot)
         self.rng = np.random.default_rng(seed)
         self.known = np.zeros(4)
@@ -166,7 +166,7 @@ class Touched:
 
     def __init__(self, robot, known):
         self.robot, self.known = robot, robot.load_of_payload(known, OFFSET)
-        self.classifier = LoadClassifier(7, LoadConfig(), 0.3, threshold=20.0)
+        self.classifier = LoadClassifier(7, LoadConfig(), threshold=20.0)
         self.regressor = ErrorRegressor(robot)
         self.rng = np.random.default_rng(0)
 

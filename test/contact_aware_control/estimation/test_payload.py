@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from contact_aware_control.estimation.config import PayloadConfig
 from contact_aware_control.estimation.tare import Payload
 
 CENTER = np.array([0.0, 0.0, 0.05])
@@ -12,7 +11,7 @@ Q = np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3])
 
 @pytest.fixture
 def payload(robot):
-    return Payload(PayloadConfig(transient_time=0.1), robot)
+    return Payload(robot)
 
 
 @pytest.fixture

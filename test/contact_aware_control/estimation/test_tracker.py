@@ -118,9 +118,7 @@ def test_two_pyramids_locate_much_friction_where_the_narrow_one_fails(
     make_plant, robot, touch, random_configuration
 ):
     """Sliding at mu 0.8; limits for mu up to 0.3 are those of test_estimator.py."""
-    narrow = from_mapping(
-        EstimatorConfig, {"particles": {"largest_friction": 0.5, "friction_surprise": 0.0}}
-    )
+    narrow = from_mapping(EstimatorConfig, {"particles": {"largest_friction": 0.5}})
     parts = (make_plant, robot, touch, random_configuration, 0.8)
     errors, flags = errors_at_friction(*parts)
     narrow_errors, _ = errors_at_friction(*parts, narrow)

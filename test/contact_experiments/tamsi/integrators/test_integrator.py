@@ -98,8 +98,6 @@ def test_two_runs_are_bit_identical():
     ("name", "field", "value"),
     [
         ("ie_qn_ec", "accuracy", 1e-5),
-        ("ie_qn_ec", "newton_share", 1e-5),
-        ("ie_qn", "newton_drift", 1e3),
         ("ie_fn", "max_iterations", 3),
         ("ie_fn", "max_rate", 1e-6),
         ("ie_fn", "min_step", 9e-3),
