@@ -6,7 +6,6 @@ import argparse
 import copy
 import dataclasses
 import math
-import multiprocessing
 import os
 from collections.abc import Sequence
 from functools import cache
@@ -14,10 +13,10 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.base.results import add_json_option, write_json
+from contact_core.base.sweep import Sweep, Workers
 from contact_experiments.bench import payload_error
 from contact_experiments.bench.fault_run import FaultRun, Tick
 from contact_experiments.fake import DRIVERS, FAULTS
@@ -41,6 +40,9 @@ LOST_PERIODS = 3
 """Periods from the first state that is missing to the hold."""
 LOST = ("dies", "restarts", "restarts_quickly", "outage", "long_outage")
 """Faults in which states are missing from the first period on."""
+
+RESULTS = Path("out/bench/faults")
+"""Where results are kept: a sweep that is interrupted goes on where it was."""
 
 BEGIN, END = "<!-- faults: begin -->", "<!-- faults: end -->"
 """Between these are the tables on the page of the documentation."""
@@ -195,24 +197,6 @@ def _largest_step(ticks: Sequence[Tick], allowed: np.ndarray) -> float:
     return largest
 
 
-def measure_all(cases: Sequence[tuple[str, bool, str]], processes: int) -> list[FaultOutcome]:
-    """Measure many cases, in their order.
-
-    Args:
-        cases: Driver, contact, fault of each.
-        processes: How many at a time.
-
-    Returns:
-        Their outcomes.
-    """
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        return list(tqdm(pool.imap(_measure_case, cases, chunksize=8), total=len(cases)))
-
-
-def _measure_case(case: tuple[str, bool, str]) -> FaultOutcome:
-    return measure(*case)
-
-
 def render(outcomes: Sequence[FaultOutcome]) -> str:
     """Show outcomes as tables, one for each driver and situation.
 
@@ -302,9 +286,11 @@ def main(args: argparse.Namespace) -> int:
     """
     names = args.fault or [*FAULTS, payload_error.NAME]
     faults = [name for name in names if name != payload_error.NAME]
+    sweep = Sweep(Workers(args.processes), RESULTS)
     travels: list[payload_error.Travel] = []
     if payload_error.NAME in names:
-        travels = payload_error.measure_all(payload_error.all_cases(), args.processes)
+        wrong = [(case,) for case in payload_error.all_cases()]
+        travels = sweep.run(payload_error.measure, wrong, payload_error.NAME)
         print(payload_error.render(travels))
         if args.page:
             text = args.page.read_text()
@@ -312,7 +298,7 @@ def main(args: argparse.Namespace) -> int:
     outcomes: list[FaultOutcome] = []
     if faults:
         cases = list(product(args.driver or DRIVERS, (False, True), faults))
-        outcomes = measure_all(cases, args.processes)
+        outcomes = sweep.run(measure, cases, "faults")
         print(render(outcomes))
         if args.page:
             args.page.write_text(page(args.page.read_text(), outcomes))

@@ -9,14 +9,12 @@ the wall with the same run without the error.
 from __future__ import annotations
 
 import dataclasses
-import multiprocessing
 from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import ClassVar
 
 import numpy as np
 import pinocchio as pin
-from tqdm import tqdm
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
@@ -57,11 +55,15 @@ class Rest(Stay):
 
 
 class Turn(Rest):
-    """All joints turn slowly."""
+    """All joints turn slowly, where there is no limit in the way forwards."""
 
     def motion(self, robot: Robot, q: np.ndarray) -> Motion:
         """Return the motion, see :meth:`Experiment.motion`."""
-        return JointTrajectory([0.0, self.duration], np.array([q, q + 0.05 * self.duration]))
+        turn = 0.05 * self.duration
+        forwards = q + turn <= robot.position_limits[1]
+        return JointTrajectory(
+            [0.0, self.duration], np.array([q, q + np.where(forwards, turn, -turn)])
+        )
 
 
 class PressAside(Rest):
@@ -223,17 +225,6 @@ def measure(case: PayloadCase) -> Travel:
         reported=tuple(status for status in statuses if status is not Status.OK),
         recovers=bool(np.linalg.norm(away[-1]) <= RECOVERED),
     )
-
-
-def measure_all(cases: Sequence[PayloadCase], processes: int) -> list[Travel]:
-    """Measure many cases, in their order.
-
-    Args:
-        cases: The cases.
-        processes: How many at a time.
-    """
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        return list(tqdm(pool.imap(measure, cases), total=len(cases), desc=NAME))
 
 
 def all_cases() -> list[PayloadCase]:

@@ -1,9 +1,20 @@
 """A payload that is not what was declared moves the command by no more than its bounds."""
 
+import numpy as np
 import pytest
 
 from contact_aware_control.safety.status import Status
-from contact_experiments.bench.payload_error import PayloadCase, all_cases, measure, render
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
+from contact_experiments.bench.payload_error import (
+    ARMS,
+    POSES,
+    PayloadCase,
+    Turn,
+    all_cases,
+    measure,
+    render,
+)
 
 FEW = [
     PayloadCase("iiwa14_wsg50", "at rest", "declared", True, 0, 2.0),
@@ -21,6 +32,19 @@ def test_a_wrong_payload_does_not_make_the_arm_fly(case):
     if case.situation == "at rest":
         assert Status.AMBIGUOUS_LOAD in travel.reported
     assert "**" not in render([travel])
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_every_arm_can_turn_from_every_pose(arm):
+    scene = Scene.load("free_space", arm)
+    robot = Robot.from_description(scene.robot)
+    lowest, highest = robot.position_limits
+    for pose in POSES:
+        start = np.array(scene.config.robot.initial_positions)
+        start[: len(pose)] += pose
+        motion = Turn().motion(robot, start)
+        for q in motion.samples(np.linspace(0.0, motion.duration, 50)):
+            assert ((lowest < q) & (q < highest)).all()
 
 
 @pytest.mark.verify
