@@ -53,7 +53,7 @@ def test_who_publishes_the_same_frames_is_named_until_it_is_gone(ros_domain: int
                 for _ in range(len(senders) * len(nodes)):
                     executor.spin_once(timeout_sec=0.003)
             for node in nodes:
-                node.rivals._look()
+                node.rivals._update()
 
     try:
         left, other = start("/left"), start("/other", "other/")
