@@ -85,6 +85,11 @@ def run(
             node.destroy_node()
     except KeyboardInterrupt:
         return 0
+    except SystemError as error:
+        # Compiled code that is interrupted ends with an error of its own.
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        return 0
     except (ContactStackError, rclpy_implementation.RCLError) as error:
         print(f"{Path(sys.argv[0]).stem}: {_one_line(error)}", file=sys.stderr, flush=True)
         return EXIT_ERROR

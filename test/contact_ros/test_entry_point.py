@@ -120,6 +120,15 @@ def test_a_signal_that_came_during_the_imports_ends_the_process(start_node, numb
     assert (process.returncode, out, err) == (0, "", "")
 
 
+def test_a_signal_within_compiled_code_ends_the_process(start_node) -> None:
+    """Which raises an error of its own, caused by the interruption."""
+    process = start_node(set_up="raise SystemError('exception set') from KeyboardInterrupt()")
+    assert (process.wait(20), process.stderr.read()) == (0, "")
+    process = start_node(set_up="raise SystemError('a mistake')")
+    assert process.wait(20) == 1
+    assert "a mistake" in process.stderr.read()
+
+
 def test_many_signals_at_once_are_one(start_node) -> None:
     process = start_node()
     assert process.stdout.readline() == "ticking\n"
