@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import atexit
 import gc
+import math
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
@@ -26,6 +28,9 @@ from contact_ros.arguments import check_files, useless_remaps
 from contact_ros.guarded_node import GuardedExecutor
 
 EXIT_ERROR = 2
+
+AGAIN = 1.0
+"""So long after an interruption another one counts: a library may have lost the first [s]."""
 
 RARELY = 1000
 """Collections of young garbage between two of all garbage."""
@@ -137,6 +142,7 @@ class _StopSignals:
     def __init__(self) -> None:
         self._requested = threading.Event()
         self._deferred = True
+        self._interrupted = -math.inf
         self._numbers = stop_signals()
         for number in self._numbers:
             signal.signal(number, self._handle)
@@ -169,8 +175,8 @@ class _StopSignals:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         self._requested.set()
-        if not self._deferred:
-            self._deferred = True
+        before, self._interrupted = self._interrupted, time.monotonic()
+        if not self._deferred and self._interrupted - before > AGAIN:
             # What a library was just making is half made, and complains when it is freed.
             sys.unraisablehook = lambda unraisable: None
             raise KeyboardInterrupt

@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from contact_ros.entry_point import LAUNCHED
+from contact_ros.entry_point import AGAIN, LAUNCHED
 
 pytestmark = pytest.mark.graph
 
@@ -127,6 +128,30 @@ def test_a_signal_within_compiled_code_ends_the_process(start_node) -> None:
     process = start_node(set_up="raise SystemError('a mistake')")
     assert process.wait(20) == 1
     assert "a mistake" in process.stderr.read()
+
+
+LOSES_THE_FIRST = """
+import time
+def lose_the_first():
+    for word in ("setting up", "lost it"):
+        print(word, flush=True)
+        try:
+            time.sleep(15.0)
+        except KeyboardInterrupt:
+            if word == "lost it":
+                raise
+"""
+
+
+def test_a_signal_that_a_library_has_lost_can_be_sent_again(start_node) -> None:
+    process = start_node(set_up="lose_the_first()", before=LOSES_THE_FIRST)
+    assert process.stdout.readline() == "setting up\n"
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "lost it\n"
+    time.sleep(AGAIN + 0.1)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=10)
+    assert (process.returncode, err) == (0, "")
 
 
 def test_many_signals_at_once_are_one(start_node) -> None:
