@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import entry_points
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar
 
 from contact_core.base.errors import ConfigError, choices
@@ -78,20 +79,25 @@ class Registry(Mapping[str, Item]):
 
     def __contains__(self, name: object) -> bool:
         """Return whether there is an item of a name."""
-        return name in self._items or name in self._elsewhere()
+        return name in self._items or name in self._elsewhere
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names, those of other packages last."""
-        return iter({**self._items, **dict.fromkeys(self._elsewhere())})
+        return iter({**self._items, **self._elsewhere})
 
     def __len__(self) -> int:
         """Return how many there are."""
         return sum(1 for _ in self)
 
     def _load(self, name: str) -> None:
-        if name not in self._elsewhere():
+        if name not in self._elsewhere:
             raise ConfigError(f"unknown {self._kind} '{name}' ({choices(self, name)})")
-        self._items[name] = entry_points(group=self._group)[name].load()
+        self._items[name] = self._elsewhere[name].load()
 
-    def _elsewhere(self) -> tuple[str, ...]:
-        return tuple(sorted(entry_points(group=self._group).names)) if self._group else ()
+    @cached_property
+    def _elsewhere(self) -> dict[str, EntryPoint]:
+        if not self._group:
+            return {}
+        # To look through all that is installed takes tens of milliseconds.
+        found = entry_points(group=self._group)
+        return {name: found[name] for name in sorted(found.names)}

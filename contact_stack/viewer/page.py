@@ -165,9 +165,9 @@ class Page:
 
     def _leave(self, client: viser.ClientHandle) -> None:
         """Let go of what somebody holds who has closed the page."""
-        hands = self._controls.pop(client.client_id, None)
-        if hands is not None:
-            hands.let_go()
+        controls = self._controls.pop(client.client_id, None)
+        if controls is not None:
+            controls.let_go()
 
     def _copy_of(self, canvas: Canvas, name: str) -> UrdfScene:
         """Draw another one of an object, translucent."""
@@ -210,8 +210,8 @@ class Page:
             live: What plots go on with, where ``now`` lies in the past.
         """
         self._robot.move_joints(now.joints)
-        for hands in tuple(self._controls.values()):  # people come and go
-            hands.draw()
+        for controls in tuple(self._controls.values()):  # people come and go
+            controls.draw()
         for name, (position, quaternion) in now.objects.items():
             if name in self._objects:
                 self._objects[name].move_root(position, quaternion)
