@@ -278,7 +278,7 @@ class IncidentFiles:
         self._files_left = config.files
         self._records: SimpleQueue[tuple[Incident, Future | None] | None] = SimpleQueue()
         # It waits for records: to start a thread takes the loop as long as others are busy.
-        self._thread = threading.Thread(target=self._run, name="incident records")
+        self._thread = threading.Thread(target=self._run, name="incident records", daemon=True)
         self._thread.start()
         self._service = node.create_service(Trigger, service, self._dump)
         self.last = ""

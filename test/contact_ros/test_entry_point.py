@@ -134,8 +134,8 @@ LOSES_THE_FIRST = """
 import time
 def lose_the_first():
     for word in ("setting up", "lost it"):
-        print(word, flush=True)
         try:
+            print(word, flush=True)
             time.sleep(15.0)
         except KeyboardInterrupt:
             if word == "lost it":

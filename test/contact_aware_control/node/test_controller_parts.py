@@ -1,11 +1,15 @@
-"""What clients are told, and who streams targets."""
+"""What clients are told, who streams targets, and threads beside the loop."""
 
 from __future__ import annotations
+
+import threading
+from unittest.mock import Mock
 
 import pytest
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.node.controller_parts import answer_to, shared_targets
+from contact_aware_control.node.config import RecorderConfig
+from contact_aware_control.node.controller_parts import IncidentFiles, answer_to, shared_targets
 from contact_aware_control.safety.status import Finding, LinkState, Request, Status
 from contact_aware_control.safety.supervisor import (
     Activity,
@@ -76,3 +80,14 @@ def test_nodes_that_stream_targets_at_once_are_named() -> None:
     assert two.startswith(said % "target_joint")
     kinds = shared_targets({"target_joint": ["/lbr/a"], "target_pose": ["/lbr/b"]})
     assert kinds.startswith(said % "target_pose")
+
+
+def test_a_set_up_that_is_interrupted_leaves_no_thread_that_keeps_the_process() -> None:
+    """Its node is never closed; a launch had to kill it."""
+    before = set(threading.enumerate())
+    files = IncidentFiles(Mock(), Mock(), RecorderConfig(folder="x"), threading.Lock(), "dump")
+    begun = set(threading.enumerate()) - before
+    assert begun
+    assert all(thread.daemon for thread in begun)
+    files.close()
+    assert not any(thread.is_alive() for thread in begun)
