@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
 
 import numpy as np
 
@@ -70,6 +72,11 @@ class ContactEstimate:
     modes: tuple[ContactMode, ...]
     ambiguous: bool = False
     same_wrench: bool = False
+
+    @cached_property
+    def force(self) -> float:
+        """How hard it presses [N]."""
+        return sqrt(self.force_world @ self.force_world)
 
     @property
     def wrench_known(self) -> bool:

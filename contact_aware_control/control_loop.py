@@ -23,7 +23,6 @@ from contact_aware_control.controllers import (
     ControllerState,
     make_controller,
 )
-from contact_aware_control.controllers.contact_jacobian import magnitude
 from contact_aware_control.loop_state import NANOSECONDS, LoopInputs, LoopState, LoopStatus
 from contact_aware_control.reference.base import Goal
 from contact_aware_control.reference.clock import ReferenceClock
@@ -296,7 +295,7 @@ class ControlLoop:
         gate, position, time = context.gate, context.arm.position, proposal.reference_time
         command, rate = gate.command, proposal.reference_rate
         assert context.goal is not None
-        start, tool = command, self._guard.tool_at(command)
+        start, tool = command, self._guard.place_of(command)
         if self._controller.bounds_step:
             rate = self._clock.rate(rate, context.goal, time, command, tool)
         pulled = context.bounded and self._yielding.is_pulled(context, proposal)
@@ -325,7 +324,7 @@ class ControlLoop:
         command, output = self._limited(given, output, fraction)
         held = rate < SLOWED
         if self._controller.bounds_step and not output.contact_links:
-            there = self._guard.tool_at(command)
+            there = self._guard.place_of(command)
             held |= self._clock.is_held(context.goal, time, start, tool, command, there)
         slowed = Status.REFERENCE_SLOWED if held else Status.OK
         proposal = proposal._replace(
@@ -409,7 +408,7 @@ class ControlLoop:
         if age(now, report) > self.config.safety.contacts_timeout:
             report = None
         located = [] if report is None else [c for c in report.contacts if c.wrench_known]
-        claimed = sum(magnitude(contact.force_world) for contact in located)
+        claimed = sum(contact.force for contact in located)
         allowed = math.inf
         if self._controller.limits_force:
             limits = goal.force_limits if goal is not None else {}
@@ -445,10 +444,7 @@ class ControlLoop:
             reference_age=0.0 if refreshed is None else (now - refreshed) * NANOSECONDS,
             has_reference=goal is not None,
             identifiable=reflex.unexplained_force == 0.0
-            and all(
-                contact.wrench_known or magnitude(contact.force_world) < considered
-                for contact in contacts
-            ),
+            and all(contact.wrench_known or contact.force < considered for contact in contacts),
             force_ratio=max(self._yielding.force_ratio(goal, located), reflex.force_ratio),
             torque_exceeded=torque_exceeded,
         )

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from contact_aware_control.chain import chain_of, forward_kinematics
 from contact_core.base.kernel import kernel
 from contact_core.robot.robot import Robot
 
@@ -64,69 +65,41 @@ def _geometry(robot: Robot, held_reach: float) -> tuple[np.ndarray, np.ndarray]:
         held_reach: How far an object in the gripper reaches from the tool's origin [m].
 
     Returns:
-        (n, 5, 3): rotation, origin [m] and axis of every joint in the frame of the one before;
-        (s, 5): spheres around collision shapes and held object: index of the joint that moves
-        it, centre in that joint's frame, radius [m].
+        The chain; (s, 5): spheres around collision shapes and held object: index of the joint that
+        moves it, centre in that joint's frame, radius [m].
     """
     model = robot.model
-    robot.update(np.zeros(robot.n))
-    axes = np.einsum("kji,kj->ki", robot.joint_rotations, robot.joint_axes)
-    frames = np.empty((robot.n, 5, 3))
-    for k in range(robot.n):
-        placement = model.jointPlacements[k + 1]
-        frames[k] = [*placement.rotation, placement.translation, axes[k]]
     tool = model.frames[model.getFrameId(robot.tool_link)]
     spheres = [(tool.parentJoint - 1, *tool.placement.translation, held_reach)]
     for shape in robot.collision_shapes:
         frame = model.frames[model.getFrameId(shape.body)]
         center = (frame.placement * shape.placement).translation
         spheres.append((frame.parentJoint - 1, *center, shape.shape.bounding_radius))
-    return frames, np.array([sphere for sphere in spheres if sphere[0] >= 0])
+    return chain_of(robot), np.array([sphere for sphere in spheres if sphere[0] >= 0])
 
 
 @kernel
 def _lever_arms(
-    q: np.ndarray, frames: np.ndarray, spheres: np.ndarray, links: int, arms: np.ndarray
+    q: np.ndarray, chain: np.ndarray, spheres: np.ndarray, links: int, arms: np.ndarray
 ) -> None:
-    """Fill ``arms`` (n) [m]; forward kinematics by Rodrigues' formula, joint by joint."""
+    """Fill ``arms`` (n) [m]."""
     n = q.shape[0]
-    axis = np.empty((n, 3))
-    origin = np.empty((n, 3))
-    turn = np.eye(3)
-    before = np.empty((3, 3))
-    point = np.zeros(3)
+    origins, axes, turns = np.empty((n + 1, 3)), np.empty((n, 3)), np.empty((n + 1, 3, 3))
     offset = np.empty(3)
-    for k in range(n):
-        arms[k] = MIN_LEVER
-        x, y, z = frames[k, 4, 0], frames[k, 4, 1], frames[k, 4, 2]
-        c, s = math.cos(q[k]), math.sin(q[k])
-        d = 1.0 - c
-        for i in range(3):
-            origin[k, i] = point[i]
-            for j in range(3):
-                origin[k, i] += turn[i, j] * frames[k, 3, j]
-                before[i, j] = 0.0
-                for m in range(3):
-                    before[i, j] += turn[i, m] * frames[k, m, j]
-        for i in range(3):
-            point[i] = origin[k, i]
-            r0, r1, r2 = before[i, 0], before[i, 1], before[i, 2]
-            along = r0 * x + r1 * y + r2 * z
-            axis[k, i] = along
-            turn[i, 0] = c * r0 + s * (r1 * z - r2 * y) + d * along * x
-            turn[i, 1] = c * r1 + s * (r2 * x - r0 * z) + d * along * y
-            turn[i, 2] = c * r2 + s * (r0 * y - r1 * x) + d * along * z
-        for sphere in range(spheres.shape[0]):
-            if int(spheres[sphere, 0]) != k or k >= links:
-                continue
-            for joint in range(k + 1):
-                along = 0.0
-                for i in range(3):
-                    offset[i] = point[i] - origin[joint, i]
-                    for j in range(3):
-                        offset[i] += turn[i, j] * spheres[sphere, 1 + j]
-                    along += offset[i] * axis[joint, i]
-                square = 0.0
-                for i in range(3):
-                    square += (offset[i] - along * axis[joint, i]) ** 2
-                arms[joint] = max(arms[joint], math.sqrt(square) + spheres[sphere, 4])
+    forward_kinematics(q, chain, origins, axes, turns)
+    arms[:] = MIN_LEVER
+    for sphere in range(spheres.shape[0]):
+        k = int(spheres[sphere, 0])
+        if k >= links:
+            continue
+        for joint in range(k + 1):
+            along = 0.0
+            for i in range(3):
+                offset[i] = origins[k, i] - origins[joint, i]
+                for j in range(3):
+                    offset[i] += turns[k, i, j] * spheres[sphere, 1 + j]
+                along += offset[i] * axes[joint, i]
+            square = 0.0
+            for i in range(3):
+                square += (offset[i] - along * axes[joint, i]) ** 2
+            arms[joint] = max(arms[joint], math.sqrt(square) + spheres[sphere, 4])

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from contact_aware_control.config import ControllerConfig, ReflexConfig
-from contact_aware_control.controllers.quasistatic import QuasistaticModel
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.contact import ContactEstimate, ContactReport
+from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
+from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
-from contact_aware_control.safety.command_gate import CommandGate
 from contact_aware_control.safety.command_limits import GoalChecker
-from contact_aware_control.safety.follow_watch import FollowWatch
-from contact_aware_control.safety.reflex import Reflex, ReflexState
-from contact_aware_control.safety.state_checks import CheckState, StateChecks
-from contact_aware_control.tracking import PoseTracking
 from contact_core.base.config import from_mapping
-from contact_core.quadratic_program import DualActiveSetSolver, QuadraticProgram
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 
 ROBOT = "iiwa14_wsg50"
-PERIOD = 0.005
 PERIOD_NS = 5_000_000
 
 
@@ -33,31 +28,21 @@ def precompile() -> None:
 
 
 def precompile_controller() -> None:
-    """Do what a tick and the check of a goal do; compiled code is kept on disk."""
-    robot = Robot.from_description(RobotDescription.load(ROBOT))
+    """Check a goal, and run ticks in contact; compiled code is kept on disk."""
+    description, config = RobotDescription.load(ROBOT), ControllerConfig()
+    robot = Robot.from_description(description)
     q = np.full(robot.n, 0.5)
+    GoalChecker(robot, config).check(Goal(JointTrajectory([0.0, 1.0], np.array([q, q]))), q)
     robot.update(q)
-    pose = robot.tool_pose()
-    reference = PoseTrajectory([0.0, 1.0], [pose, pose])
-    tracking = PoseTracking(robot, reference, q, ControllerConfig())
-    hessian, gradient = tracking.objective(q, PERIOD)
-    motion = JointTrajectory([0.0, 1.0], np.array([q, q]))
-    GoalChecker(robot, ControllerConfig()).check(Goal(motion), q)
-    model = QuasistaticModel.at(np.ones(robot.n), np.ones((1, robot.n)), 1e-6)
-    problem = QuadraticProgram.from_arrays(
-        hessian, gradient, -model.force_map, np.ones(1), -np.ones(robot.n), np.ones(robot.n)
-    )
-    DualActiveSetSolver().solve(problem)
-    gate = CommandGate(robot, ControllerConfig())
-    passed = gate.start(q)
-    gate.is_reached(q, gate.step_bounds(passed, q))
-    gate.judge(passed, 0, q, q)
-    state = ArmState(0, q, q, q, q)
-    watch = FollowWatch(robot, ControllerConfig())
-    watch.check(watch.start(q), state)
-    StateChecks(robot, ControllerConfig()).check(CheckState(), state, q)
-    reflex = Reflex(robot, ReflexConfig(), np.ones(robot.n), PERIOD)
-    reflex.watch(ReflexState(), state, q, None, 0.0, 1.0)
+    tool, link = robot.tool_pose(), "lbr_link_6"
+    push = ContactEstimate.known(robot, link, robot.link_pose(link).translation, np.full(3, 30.0))
+    goal = Goal(PoseTrajectory([0.0, 1.0], [tool, tool]))
+    loop = ControlLoop(Robot.from_description(description), config)
+    state = loop.start()
+    for tick in range(1, 8):
+        now = tick * PERIOD_NS
+        arm, report = ArmState(now, q, q, q, np.zeros(robot.n)), ContactReport(now, [push])
+        state, _, _ = loop.tick(state, LoopInputs(now, arm, report, goal if tick > 2 else None))
 
 
 def precompile_estimator() -> None:

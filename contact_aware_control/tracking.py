@@ -22,7 +22,7 @@ from contact_aware_control.reference.base import (
     Reference,
 )
 from contact_core.base.errors import TrajectoryError
-from contact_core.base.kernel import kernel
+from contact_core.base.kernel import inner_kernel, kernel
 from contact_core.robot.robot import Robot
 
 RETURN_SHARE = 1.2
@@ -33,8 +33,6 @@ LOOKED_AT = 200
 
 TINY = 1e-9
 """A reference that moves less rests [m, rad]."""
-
-_STILL = np.zeros(1)
 
 Size = Callable[[np.ndarray], float]
 """Of a step."""
@@ -216,41 +214,24 @@ class PoseTracking(TrackingTask):
         model, data = self._robot.model, self._data
         pin.computeJointJacobians(model, data, q)
         pose = pin.updateFramePlacement(model, data, self._tool)
-        error = pin.log6(pose.actInv(now)).vector
-        error, posture = self._error_gain * error, self._error_gain * (self._posture - q)
-        if returns < math.inf:
-            shift, turn = slice(3), slice(3, 6)
-            steps = np.minimum(returns * self._return_steps, self._fastest)
-            for part, most in ((shift, steps[0]), (turn, steps[1])):
-                error[part] *= _share(error[part], motion[part], programmed[part], most, _norm)
-            posture = posture * _share(posture, _STILL, _STILL, steps[1], _largest)
-        jacobian = pin.getFrameJacobian(model, data, self._tool, pin.LOCAL)
-        hessian, gradient = _quadratic(
-            jacobian, self._weights, error + motion, posture, self._posture_weight
+        return _quadratic(
+            pin.getFrameJacobian(model, data, self._tool, pin.LOCAL),
+            self._weights,
+            pin.log6(pose.actInv(now)).vector,
+            motion,
+            programmed,
+            self._posture - q,
+            self._posture_weight,
+            self._error_gain,
+            returns,
+            self._return_steps,
+            self._fastest,
+            self._reference.waits,
         )
-        if not self._reference.waits:
-            hessian[np.diag_indices_from(hessian)] += self._curvature(jacobian, error)
-        return hessian, gradient
 
     def error(self, time: float) -> tuple[float, float]:
         """Return the error of the tool pose, see :meth:`TrackingTask.error`."""
         return pose_distance(self._robot.tool_pose(), self._reference.sample(time))
-
-    def _curvature(self, jacobian: np.ndarray, error: np.ndarray) -> float:
-        """Return a bound on what J^T W J leaves out of the Hessian of |X^-1 X_ref|^2_W / 2.
-
-        That is how J changes, times the error: nothing where a reference is followed closely. One
-        that does not wait may be out of reach, and where the arm is stretched towards it H is
-        singular but for this; without it the command would swing from bound to bound. It is the
-        damping of Levenberg and Marquardt.
-
-        Args:
-            jacobian: J (6, n), tool frame.
-            error: (6) the share of the error that is made up in this tick, tool frame.
-        """
-        lever = math.sqrt(float((jacobian[:3] ** 2).sum(axis=0).max()))
-        shift, turn = _norm(error[:3]) / self._error_gain, _norm(error[3:]) / self._error_gain
-        return float(self._weights[0] * shift * lever + self._weights[3] * turn)
 
     def _motion(self, time: float, rate: float) -> _Motion:
         """Return the motion of the reference; a tick asks for it at several configurations."""
@@ -392,41 +373,100 @@ def _norm(step: np.ndarray) -> float:
     return math.sqrt(float(step @ step))
 
 
+@inner_kernel
+def _part(
+    error: np.ndarray,
+    motion: np.ndarray,
+    programmed: np.ndarray,
+    least: float,
+    first: int,
+) -> float:
+    """Return :func:`_share` of the shift (``first`` = 0) or the turn (3) of a twist."""
+    wanted, moved, ahead = 0.0, 0.0, 0.0
+    for k in range(first, first + 3):
+        wanted += error[k] * error[k]
+        moved += motion[k] * motion[k]
+        ahead += programmed[k] * programmed[k]
+    wanted = math.sqrt(wanted)
+    most = max(RETURN_SHARE * math.sqrt(ahead), least) - math.sqrt(moved)
+    return 1.0 if wanted <= most else max(most, 0.0) / wanted
+
+
 @kernel
 def _quadratic(
     jacobian: np.ndarray,
     weights: np.ndarray,
     twist: np.ndarray,
+    motion: np.ndarray,
+    programmed: np.ndarray,
     posture: np.ndarray,
     posture_weight: float,
+    gain: float,
+    returns: float,
+    return_steps: np.ndarray,
+    fastest: np.ndarray,
+    waits: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Expand |J x - e|^2_W + weight |x - posture|^2, the weight relative to trace(H)/n.
 
+    A reference that does not wait may be out of reach, and where the arm is stretched towards it
+    J^T W J is singular: without more the command would swing from bound to bound. What that
+    leaves out of the Hessian of |X^-1 X_ref|^2_W / 2 is how J changes, times the error, nothing
+    where a reference is followed closely. A bound on it is added, the damping of Levenberg and
+    Marquardt.
+
     Args:
-        jacobian: J (6, n).
+        jacobian: J (6, n), tool frame.
         weights: (6) diagonal of W.
-        twist: e (6).
-        posture: (n) step towards the posture.
+        twist: (6) to the reference, tool frame [m, rad].
+        motion: (6) of the reference in this tick, tool frame.
+        programmed: (6) what that would be at the programmed speed.
+        posture: (n) way to the posture [rad].
         posture_weight: Relative weight of the posture.
+        gain: Share of the way that is made up in a tick.
+        returns: See :meth:`TrackingTask.objective`.
+        return_steps: (2) shift [m] and turn [rad] of the way back in a tick.
+        fastest: (2) the largest of them.
+        waits: Whether the reference does.
 
     Returns:
         H (n, n), g (n).
     """
     n = posture.shape[0]
+    error = gain * twist
+    back = gain * posture
+    if returns < math.inf:
+        least = (
+            min(returns * return_steps[0], fastest[0]),
+            min(returns * return_steps[1], fastest[1]),
+        )
+        for part in range(2):
+            share = _part(error, motion, programmed, least[part], 3 * part)
+            for k in range(3 * part, 3 * part + 3):
+                error[k] *= share
+        farthest = np.abs(back).max()
+        if farthest > least[1]:
+            back *= max(least[1], 0.0) / farthest
     hessian = np.zeros((n, n))
     gradient = np.zeros(n)
-    trace = 0.0
+    trace, lever = 0.0, 0.0
     for i in range(n):
         for k in range(6):
             weighted = weights[k] * jacobian[k, i]
-            gradient[i] -= weighted * twist[k]
+            gradient[i] -= weighted * (error[k] + motion[k])
             for j in range(i + 1):
                 hessian[i, j] += weighted * jacobian[k, j]
         trace += hessian[i, i]
         for j in range(i):
             hessian[j, i] = hessian[i, j]
+        lever = max(lever, jacobian[0, i] ** 2 + jacobian[1, i] ** 2 + jacobian[2, i] ** 2)
+    curvature = 0.0
+    if not waits:
+        shift = math.sqrt(error[0] ** 2 + error[1] ** 2 + error[2] ** 2) / gain
+        turn = math.sqrt(error[3] ** 2 + error[4] ** 2 + error[5] ** 2) / gain
+        curvature = weights[0] * shift * math.sqrt(lever) + weights[3] * turn
     weight = posture_weight * trace / n
     for i in range(n):
-        hessian[i, i] += weight
-        gradient[i] -= weight * posture[i]
+        hessian[i, i] += weight + curvature
+        gradient[i] -= weight * back[i]
     return hessian, gradient

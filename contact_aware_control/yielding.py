@@ -20,7 +20,6 @@ from contact_aware_control.controllers import (
     ControllerOutput,
     ControllerState,
 )
-from contact_aware_control.controllers.contact_jacobian import magnitude
 from contact_aware_control.controllers.qp_controller import RELEASE_TIME
 from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.loop_state import NANOSECONDS
@@ -299,7 +298,7 @@ class Yielding:
             limits = goal.force_limits
         default = self._config.force.limit
         return max(
-            magnitude(contact.force_world)
+            contact.force
             / max(limits.get(contact.link, default), self._config.force.contact_off, 1e-3)
             for contact in contacts
         )

@@ -17,6 +17,7 @@ import numpy as np
 
 from contact_aware_control.config import ForceConfig
 from contact_aware_control.contact import ContactEstimate
+from contact_core.base.kernel import kernel
 from contact_core.robot.robot import Robot
 
 # Contacts of two ticks whose joint torques differ by less than 60 degrees are the same one.
@@ -41,6 +42,7 @@ class ContactConstraint(NamedTuple):
         direction: (3) u_i, unit vector of the force on the robot, world frame; NaN likewise.
         row: (n) u_i^T J_Ci [m/rad], (4c).
         heading: (n) row in the metric K^-1, in which G is the Gram matrix, of length one.
+        length: Of the row in that metric.
         force: lam_i, measured [N].
         limit: Largest force allowed here [N].
         trusted: Whether the force was measured in this tick, at a place that is known.
@@ -52,6 +54,7 @@ class ContactConstraint(NamedTuple):
     direction: np.ndarray
     row: np.ndarray
     heading: np.ndarray
+    length: float
     force: float
     limit: float
     trusted: bool
@@ -175,7 +178,7 @@ class ContactSelection:
                 memory, expected = UNKNOWN, math.nan
                 if known is not None:
                     # A place that is better known gives the same torque another force.
-                    share = self._length(before.active[known].row) / self._length(candidate.row)
+                    share = before.active[known].length / candidate.length
                     memory = before.memories[known].times(share)
                     expected = share * before.predicted[known]
                 memories.append(memory)
@@ -204,14 +207,7 @@ class ContactSelection:
         """
         row = torque / max(force, TINY)
         return ContactConstraint(
-            link=link,
-            point=NOWHERE,
-            direction=NOWHERE,
-            row=row,
-            heading=self._heading(row),
-            force=force,
-            limit=limit,
-            trusted=True,
+            link, NOWHERE, NOWHERE, row, *self._heading(row), force, limit, trusted=True
         )
 
     def keep(self, before: ContactSet) -> ContactSet:
@@ -230,18 +226,19 @@ class ContactSelection:
     def _constraint(
         self, estimate: ContactEstimate, link_limits: Mapping[str, float]
     ) -> ContactConstraint:
-        force = magnitude(estimate.force_world)
+        force = estimate.force
         direction = estimate.force_world / force if force > 0.0 else estimate.normal_world
         row = self._robot.torque_of_force(estimate.link, estimate.point_world, direction)
+        limit = link_limits.get(estimate.link, self._config.limit)
         return ContactConstraint(
-            link=estimate.link,
-            point=estimate.point_world,
-            direction=direction,
-            row=row,
-            heading=self._heading(row),
-            force=force,
-            limit=link_limits.get(estimate.link, self._config.limit),
-            trusted=estimate.wrench_known,
+            estimate.link,
+            estimate.point_world,
+            direction,
+            row,
+            *self._heading(row),
+            force,
+            limit,
+            estimate.wrench_known,
         )
 
     def _placed(self, contact: ContactConstraint, lost_for: float = 0.0) -> ContactConstraint:
@@ -249,15 +246,13 @@ class ContactSelection:
         if contact.point is NOWHERE:
             return contact._replace(lost_for=lost_for)
         row = self._robot.torque_of_force(contact.link, contact.point, contact.direction)
-        return contact._replace(row=row, heading=self._heading(row), lost_for=lost_for)
+        heading, length = self._heading(row)
+        return contact._replace(row=row, heading=heading, length=length, lost_for=lost_for)
 
-    def _heading(self, row: np.ndarray) -> np.ndarray:
-        scaled: np.ndarray = row / self._root_of_stiffness
-        length = magnitude(scaled)
-        return scaled / length if length > 0.0 else scaled
-
-    def _length(self, row: np.ndarray) -> float:
-        return max(magnitude(row / self._root_of_stiffness), TINY)
+    def _heading(self, row: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return direction and length of a row in the metric K^-1."""
+        heading: tuple[np.ndarray, float] = _heading(row, self._root_of_stiffness)
+        return heading
 
     def _merged(self, contacts: list[ContactConstraint]) -> list[ContactConstraint]:
         """Merge contacts whose rows are nearly parallel: G would be singular."""
@@ -278,12 +273,12 @@ class ContactSelection:
         share = a.force / force if force > 0.0 else 1.0
         row = share * a.row + (1.0 - share) * b.row
         return ContactConstraint(
-            link=a.link,
-            point=a.point,
-            direction=a.direction,
-            row=row,
-            heading=self._heading(row),
-            force=force,
+            a.link,
+            a.point,
+            a.direction,
+            row,
+            *self._heading(row),
+            force,
             limit=min(a.limit, b.limit),
             trusted=a.trusted and b.trusted,
         )
@@ -316,6 +311,10 @@ def _closest(
     return best
 
 
-def magnitude(vector: np.ndarray) -> float:
-    """Return the Euclidean length of a short vector, ten times faster than numpy.linalg."""
-    return math.sqrt(vector @ vector)
+@kernel
+def _heading(row: np.ndarray, root_of_stiffness: np.ndarray) -> tuple[np.ndarray, float]:
+    heading = row / root_of_stiffness
+    length = math.sqrt((heading * heading).sum())
+    if length > 0.0:
+        heading /= length
+    return heading, max(length, TINY)

@@ -39,7 +39,6 @@ from contact_aware_control.controllers.contact_jacobian import (
     ContactConstraint,
     ContactSelection,
     ContactSet,
-    magnitude,
 )
 from contact_aware_control.controllers.quasistatic import (
     BIAS_TIME,
@@ -51,6 +50,7 @@ from contact_aware_control.controllers.quasistatic import (
 from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.safety.status import Status
 from contact_aware_control.tracking import TrackingTask, TrackingTasks
+from contact_core.base.kernel import kernel
 from contact_core.base.low_pass import followed_share
 from contact_core.quadratic_program import (
     QuadraticProgram,
@@ -280,13 +280,13 @@ class CondensedQpController(Controller):
                 contact.link, contact.point_world, contact.force_world
             )
         default = self._config.force.limit
-        likely = max(doubtful, key=lambda c: magnitude(c.force_world), default=None)
+        likely = max(doubtful, key=lambda c: c.force, default=None)
         if likely is None:
             link, limit, links = "", max(default, *limits.values(), 0.0), self._robot.n
             claimed = 0.0
         else:
             link, limit = likely.link, limits.get(likely.link, default)
-            links, claimed = likely.joints_moving, magnitude(likely.force_world)
+            links, claimed = likely.joints_moving, likely.force
         anywhere, there = (
             self._levers.least_force(inputs.position, torque, count) for count in (None, links)
         )
@@ -378,9 +378,8 @@ class QpController(CondensedQpController):
             model.equilibrium(inputs.position, inputs.command) if incremental else inputs.command
         )
         hessian, gradient = task.objective(evaluated, inputs.time, inputs.rate, returns)
-        scale = hessian.trace() / self._robot.n
-        damping = scale * (self._config.tracking.regularization + weight)
-        return hessian + damping * self._identity, gradient
+        _dampen(hessian, self._config.tracking.regularization + weight)
+        return hessian, gradient
 
 
 class FrictionlessQpController(CondensedQpController):
@@ -406,6 +405,16 @@ class FrictionlessQpController(CondensedQpController):
             hessian = projector.T @ hessian @ projector
             gradient = projector.T @ gradient
         return hessian + damping * self._identity, gradient
+
+
+@kernel
+def _dampen(hessian: np.ndarray, weight: float) -> None:
+    """Add a weight of |x|^2 that is relative to trace(H)/n."""
+    n, trace = len(hessian), 0.0
+    for i in range(n):
+        trace += hessian[i, i]
+    for i in range(n):
+        hessian[i, i] += trace / n * weight
 
 
 def adapted_damping(

@@ -197,11 +197,12 @@ class ForcePrediction:
         predicted = model.force(q, command)
         if not contacts.active:
             return predicted, contacts._replace(position=q)
-        moved = np.zeros(model.contacts)
-        if contacts.position is not None:
-            moved = model.force_map @ (q - contacts.position)
-        slowness = (model.force_map * self._damping.time(q) * model.deflection.T).sum(axis=1)
-        softness = self._compliance / model.compliance.diagonal()
+        before = q if contacts.position is None else contacts.position
+        moved = model.force_map @ (q - before)
+        slowness, stiffness = _springs(
+            model.force_map, model.deflection, model.compliance, self._damping.time(q)
+        )
+        softness = self._compliance * stiffness
         memories: list[ForceMemory] = []
         for i, (contact, memory) in enumerate(zip(contacts.active, contacts.memories, strict=True)):
             bias, rate, lagging, last = memory
@@ -225,6 +226,20 @@ class ForcePrediction:
 
 def _within(most: float, value: float) -> float:
     return min(max(value, -most), most)
+
+
+@kernel
+def _springs(
+    force_map: np.ndarray, deflection: np.ndarray, compliance: np.ndarray, time: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return T_c [s] and 1 / G_cc [N/m] of every contact, each (nc)."""
+    contacts, n = force_map.shape
+    slowness, stiffness = np.zeros(contacts), np.empty(contacts)
+    for c in range(contacts):
+        stiffness[c] = 1.0 / compliance[c, c]
+        for i in range(n):
+            slowness[c] += force_map[c, i] * time[i] * deflection[i, c]
+    return slowness, stiffness
 
 
 @kernel

@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pinocchio as pin
 
+from contact_aware_control.chain import Place
 from contact_aware_control.config import GovernorConfig
 from contact_aware_control.reference.base import Goal, JointReference, PoseReference, Reference
 
@@ -41,9 +41,7 @@ class ReferenceClock:
         self._period = period
         self._change = period / RATE_TIME
 
-    def rate(
-        self, rate: float, goal: Goal, time: float, command: np.ndarray, tool: pin.SE3
-    ) -> float:
+    def rate(self, rate: float, goal: Goal, time: float, command: np.ndarray, tool: Place) -> float:
         """Return the rate of the next tick.
 
         Args:
@@ -66,9 +64,9 @@ class ReferenceClock:
         goal: Goal,
         time: float,
         command: np.ndarray,
-        tool: pin.SE3,
+        tool: Place,
         after: np.ndarray,
-        tool_after: pin.SE3,
+        tool_after: Place,
     ) -> bool:
         """Tell whether the command stays behind a stream, whose time passes all the same.
 
@@ -90,7 +88,7 @@ class ReferenceClock:
             return False
         return lag - self._lag(goal.reference, time, after, tool_after) < NEARING * self._period
 
-    def _lag(self, reference: Reference, time: float, command: np.ndarray, tool: pin.SE3) -> float:
+    def _lag(self, reference: Reference, time: float, command: np.ndarray, tool: Place) -> float:
         """Return how far the command is from the reference, as a share of the tolerance."""
         if isinstance(reference, JointReference):
             return float(np.abs(reference.sample(time) - command).max()) / self._config.joint

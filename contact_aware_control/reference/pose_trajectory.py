@@ -20,6 +20,9 @@ RUN_OUT = 0.3
 # Reach and joint speed are checked at this many points of every segment.
 CHECKS_PER_SEGMENT = 20
 
+REMEMBERED = 2
+"""Poses that are kept beside the last one: at the beginning of a tick, its end, and a period on."""
+
 
 class PoseTrajectory(PoseReference):
     """Straight lines of the tool and rotations about one axis, with a quintic time law.
@@ -61,7 +64,7 @@ class PoseTrajectory(PoseReference):
             pin.log3(start.rotation.T @ end.rotation)
             for start, end in zip(self._from, self.poses[1:], strict=False)
         ]
-        self._sampled = self.times[0], self.poses[0]
+        self._sampled: dict[float, pin.SE3] = {}
 
     @classmethod
     def from_start(
@@ -105,10 +108,10 @@ class PoseTrajectory(PoseReference):
         if time <= self.times[0]:
             return self.poses[0]
         # A time is asked for several times: the end of one tick is the beginning of the next.
-        known, pose = self._sampled
-        if time != known:
+        pose = self._sampled.get(time)
+        if pose is None:
             pose = self._interpolate(time)
-            self._sampled = time, pose
+            self._sampled = {**dict(list(self._sampled.items())[-REMEMBERED:]), time: pose}
         return pose
 
     def _interpolate(self, time: float) -> pin.SE3:

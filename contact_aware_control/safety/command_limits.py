@@ -13,8 +13,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import pinocchio as pin
 
+from contact_aware_control.chain import Place, chain_of, place
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference.base import (
     Goal,
@@ -36,19 +36,17 @@ CHECK_STEP = 0.05
 """A goal's clearances are checked on a grid this fine [s]."""
 
 
-class _Place(NamedTuple):
+class _Known(NamedTuple):
     """Where a command has the arm.
 
     Attributes:
-        command: (n) q_cmd [rad].
-        tool: Pose of the tool, world frame.
-        elbow: (3) world frame [m].
+        key: The command's bytes.
+        place: Of joints and tool.
         workspace: Distance of the tool to the workspace's limits [m].
     """
 
-    command: np.ndarray
-    tool: pin.SE3
-    elbow: np.ndarray
+    key: bytes
+    place: Place
     workspace: float
 
 
@@ -59,7 +57,7 @@ class CommandGuard:
         """Take the limits.
 
         Args:
-            robot: The arm; it is not changed.
+            robot: The arm; it is updated.
             config: Workspace, self-collision and speed of tool and elbow.
             bounds_speed: False where the abrupt motion of a baseline is to be seen.
 
@@ -70,11 +68,10 @@ class CommandGuard:
         self._self_collision = SelfCollision(robot, config.self_collision)
         self._braking = min(1.0, BRAKING_RATE * config.period)
         self._farthest = config.limits.tool_speed * config.period if bounds_speed else math.inf
-        self._known: _Place | None = None
-        self._model, self._data = robot.model, robot.model.createData()
-        self._tool = robot.model.getFrameId(robot.tool_link)
-        self._elbow = (robot.n + 1) // 2
-        tool = robot.model.frames[self._tool]
+        self._known: _Known | None = None
+        self._chain = chain_of(robot)
+        self._elbow = (robot.n - 1) // 2
+        tool = robot.model.frames[robot.model.getFrameId(robot.tool_link)]
         self._reach = np.maximum(
             self._self_collision.reach,
             reach_of(robot, tool.parentJoint, float(np.linalg.norm(tool.placement.translation))),
@@ -97,17 +94,15 @@ class CommandGuard:
             (q_cmd+ (n) [rad]; WORKSPACE, SELF_COLLISION, or LIMIT_REACHED for the speed of tool
             or elbow if it was shortened, else OK).
         """
-        present, following = self._at(command), self._place(command + change)
+        wanted = command + change
+        present, following = self._at(command), self._measure(wanted)
         share, status = 1.0, Status.OK
         farthest = math.inf if yields else self._farthest
-        for way in (
-            following.tool.translation - present.tool.translation,
-            following.elbow - present.elbow,
-        ):
-            distance = math.sqrt(way @ way)
+        for point in (-1, self._elbow):
+            distance = math.dist(following.place.origins[point], present.place.origins[point])
             if share * distance > farthest:
                 share, status = farthest / distance, Status.LIMIT_REACHED
-        braking, wanted = self._braking, following.command
+        braking = self._braking
         for now, lost, reason in (
             (present.workspace, present.workspace - following.workspace, Status.WORKSPACE),
             (*self._self_collision.approach(command, wanted, braking), Status.SELF_COLLISION),
@@ -120,16 +115,13 @@ class CommandGuard:
             return wanted, status
         return command + share * change, status
 
-    def tool_at(self, command: np.ndarray) -> pin.SE3:
-        """Return where a command has the tool; that of the present one is known.
+    def place_of(self, command: np.ndarray) -> Place:
+        """Return where a command has the arm; that of the present one is known.
 
         Args:
             command: (n) q_cmd [rad].
-
-        Returns:
-            The pose, world frame.
         """
-        return self._at(command).tool
+        return self._at(command).place
 
     def check(self, reference: Reference, let_tick_run: LetTickRun = run_to_end) -> None:
         """Check a goal before the arm moves.
@@ -148,8 +140,8 @@ class CommandGuard:
         elif isinstance(reference, PoseReference):
             for time in times:
                 let_tick_run()
-                place = reference.sample(time).translation
-                _refuse_outside(time, self._workspace.clearance_at(place))
+                at = reference.sample(time).translation
+                _refuse_outside(time, self._workspace.clearance_at(at))
 
     def _check_joints(self, times: np.ndarray, path: np.ndarray, let_tick_run: LetTickRun) -> None:
         """Check joint positions (m, n) [rad] at m times [s].
@@ -160,7 +152,7 @@ class CommandGuard:
         while at < len(path):
             let_tick_run()
             time, q = times[at], path[at]
-            inside, clearance = self._place(q).workspace, self._self_collision.clearance(q)
+            inside, clearance = self._measure(q).workspace, self._self_collision.clearance(q)
             if clearance < 0.0:
                 raise TrajectoryError(
                     f"at {time:.2f} s two links of the arm would be "
@@ -169,17 +161,15 @@ class CommandGuard:
             _refuse_outside(time, inside)
             at = _next_beyond(path, at, self._reach, min(inside, clearance))
 
-    def _at(self, command: np.ndarray) -> _Place:
+    def _at(self, command: np.ndarray) -> _Known:
         """Return where a command has the arm, mostly known from the last tick."""
-        if self._known is None or not np.array_equal(self._known.command, command):
-            self._known = self._place(command)
+        if self._known is None or self._known.key != command.tobytes():
+            self._known = self._measure(command)
         return self._known
 
-    def _place(self, q: np.ndarray) -> _Place:
-        pin.forwardKinematics(self._model, self._data, q)
-        tool = pin.updateFramePlacement(self._model, self._data, self._tool).copy()
-        elbow = self._data.oMi[self._elbow].translation.copy()
-        return _Place(q, tool, elbow, self._workspace.clearance_at(tool.translation))
+    def _measure(self, q: np.ndarray) -> _Known:
+        placed = place(self._chain, q)
+        return _Known(q.tobytes(), placed, self._workspace.clearance_at(placed.translation))
 
 
 def _refuse_outside(time: float, clearance: float) -> None:

@@ -13,16 +13,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pinocchio as pin
 
+from contact_aware_control.chain import chain_of, forward_kinematics
 from contact_aware_control.contact import ContactReport
-from contact_aware_control.controllers.contact_jacobian import magnitude
+from contact_core.base.kernel import inner_kernel, kernel
 from contact_core.robot.robot import Robot
 
 KEPT = 0.95
 """Share of the length that commands use: an arm that stops swings a little farther than they."""
-REMEMBERED = 6
-"""Configurations whose points are kept: a tick asks for those of the last one again."""
 
 
 class DeviationBound:
@@ -32,18 +30,15 @@ class DeviationBound:
         """Take lengths.
 
         Args:
-            robot: The arm.
+            robot: The arm; it is updated.
             length: Largest distance of joints and tool [m].
             braking: Share of what is left of it that one tick may take, in (0, 1].
             least_force: Contacts with less deflect nothing [N].
         """
         self._length = KEPT * length
         self._braking = braking
-        self._quickest = braking * self._length
         self._least_force = least_force
-        self._model, self._data = robot.model, robot.model.createData()
-        self._tool = robot.model.getFrameId(robot.tool_link)
-        self._known: dict[bytes, np.ndarray] = {}
+        self._chain = chain_of(robot)
 
     def holds(self, report: ContactReport | None) -> bool:
         """Tell whether nothing vouches for the contacts that deflect the arm.
@@ -58,8 +53,7 @@ class DeviationBound:
         if report is None or not report.calibrated:
             return True
         return all(
-            contact.ambiguous or magnitude(contact.force_world) < self._least_force
-            for contact in report.contacts
+            contact.ambiguous or contact.force < self._least_force for contact in report.contacts
         )
 
     def is_pulled(self, report: ContactReport | None) -> bool:
@@ -69,7 +63,7 @@ class DeviationBound:
             report: The last contacts; None if there are none.
         """
         contacts = () if report is None else report.contacts
-        return any(magnitude(contact.force_world) >= self._least_force for contact in contacts)
+        return any(contact.force >= self._least_force for contact in contacts)
 
     def distance(self, command: np.ndarray, nominal: np.ndarray) -> float:
         """Return how far a command takes the arm from its path.
@@ -81,7 +75,8 @@ class DeviationBound:
         Returns:
             The largest distance of joints and tool [m].
         """
-        return _distance(self._points(command), self._points(nominal))
+        distance: float = _distance(self._chain, command, nominal)
+        return distance
 
     def rate(self, command: np.ndarray, nominal: np.ndarray) -> float:
         """Return how fast reference time may pass: 1 within half the bound, 0 at the bound.
@@ -115,40 +110,87 @@ class DeviationBound:
         Returns:
             (q_cmd+ (n) [rad]; whether it is held back).
         """
-        before, now = (self._points(nominal) for nominal in nominals)
-        present = self._points(command)
-        asked, along = self._points(wanted), command + nominals[1] - nominals[0]
-        quickness = _distance(asked - now, present - before)
-        hurried = pulled and quickness > self._quickest
-        if hurried:
-            wanted = along + self._quickest / quickness * (wanted - along)
-            asked = self._points(wanted)
-        distance = _distance(present, before)
-        most = max(self._length, distance)
-        allowed = distance + self._braking * (most - distance)
-        staying, farther = _distance(present, now), _distance(asked, now)
-        if farther <= max(allowed, min(staying, most)):
-            return wanted, hurried
+        limited = np.empty(command.size)
+        held: bool = _limit(
+            self._chain,
+            command,
+            *nominals,
+            wanted,
+            pulled,
+            self._length,
+            self._braking,
+            limited,
+        )
+        return (limited, True) if held else (wanted, False)
+
+
+@kernel
+def _limit(
+    chain: np.ndarray,
+    command: np.ndarray,
+    before: np.ndarray,
+    now: np.ndarray,
+    wanted: np.ndarray,
+    pulled: bool,
+    length: float,
+    braking: float,
+    limited: np.ndarray,
+) -> bool:
+    """Fill ``limited`` (n) [rad], see :meth:`DeviationBound.limit`; return whether it is held."""
+    n = command.size
+    points = np.empty((4, n + 1, 3))
+    axes, turns = np.empty((n, 3)), np.empty((n + 1, 3, 3))
+    forward_kinematics(before, chain, points[0], axes, turns)
+    forward_kinematics(now, chain, points[1], axes, turns)
+    forward_kinematics(command, chain, points[2], axes, turns)
+    forward_kinematics(wanted, chain, points[3], axes, turns)
+    quickest, quickness = braking * length, 0.0
+    for k in range(n + 1):
+        square = 0.0
+        for i in range(3):
+            way = points[3, k, i] - points[1, k, i] - (points[2, k, i] - points[0, k, i])
+            square += way * way
+        quickness = max(quickness, math.sqrt(square))
+    hurried = pulled and quickness > quickest
+    share = quickest / quickness if hurried else 1.0
+    for i in range(n):
+        along = command[i] + now[i] - before[i]
+        limited[i] = along + share * (wanted[i] - along) if hurried else wanted[i]
+    if hurried:
+        forward_kinematics(limited, chain, points[3], axes, turns)
+    distance = _farthest(points[2], points[0])
+    most = max(length, distance)
+    allowed = distance + braking * (most - distance)
+    staying, farther = _farthest(points[2], points[1]), _farthest(points[3], points[1])
+    if farther <= max(allowed, min(staying, most)):
+        return hurried
+    for i in range(n):
         if staying < allowed:
-            return command + (allowed - staying) / (farther - staying) * (wanted - command), True
-        if staying <= most:
-            return command, True
-        return command + (1.0 - most / staying) * (nominals[1] - command), True
-
-    def _points(self, q: np.ndarray) -> np.ndarray:
-        """Return where joints and tool are (n + 1, 3) [m]."""
-        key = q.tobytes()
-        points = self._known.get(key)
-        if points is None:
-            pin.forwardKinematics(self._model, self._data, q)
-            tool = pin.updateFramePlacement(self._model, self._data, self._tool).translation
-            points = np.array([*(joint.translation for joint in self._data.oMi[1:]), tool])
-            if len(self._known) == REMEMBERED:
-                del self._known[next(iter(self._known))]
-            self._known[key] = points
-        return points
+            limited[i] = command[i] + (allowed - staying) / (farther - staying) * (
+                limited[i] - command[i]
+            )
+        elif staying <= most:
+            limited[i] = command[i]
+        else:
+            limited[i] = command[i] + (1.0 - most / staying) * (now[i] - command[i])
+    return True
 
 
-def _distance(a: np.ndarray, b: np.ndarray) -> float:
-    difference = a - b
-    return math.sqrt(float((difference * difference).sum(axis=1).max()))
+@kernel
+def _distance(chain: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
+    n = a.size
+    points = np.empty((2, n + 1, 3))
+    axes, turns = np.empty((n, 3)), np.empty((n + 1, 3, 3))
+    forward_kinematics(a, chain, points[0], axes, turns)
+    forward_kinematics(b, chain, points[1], axes, turns)
+    return _farthest(points[0], points[1])
+
+
+@inner_kernel
+def _farthest(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the largest distance of points (n + 1, 3)."""
+    most = 0.0
+    for k in range(len(a)):
+        x, y, z = a[k, 0] - b[k, 0], a[k, 1] - b[k, 1], a[k, 2] - b[k, 2]
+        most = max(most, math.sqrt(x * x + y * y + z * z))
+    return most

@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.base.errors import ConfigError, ModelError, choices
+from contact_core.base.kernel import kernel
 from contact_core.robot.description import JointsConfig, RobotDescription, collision_shapes
 
 GRAVITY = 9.81
@@ -288,13 +289,12 @@ class Robot:
         Raises:
             ModelError: If there is no such link.
         """
-        moving = self.joints_moving(link)
-        x, y, z = point
-        a, b, c = force
-        # The wrench at the world's origin; np.cross takes longer than the rest.
-        wrench = np.array([a, b, c, y * c - z * b, z * a - x * c, x * b - y * a])
-        torque = np.zeros(self.n)
-        torque[:moving] = wrench @ self._jacobian[:, :moving]
+        torque: np.ndarray = _torque_of_force(
+            self._jacobian,
+            self.joints_moving(link),
+            np.ascontiguousarray(point, dtype=float),
+            np.ascontiguousarray(force, dtype=float),
+        )
         return torque
 
     def gravity_torque(self, position: np.ndarray) -> np.ndarray:
@@ -434,3 +434,19 @@ def _reduced_model(urdf: str, joint_names: Sequence[str]) -> pin.Model:
         if model.parents[i + 1] != i:
             raise ModelError(f"arm joint '{name}' does not follow the one before: it is no chain")
     return model
+
+
+@kernel
+def _torque_of_force(
+    jacobian: np.ndarray, moving: int, point: np.ndarray, force: np.ndarray
+) -> np.ndarray:
+    """Return (n) the torques [Nm] from the spatial Jacobian (6, n) in the world frame."""
+    x, y, z = point[0], point[1], point[2]
+    a, b, c = force[0], force[1], force[2]
+    # The wrench at the world's origin.
+    u, v, w = y * c - z * b, z * a - x * c, x * b - y * a
+    torque = np.zeros(jacobian.shape[1])
+    for i in range(moving):
+        torque[i] = a * jacobian[0, i] + b * jacobian[1, i] + c * jacobian[2, i]
+        torque[i] += u * jacobian[3, i] + v * jacobian[4, i] + w * jacobian[5, i]
+    return torque
